@@ -65,6 +65,19 @@ test('no file imports itself through other files', () => {
   assert.deepEqual(findCircles(graph), []);
 });
 
+test('no room of loading/ imports itself through other rooms', () => {
+  const graph = new Map<string, string[]>();
+  for (const file of sourceFiles().filter((file) => file.startsWith('src/loading/'))) {
+    const room = dirname(file);
+    const rooms = importsOf(file)
+      .map((imported) => dirname(imported))
+      .filter((other) => other.startsWith('src/loading') && other !== room);
+    graph.set(room, [...(graph.get(room) ?? []), ...rooms]);
+  }
+  assert(graph.has('src/loading/staged'));
+  assert.deepEqual(findCircles(graph), []);
+});
+
 test('a sheet format imports from no other format, and only open-spreadsheet.ts imports formats', () => {
   const folder = 'src/sources/spreadsheet';
   const list = `${folder}/open-spreadsheet.ts`;

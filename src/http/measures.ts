@@ -1,5 +1,5 @@
 /** What the service counts and measures. This file knows nothing of the library that keeps the numbers. */
-import type { LoadPhase } from '../loading/load-request.ts';
+import type { LoadPhase } from '../loading/request/load-request.ts';
 
 /** A request that was answered, or whose client disconnected. */
 export interface AnsweredRequest {

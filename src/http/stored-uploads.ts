@@ -4,8 +4,8 @@
  */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../errors.ts';
-import type { LoadInput } from '../loading/load-input.ts';
-import type { LoadResult } from '../loading/load-request.ts';
+import type { LoadInput } from '../loading/inputs/load-input.ts';
+import type { LoadResult } from '../loading/request/load-request.ts';
 import type { KeptAnswer } from '../loads/load-record.ts';
 import type { LoadRun } from '../loads/load-run.ts';
 import type { StoredRequest } from '../loads/load-statements.ts';

@@ -4,11 +4,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AppError, type ErrorBody, type ErrorCode } from '../errors.ts';
-import type { LoadInput } from '../loading/load-input.ts';
-import type { LoadResult } from '../loading/load-request.ts';
+import type { LoadInput } from '../loading/inputs/load-input.ts';
+import { renameColumns } from '../loading/inputs/rename-columns.ts';
 import { loadTable } from '../loading/load-table.ts';
-import type { ProblemCollector } from '../loading/problems.ts';
-import { renameColumns } from '../loading/rename-columns.ts';
+import type { ProblemCollector } from '../loading/problems/problems.ts';
+import type { LoadResult } from '../loading/request/load-request.ts';
 import { readText } from '../loading/text-reading/read-text.ts';
 import type { TextReading } from '../loading/text-reading/text-reading.ts';
 import type { KeptAnswer } from '../loads/load-record.ts';

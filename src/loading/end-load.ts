@@ -4,10 +4,10 @@ import type { Warning } from '../errors.ts';
 import type { TransactionEdges } from '../postgres/transaction.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import { describeTable } from '../tables/describe-table.ts';
-import type { LeftOut, LoadContext, LoadRequest, LoadResult } from './load-request.ts';
-import type { LoadTarget } from './load-target.ts';
 import { type EndedUpload, loadWarnings } from './load-warnings.ts';
-import type { Problems } from './problems.ts';
+import type { Problems } from './problems/problems.ts';
+import type { LeftOut, LoadContext, LoadRequest, LoadResult } from './request/load-request.ts';
+import type { LoadTarget } from './target/load-target.ts';
 
 /** A load that will be committed. */
 export interface LoadedUpload extends Omit<EndedUpload, 'ofEnd'> {

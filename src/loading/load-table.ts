@@ -5,22 +5,22 @@ import type { ClientBase } from 'pg';
 import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
 import { withSecondReading } from '../sources/row-source.ts';
 import { warnOfDottedName } from '../tables/dotted-name.ts';
-import { ColumnMatcher } from './column-matching.ts';
 import { endLoad } from './end-load.ts';
-import { inferWhereNeeded } from './infer-definition.ts';
-import type { LoadInput } from './load-input.ts';
-import { timed } from './load-phase.ts';
-import { LoadProgress } from './load-progress.ts';
-import { addsRows, type LoadContext, type LoadRequest, type LoadResult } from './load-request.ts';
+import { ColumnMatcher } from './inputs/column-matching.ts';
+import type { LoadInput } from './inputs/load-input.ts';
+import { nothingToLoad } from './inputs/nothing-to-load.ts';
 import { loadRows } from './load-rows.ts';
-import type { LoadTarget } from './load-target.ts';
 import { type LoadedRows, receivedRows } from './loaded-rows.ts';
-import { nothingToLoad } from './nothing-to-load.ts';
 import { loadInOnePass, type Outcome, type TableTypes, usualHead } from './one-pass/one-pass.ts';
-import { findTable, openTarget, refuseDisagreement, type TargetOptions } from './open-target.ts';
-import { Problems } from './problems.ts';
+import { Problems } from './problems/problems.ts';
+import { timed } from './request/load-phase.ts';
+import { LoadProgress } from './request/load-progress.ts';
+import { addsRows, type LoadContext, type LoadRequest, type LoadResult } from './request/load-request.ts';
 import { rowOptions } from './row-options.ts';
 import { explainRefusal, type RefusedLoad } from './staged/explain-refusal.ts';
+import { inferWhereNeeded } from './target/infer-definition.ts';
+import type { LoadTarget } from './target/load-target.ts';
+import { findTable, openTarget, refuseDisagreement, type TargetOptions } from './target/open-target.ts';
 
 /**
  * Loads an upload: all its rows and the table, or nothing.
@@ -76,7 +76,7 @@ async function loadWithin(
   const refusedKeys = await addKeys(client, target, loaded);
   if (refusedKeys) return explainRefusal(client, refusedKeys, problems);
   if (loaded.leftOut === undefined) problems.throwIfAny();
-  if (target.isBare) await target.continueNumbering(client, loaded);
+  if (target.isBare) await target.continueNumbering(client, loaded.places);
   else await refuseDisagreement(client, upload);
 
   const received = receivedRows(loaded);

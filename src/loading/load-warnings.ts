@@ -1,14 +1,14 @@
 /** Lists the warnings of a load that has succeeded. */
 import type { Warning } from '../errors.ts';
-import type { ColumnMatcher } from './column-matching.ts';
-import { headerOfValues } from './header-of-values.ts';
-import { columnsMade } from './infer-definition.ts';
-import type { InferredColumn, TypeInference } from './infer-types.ts';
-import { mixedColumns, otherReadings } from './inferred-columns.ts';
-import type { LoadInput } from './load-input.ts';
-import { addsRows, type LoadRequest } from './load-request.ts';
-import type { LoadTarget } from './load-target.ts';
+import { headerOfValues } from './infer/header-of-values.ts';
+import type { InferredColumn, TypeInference } from './infer/infer-types.ts';
+import { mixedColumns, otherReadings } from './infer/inferred-columns.ts';
+import type { ColumnMatcher } from './inputs/column-matching.ts';
+import type { LoadInput } from './inputs/load-input.ts';
 import { type LoadedRows, receivedRows } from './loaded-rows.ts';
+import { addsRows, type LoadRequest } from './request/load-request.ts';
+import { columnsMade } from './target/infer-definition.ts';
+import type { LoadTarget } from './target/load-target.ts';
 
 /** What the warnings are about. */
 export interface EndedUpload {

@@ -1,5 +1,5 @@
 import type { Warning } from '../errors.ts';
-import type { CellPlaces } from './staged/staged-load.ts';
+import type { CellPlaces } from './problems/cell-places.ts';
 import type { SentRows } from './staged/violation-queries.ts';
 
 /** The result of loading the rows of an upload. */

@@ -1,13 +1,14 @@
 /** Collects what the load of rows needs from the request, the limits and the table. */
-import type { ColumnMatcher } from './column-matching.ts';
-import { conflictOption } from './conflict-option.ts';
+
+import type { WrittenLimits } from './encoders/written-bytes.ts';
+import type { ColumnMatcher } from './inputs/column-matching.ts';
 import { FaultyRows } from './left-out/faulty-rows.ts';
-import type { LoadProgress } from './load-progress.ts';
-import type { LoadTarget } from './load-target.ts';
 import type { ChangingTypes, TableTypes } from './one-pass/one-pass.ts';
-import type { TargetOptions } from './open-target.ts';
+import type { LoadProgress } from './request/load-progress.ts';
 import type { ConflictOption } from './staged/conflict-rule.ts';
-import type { WrittenLimits } from './written-bytes.ts';
+import { conflictOption } from './target/conflict-option.ts';
+import type { LoadTarget } from './target/load-target.ts';
+import type { TargetOptions } from './target/open-target.ts';
 
 /**
  * The shortest body whose rows are copied frozen into a new table. For a shorter one this costs more than it saves: the table must be

@@ -1,7 +1,7 @@
 /** One load that runs in this process. */
 import type { EventFacts } from '../events/event.ts';
 import { insertEvents } from '../events/outbox.ts';
-import type { LoadObserver, LoadResult } from '../loading/load-request.ts';
+import type { LoadObserver, LoadResult } from '../loading/request/load-request.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { eventsOfCommit } from './load-events.ts';
 import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';

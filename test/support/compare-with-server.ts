@@ -3,10 +3,10 @@
  */
 import assert from 'node:assert/strict';
 import type pg from 'pg';
-import { describeCellProblem } from '../../src/loading/cell-problems.ts';
 import { columnEncoder } from '../../src/loading/encoders/column-encoder.ts';
 import { CopyBuffer } from '../../src/loading/encoders/copy-buffer.ts';
 import { encodeCell } from '../../src/loading/encoders/encode-cell.ts';
+import { describeCellProblem } from '../../src/loading/problems/cell-problems.ts';
 import { copyFrom } from '../../src/postgres/copy.ts';
 import { STRING } from '../../src/sources/cell-kind.ts';
 import type { ColumnType } from '../../src/tables/load-column.ts';

@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { inflateRawSync } from 'node:zlib';
 import { AppError } from '../../src/errors.ts';
-import { TypeInference } from '../../src/loading/infer-types.ts';
+import { TypeInference } from '../../src/loading/infer/infer-types.ts';
 import { NUMBER, STRING } from '../../src/sources/cell-kind.ts';
 import type { CellSink } from '../../src/sources/cell-sink.ts';
 import { withSecondReading } from '../../src/sources/row-source.ts';

@@ -1,7 +1,7 @@
 /** `POST /api/v1/inspect/excel`: describes the contents of a spreadsheet before it is loaded. Nothing is written. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { inspectSpreadsheet } from '../../loading/inspect-spreadsheet.ts';
+import { inspectSpreadsheet } from '../../loading/inspect/inspect-spreadsheet.ts';
 import type { ProposedTable, SheetProposal } from '../../sources/spreadsheet/proposal/propose-table.ts';
 import type { HttpContext } from '../context.ts';
 import { ColumnCounts, LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';

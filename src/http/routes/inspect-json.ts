@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { ErrorCode } from '../../errors.ts';
-import { inspectJson } from '../../loading/inspect-json.ts';
+import { inspectJson } from '../../loading/inspect/inspect-json.ts';
 import { Spool } from '../../sources/spool.ts';
 import type { HttpContext } from '../context.ts';
 import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';

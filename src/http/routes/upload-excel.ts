@@ -4,9 +4,9 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AppError } from '../../errors.ts';
-import { readEmptyCellsAsNull } from '../../loading/empty-cells.ts';
+import { readEmptyCellsAsNull } from '../../loading/inputs/empty-cells.ts';
+import type { LoadInput } from '../../loading/inputs/load-input.ts';
 import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
-import type { LoadInput } from '../../loading/load-input.ts';
 import { nameOtherSheets } from '../../sources/spreadsheet/choose-sheet.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { auditing } from '../audit.ts';

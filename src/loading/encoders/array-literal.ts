@@ -26,7 +26,7 @@ import {
   RAGGED_ARRAY,
   TOO_MANY_DIMENSIONS,
   TOO_MANY_ELEMENTS,
-} from '../cell-problems.ts';
+} from '../problems/cell-problems.ts';
 import {
   closeDimension,
   countElement,

@@ -1,6 +1,6 @@
 import { isSpace, ZERO } from '../../sources/bytes/ascii.ts';
 import { FALSE, NUMBER, STRING, TRUE } from '../../sources/cell-kind.ts';
-import { NOT_A_BOOLEAN } from '../cell-problems.ts';
+import { NOT_A_BOOLEAN } from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 /** Writes a bool. Text and numbers may be anything that `boolin` accepts (PostgreSQL 8.6): a prefix of true, false, yes, no, on or off, and 1 or 0. */

@@ -1,6 +1,6 @@
 import { BACKSLASH, hexValue, isWhiteSpace, LOWER_X } from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
-import { NOT_BYTES, NUL_CHARACTER } from '../cell-problems.ts';
+import { NOT_BYTES, NUL_CHARACTER } from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 /** Writes a bytea from either of its text forms (PostgreSQL 8.4): `\x` and pairs of hexadecimal digits, or the escape form. */

@@ -14,7 +14,7 @@ import {
   NOT_A_TIME,
   NOT_A_TIMESTAMP,
   OUT_OF_RANGE,
-} from '../cell-problems.ts';
+} from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { found, NO_SUCH_VALUE, readDateTime } from './date-time-text.ts';
 import { DATE_LEFT_OUT, FRACTION_ROUNDED, losses, OFFSET_LEFT_OUT, TIME_LEFT_OUT } from './losses.ts';

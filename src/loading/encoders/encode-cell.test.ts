@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import * as cell from '../../sources/cell-kind.ts';
 import type { ColumnType } from '../../tables/load-column.ts';
-import * as problems from '../cell-problems.ts';
+import * as problems from '../problems/cell-problems.ts';
 import { columnEncoder } from './column-encoder.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { encodeCell, encodeMoment } from './encode-cell.ts';

@@ -11,7 +11,7 @@ import {
   NOT_A_TIMESTAMP,
   NOT_AN_INTERVAL,
   OUT_OF_RANGE,
-} from '../cell-problems.ts';
+} from '../problems/cell-problems.ts';
 import { encodeArray } from './arrays.ts';
 import { encodeBool } from './booleans.ts';
 import { encodeBytea } from './bytea.ts';

@@ -1,4 +1,4 @@
-import { NOT_A_LABEL } from '../cell-problems.ts';
+import { NOT_A_LABEL } from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 /** A hash table with open addressing that finds an enum's labels by their bytes, so that no string is made for a cell. */

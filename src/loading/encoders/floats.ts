@@ -4,7 +4,7 @@
  */
 import { isDigit, isSpace, isWord, LOWER_E, MINUS, PLUS, POINT, ZERO } from '../../sources/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
-import { NOT_A_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
+import { NOT_A_NUMBER, OUT_OF_RANGE } from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { readExponent } from './exponent.ts';
 

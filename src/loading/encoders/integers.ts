@@ -8,7 +8,7 @@
  */
 import { isDigit, isSpace, MINUS, PLUS, POINT, UNDERSCORE, ZERO } from '../../sources/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
-import { NOT_A_WHOLE_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
+import { NOT_A_WHOLE_NUMBER, OUT_OF_RANGE } from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { readExponent } from './exponent.ts';
 import { readOtherBase } from './other-base.ts';

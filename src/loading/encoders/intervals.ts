@@ -20,7 +20,7 @@ import {
 } from '../../sources/bytes/ascii.ts';
 import { dayMicroseconds } from '../../sources/calendar.ts';
 import { STRING } from '../../sources/cell-kind.ts';
-import { NOT_AN_INTERVAL, OUT_OF_RANGE } from '../cell-problems.ts';
+import { NOT_AN_INTERVAL, OUT_OF_RANGE } from '../problems/cell-problems.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 

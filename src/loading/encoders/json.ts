@@ -6,13 +6,13 @@
  */
 import { BACKSLASH, isDigit, LOWER_E, MINUS, PLUS, POINT, QUOTE } from '../../sources/bytes/ascii.ts';
 import { ARRAY, FALSE, NUMBER, OBJECT, STRING, TRUE } from '../../sources/cell-kind.ts';
-import { NOT_FOR_JSONB } from '../cell-problems.ts';
-import { findRepeatedKey } from '../repeated-keys.ts';
+import { NOT_FOR_JSONB } from '../problems/cell-problems.ts';
 import { type ColumnEncoder, columnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { codeUnit } from './json-text.ts';
 import { KEYS_REPEATED, losses } from './losses.ts';
 import { encodeNumeric } from './numeric.ts';
+import { findRepeatedKey } from './repeated-keys.ts';
 import * as codes from './type-codes.ts';
 
 const TRUE_TEXT = Buffer.from('true');

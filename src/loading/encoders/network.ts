@@ -6,7 +6,7 @@
  */
 import { COLON, hexValue, isDigit, MINUS, POINT, SLASH, ZERO } from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
-import { HOST_BITS_SET, NOT_A_MAC_ADDRESS, NOT_AN_ADDRESS } from '../cell-problems.ts';
+import { HOST_BITS_SET, NOT_A_MAC_ADDRESS, NOT_AN_ADDRESS } from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 const IPV4_FAMILY = 2;

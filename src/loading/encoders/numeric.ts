@@ -17,7 +17,7 @@ import {
   ZERO,
 } from '../../sources/bytes/ascii.ts';
 import { NUMBER, STRING } from '../../sources/cell-kind.ts';
-import { NOT_A_NUMBER, OUT_OF_RANGE } from '../cell-problems.ts';
+import { NOT_A_NUMBER, OUT_OF_RANGE } from '../problems/cell-problems.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { readOtherBase } from './other-base.ts';

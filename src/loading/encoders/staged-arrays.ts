@@ -22,7 +22,7 @@ import {
   RAGGED_ARRAY,
   TOO_MANY_DIMENSIONS,
   TOO_MANY_ELEMENTS,
-} from '../cell-problems.ts';
+} from '../problems/cell-problems.ts';
 import {
   beginShape,
   closeDimension,

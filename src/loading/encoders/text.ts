@@ -8,7 +8,7 @@
  */
 import { BACKSLASH, SPACE, ZERO } from '../../sources/bytes/ascii.ts';
 import { FALSE, TRUE } from '../../sources/cell-kind.ts';
-import { NUL_CHARACTER, TOO_LONG } from '../cell-problems.ts';
+import { NUL_CHARACTER, TOO_LONG } from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 const TRUE_TEXT = Buffer.from('true');

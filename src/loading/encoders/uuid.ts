@@ -1,6 +1,6 @@
 import { CLOSING_BRACE, hexValue, MINUS, OPENING_BRACE } from '../../sources/bytes/ascii.ts';
 import { STRING } from '../../sources/cell-kind.ts';
-import { NOT_A_UUID } from '../cell-problems.ts';
+import { NOT_A_UUID } from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 /** The positions of the digits of the sixteen bytes in the common form, 8-4-4-4-12. */

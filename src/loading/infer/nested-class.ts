@@ -16,9 +16,9 @@ import {
   UPPER_E,
   ZERO,
 } from '../../sources/bytes/ascii.ts';
-import { findRepeatedKey } from '../repeated-keys.ts';
+import { findRepeatedKey } from '../encoders/repeated-keys.ts';
+import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from '../text-reading/seen.ts';
 import { classifyNumber } from './number-class.ts';
-import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from './seen.ts';
 
 /**
  * Returns the class of an object or array: `NESTED` if `jsonb` can store it, `NESTED_AS_SENT` if it needs `json` because a key occurs

@@ -4,7 +4,7 @@
  */
 import { EIGHT, MINUS, NINE, POINT, ZERO } from '../../sources/bytes/ascii.ts';
 import { readExponent } from '../encoders/exponent.ts';
-import { DOUBLE_ONLY, EXACT, OTHER, WHOLE } from './seen.ts';
+import { DOUBLE_ONLY, EXACT, OTHER, WHOLE } from '../text-reading/seen.ts';
 
 /** The most digits that `numeric` stores before and after the decimal point (PostgreSQL 8.1.2). */
 const NUMERIC_DIGITS_BEFORE_POINT = 131_072;

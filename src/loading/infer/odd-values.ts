@@ -7,7 +7,7 @@
  * because the odd value may have a type, too. Example: the year 2024 above a thousand dates. The counting ends when the column
  * is clearly text.
  */
-import { NOTHING, OTHER } from './seen.ts';
+import { NOTHING, OTHER } from '../text-reading/seen.ts';
 import { type InferredType, typeOf } from './type-of.ts';
 
 /** The number of odd values from which on a column is text without a warning, unless the odd values are rare. */

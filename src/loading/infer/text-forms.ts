@@ -19,7 +19,6 @@ import {
   YEAR_MONTH_DAY,
 } from '../text-reading/date-form.ts';
 import { type NumberSigns, readNumber } from '../text-reading/number-form.ts';
-import type { Sighting } from './odd-values.ts';
 import {
   DATE_CELL,
   DATE_STRING,
@@ -29,8 +28,9 @@ import {
   TIMESTAMP_STRING,
   TIMESTAMPTZ_STRING,
   WHOLE,
-} from './seen.ts';
-import { classifyString } from './string-class.ts';
+} from '../text-reading/seen.ts';
+import { classifyString } from '../text-reading/string-class.ts';
+import type { Sighting } from './odd-values.ts';
 import {
   SHAPE_FACTS,
   SHAPES,

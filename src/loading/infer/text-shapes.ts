@@ -20,7 +20,7 @@ import {
 import { NUMBER } from '../../sources/cell-kind.ts';
 import { textKind } from '../../sources/text-kind.ts';
 import { type NumberSigns, readNumber } from '../text-reading/number-form.ts';
-import { BOOLEAN, EXACT, INTERVAL_CELL, TIME_CELL, WHOLE } from './seen.ts';
+import { BOOLEAN, EXACT, INTERVAL_CELL, TIME_CELL, WHOLE } from '../text-reading/seen.ts';
 
 /** The shapes that all values of a column may have. The bits below are those of text-forms.ts. */
 const AMOUNT = 1 << 16;

@@ -15,7 +15,7 @@ import {
   TIMESTAMPTZ_STRING,
   UUID_STRING,
   WHOLE,
-} from './seen.ts';
+} from '../text-reading/seen.ts';
 
 /** The types as PostgreSQL's `format_type` writes them. */
 export type InferredType =

@@ -14,7 +14,7 @@ import { type JsonForm, JsonUploadScanner } from '../../sources/json/json-upload
 import { pushSlices, sliceBytes } from '../../sources/json/push-slices.ts';
 import type { RowSource } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
-import type { HeadSize, LoadInput } from '../load-input.ts';
+import type { HeadSize, LoadInput } from './load-input.ts';
 import { readDefinition } from './read-definition.ts';
 
 /**

@@ -12,8 +12,8 @@ import {
 import { pointerTo } from '../../sources/json/json-pointer.ts';
 import { parseDefinitionJson } from '../../sources/json/parse-definition-json.ts';
 import { afterBlanks, endOfString, parseInTurns } from '../../sources/json/parse-in-turns.ts';
-import { shortenValue } from '../problems.ts';
-import { findRepeatedKey, repeatedKey } from '../repeated-keys.ts';
+import { findRepeatedKey, repeatedKey } from '../encoders/repeated-keys.ts';
+import { shortenValue } from '../problems/problems.ts';
 
 /**
  * Parses a definition. A large text is parsed in turns.

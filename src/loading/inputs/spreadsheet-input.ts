@@ -7,8 +7,8 @@ import { ReadAgain } from '../../sources/row-source.ts';
 import type { Spool } from '../../sources/spool.ts';
 import { orderWarnings, otherSheetsWarning } from '../../sources/spreadsheet/choose-sheet.ts';
 import type { SheetSource } from '../../sources/spreadsheet/sheet-source.ts';
-import { ForwardingSink } from '../forwarding-sink.ts';
-import type { LoadInput } from '../load-input.ts';
+import { ForwardingSink } from './forwarding-sink.ts';
+import type { LoadInput } from './load-input.ts';
 
 /**
  * @param definition the value of `table` in the part `body`; undefined: the request has no definition

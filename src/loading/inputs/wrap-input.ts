@@ -1,7 +1,7 @@
 /** Wraps an input to change its cells on their way to the sink, or to change its places or warnings. */
 import type { Warning } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
-import type { HeadSize, LoadInput } from '../load-input.ts';
+import type { HeadSize, LoadInput } from './load-input.ts';
 
 export interface InputWrapper {
   /** Returns the sink that the input pushes its cells into. It passes them on to `sink`. */

@@ -9,10 +9,10 @@
  */
 import type { ClientBase } from 'pg';
 import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
-import type { LoadTarget } from '../load-target.ts';
-import type { Problems } from '../problems.ts';
+import type { Problems } from '../problems/problems.ts';
 import { type MovedRows, moveRows } from '../staged/move-rows.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
+import type { LoadTarget } from '../target/load-target.ts';
 import type { FaultyRows } from './faulty-rows.ts';
 import { moveRowByRow } from './move-row-by-row.ts';
 import { removeViolations } from './remove-violations.ts';

@@ -8,7 +8,7 @@ import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../postgres/server-internals.ts';
 import { statesNotOfRows, statesNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
-import type { Problems } from '../problems.ts';
+import type { Problems } from '../problems/problems.ts';
 import { findInputCheck } from '../staged/input-check.ts';
 import {
   countUpdatedRows,

@@ -4,7 +4,7 @@ import type { Problem } from '../../errors.ts';
 import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
-import type { Problems } from '../problems.ts';
+import type { Problems } from '../problems/problems.ts';
 import { rowProblem } from '../staged/row-problem.ts';
 import type { RowRule } from '../staged/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';

@@ -9,7 +9,7 @@
 import type { ClientBase } from 'pg';
 import { queryWithSavepoint, runAndUndo } from '../../postgres/savepoints.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
-import type { Problems } from '../problems.ts';
+import type { Problems } from '../problems/problems.ts';
 import {
   isDecidedByRows,
   ownReferencedColumns,

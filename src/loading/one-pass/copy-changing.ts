@@ -3,11 +3,11 @@
  * COPYs, provided that this is exact. Then only the rows from that one on are copied again.
  */
 import type { ClientBase } from 'pg';
-import { type CopiedRows, type CopyOptions, copyRows } from '../copy-rows.ts';
-import type { LoadInput } from '../load-input.ts';
-import type { LoadTarget } from '../load-target.ts';
-import type { Problems } from '../problems.ts';
-import { WrittenBytes } from '../written-bytes.ts';
+import { type CopiedRows, type CopyOptions, copyRows } from '../copying/copy-rows.ts';
+import { WrittenBytes } from '../encoders/written-bytes.ts';
+import type { LoadInput } from '../inputs/load-input.ts';
+import type { Problems } from '../problems/problems.ts';
+import type { LoadTarget } from '../target/load-target.ts';
 import type { ChangingTypes } from './one-pass.ts';
 import { TypesDiffer } from './types-differ.ts';
 

@@ -15,12 +15,12 @@
 import { AppError } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
 import { ReadAgain } from '../../sources/row-source.ts';
-import { Inferring } from '../infer-definition.ts';
-import type { InferenceLimits, TypeInference } from '../infer-types.ts';
+import type { InferenceLimits, TypeInference } from '../infer/infer-types.ts';
+import type { HeadSize, LoadInput } from '../inputs/load-input.ts';
 import { type InputWrapper, wrapInput } from '../inputs/wrap-input.ts';
-import type { HeadSize, LoadInput } from '../load-input.ts';
+import { Inferring } from '../target/infer-definition.ts';
+import { changeOfTable, type TableChange } from '../target/table-change.ts';
 import { RestSink } from './rest-sink.ts';
-import { changeOfTable, type TableChange } from './table-change.ts';
 import { TeeSink } from './tee-sink.ts';
 import { TypesDiffer } from './types-differ.ts';
 

@@ -1,6 +1,6 @@
 /** Passes on the rows from one data row on. The columns of all rows are passed on. */
 import type { CellSink } from '../../sources/cell-sink.ts';
-import { ForwardingSink } from '../forwarding-sink.ts';
+import { ForwardingSink } from '../inputs/forwarding-sink.ts';
 
 export class RestSink extends ForwardingSink {
   readonly #firstRow: number;

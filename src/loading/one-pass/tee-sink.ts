@@ -1,7 +1,7 @@
 /** Passes each cell to the inference of types and, as long as both have the same types, to the encoder. */
 import { AppError } from '../../errors.ts';
 import type { CellSink } from '../../sources/cell-sink.ts';
-import type { TypeInference } from '../infer-types.ts';
+import type { TypeInference } from '../infer/infer-types.ts';
 
 /**
  * Passes the rows to the inference and to the encoder. If the inference finds another type than the encoder has, or if the encoder throws,

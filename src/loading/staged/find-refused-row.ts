@@ -7,6 +7,7 @@ import type { ClientBase } from 'pg';
 import { withSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { conditionOf, sqlstateOf } from '../../postgres/sqlstate.ts';
+import type { Refusal } from '../copying/refusal.ts';
 import { lastMovedRow, mergeRows, mergeTogether, resetProgress } from './merge-statements.ts';
 import {
   checkDeferred,
@@ -16,7 +17,6 @@ import {
   readMovedRow,
   refusalOf,
 } from './move-rows.ts';
-import type { Refusal } from './refusal.ts';
 import type { StagedLoad } from './staged-load.ts';
 
 /** The refused data row, or the rows among which it is, or neither if the refusal is not about a single row. */

@@ -6,10 +6,10 @@ import type { ClientBase } from 'pg';
 import { maxListedProblems, type Problem } from '../../errors.ts';
 import { queryWithSavepoint } from '../../postgres/savepoints.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
-import type { Problems } from '../problems.ts';
+import type { CellPlaces } from '../problems/cell-places.ts';
+import type { Problems } from '../problems/problems.ts';
 import { rowProblem, type Violation } from './row-problem.ts';
 import { columnsRead, type RowRule } from './row-rules.ts';
-import type { CellPlaces } from './staged-load.ts';
 import {
   type FoundViolation,
   type Numbering,

@@ -4,7 +4,7 @@ import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import { findSequence, isTableOrPartition } from '../../tables/catalog.ts';
-import type { Refusal } from './refusal.ts';
+import type { Refusal } from '../copying/refusal.ts';
 import type { GeneratedKey } from './row-problem.ts';
 import { columnsRead, type RowRule, type UniqueRule } from './row-rules.ts';
 import { sourcesOf } from './shapes.ts';

@@ -2,7 +2,7 @@
 import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
-import { isStagedAsText } from '../target-columns.ts';
+import { isStagedAsText } from '../copying/target-columns.ts';
 import type { InputRule } from './row-rules.ts';
 import {
   builtInInputCheck,

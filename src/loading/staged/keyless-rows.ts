@@ -5,7 +5,7 @@
 
 import type { ClientBase } from 'pg';
 import type { Warning } from '../../errors.ts';
-import { shortenValue } from '../problems.ts';
+import { shortenValue } from '../problems/problems.ts';
 import { type ConflictRule, sourcesOfKey } from './conflict-rule.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { countRowsWithout } from './staging-table.ts';

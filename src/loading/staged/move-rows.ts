@@ -11,7 +11,8 @@ import {
   isRefusalOfInput,
 } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
-import { isStagedAsText } from '../target-columns.ts';
+import type { Refusal } from '../copying/refusal.ts';
+import { isStagedAsText } from '../copying/target-columns.ts';
 import type { ConflictRule } from './conflict-rule.ts';
 import { findInputCheck } from './input-check.ts';
 import {
@@ -25,7 +26,6 @@ import {
   resetUpdateCounter,
   takeTurn,
 } from './merge-statements.ts';
-import type { Refusal } from './refusal.ts';
 import type { StagedLoad } from './staged-load.ts';
 import {
   analyzeStagingTable,

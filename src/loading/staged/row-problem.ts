@@ -6,12 +6,12 @@ import type { Problem } from '../../errors.ts';
 import { isSecondUpdate, partitionKeyOf, rowSizes } from '../../postgres/server-internals.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
-import { describeCellProblem, NOT_NULL } from '../cell-problems.ts';
-import { shortenValue } from '../problems.ts';
+import type { Refusal } from '../copying/refusal.ts';
+import type { CellPlaces } from '../problems/cell-places.ts';
+import { describeCellProblem, NOT_NULL } from '../problems/cell-problems.ts';
+import { shortenValue } from '../problems/problems.ts';
 import type { ConflictOption } from './conflict-rule.ts';
-import type { Refusal } from './refusal.ts';
 import type { RowRule, UniqueRule } from './row-rules.ts';
-import type { CellPlaces } from './staged-load.ts';
 
 /** A row that violates a rule of the table. */
 export interface Violation {

@@ -2,9 +2,9 @@
 import type { ClientBase } from 'pg';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
-import { type CopiedRows, type CopyOptions, copyRows } from '../copy-rows.ts';
-import type { LoadInput } from '../load-input.ts';
-import type { Problems } from '../problems.ts';
+import { type CopiedRows, type CopyOptions, copyRows } from '../copying/copy-rows.ts';
+import type { LoadInput } from '../inputs/load-input.ts';
+import type { Problems } from '../problems/problems.ts';
 import { type ConflictKey, type ConflictOption, conflictRule } from './conflict-rule.ts';
 import { createProgress } from './merge-statements.ts';
 import { Shapes } from './shapes.ts';

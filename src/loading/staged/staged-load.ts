@@ -1,5 +1,5 @@
-import type { LocateCell } from '../../sources/cell-sink.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
+import type { CellPlaces } from '../problems/cell-places.ts';
 import type { ConflictRule } from './conflict-rule.ts';
 import type { Shapes } from './shapes.ts';
 
@@ -18,11 +18,4 @@ export interface StagedLoad {
   shapes: Shapes;
   conflict: ConflictRule | undefined;
   places: CellPlaces;
-}
-
-/** Finds the place of a problem from the number of its data row. */
-export interface CellPlaces {
-  locate: LocateCell;
-  /** Returns the column of the data that goes into this column of the table, or -1. */
-  sourceColumn: (name: string) => number;
 }

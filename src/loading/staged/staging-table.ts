@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import { readAsType } from '../../tables/read-as-type.ts';
-import { isStagedAsText } from '../target-columns.ts';
+import { isStagedAsText } from '../copying/target-columns.ts';
 
 /** The quoted name. The table is dropped at the end of the transaction. */
 export const stagingTable = 'pg_temp."tablewright rows"';

@@ -7,6 +7,7 @@ import type { ClientBase } from 'pg';
 import { runAndUndo } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
+import type { Refusal } from '../copying/refusal.ts';
 import { mergeRows, type RowRange } from './merge-statements.ts';
 import {
   checkDeferred,
@@ -17,7 +18,6 @@ import {
   refusalOf,
   shapeOf,
 } from './move-rows.ts';
-import type { Refusal } from './refusal.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, firstRowOf, indexByShape } from './staging-table.ts';
 

@@ -2,9 +2,9 @@
  * Wraps an input so that its text is read as the request says.
  */
 import type { Warning } from '../../errors.ts';
+import type { LoadInput } from '../inputs/load-input.ts';
 import { wrapInput } from '../inputs/wrap-input.ts';
-import type { LoadInput } from '../load-input.ts';
-import { shortenValue } from '../problems.ts';
+import { shortenValue } from '../problems/problems.ts';
 import { type TextReading, TextReadingSink } from './text-reading.ts';
 
 /**

@@ -27,11 +27,11 @@ import {
   READ_AS_MOMENT,
 } from '../../sources/cell-sink.ts';
 import { textKind } from '../../sources/text-kind.ts';
-import { ForwardingSink } from '../forwarding-sink.ts';
-import { DATE_STRING, OTHER } from '../infer/seen.ts';
-import { classifyString } from '../infer/string-class.ts';
+import { ForwardingSink } from '../inputs/forwarding-sink.ts';
 import { lastDate, maxDateBytes, readDate } from './date-form.ts';
 import { type NumberSigns, readNumber } from './number-form.ts';
+import { DATE_STRING, OTHER } from './seen.ts';
+import { classifyString } from './string-class.ts';
 
 export type DateOrder = 'iso' | 'dmy' | 'mdy' | 'ymd';
 export type DecimalSign = '.' | ',';

@@ -1,0 +1,61 @@
+/** Hints in problems of cells, and the shown value of a faulty element. */
+import { QUOTE } from '../../sources/bytes/ascii.ts';
+import { NUMBER, ROUNDED_NUMBER, STRING, TEXT } from '../../sources/cell-kind.ts';
+import { inQuery } from '../infer/inferred-columns.ts';
+import { isNullWord, parameterReading } from '../infer/text-forms.ts';
+import {
+  NO_SUCH_DATE,
+  NOT_A_DATE,
+  NOT_A_NUMBER,
+  NOT_A_TIME,
+  NOT_A_TIMESTAMP,
+  NOT_A_WHOLE_NUMBER,
+  NOT_NULL,
+} from '../problems/cell-problems.ts';
+import { shortenBytes, shortenValue } from '../problems/problems.ts';
+
+/** Returns a hint for a problem that the value itself does not explain. */
+export function hintFor(
+  problem: number,
+  kind: number,
+  isDispensable: boolean,
+  hasDefault: boolean,
+  isOfSheet: boolean,
+): string {
+  if (problem === NOT_NULL) return hasDefault && !isOfSheet ? '; to get the default, leave the key out' : '';
+  if (kind === STRING && isDispensable) {
+    return `; if there is no value, ${hasDefault ? '' : 'send null or '}leave the key out`;
+  }
+  const wantsMoment = problem === NOT_A_DATE || problem === NOT_A_TIME || problem === NOT_A_TIMESTAMP;
+  if (wantsMoment && kind === STRING && isOfSheet) {
+    return '; the cell holds text: make it a date or time in Excel, or write the text in this form';
+  }
+  const isNumber = kind === NUMBER || kind === ROUNDED_NUMBER;
+  return wantsMoment && isNumber && isOfSheet ? '; the cell needs a date or time format' : '';
+}
+
+/** Returns a hint at the parameters that read the text, if it is a date or a number in another notation. */
+export function notationHint(
+  problem: number,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): string {
+  if (kind !== STRING && kind !== TEXT) return '';
+  const word = shortenBytes(bytes, start, end);
+  if (word !== '' && isNullWord(word)) return `; send null_values=${inQuery(word)} to load it as NULL`;
+  const isDate = problem === NOT_A_DATE || problem === NOT_A_TIMESTAMP || problem === NO_SUCH_DATE;
+  if (!isDate && problem !== NOT_A_NUMBER && problem !== NOT_A_WHOLE_NUMBER) return '';
+  const parameters = parameterReading(isDate, bytes, start, end);
+  return parameters === undefined ? '' : `; send ${parameters} to read it`;
+}
+
+/** Returns the shortened JSON text of an element. A string has no quotes, as everywhere in problems. */
+export function shortenElement(bytes: Buffer, start: number, end: number): string {
+  const isShortString = bytes[start] === QUOTE && end - start <= maxUnescapedBytes;
+  if (!isShortString) return shortenBytes(bytes, start, end);
+  return shortenValue(JSON.parse(bytes.toString('utf8', start, end)));
+}
+
+const maxUnescapedBytes = 4096;

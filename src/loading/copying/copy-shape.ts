@@ -1,0 +1,76 @@
+/**
+ * A shape is the list of columns of one COPY, in their order, with the encoded rows that wait for it and the account of their bytes.
+ */
+import { CopyBuffer } from '../encoders/copy-buffer.ts';
+import type { WrittenBytes } from '../encoders/written-bytes.ts';
+import { RowNumbers } from './row-numbers.ts';
+
+/** The first size is small because a thousand rows with different columns make a thousand shapes. */
+const initialShapeBytes = 4096;
+
+/** The number of a shape whose rows do not begin with numbers. */
+export const unnumbered = -1;
+
+export class CopyShape {
+  readonly columns: readonly number[];
+  /** For each target: its position among the columns; -1: the shape does not have it. */
+  readonly positionOf: Int32Array;
+  /** The number that `numberOfSet` returned; `unnumbered`: rows do not begin with numbers. */
+  readonly number: number;
+  /** The required columns that the shape does not have. Every row of the shape lacks them. */
+  readonly unseenRequired: readonly number[];
+  readonly out: CopyBuffer;
+  rowNumbers = new RowNumbers();
+  /** About how many bytes of defaults PostgreSQL adds to each row, for the columns that are left out. */
+  readonly leftOutBytes: number;
+  /** The bytes of the filled fields in the waiting rows, and how many of these fields are defaults and not NULL. */
+  #filledBytes = 0;
+  #filledDefaults = 0;
+  /** The bytes that PostgreSQL adds to pad the values of the waiting rows. */
+  #paddedBytes = 0;
+
+  constructor(
+    columns: readonly number[],
+    defaultBytes: readonly number[],
+    required: readonly number[],
+    number: number,
+    mostBytes: (needed: number) => number,
+  ) {
+    this.columns = columns;
+    this.number = number;
+    this.out = new CopyBuffer(initialShapeBytes, mostBytes);
+    this.positionOf = new Int32Array(defaultBytes.length).fill(-1);
+    columns.forEach((target, position) => {
+      this.positionOf[target] = position;
+    });
+    this.unseenRequired = required.filter((target) => this.positionOf[target]! < 0);
+    this.leftOutBytes = defaultBytes.reduce(
+      (sum, bytes, target) => (this.positionOf[target]! < 0 ? sum + bytes : sum),
+      0,
+    );
+  }
+
+  /** Counts the bytes of a row that was added to `out`: those of its fills, and those that PostgreSQL adds to pad its values. */
+  addRow(filledBytes: number, filledDefaults: number, paddedBytes: number): void {
+    this.#filledBytes += filledBytes;
+    this.#filledDefaults += filledDefaults;
+    this.#paddedBytes += paddedBytes;
+  }
+
+  /**
+   * Counts the bytes that PostgreSQL will write for the waiting rows. Call it before the rows are sent.
+   *
+   * @param bytes the bytes of the rows in `out`
+   * @returns the bytes of the rows as PostgreSQL stores them
+   * @throws AppError `limit-exceeded` before they are too many
+   */
+  countWritten(written: WrittenBytes, bytes: number, rowCount: number): number {
+    const own = bytes - this.#filledBytes - rowCount * (this.number === unnumbered ? 2 : 18);
+    const added = rowCount * this.leftOutBytes + this.#paddedBytes;
+    written.add(bytes + added, own, this.#filledDefaults + added);
+    this.#filledBytes = 0;
+    this.#filledDefaults = 0;
+    this.#paddedBytes = 0;
+    return bytes + added;
+  }
+}

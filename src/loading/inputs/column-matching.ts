@@ -1,0 +1,126 @@
+/** Finds the column of the table for each column of the data. */
+
+import { AppError, type Problem } from '../../errors.ts';
+import type { ProblemCode } from '../../problem-codes.ts';
+import { trimText } from '../../sources/bytes/white-space.ts';
+import { didYouMean } from '../../tables/identifiers.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+import { shortenValue } from '../problems/problems.ts';
+
+/** What to do with columns of the data that the table lacks. */
+export type ExtraColumns = 'fail' | 'ignore' | 'add';
+
+export interface ColumnMatch {
+  /** The index of the table's column; -1: the cells of this column are left out. */
+  target: number;
+  problem?: Pick<Problem, 'code' | 'detail'>;
+}
+
+export class ColumnMatcher {
+  /** The columns of the data that were left out, for the warnings. */
+  readonly ignored: string[] = [];
+  #columns: LoadColumn[] = [];
+  readonly #byName = new Map<string, number>();
+  readonly #byLooseName = new Map<string, number>();
+  readonly #isLoose: boolean;
+  readonly #extraColumns: ExtraColumns;
+  #shownColumns: string | undefined;
+  /** The number of unknown columns so far. Only the first ones get a search for a similar name, because there may be thousands. */
+  #refused = 0;
+  readonly #taken = new Map<number, string>();
+
+  /**
+   * @param matching `exact`: names are used exactly as written. `loose`: if no name is exactly the same, case and outer space are
+   *   ignored, if exactly one column then matches
+   */
+  constructor(columns: LoadColumn[], matching: 'exact' | 'loose', extraColumns: ExtraColumns) {
+    this.#isLoose = matching === 'loose';
+    this.#extraColumns = extraColumns;
+    this.restart(columns);
+  }
+
+  /** Begins again, with columns that the table has now. */
+  restart(columns: LoadColumn[]): void {
+    this.#columns = columns;
+    this.ignored.length = 0;
+    this.#byName.clear();
+    this.#byLooseName.clear();
+    this.#taken.clear();
+    this.#shownColumns = undefined;
+    this.#refused = 0;
+    columns.forEach((column, index) => {
+      this.#byName.set(column.name, index);
+      if (!this.#isLoose) return;
+      const loose = looseName(column.name);
+      this.#byLooseName.set(loose, this.#byLooseName.has(loose) ? -1 : index);
+    });
+  }
+
+  match(name: string): ColumnMatch {
+    const target = this.#byName.get(name) ?? this.#byLooseName.get(looseName(name)) ?? -1;
+    if (target < 0) return this.#extra(name);
+    const column = this.#columns[target]!;
+    const takenBy = this.#taken.get(target);
+    if (takenBy !== undefined) {
+      return refuse(
+        'repeated-column',
+        `goes into the column "${column.name}", like "${takenBy}"; each column of the table can have only one column of the data`,
+      );
+    }
+    if (column.isGenerated) {
+      return refuse('generated-column', 'is computed by PostgreSQL, so no value can be loaded into it');
+    }
+    this.#taken.set(target, name);
+    return { target };
+  }
+
+  /** Returns whether the data has a column that goes into the table's column `name`. */
+  isTaken(name: string): boolean {
+    return this.#taken.has(this.#byName.get(name) ?? -1);
+  }
+
+  /**
+   * Refuses the data if all of its columns were left out, because every row would be empty. Call it at the end of data that has rows.
+   *
+   * @throws AppError `invalid-data`
+   */
+  refuseExtraColumns(): void {
+    if (this.#taken.size > 0 || this.ignored.length === 0) return;
+    const detail = `The table has none of the columns of the data (${showNames(this.ignored)}); its columns are ${showNames(this.#byName.keys())}${
+      this.#isLoose ? '; if the names are in another row, send `header_row`' : ''
+    }.`;
+    throw new AppError('invalid-data', detail, {
+      errors: [{ column: shortenValue(this.ignored[0]!), code: 'no-column-in-common', detail }],
+    });
+  }
+
+  #extra(name: string): ColumnMatch {
+    if (this.#extraColumns === 'ignore') {
+      this.ignored.push(name);
+      return { target: -1 };
+    }
+    this.#shownColumns ??= showNames(this.#byName.keys());
+    const hint = didYouMean(name, this.#byName.keys(), this.#refused++);
+    return refuse(
+      'unknown-column',
+      `is not a column of the table.${hint} Rename it, leave it out, or send extra_columns=ignore or extra_columns=add. The columns are ${this.#shownColumns}`,
+    );
+  }
+}
+
+/** Returns the name without case and outer space, to compare it with others. */
+export function looseName(name: string): string {
+  return trimText(name).toLowerCase();
+}
+
+const maxShownNames = 20;
+
+function showNames(names: Iterable<string>): string {
+  const all = [...names];
+  const shown = all.slice(0, maxShownNames).map((name) => `"${shortenValue(name)}"`);
+  return all.length > maxShownNames ? `${shown.join(', ')}, …` : shown.join(', ');
+}
+
+function refuse(code: ProblemCode, detail: string): ColumnMatch {
+  return { target: -1, problem: { code, detail } };
+}

@@ -1,0 +1,134 @@
+/**
+ * Opens an existing table to add rows to it, or to empty it first. The table itself is the definition.
+ */
+import type { ClientBase } from 'pg';
+import { AppError, wrongParameter } from '../../errors.ts';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { quoteQualified } from '../../postgres/sql.ts';
+import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/sqlstate.ts';
+import { isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+import {
+  addColumnsTo,
+  kindOfTable,
+  lockByPrepare,
+  lockTable,
+  mayLockTable,
+  type RowTreatment,
+  rowTreatment,
+  truncateTable,
+} from '../../tables/load-statements.ts';
+import { refuseReferences } from '../../tables/replace-table.ts';
+import type { InferredColumn } from '../infer/infer-types.ts';
+import type { ConflictKey } from '../staged/conflict-rule.ts';
+import { type RowRule, readRowRules } from '../staged/row-rules.ts';
+import type { ExistingTable } from './load-target.ts';
+
+export interface ExistingTableOptions {
+  schema: string;
+  name: string;
+  /** The table is emptied first. Readers wait from then until the commit. */
+  truncate: boolean;
+  /** Returns the columns to add, given the names of those that the table has; undefined: none may be added. */
+  addColumns: ((known: string[]) => InferredColumn[]) | undefined;
+}
+
+export async function openExistingTable(
+  client: ClientBase,
+  { schema, name, truncate, addColumns }: ExistingTableOptions,
+): Promise<ExistingTable> {
+  const relation = quoteQualified(schema, name);
+  if (truncate) await refuseReferences(client, schema, name);
+  await lock(client, await lockingStatement(client, relation, truncate, addColumns !== undefined));
+  const treatment = await client.query<RowTreatment>(rowTreatment(relation));
+  const { kind, hasRowSecurity, hasRowTriggers, changesRows, hasRules } = treatment.rows[0]!;
+  if (!isTable(kind)) throw droppedMeanwhile();
+  let columns = await readLoadColumns(client, schema, name);
+  const added = addColumns?.(columns.map((column) => column.name)) ?? [];
+  if (added.length > 0) {
+    await add(client, relation, added);
+    columns = await readLoadColumns(client, schema, name);
+  }
+  const rules = await readRowRules(client, schema, name);
+  return {
+    relation,
+    columns: changesRows ? columns.map(leaveNotNullToPostgres) : columns,
+    added: added.map((column) => column.name),
+    isBare: false,
+    replaces: false,
+    mayRefuseRows: rules.length > 0 || hasRowTriggers,
+    changesRows,
+    hasRules,
+    takesNoCopy: hasRowSecurity,
+    primaryKey: rules.find((rule) => rule.kind === 'unique' && rule.isPrimary)?.columns,
+    keys: keysOf(rules),
+    warnings: [],
+    readRules: async () => rules,
+  };
+}
+
+/**
+ * Returns the statement that takes the strongest lock that will be needed, because two uploads that strengthen their locks later would
+ * deadlock.
+ */
+async function lockingStatement(
+  client: ClientBase,
+  relation: string,
+  truncate: boolean,
+  mayAddColumns: boolean,
+): Promise<string> {
+  if (truncate) {
+    const { rows } = await client.query<{ kind: string }>(kindOfTable(relation));
+    return truncateTable(relation, rows[0]?.kind);
+  }
+  if (mayAddColumns) return lockTable(relation, 'ACCESS EXCLUSIVE');
+  const { rows } = await client.query<{ may: boolean | null }>(mayLockTable(relation));
+  return (rows[0]!.may ?? true) ? lockTable(relation, 'ROW EXCLUSIVE') : lockByPrepare(relation);
+}
+
+/**
+ * Locks a table that was found before.
+ *
+ * @throws AppError `write-conflict` if another session has dropped the table meanwhile
+ */
+async function lock(client: ClientBase, statement: string): Promise<void> {
+  try {
+    await queryInCallersPath(client, statement);
+  } catch (error) {
+    if (!isUndefinedTable(error) && !isOtherKindOfObject(error)) throw error;
+    throw droppedMeanwhile(error);
+  }
+}
+
+function droppedMeanwhile(cause?: unknown): AppError {
+  const detail = 'Another session dropped or renamed the table at the same moment; send the request again.';
+  return new AppError('write-conflict', detail, { cause });
+}
+
+async function add(client: ClientBase, relation: string, columns: InferredColumn[]): Promise<void> {
+  try {
+    await queryInCallersPath(client, addColumnsTo(relation, columns));
+  } catch (error) {
+    if (!isRefusalOfColumn(error)) throw error;
+    const detail = `PostgreSQL refused to add the columns to this table: ${error.message}.`;
+    throw wrongParameter('extra_columns', detail, { value: 'add' });
+  }
+}
+
+/**
+ * Lets PostgreSQL check NOT NULL, because a trigger may set the column before that check. The NOT NULL of a domain is checked
+ * before triggers run, so the service still checks it.
+ */
+function leaveNotNullToPostgres(column: LoadColumn): LoadColumn {
+  return { ...column, isNullable: true };
+}
+
+/**
+ * Returns the keys that ON CONFLICT can use, the primary key first. It cannot use a key that is checked at the end of the
+ * transaction (documentation of INSERT).
+ */
+function keysOf(rules: RowRule[]): ConflictKey[] {
+  const uniques = rules.filter((rule) => rule.kind === 'unique');
+  const keys = uniques.filter((key) => !key.isDeferrable && !key.predicate);
+  return [...keys.filter((key) => key.isPrimary), ...keys.filter((key) => !key.isPrimary)];
+}

@@ -1,0 +1,206 @@
+/**
+ * Creates the table of an upload. While rows are loaded the table is *bare*: keys and references are added after the rows. To
+ * replace an existing table, the new table is created under another name, and takes the name of the old one at the end.
+ */
+import type { ClientBase } from 'pg';
+import { AppError, type Warning } from '../../errors.ts';
+import { queryWithSavepoint } from '../../postgres/savepoints.ts';
+import { inCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
+import { quoteQualified, randomName, type Statement } from '../../postgres/sql.ts';
+import { isNameClash, isRefusalOfData, isUndefinedTable } from '../../postgres/sqlstate.ts';
+import { findRelation } from '../../tables/catalog.ts';
+import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-table.ts';
+import {
+  addConstraints,
+  continueNumbering,
+  createBareTable,
+  hasConstraints,
+  type Naming,
+} from '../../tables/ddl.ts';
+import { isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+import { changeColumnsOf } from '../../tables/load-statements.ts';
+import { namesAside } from '../../tables/object-names.ts';
+import type { ExistingObject, PreparedTable } from '../../tables/prepared-table.ts';
+import { refuseDependents, TableSwap } from '../../tables/replace-table.ts';
+import type { CellPlaces } from '../problems/cell-places.ts';
+import type { ConflictKey } from '../staged/conflict-rule.ts';
+import { type RowRule, readRowRules } from '../staged/row-rules.ts';
+import { conflictKeysOf, rulesOfNewTable } from '../staged/rules-of-new-table.ts';
+import type { RowTarget } from './row-target.ts';
+import type { TableChange } from './table-change.ts';
+
+export interface NewTableOptions {
+  /** The new table may replace an existing one. */
+  mayReplace: boolean;
+  lockTimeoutMs: number;
+  signal: AbortSignal;
+  extraFunctions: readonly string[];
+}
+
+/**
+ * Creates the table, or a table that will replace the existing one, and returns it as a target for rows.
+ *
+ * @throws AppError `table-exists`, `dependent-objects`
+ */
+export async function openNewTable(
+  client: ClientBase,
+  table: PreparedTable,
+  options: NewTableOptions,
+): Promise<NewTable> {
+  const { schema, existing } = table;
+  const replaces = options.mayReplace && existing !== undefined && isTable(existing.kind);
+  if (existing && !replaces) throw tableExists(schema, table.name, existing, uploadRemedies);
+  if (replaces) await refuseDependents(client, schema, table.name);
+  const naming = replaces ? nameAside(table) : table;
+  const refuseTaken = () => refuseTakenTableName(client, table);
+  await createNamed(client, table, 'bare', async () => createBareTable(table, naming), refuseTaken);
+  const columns = await readLoadColumns(client, schema, naming.name);
+  return new NewTable(table, naming, columns, await conflictKeysOf(table, columns), replaces, options);
+}
+
+/** A new table, from its creation until the end of the transaction. */
+export class NewTable implements RowTarget {
+  readonly relation: string;
+  columns: LoadColumn[];
+  readonly keys: ConflictKey[];
+  readonly replaces: boolean;
+  readonly added: string[] = [];
+  /** The table is empty, and its keys are created after the rows are copied. */
+  readonly isBare = true;
+  readonly mayRefuseRows: boolean;
+  readonly changesRows = false;
+  readonly hasRules = false;
+  readonly takesNoCopy = false;
+  readonly primaryKey: readonly string[] | undefined;
+  readonly warnings: Warning[];
+  readonly #table: PreparedTable;
+  /** The name until the end of the load. */
+  readonly #naming: Naming;
+  readonly #options: NewTableOptions;
+  #hasKeys = false;
+
+  constructor(
+    table: PreparedTable,
+    naming: Naming,
+    columns: LoadColumn[],
+    keys: ConflictKey[],
+    replaces: boolean,
+    options: NewTableOptions,
+  ) {
+    this.relation = quoteQualified(table.schema, naming.name);
+    this.columns = columns;
+    this.keys = keys;
+    this.replaces = replaces;
+    this.mayRefuseRows = columns.some(isDomain);
+    this.primaryKey = table.primaryKey?.columns;
+    this.warnings = table.warnings;
+    this.#table = table;
+    this.#naming = naming;
+    this.#options = options;
+  }
+
+  async readRules(client: ClientBase): Promise<RowRule[]> {
+    return [
+      ...(await readRowRules(client, this.#table.schema, this.#naming.name)),
+      ...(await rulesOfNewTable(client, this.#table, this.columns)),
+    ];
+  }
+
+  /** Adds columns and converts others, with the rows that the table has. The table must have no keys. */
+  async change(client: ClientBase, change: TableChange): Promise<void> {
+    await queryInCallersPath(client, changeColumnsOf(this.relation, change));
+    this.columns = await readLoadColumns(client, this.#table.schema, this.#naming.name);
+  }
+
+  /**
+   * Adds the keys and references, if they were not added yet. If PostgreSQL refuses them, they are undone, and the error is returned.
+   *
+   * @throws AppError `write-conflict`
+   */
+  async addKeys(client: ClientBase): Promise<Error | undefined> {
+    if (this.#hasKeys || !hasConstraints(this.#table)) return undefined;
+    const statement = () => addConstraints(this.#table, this.#naming);
+    try {
+      await createNamed(client, this.#table, 'keys', statement, async () => {});
+      this.#hasKeys = true;
+      return undefined;
+    } catch (error) {
+      if (isUndefinedTable(error)) throw targetDropped(error);
+      if (!isRefusalOfData(error)) throw error;
+      return error;
+    }
+  }
+
+  /** Advances the sequences of numbered columns past the numbers that the rows have. */
+  async continueNumbering(client: ClientBase, { sourceColumn }: CellPlaces): Promise<void> {
+    for (const { name, identity } of this.#table.columns) {
+      const isSent = sourceColumn(name) >= 0;
+      if (identity !== 'none' && isSent) await client.query(continueNumbering(this.relation, name));
+    }
+  }
+
+  /** Begins to replace the existing table. */
+  swap(client: ClientBase): TableSwap {
+    const { extraFunctions } = this.#options;
+    const replacement = { table: this.#table, aside: this.#naming, extraFunctions };
+    return new TableSwap(client, replacement, this.#options);
+  }
+}
+
+function nameAside(table: PreparedTable): Naming {
+  const name = randomName('table');
+  return { name, names: namesAside(table.names, name) };
+}
+
+/** Returns the error for a referenced table that was dropped after the definition was checked. */
+function targetDropped(cause: Error): AppError {
+  const detail = 'Another session dropped a table that a foreign key refers to; send the request again.';
+  return new AppError('write-conflict', detail, { cause });
+}
+
+const maxNameTries = 3;
+
+/**
+ * Runs a statement that creates names, and runs it again with other names if a name already exists. If the statement fails, it is
+ * undone.
+ */
+async function createNamed(
+  client: ClientBase,
+  table: PreparedTable,
+  savepoint: string,
+  toStatement: () => Promise<Statement>,
+  onClash: () => Promise<void>,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const { text } = await toStatement();
+    try {
+      await queryWithSavepoint(client, savepoint, [inCallersPath(text)]);
+      return;
+    } catch (error) {
+      if (!isNameClash(error)) throw error;
+      await onClash();
+      table.names = await table.chooseNamesAgain(client);
+      if (tries === maxNameTries) throw nameConflict(error);
+    }
+  }
+}
+
+/**
+ * Refuses the upload if another session has created the table meanwhile.
+ *
+ * @throws AppError `table-exists`
+ */
+async function refuseTakenTableName(
+  client: ClientBase,
+  { schema, name, existing }: PreparedTable,
+): Promise<void> {
+  const { rows } = await client.query<ExistingObject>(findRelation(schema, name));
+  if (rows[0] !== undefined && existing === undefined)
+    throw tableExists(schema, name, rows[0], uploadRemedies);
+}
+
+/** Returns whether the type is a domain. Only the checks of domains can refuse a row of a bare table. */
+function isDomain({ type }: LoadColumn): boolean {
+  return type.kind === 'domain' || type.element?.kind === 'domain';
+}

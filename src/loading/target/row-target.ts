@@ -1,0 +1,35 @@
+import type { ClientBase } from 'pg';
+import type { Warning } from '../../errors.ts';
+import type { LoadColumn } from '../../tables/load-column.ts';
+import type { ConflictKey } from '../staged/conflict-rule.ts';
+import type { RowRule } from '../staged/row-rules.ts';
+
+/** What new and existing tables have in common, as a relation that rows are loaded into. */
+export interface RowTarget {
+  /** The name of the relation, quoted. */
+  readonly relation: string;
+  readonly columns: LoadColumn[];
+  /** The names of columns that were added to the table. */
+  readonly added: string[];
+  /**
+   * The table has rules by which PostgreSQL may refuse a row. Then the rows must be kept, to find all refused rows and the
+   * reasons.
+   */
+  readonly mayRefuseRows: boolean;
+  /** The table has triggers that may change rows before they are stored. */
+  readonly changesRows: boolean;
+  /** The table has rules (CREATE RULE) that may do something else than insert a row. */
+  readonly hasRules: boolean;
+  /** COPY is not possible, because row-level security applies to the role. */
+  readonly takesNoCopy: boolean;
+  /** The columns of the primary key. */
+  readonly primaryKey: readonly string[] | undefined;
+  /** The keys that ON CONFLICT can use: the primary key, then each unique constraint. */
+  readonly keys: ConflictKey[];
+  /** Warnings about the table. */
+  readonly warnings: Warning[];
+  /** The table takes the place of an existing table at the end. */
+  readonly replaces: boolean;
+  /** Reads every rule that the rows must meet. */
+  readRules(client: ClientBase): Promise<RowRule[]>;
+}
