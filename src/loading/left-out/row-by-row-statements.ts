@@ -99,78 +99,30 @@ export interface PassOptions {
 
 /**
  * Moves rows in their order, in blocks of rows of the same shape. If PostgreSQL refuses a block, the block is undone and divided, until the
- * refused row is alone in its block. This row is recorded and skipped. The sequence `progress` shows which row of the block was refused, and the block is divided
- * there. If the error comes at the end of a block (references, AFTER triggers), the sequence does not show the row, and the block is halved.
+ * refused row is alone in its block. This row is recorded and skipped.
  */
 export function passOver(load: StagedLoad, options: PassOptions): string {
-  const { from, to, maxRefused, maxListed, notOfRows, countsUpdates } = options;
-  const name = (purpose: string) => quoteIdentifier(`tablewright ${purpose} ${unlike}`);
-  const [at, end, size, gap, isSuspect, failures] = ['at', 'end', 'size', 'gap', 'suspect', 'failures'].map(
-    name,
-  );
-  const [merged, stored, refused, reached] = ['merged', 'stored', 'refused', 'reached'].map(name);
-  const [message, detail, column, constraint] = ['message', 'detail', 'column', 'constraint'].map(name);
-  const [table, schema, updates, hasUpdates] = ['table', 'schema', 'updates', 'has updates'].map(name);
-  const shape = name('block shape');
-  const plus = 'OPERATOR(pg_catalog.+)';
-  const minus = 'OPERATOR(pg_catalog.-)';
-  const times = 'OPERATOR(pg_catalog.*)';
-  const is = (left: string, operator: string, right: string | number) =>
-    `${left} OPERATOR(pg_catalog.${operator}) ${right}`;
-  const atMost = (value: string) => `LEAST(${value}, ${to - from})`;
+  const { to, maxRefused, notOfRows, countsUpdates } = options;
   const text = `#variable_conflict use_column
 DECLARE
-  ${at} integer := ${from};
-  ${end} integer;
-  ${size} integer := ${to - from};
-  ${gap} integer := ${from};
-  ${isSuspect} boolean := false;
-  ${failures} integer := 0;
-  ${merged} bigint := 0;
-  ${stored} bigint;
-  ${refused} integer := (SELECT p.refused FROM ${state} p);
-  ${reached} bigint;
-  ${updates} bigint;
-  ${hasUpdates} boolean;
-  ${shape} integer := 0;
-  ${[message, detail, column, constraint, table, schema].map((one) => `${one} pg_catalog.text;`).join(' ')}
+  ${declareVariables(options)}
 BEGIN
-  WHILE ${is(at!, '<', to)} AND ${is(refused!, '<=', maxRefused)} LOOP
+  WHILE ${is(at, '<', to)} AND ${is(refused, '<=', maxRefused)} LOOP
     ${end} := LEAST(${at} ${plus} ${size}, ${to});
-    ${load.shapes.all.length > 1 ? endOfShape(shape, at!, end!, to) : ''}
-    ${countsUpdates ? `SELECT c.last_value, c.is_called INTO ${updates}, ${hasUpdates} FROM ${updateCounter} c;` : ''}
+    ${load.shapes.all.length > 1 ? endOfShape(to) : ''}
+    ${countsUpdates ? keepUpdateCount : ''}
     BEGIN
-      ${mergeShape(load, shape, { from: at!, to: end! }, stored!)}
-      ${merged} := ${merged} ${plus} ${stored};
-      ${size} := CASE WHEN ${isSuspect} THEN 1 ELSE ${atMost(`(${end} ${minus} ${at}) ${times} 2`)} END;
-      ${at} := ${end};
-      ${isSuspect} := false;
-      ${failures} := 0;
+      ${mergeBlock(load)}
+      ${chooseNextBlock(options)}
     EXCEPTION WHEN OTHERS THEN
       IF ${is('SQLSTATE', '~', quoteLiteral(notOfRows))} THEN RAISE; END IF;
-      ${countsUpdates ? `PERFORM pg_catalog.setval('${updateCounter}', ${updates}, ${hasUpdates});` : ''}
+      ${countsUpdates ? restoreUpdateCount : ''}
       ${reached} := (SELECT CASE WHEN q.is_called THEN q.last_value ELSE 0 END FROM ${progress} q);
-      ${isSuspect} := false;
+      ${isBeforeSuspect} := false;
       IF ${is(`${end} ${minus} ${at}`, '<=', 1)} THEN
-        GET STACKED DIAGNOSTICS ${message} = MESSAGE_TEXT, ${detail} = PG_EXCEPTION_DETAIL, ${column} = COLUMN_NAME,
-          ${constraint} = CONSTRAINT_NAME, ${table} = TABLE_NAME, ${schema} = SCHEMA_NAME;
-        IF ${is(refused!, '>=', maxListed)} THEN ${message} := NULL; ${detail} := NULL; END IF;
-        INSERT INTO ${refusedRows} VALUES (${at}, SQLSTATE, ${message}, ${detail}, ${column}, ${constraint}, ${table}, ${schema});
-        ${refused} := ${refused} ${plus} 1;
-        ${at} := ${end};
-        ${size} := ${atMost(`${at} ${minus} ${gap}`)};
-        ${gap} := ${at};
-        ${failures} := 0;
+        ${recordRefusedRow(options)}
       ELSE
-        IF ${is(failures!, '=', 0)} AND ${is(reached!, '=', at!)} THEN
-          ${size} := 1;
-        ELSIF ${is(failures!, '=', 0)} AND ${is(reached!, '>', at!)} AND ${is(reached!, '<', end!)} THEN
-          ${size} := (${reached} ${minus} ${at})::pg_catalog.int4;
-          ${isSuspect} := true;
-        ELSE
-          ${size} := GREATEST((${end} ${minus} ${at}) OPERATOR(pg_catalog./) 2, 1);
-        END IF;
-        ${failures} := ${failures} ${plus} 1;
+        ${divideBlock}
       END IF;
     END;
   END LOOP;
@@ -180,23 +132,129 @@ END`;
   return `DO ${quote}${text}${quote}`;
 }
 
-/** Sets the shape of the first row of the block, and ends the block before the first row of another shape. */
-function endOfShape(shape: string, at: string, end: string, to: number): string {
-  const row = `s.${rowNumber}`;
-  return `SELECT ${row}, s.${shapeNumber} INTO ${at}, ${shape} FROM ${stagingTable} s
-      WHERE ${row} OPERATOR(pg_catalog.>=) ${at} ORDER BY ${row} LIMIT 1;
-    EXIT WHEN NOT FOUND OR ${at} OPERATOR(pg_catalog.>=) ${to};
-    ${end} := GREATEST(${end}, ${at} OPERATOR(pg_catalog.+) 1);
-    ${end} := coalesce((SELECT ${row} FROM ${stagingTable} s WHERE ${row} OPERATOR(pg_catalog.>) ${at}
-      AND ${row} OPERATOR(pg_catalog.<) ${end} AND s.${shapeNumber} OPERATOR(pg_catalog.<>) ${shape} ORDER BY ${row} LIMIT 1), ${end});`;
+const plus = 'OPERATOR(pg_catalog.+)';
+const minus = 'OPERATOR(pg_catalog.-)';
+const times = 'OPERATOR(pg_catalog.*)';
+const dividedBy = 'OPERATOR(pg_catalog./)';
+
+function is(left: string, operator: string, right: string | number): string {
+  return `${left} OPERATOR(pg_catalog.${operator}) ${right}`;
 }
 
-function mergeShape(load: StagedLoad, shape: string, range: RowRange, stored: string): string {
+function variable(purpose: string): string {
+  return quoteIdentifier(`tablewright ${purpose} ${unlike}`);
+}
+
+/** The first row of the block. */
+const at = variable('at');
+/** The row number after the block. */
+const end = variable('end');
+/** The number of rows of the next block. */
+const size = variable('size');
+/** The row number after the last refused row. */
+const afterRefused = variable('gap');
+/** true: the row after the block is probably the one that PostgreSQL refuses, so it becomes a block of its own. */
+const isBeforeSuspect = variable('suspect');
+/** How often PostgreSQL has refused a block that begins with this row. */
+const failures = variable('failures');
+/** The number of rows that were inserted or updated. */
+const merged = variable('merged');
+/** The number of rows of this block that were inserted or updated. */
+const stored = variable('stored');
+/** The number of refused rows, also those of earlier statements. */
+const refused = variable('refused');
+/** The row that PostgreSQL moved last before it refused the block. */
+const reached = variable('reached');
+// The state of the counter of updated rows before the block. A sequence keeps its value when the block is undone.
+const updates = variable('updates');
+const hasUpdates = variable('has updates');
+/** The shape of the rows of the block. */
+const shape = variable('block shape');
+// The fields of the error.
+const message = variable('message');
+const detail = variable('detail');
+const column = variable('column');
+const constraint = variable('constraint');
+const table = variable('table');
+const schema = variable('schema');
+
+function declareVariables({ from, to }: PassOptions): string {
+  return `${at} integer := ${from};
+  ${end} integer;
+  ${size} integer := ${to - from};
+  ${afterRefused} integer := ${from};
+  ${isBeforeSuspect} boolean := false;
+  ${failures} integer := 0;
+  ${merged} bigint := 0;
+  ${stored} bigint;
+  ${refused} integer := (SELECT p.refused FROM ${state} p);
+  ${reached} bigint;
+  ${updates} bigint;
+  ${hasUpdates} boolean;
+  ${shape} integer := 0;
+  ${[message, detail, column, constraint, table, schema].map((text) => `${text} pg_catalog.text;`).join(' ')}`;
+}
+
+/** Sets the shape of the first row of the block, and ends the block before the first row of another shape. */
+function endOfShape(to: number): string {
+  const row = `s.${rowNumber}`;
+  return `SELECT ${row}, s.${shapeNumber} INTO ${at}, ${shape} FROM ${stagingTable} s
+      WHERE ${is(row, '>=', at)} ORDER BY ${row} LIMIT 1;
+    EXIT WHEN NOT FOUND OR ${is(at, '>=', to)};
+    ${end} := GREATEST(${end}, ${at} ${plus} 1);
+    ${end} := coalesce((SELECT ${row} FROM ${stagingTable} s WHERE ${is(row, '>', at)}
+      AND ${is(row, '<', end)} AND ${is(`s.${shapeNumber}`, '<>', shape)} ORDER BY ${row} LIMIT 1), ${end});`;
+}
+
+const keepUpdateCount = `SELECT c.last_value, c.is_called INTO ${updates}, ${hasUpdates} FROM ${updateCounter} c;`;
+const restoreUpdateCount = `PERFORM pg_catalog.setval('${updateCounter}', ${updates}, ${hasUpdates});`;
+
+function mergeBlock(load: StagedLoad): string {
+  const block: RowRange = { from: at, to: end };
   const merges = load.shapes.all.map(
-    (_, number) => `${mergeRows(load, number, range).text}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`,
+    (_, number) => `${mergeRows(load, number, block).text}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`,
   );
   if (merges.length === 1) return merges[0]!;
-  return merges
-    .map((merge, number) => `IF ${shape} OPERATOR(pg_catalog.=) ${number} THEN ${merge} END IF;`)
-    .join('\n');
+  return merges.map((merge, number) => `IF ${is(shape, '=', number)} THEN ${merge} END IF;`).join('\n');
+}
+
+/** PostgreSQL took the block: the next one is twice as long, or has only the row that is probably refused. */
+function chooseNextBlock(options: PassOptions): string {
+  const twice = atMostAll(`(${end} ${minus} ${at}) ${times} 2`, options);
+  return `${merged} := ${merged} ${plus} ${stored};
+      ${size} := CASE WHEN ${isBeforeSuspect} THEN 1 ELSE ${twice} END;
+      ${at} := ${end};
+      ${isBeforeSuspect} := false;
+      ${failures} := 0;`;
+}
+
+/** PostgreSQL refused a block of one row: the row is recorded. The next block is as long as the rows between the last two refused rows. */
+function recordRefusedRow(options: PassOptions): string {
+  return `GET STACKED DIAGNOSTICS ${message} = MESSAGE_TEXT, ${detail} = PG_EXCEPTION_DETAIL, ${column} = COLUMN_NAME,
+          ${constraint} = CONSTRAINT_NAME, ${table} = TABLE_NAME, ${schema} = SCHEMA_NAME;
+        IF ${is(refused, '>=', options.maxListed)} THEN ${message} := NULL; ${detail} := NULL; END IF;
+        INSERT INTO ${refusedRows} VALUES (${at}, SQLSTATE, ${message}, ${detail}, ${column}, ${constraint}, ${table}, ${schema});
+        ${refused} := ${refused} ${plus} 1;
+        ${at} := ${end};
+        ${size} := ${atMostAll(`${at} ${minus} ${afterRefused}`, options)};
+        ${afterRefused} := ${at};
+        ${failures} := 0;`;
+}
+
+/**
+ * PostgreSQL refused a longer block. The sequence `progress` shows which row was moved last, so the next block ends before this row. If the
+ * error came at the end of the block (references, AFTER triggers), the sequence does not show the refused row, and the block is halved.
+ */
+const divideBlock = `IF ${is(failures, '=', 0)} AND ${is(reached, '=', at)} THEN
+          ${size} := 1;
+        ELSIF ${is(failures, '=', 0)} AND ${is(reached, '>', at)} AND ${is(reached, '<', end)} THEN
+          ${size} := (${reached} ${minus} ${at})::pg_catalog.int4;
+          ${isBeforeSuspect} := true;
+        ELSE
+          ${size} := GREATEST((${end} ${minus} ${at}) ${dividedBy} 2, 1);
+        END IF;
+        ${failures} := ${failures} ${plus} 1;`;
+
+function atMostAll(value: string, { from, to }: PassOptions): string {
+  return `LEAST(${value}, ${to - from})`;
 }
