@@ -26,21 +26,21 @@ export interface TargetRights {
 }
 
 /**
- * Returns whether a table has the name.
+ * Returns the table that has the name; undefined: there is none.
  *
  * @param rows the result of `findTarget`
  * @throws AppError `permission-denied` if the table exists and the role lacks a privilege
  */
-export function isLoadTarget(
+export function findLoadTarget(
   [found]: readonly TargetRights[],
   schema: string,
   name: string,
   needed: NeededRights,
-): boolean {
-  if (found === undefined || !isTable(found.kind)) return false;
+): TargetRights | undefined {
+  if (found === undefined || !isTable(found.kind)) return undefined;
   const lack = lackOf(found, schema, name, needed);
   if (lack !== undefined) throw new AppError('permission-denied', `The role "${found.role}" ${lack}.`);
-  return true;
+  return found;
 }
 
 /** Returns the sentence that says which privileges to ask the administrator for. */

@@ -6,7 +6,7 @@ import { findTarget } from '../../tables/catalog.ts';
 import { compareWithExisting } from '../../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import { isTable } from '../../tables/describe-table.ts';
-import { isLoadTarget, type TargetRights } from '../../tables/find-load-target.ts';
+import { findLoadTarget, type TargetRights } from '../../tables/find-load-target.ts';
 import { prepareTable } from '../../tables/prepare-table.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace-table.ts';
@@ -37,11 +37,12 @@ export async function findTable({ pool, transaction }: LoadContext, request: Loa
   const needed = neededRights(request);
   const search = findTarget(schema, name, needed.privileges);
   const check = async (client: ClientBase, { begun }: TransactionEdges): Promise<boolean> => {
-    const exists = isLoadTarget(begun!.rows as TargetRights[], schema, name, needed);
-    if (exists && ifExists === 'fail') throw tableExists(schema, name, { kind: 'r' }, uploadRemedies);
+    const existing = findLoadTarget(begun!.rows as TargetRights[], schema, name, needed);
+    if (existing === undefined) return false;
+    if (ifExists === 'fail') throw tableExists(schema, name, existing, uploadRemedies);
     // The swap checks this again. The early check gives the answer before the rows are sent.
-    if (exists && ifExists === 'replace') await refuseDependents(client, schema, name);
-    return exists;
+    if (ifExists === 'replace') await refuseDependents(client, schema, name);
+    return true;
   };
   return inTransaction(pool, { ...transaction, readOnly: true }, check, search);
 }
