@@ -13,7 +13,7 @@ import { gunzipSync, gzip } from 'node:zlib';
 export interface ConsoleFile {
   type: string;
   bytes: Uint8Array;
-  /** The same bytes, packed by gzip. */
+  /** The content of the file, compressed with gzip. */
   packed: Uint8Array;
 }
 

@@ -1,6 +1,6 @@
 /** Finds the endpoints of the identity provider at which people sign in to the console (OpenID Connect Discovery 1.0). */
 import type { Config } from '../../config.ts';
-import { fetchJson } from '../tokens/fetch-json.ts';
+import { discover } from '../tokens/discovery.ts';
 
 /** What the page needs to know for signing in. It is not secret. */
 export interface SignIn {
@@ -26,7 +26,7 @@ export function signInFinder({ console, tokens }: Config): () => Promise<SignIn 
     if (clientId === undefined || issuer === undefined) return undefined;
     const known = { issuer, clientId, scope, ...(audience && { audience }), ...(resource && { resource }) };
     if (found === undefined || performance.now() > found.until) {
-      const entry = { until: performance.now() + keptMs, signIn: discover(known) };
+      const entry = { until: performance.now() + keptMs, signIn: withEndpoints(known) };
       found = entry;
       const { authorizationEndpoint } = await entry.signIn;
       if (authorizationEndpoint === undefined) entry.until = performance.now() + keptFailureMs;
@@ -35,11 +35,11 @@ export function signInFinder({ console, tokens }: Config): () => Promise<SignIn 
   };
 }
 
-async function discover(known: SignIn): Promise<SignIn> {
+/** Adds the endpoints of the provider. If it does not answer, they are left out. */
+async function withEndpoints(known: SignIn): Promise<SignIn> {
   try {
-    const url = `${known.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-    const document = (await fetchJson(url)) as Record<string, unknown>;
-    const { authorization_endpoint: authorizationEndpoint, token_endpoint: tokenEndpoint } = document;
+    const { metadata } = await discover(known.issuer);
+    const { authorization_endpoint: authorizationEndpoint, token_endpoint: tokenEndpoint } = metadata;
     if (!isHttpUrl(authorizationEndpoint) || !isHttpUrl(tokenEndpoint)) return known;
     return { ...known, authorizationEndpoint, tokenEndpoint };
   } catch {

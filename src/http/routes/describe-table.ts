@@ -1,15 +1,12 @@
 /** `GET /api/v1/table/{table_name}`: describes a table. The answer can be sent again as a definition. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { inTransaction } from '../../postgres/transaction.ts';
-import { describeRelation } from '../../tables/catalog.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
-import { describeFound } from '../../tables/describe-table.ts';
 import type { HttpContext } from '../context.ts';
-import { tableKey } from '../lines.ts';
+import { describeForRequest } from '../describe-for-request.ts';
 import { problemResponses, tableErrors } from '../openapi.ts';
 import { queryParser } from '../query.ts';
-import { admitTableRequest, schemaParameter, TablePath } from '../table-request.ts';
+import { schemaParameter, TablePath } from '../table-request.ts';
 
 const Query = Type.Object({ schema: schemaParameter });
 
@@ -35,24 +32,8 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
       },
     },
     async (request, reply) => {
-      const query = parseQuery(request.query);
-      const { schema, name, signal, transaction } = await admitTableRequest(
-        request,
-        reply,
-        context,
-        query.schema,
-        'table:read',
-      );
-      const { defaultFunctions } = context.config.database;
-      const table = await context.lines.describes.use(tableKey({ schema, name }), signal, () =>
-        inTransaction(
-          context.pool,
-          { ...transaction, readOnly: true },
-          (client, { begun }) =>
-            describeFound(client, schema, name, begun!.rows[0].found ?? undefined, defaultFunctions),
-          describeRelation(schema, name),
-        ),
-      );
+      const { schema } = parseQuery(request.query);
+      const table = await describeForRequest(request, reply, context, schema, async (table) => table);
       return { table };
     },
   );

@@ -1,15 +1,12 @@
 /** `GET /api/v1/table/{table_name}/rows`: the first rows of a table. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { inTransaction } from '../../postgres/transaction.ts';
-import { describeRelation } from '../../tables/catalog.ts';
-import { describeFound } from '../../tables/describe-table.ts';
 import { readFirstRows } from '../../tables/read-rows.ts';
 import type { HttpContext } from '../context.ts';
-import { tableKey } from '../lines.ts';
+import { describeForRequest } from '../describe-for-request.ts';
 import { problemResponses, tableErrors } from '../openapi.ts';
 import { queryParser } from '../query.ts';
-import { admitTableRequest, schemaParameter, TablePath } from '../table-request.ts';
+import { schemaParameter, TablePath } from '../table-request.ts';
 
 const Query = Type.Object({
   schema: schemaParameter,
@@ -55,24 +52,13 @@ export function readRowsRoute(app: FastifyInstance, context: HttpContext): void 
       },
     },
     async (request, reply) => {
-      const query = parseQuery(request.query);
-      const { schema, name, signal, transaction } = await admitTableRequest(
+      const { schema, limit } = parseQuery(request.query);
+      const { rows, hasMore } = await describeForRequest(
         request,
         reply,
         context,
-        query.schema,
-        'table:read',
-      );
-      const { rows, hasMore } = await context.lines.describes.use(tableKey({ schema, name }), signal, () =>
-        inTransaction(
-          context.pool,
-          { ...transaction, readOnly: true },
-          async (client, { begun }) => {
-            await describeFound(client, schema, name, begun!.rows[0].found ?? undefined, []);
-            return readFirstRows(client, schema, name, query.limit);
-          },
-          describeRelation(schema, name),
-        ),
+        schema,
+        ({ name }, client) => readFirstRows(client, schema, name, limit),
       );
       // The rows are JSON already. Parsed and written again, large numbers would lose digits.
       reply.type('application/json; charset=utf-8');

@@ -16,6 +16,7 @@ import { AppError } from '../../errors.ts';
 import type { Log } from '../../postgres/log.ts';
 import { publicKeyOfJwk } from '../../public-key.ts';
 import { isSafeKeyUrl } from '../../token-settings.ts';
+import { asObject, discover } from './discovery.ts';
 import { fetchJson } from './fetch-json.ts';
 import type { TokenKeys } from './token-keys.ts';
 
@@ -166,16 +167,15 @@ export class ProviderKeys implements TokenKeys {
   }
 }
 
-/** Reads the discovery document of an issuer (OpenID Connect Discovery 1.0, section 4). */
+/** @throws IssuerMismatch */
 async function discoverJwksUrl(issuer: string): Promise<string> {
-  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const document = asObject(await fetchJson(url));
-  if (document.issuer !== issuer) {
+  const { url, metadata } = await discover(issuer);
+  if (metadata.issuer !== issuer) {
     throw new IssuerMismatch(
-      `TOKEN_ISSUER is ${JSON.stringify(issuer)}, but ${url} is of the issuer ${JSON.stringify(document.issuer)}. Set TOKEN_ISSUER to exactly this text`,
+      `TOKEN_ISSUER is ${JSON.stringify(issuer)}, but ${url} is of the issuer ${JSON.stringify(metadata.issuer)}. Set TOKEN_ISSUER to exactly this text`,
     );
   }
-  const { jwks_uri: jwksUrl } = document;
+  const { jwks_uri: jwksUrl } = metadata;
   if (typeof jwksUrl === 'string' && isSafeKeyUrl(jwksUrl)) return jwksUrl;
   throw new Error(`${url} has no "jwks_uri" that is an https URL`);
 }
@@ -199,8 +199,4 @@ function usableKeys(document: unknown): UsableKeys {
     else keys.push(key);
   }
   return { keys, refused };
-}
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
