@@ -3,25 +3,21 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type ChildService, startChildService } from './support/child-service.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
 import { type LogLine, logLines } from './support/log-lines.ts';
 import { beginUpload, rawRequest } from './support/raw-http.ts';
 import { until } from './support/until.ts';
 
 const workbook = readFileSync(join(import.meta.dirname, '..', 'examples', 'orders.xlsx'));
 
-let database: TestDatabase;
-let service: ChildService;
+let service: ChildWithDatabase;
 
 before(async () => {
-  database = await createTestDatabase();
-  service = await startChildService(database);
+  service = await startChildWithDatabase();
 });
 
 after(async () => {
-  await service.end('SIGTERM');
-  await database.drop();
+  await service?.stop('SIGTERM');
 });
 
 /** Returns the lines of a request, when there is one. It is written after the answer. */

@@ -7,8 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { withBackendMemory } from './support/backend-memory.ts';
-import { type ChildService, startChildService } from './support/child-service.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
 import { beginUpload, chunk, parseAnswer } from './support/raw-http.ts';
 import type { TestAnswer } from './support/service.ts';
@@ -16,16 +15,13 @@ import { sized } from './support/sized.ts';
 import { buildZip } from './support/xlsx-builder.ts';
 
 const mib = 2 ** 20;
-let database: TestDatabase;
-let service: ChildService;
+let service: ChildWithDatabase;
 
 before(async () => {
-  database = await createTestDatabase();
-  service = await startChildService(database);
+  service = await startChildWithDatabase();
 });
 after(async () => {
-  await service.end('SIGTERM');
-  await database.drop();
+  await service?.stop('SIGTERM');
 });
 
 interface Attack {
@@ -72,7 +68,7 @@ const attacks: Attack[] = [
 for (const { name, send, detail, maxProcessMib = 400, maxBackendMib = 400 } of attacks) {
   test(`${name} is refused, in bounded memory`, async (context) => {
     service.resetPeakMemory();
-    const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+    const { result: answer, backendBytes = 0 } = await withBackendMemory(service.database, send);
     const processMib = (service.peakMemoryBytes() ?? 0) / mib;
     const backendMib = backendBytes / mib;
     context.diagnostic(`service ${processMib.toFixed(0)} MiB, backend ${backendMib.toFixed(0)} MiB`);
@@ -80,7 +76,7 @@ for (const { name, send, detail, maxProcessMib = 400, maxBackendMib = 400 } of a
     assert.match(problem.detail, detail);
     assert.ok(processMib < maxProcessMib, `the process held ${processMib} MiB`);
     assert.ok(backendMib < maxBackendMib, `a backend held ${backendMib} MiB`);
-    const { rows } = await database.pool.query(
+    const { rows } = await service.database.pool.query(
       "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
     );
     assert.deepEqual(rows, []);
@@ -102,7 +98,7 @@ for (const [name, column, count] of widths) {
   test(`a definition with ${name} is refused before PostgreSQL tries it`, async (context) => {
     const columns = Array.from({ length: count }, (_, index) => ({ name: `c${index}`, ...column }));
     const send = () => service.post('/table/padded', { table: { columns } });
-    const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+    const { result: answer, backendBytes = 0 } = await withBackendMemory(service.database, send);
     context.diagnostic(`backend ${(backendBytes / mib).toFixed(0)} MiB`);
     const { errors } = assertProblem(answer, 422, 'invalid-definition');
     assert.deepEqual(
@@ -116,10 +112,10 @@ for (const [name, column, count] of widths) {
 test('one column of the widest char(n) is created in bounded memory', async () => {
   const columns = [{ name: 'c', type: 'char(10485760)', default: 'x' }];
   const send = () => service.post('/table/padded', { table: { columns } });
-  const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+  const { result: answer, backendBytes = 0 } = await withBackendMemory(service.database, send);
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   assert.ok(backendBytes < 200 * mib, `a backend held ${backendBytes} bytes`);
-  await database.pool.query('DROP TABLE padded');
+  await service.database.pool.query('DROP TABLE padded');
 });
 
 const emptyRows: [name: string, defaults: string[], rows: number][] = [
@@ -135,18 +131,18 @@ for (const [name, defaults, rowCount] of emptyRows) {
     const made = await service.post('/table/defaults', { table: { columns } });
     assert.equal(made.status, 201, JSON.stringify(made.body));
     // Compression would hide how much is written.
-    await database.pool.query(
+    await service.database.pool.query(
       defaults.map((_, index) => `ALTER TABLE defaults ALTER c${index} SET STORAGE EXTERNAL`).join(';'),
     );
     service.resetPeakMemory();
     const body = { data: Array.from({ length: rowCount }, () => ({})) };
     const send = () => service.post('/table/defaults/upload/json?if_exists=append', body);
-    const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+    const { result: answer, backendBytes = 0 } = await withBackendMemory(service.database, send);
     // Rows that were rolled back still use disk space.
-    const { rows } = await database.pool.query<{ bytes: string }>(
+    const { rows } = await service.database.pool.query<{ bytes: string }>(
       "SELECT pg_total_relation_size('defaults') AS bytes",
     );
-    await database.pool.query('DROP TABLE defaults');
+    await service.database.pool.query('DROP TABLE defaults');
     const written = Number(rows[0]!.bytes);
     const processMib = (service.peakMemoryBytes() ?? 0) / mib;
     context.diagnostic(`written ${(written / mib).toFixed(0)} MiB, service ${processMib.toFixed(0)} MiB`);
@@ -207,24 +203,24 @@ const paddedRows: [name: string, sql: string, rows: unknown[], detail: RegExp][]
 
 for (const [name, sql, data, detail] of paddedRows) {
   test(`${name} are refused before PostgreSQL pads them`, async (context) => {
-    await database.pool.query(sql);
+    await service.database.pool.query(sql);
     const send = () => service.post('/table/padded/upload/json?if_exists=append', { data });
-    const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+    const { result: answer, backendBytes = 0 } = await withBackendMemory(service.database, send);
     context.diagnostic(`backend ${(backendBytes / mib).toFixed(0)} MiB`);
-    await database.pool.query('DROP TABLE padded; DROP DOMAIN IF EXISTS wide').catch(() => {});
-    await database.pool.query('DROP TABLE IF EXISTS padded; DROP TYPE IF EXISTS wide');
+    await service.database.pool.query('DROP TABLE padded; DROP DOMAIN IF EXISTS wide').catch(() => {});
+    await service.database.pool.query('DROP TABLE IF EXISTS padded; DROP TYPE IF EXISTS wide');
     assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, detail);
     assert.ok(backendBytes < 100 * mib, `a backend held ${backendBytes} bytes`);
   });
 }
 
 test('a definition with 60 columns of a domain over char(n) is refused before PostgreSQL tries it', async () => {
-  await database.pool.query(`CREATE DOMAIN wide AS ${widest}`);
+  await service.database.pool.query(`CREATE DOMAIN wide AS ${widest}`);
   const columns = sixty.map((text, index) => ({ name: `c${index}`, type: 'wide', default: text }));
-  const { result: answer, backendBytes = 0 } = await withBackendMemory(database, () =>
+  const { result: answer, backendBytes = 0 } = await withBackendMemory(service.database, () =>
     service.post('/table/padded', { table: { columns } }),
   );
-  await database.pool.query('DROP DOMAIN wide');
+  await service.database.pool.query('DROP DOMAIN wide');
   const { errors } = assertProblem(answer, 422, 'invalid-definition');
   assert.deepEqual(
     errors?.map(({ code }) => code),
@@ -237,7 +233,7 @@ test('a definition with 60 columns of a domain over char(n) is refused before Po
 const longRows = sized(18, 40);
 
 test(`${longRows} rows of 10 MB need the memory of a few of them in PostgreSQL`, async (context) => {
-  await database.pool.query(
+  await service.database.pool.query(
     'CREATE TABLE long_rows (c text, id int PRIMARY KEY, parent int REFERENCES long_rows)',
   );
   // Each row except the last refers to a later one, which is sent in another COPY.
@@ -247,23 +243,23 @@ test(`${longRows} rows of 10 MB need the memory of a few of them in PostgreSQL`,
     parent: id < longRows - 1 ? id + 1 : null,
   }));
   const send = () => service.post('/table/long_rows/upload/json?if_exists=append', { data });
-  const { result: answer, backendBytes = 0 } = await withBackendMemory(database, send);
+  const { result: answer, backendBytes = 0 } = await withBackendMemory(service.database, send);
   context.diagnostic(`backend ${(backendBytes / mib).toFixed(0)} MiB`);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   assert.ok(backendBytes < 160 * mib, `a backend held ${backendBytes} bytes`);
-  const { rows } = await database.pool.query('SELECT count(*)::int, min(length(c)) FROM long_rows');
+  const { rows } = await service.database.pool.query('SELECT count(*)::int, min(length(c)) FROM long_rows');
   assert.deepEqual(rows, [{ count: longRows, min: 10_000_000 }]);
-  await database.pool.query('DROP TABLE long_rows');
+  await service.database.pool.query('DROP TABLE long_rows');
 });
 
 test('values of char(n) and bit(n) in arrays and domains are loaded', async () => {
-  await database.pool.query(
+  await service.database.pool.query(
     'CREATE DOMAIN short AS char(3); CREATE TABLE short_values (a char(3)[], b bit(3)[], c short[], d short)',
   );
   const data = [{ a: ['x', null], b: ['101'], c: ['y', 'z'], d: 'w' }, { a: null }, { a: [], d: null }];
   const answer = await service.post('/table/short_values/upload/json?if_exists=append', { data });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
-  const { rows } = await database.pool.query(
+  const { rows } = await service.database.pool.query(
     'SELECT a::text, b::text, c::text, octet_length(d) AS d FROM short_values',
   );
   assert.deepEqual(rows, [
@@ -271,7 +267,7 @@ test('values of char(n) and bit(n) in arrays and domains are loaded', async () =
     { a: null, b: null, c: null, d: null },
     { a: '{}', b: null, c: null, d: null },
   ]);
-  await database.pool.query('DROP TABLE short_values; DROP DOMAIN short');
+  await service.database.pool.query('DROP TABLE short_values; DROP DOMAIN short');
 });
 
 test('rows with values may have as many defaults as they need', async () => {
@@ -286,11 +282,11 @@ test('rows with values may have as many defaults as they need', async () => {
   const data = Array.from({ length: 2000 }, (_, id) => ({ id }));
   const answer = await service.post('/table/defaults/upload/json', { table: { columns }, data });
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  const { rows } = await database.pool.query(
+  const { rows } = await service.database.pool.query(
     'SELECT count(*)::int, min(length(c0)) AS first, min(length(c29)) AS last FROM defaults',
   );
   assert.deepEqual(rows, [{ count: 2000, first: 200, last: 200 }]);
-  await database.pool.query('DROP TABLE defaults');
+  await service.database.pool.query('DROP TABLE defaults');
 });
 
 test('short records below a header of 1,600 fields are loaded in bounded memory', async (context) => {
@@ -309,17 +305,17 @@ test('short records below a header of 1,600 fields are loaded in bounded memory'
   context.diagnostic(`service ${grownMib.toFixed(0)} MiB more`);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   assert.ok(grownMib < 350, `the process held ${grownMib} MiB more`);
-  await database.pool.query('DROP TABLE short_records');
+  await service.database.pool.query('DROP TABLE short_records');
 });
 
 test('a row of 60 MiB is loaded', async () => {
   const answer = await sendStream('/long_row/upload/json', jsonRow(4, 15, true));
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  const { rows } = await database.pool.query(
+  const { rows } = await service.database.pool.query(
     'SELECT octet_length(c0) + octet_length(c3) AS bytes FROM long_row',
   );
   assert.deepEqual(rows, [{ bytes: 2 * 15 * mib }]);
-  await database.pool.query('DROP TABLE long_row');
+  await service.database.pool.query('DROP TABLE long_row');
 });
 
 /** Sends a body that is generated while it is sent, until the answer comes. */

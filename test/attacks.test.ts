@@ -12,8 +12,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { type ChildService, startChildService } from './support/child-service.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
 import { openSocket } from './support/raw-http.ts';
 import { sized } from './support/sized.ts';
 import { type SteadyClient, startSteadyClient } from './support/steady-client.ts';
@@ -42,27 +41,24 @@ interface Attack {
   probeMs?: number;
 }
 
-let database: TestDatabase;
-let service: ChildService;
+let service: ChildWithDatabase;
 let token: string;
 let probe: SteadyClient;
 
 before(async () => {
-  database = await createTestDatabase();
-  service = await startChildService(database, {
+  service = await startChildWithDatabase({
     MAX_CELL_BYTES: String(maxCellBytes),
     MAX_ROW_BYTES: String(4 * maxCellBytes),
   });
   token = await service.token({ ttlSeconds: 3600 });
-  await database.pool.query('CREATE TABLE probe (a int PRIMARY KEY, b text)');
+  await service.database.pool.query('CREATE TABLE probe (a int PRIMARY KEY, b text)');
   const url = new URL('/api/v1/table/probe', service.url);
   probe = startSteadyClient(url, token, 20, service.child.pid!);
   await probe.ready;
 });
 after(async () => {
   await probe?.stop(Date.now());
-  await service?.end('SIGKILL');
-  await database?.drop();
+  await service?.stop('SIGKILL');
 });
 
 const attacks: Attack[] = [

@@ -7,8 +7,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
-import { type ChildService, startChildService } from './support/child-service.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { startSteadyClient } from './support/steady-client.ts';
@@ -19,20 +18,17 @@ const uploads = 8;
 const uploadBytes = Number(process.env.UPLOAD_BYTES ?? 16 * 2 ** 20);
 
 suite('eight uploads at once', () => {
-  let database: TestDatabase;
-  let service: ChildService;
+  let service: ChildWithDatabase;
 
   before(async () => {
-    database = await createTestDatabase();
     // The limits of requests are on by default. The metrics must not delay requests either.
-    service = await startChildService(database, {
+    service = await startChildWithDatabase({
       MAX_UPLOADS_PER_SUBJECT: String(uploads),
       METRICS_PORT: '0',
     });
   });
   after(async () => {
-    await service?.end('SIGKILL');
-    await database?.drop();
+    await service?.stop('SIGKILL');
   });
 
   // The body is created once, so that the test itself does not keep the processor busy.
@@ -89,7 +85,7 @@ suite('eight uploads at once', () => {
       assert.equal(body.load.rows, rows);
     }
     for (let n = 0; n < uploads; n += 1) {
-      const counted = await database.pool.query(`SELECT count(*)::int AS rows FROM u${n}`);
+      const counted = await service.database.pool.query(`SELECT count(*)::int AS rows FROM u${n}`);
       assert.deepEqual(counted.rows, [{ rows }]);
     }
     const at = (share: number) => latencies[Math.floor(latencies.length * share)]!;

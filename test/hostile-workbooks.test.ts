@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { type ChildService, startChildService } from './support/child-service.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
 import { harmlessWorkbooks, hostileLimits, hostileWorkbooks } from './support/hostile-workbooks.ts';
 import { assertProblem } from './support/problem.ts';
 import type { TestAnswer } from './support/service.ts';
@@ -22,19 +21,16 @@ const maxPeakMib = 300;
 /** The time limit of a request, so that the tests end even if the service hangs. */
 const answerTimeoutMs = 300_000;
 
-let database: TestDatabase;
-let service: ChildService;
+let service: ChildWithDatabase;
 let orders: Buffer;
 
 before(async () => {
-  database = await createTestDatabase();
-  service = await startChildService(database, hostileLimits);
+  service = await startChildWithDatabase(hostileLimits);
   orders = await readFile(new URL('../examples/orders.xlsx', import.meta.url));
 });
 
 after(async () => {
-  await service.end('SIGTERM');
-  await database.drop();
+  await service?.stop('SIGTERM');
   assert.doesNotMatch(service.output(), /"level":[56]0/, 'the service has logged an error');
 });
 
@@ -58,7 +54,7 @@ async function uploadInBounds(path: string, file: Buffer): Promise<TestAnswer> {
 }
 
 async function tableNames(): Promise<string[]> {
-  const { rows } = await database.pool.query(
+  const { rows } = await service.database.pool.query(
     "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
   );
   return rows.map(({ relname }) => relname);

@@ -1,8 +1,7 @@
 /** Data with a problem in every row: all problems are counted, a hundred are listed, and the service needs little memory. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type ChildService, startChildService } from './support/child-service.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
 import type { TestAnswer } from './support/service.ts';
 import { sized } from './support/sized.ts';
@@ -10,16 +9,13 @@ import { sized } from './support/sized.ts';
 /** A time limit that only a hanging test reaches. `staged-plans.test.ts` tests how plans grow with the rows. */
 const timeout = 900_000;
 
-let database: TestDatabase;
-let service: ChildService;
+let service: ChildWithDatabase;
 
 before(async () => {
-  database = await createTestDatabase();
-  service = await startChildService(database);
+  service = await startChildWithDatabase();
 });
 after(async () => {
-  await service?.end('SIGKILL');
-  await database?.drop();
+  await service?.stop('SIGKILL');
 });
 
 const columns = [
@@ -116,7 +112,7 @@ test(`one repeated key among ${rowCount} rows, and ${rowCount / 2} of them, are 
 });
 
 test('rows without a match in a large table are found', { timeout }, async () => {
-  await database.pool.query(`CREATE TABLE numbers (a int PRIMARY KEY);
+  await service.database.pool.query(`CREATE TABLE numbers (a int PRIMARY KEY);
     INSERT INTO numbers SELECT generate_series(1, ${(rowCount / 2) * 5});
     CREATE TABLE standing (a int REFERENCES numbers, b text)`);
   const row = (n: number) => `{"a":${n * 5 + 1},"b":"${n}"}`;
@@ -137,7 +133,7 @@ test('rows without a match in a large table are found', { timeout }, async () =>
 });
 
 test('problems of cells, keys and references of one upload are all found', { timeout }, async () => {
-  await database.pool.query('CREATE TABLE mixed (a int PRIMARY KEY, b int REFERENCES mixed)');
+  await service.database.pool.query('CREATE TABLE mixed (a int PRIMARY KEY, b int REFERENCES mixed)');
   const row = (n: number) => {
     if (n % 4 === 0) return `{"a":"${n}"}`;
     if (n % 4 === 1) return `{"a":"?"}`;

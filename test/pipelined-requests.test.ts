@@ -2,21 +2,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
-import { type ChildService, startChildService } from './support/child-service.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
 import { openSocket } from './support/raw-http.ts';
 import { until } from './support/until.ts';
 
-let database: TestDatabase;
-let service: ChildService;
+let service: ChildWithDatabase;
 
 before(async () => {
-  database = await createTestDatabase();
-  service = await startChildService(database);
+  service = await startChildWithDatabase();
 });
 after(async () => {
-  await service?.end('SIGKILL');
-  await database?.drop();
+  await service?.stop('SIGKILL');
 });
 
 const small = 'GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n';
@@ -81,8 +77,8 @@ test('the error for bytes that are not HTTP comes after the answer to the reques
 });
 
 test('waiting requests are not run after the client has disconnected', async () => {
-  await database.pool.query('CREATE TABLE locked (a int)');
-  const other = await database.pool.connect();
+  await service.database.pool.query('CREATE TABLE locked (a int)');
+  const other = await service.database.pool.connect();
   await other.query('BEGIN; LOCK TABLE locked');
   const socket = await openSocket(service.url);
   const head = `HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${await service.token()}\r\nContent-Type: application/json\r\n`;
@@ -93,7 +89,7 @@ test('waiting requests are not run after the client has disconnected', async () 
       post('unwanted', '{"table":{"columns":[{"name":"a","type":"int"}]}}'),
   );
   const isWaiting = async () => {
-    const { rowCount } = await database.pool.query(
+    const { rowCount } = await service.database.pool.query(
       "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
     );
     return rowCount === 1;
@@ -104,6 +100,6 @@ test('waiting requests are not run after the client has disconnected', async () 
   await other.query('ROLLBACK');
   other.release();
   assert.equal((await service.get('/healthz')).status, 200);
-  const { rows } = await database.pool.query("SELECT to_regclass('unwanted') AS found");
+  const { rows } = await service.database.pool.query("SELECT to_regclass('unwanted') AS found");
   assert.equal(rows[0].found, null);
 });

@@ -3,23 +3,19 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ChildService, startChildService } from './support/child-service.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
 import { chunk, openSocket, parseAnswer } from './support/raw-http.ts';
 
 const clients = 8;
 
-let database: TestDatabase;
-let service: ChildService;
+let service: ChildWithDatabase;
 
 before(async () => {
-  database = await createTestDatabase();
-  service = await startChildService(database);
+  service = await startChildWithDatabase();
 });
 after(async () => {
-  await service?.end('SIGKILL');
-  await database?.drop();
+  await service?.stop('SIGKILL');
 });
 
 suite('eight clients that send one byte per chunk', () => {
@@ -112,7 +108,7 @@ suite('ordinary bodies in small chunks', () => {
       write(']}');
     });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
-    const { rows } = await database.pool.query(
+    const { rows } = await service.database.pool.query(
       `SELECT count(*)::int AS rows, bool_and(n = place) AS ordered, sum(length(text))::int AS length
        FROM (SELECT n, text, row_number() OVER (ORDER BY ctid) - 1 AS place FROM by_row) AS numbered`,
     );

@@ -1,25 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { refuseUnless, wasRefused } from './refuse-unless.ts';
 
 let database: TestDatabase;
-let client: pg.Client;
-
 before(async () => {
   database = await createTestDatabase();
-  client = new pg.Client(database.url);
-  await client.connect();
 });
-
-after(async () => {
-  await client.end();
-  await database.drop();
-});
+after(() => database.drop());
 
 const errorOf = async (text: string): Promise<unknown> =>
-  client.query(text).then(
+  database.pool.query(text).then(
     () => undefined,
     (error) => error,
   );

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceEnvironment } from './child-environment.ts';
-import type { TestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
 
 /** The longest time to wait for the end of a process, so that a process that hangs does not block the tests. */
@@ -31,6 +31,29 @@ export interface ChildService extends ServiceClient {
   resetPeakMemory(): void;
   /** The processor time that the process has used so far; undefined if the platform does not provide it. */
   processorMs(): number | undefined;
+}
+
+/** A service that has a database of its own. */
+export interface ChildWithDatabase extends ChildService {
+  database: TestDatabase;
+  /** Ends the process with the signal, and drops the database. */
+  stop(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** Starts the service on a new database. */
+export async function startChildWithDatabase(
+  environment?: Record<string, string>,
+): Promise<ChildWithDatabase> {
+  const database = await createTestDatabase();
+  const service = await startChildService(database, environment).catch(async (error) => {
+    await database.drop();
+    throw error;
+  });
+  const stop = async (signal: NodeJS.Signals) => {
+    await service.end(signal);
+    await database.drop();
+  };
+  return { ...service, database, stop };
 }
 
 /**

@@ -10,12 +10,11 @@ import { conditionOf, sqlstateOf } from '../../postgres/sqlstate.ts';
 import type { Refusal } from '../copying/refusal.ts';
 import { lastMovedRow, mergeRows, mergeTogether, resetProgress } from './merge-statements.ts';
 import {
-  checkDeferred,
   inMovingOrder,
-  mayBeOfRow,
   readLastRowNumber,
   readMovedRow,
-  refusalOf,
+  refusalOfRows,
+  requireDeferred,
 } from './move-rows.ts';
 import type { StagedLoad } from './staged-load.ts';
 
@@ -56,11 +55,10 @@ async function attempt(
   { client, load, refusal, shapes }: Search,
   range: NumberRange,
 ): Promise<Error | undefined> {
-  const refused = await refusalOf(mayBeOfRow, () =>
+  const refused = await refusalOfRows(() =>
     withSavepoint(client, 'part', async () => {
       await queryInCallersPath(client, mergeShapes(load, shapes, range));
-      const deferred = refusal.isDeferred ? await checkDeferred(client) : undefined;
-      if (deferred) throw deferred.error;
+      if (refusal.isDeferred) await requireDeferred(client);
     }),
   );
   return refused?.error;

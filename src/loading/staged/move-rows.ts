@@ -145,7 +145,7 @@ export function mayTryAgain(error: unknown, deadlocks: number): boolean {
 /** Moves the rows, and checks the constraints that are deferred to the end of the transaction. After a refusal the transaction has failed. */
 async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<MoveAttempt> {
   const attempt: MoveAttempt = { merged: 0, existing: undefined };
-  attempt.refusal = await refusalOf(mayBeOfRow, async () => {
+  attempt.refusal = await refusalOfRows(async () => {
     if (load.conflict) attempt.existing = await prepareConflicts(client, load, load.conflict);
     attempt.merged = await (way === 'together' ? moveTogether(client, load) : moveInTurn(client, load));
   });
@@ -261,6 +261,12 @@ export async function checkDeferred(client: ClientBase): Promise<Refusal | undef
   return refusal && { ...refusal, isDeferred: true };
 }
 
+/** Checks the deferred constraints. @throws PostgreSQL's error; the transaction has failed then */
+export async function requireDeferred(client: ClientBase): Promise<void> {
+  const refusal = await checkDeferred(client);
+  if (refusal) throw refusal.error;
+}
+
 /** Returns whether PostgreSQL refused a row for its values. */
 export function isRefusal(error: unknown, columns: LoadColumn[]): boolean {
   const isOfData = columns.some(isStagedAsText) ? isRefusalOfInput : isRefusalOfData;
@@ -268,15 +274,19 @@ export function isRefusal(error: unknown, columns: LoadColumn[]): boolean {
 }
 
 /**
- * Returns whether the error may be about a row. An error that a default may have caused is included. A later search finds the
- * cause.
+ * Moves rows and returns PostgreSQL's error, if it may be about a row. An error that a default may have caused is included. A later
+ * search finds the cause.
  */
-export function mayBeOfRow(error: unknown): boolean {
+export function refusalOfRows(move: () => Promise<void>): Promise<Refusal | undefined> {
+  return refusalOf(mayBeOfRow, move);
+}
+
+function mayBeOfRow(error: unknown): boolean {
   return isFailureOfExpression(error) || isRefusalOfInput(error) || isPolicyViolation(error);
 }
 
 /** Runs the work and returns the refusal that ended it, if any. Other errors are thrown. */
-export async function refusalOf(
+async function refusalOf(
   isExpected: (error: unknown) => boolean,
   work: () => Promise<void>,
 ): Promise<Refusal | undefined> {

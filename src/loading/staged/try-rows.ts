@@ -10,12 +10,11 @@ import { conditionOf } from '../../postgres/sqlstate.ts';
 import type { Refusal } from '../copying/refusal.ts';
 import { mergeRows, type RowRange } from './merge-statements.ts';
 import {
-  checkDeferred,
   inMovingOrder,
-  mayBeOfRow,
   readLastRowNumber,
   readMovedRow,
-  refusalOf,
+  refusalOfRows,
+  requireDeferred,
   shapeOf,
 } from './move-rows.ts';
 import type { StagedLoad } from './staged-load.ts';
@@ -61,7 +60,7 @@ async function tryRange(
   shape: number,
   range: RowRange,
 ): Promise<Refusal | undefined> {
-  return refusalOf(mayBeOfRow, () =>
+  return refusalOfRows(() =>
     runAndUndo(client, 'part', async () => {
       await queryInCallersPath(client, mergeRows(load, shape, range).text);
     }),
@@ -78,14 +77,13 @@ export async function tryRows(
   load: StagedLoad,
   rows: number[],
 ): Promise<Error | undefined> {
-  const refusal = await refusalOf(mayBeOfRow, () =>
+  const refusal = await refusalOfRows(() =>
     runAndUndo(client, 'part', async () => {
       for (const row of rows) {
         const shape = (await shapeOf(client, row))!;
         await queryInCallersPath(client, mergeRows(load, shape, { from: row, to: row + 1 }).text);
       }
-      const deferred = await checkDeferred(client);
-      if (deferred) throw deferred.error;
+      await requireDeferred(client);
     }),
   );
   return refusal?.error;
