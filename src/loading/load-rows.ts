@@ -98,7 +98,10 @@ export async function loadRows(
   }
 }
 
-/** Returns the error that names the missing privilege, if it can be found. The failed statements were rolled back. */
+/**
+ * Returns an error that names the missing privilege, or the same error if the privilege cannot be found. The failed statements were
+ * rolled back.
+ */
 async function asLack(client: ClientBase, load: RowLoad, error: Error): Promise<unknown> {
   const { target, options } = load;
   const lack = isStagedAtOnce(load) ? await asLackOfTemporary(client, error) : error;
@@ -158,7 +161,7 @@ async function stageAgain(client: ClientBase, load: RowLoad): Promise<Staged | u
     matcher,
   };
   try {
-    // The problems of cells are known already, so they are not collected again.
+    // The first pass has collected the problems of cells, so they are not collected again.
     const { staged, copied } = await stageRows(client, input, target, stageOptions, new Problems());
     return copied.refusal ? undefined : { staged, copied };
   } catch (error) {
@@ -181,7 +184,10 @@ async function endTaken(
   return { loaded: withLeftOut(straightRows(load.target, copied, copied.taken), load) };
 }
 
-/** Ends a load whose rows PostgreSQL refused. They were undone. `again` has the same rows in the staging table. */
+/**
+ * Ends a load whose rows PostgreSQL refused. The rows were rolled back. `again` has the same rows in the staging table; undefined: they
+ * could not be staged.
+ */
 async function endRefused(
   client: ClientBase,
   load: RowLoad,

@@ -85,7 +85,10 @@ function addedColumn({ name, type }: InferredColumn): Warning {
   return { code: 'added-column', column: name, detail };
 }
 
-/** Warns of rows that set their own ids. The sequence is not advanced here, because that could set it back for a concurrent transaction. */
+/**
+ * Warns of rows that set their own ids. The service does not advance the sequence of an existing table, because that could set it back
+ * for a concurrent transaction.
+ */
 function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): Warning[] {
   if (target.isBare) return [];
   const numbered = target.columns.filter(

@@ -25,7 +25,10 @@ export interface CopyOptions {
   matcher: ColumnMatcher;
   /** The input keeps its rows, so that they can be read again. */
   keepRows: boolean;
-  /** false: a row without the column leaves it out, whatever its default is. */
+  /**
+   * Returns whether the fill may stand for the column in rows without it. If not, such rows leave the column out, whatever its default
+   * is.
+   */
   mayFill: (column: LoadColumn) => boolean;
   /** If this is set, each row begins with the number of its data row and the number of its set of columns, in these columns. */
   numbers?: { columns: readonly string[]; numberOfSet: (columns: readonly number[]) => number };

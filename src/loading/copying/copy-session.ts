@@ -80,7 +80,8 @@ export class CopySession implements RowOutput {
     this.#firstList ??= columns;
     if (columns !== this.#firstList) this.hasSeveralLists = true;
     if (this.refusal) return;
-    // Rows without columns are not copied. The table would be truncated after them.
+    // Rows without columns are inserted and not copied. If the first rows have no columns, the copy is not frozen, because it would
+    // truncate the table and remove these rows.
     if (isFirst) this.#freezes &&= columns.length > 0;
     try {
       if (columns.length === 0 && this.#leadingColumns.length === 0)

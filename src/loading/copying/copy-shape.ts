@@ -1,6 +1,4 @@
-/**
- * A shape is the list of columns of one COPY, in their order, with the encoded rows that wait for it and the account of their bytes.
- */
+/** A shape is the list of columns of one COPY, in their order, with the encoded rows that wait for it and the count of their bytes. */
 import { CopyBuffer } from '../encoders/copy-buffer.ts';
 import type { WrittenBytes } from '../encoders/written-bytes.ts';
 import { RowNumbers } from './row-numbers.ts';
@@ -62,7 +60,7 @@ export class CopyShape {
    *
    * @param bytes the bytes of the rows in `out`
    * @returns the bytes of the rows as PostgreSQL stores them
-   * @throws AppError `limit-exceeded` before they are too many
+   * @throws AppError `limit-exceeded` before PostgreSQL would write too many bytes
    */
   countWritten(written: WrittenBytes, bytes: number, rowCount: number): number {
     const own = bytes - this.#filledBytes - rowCount * (this.number === unnumbered ? 2 : 18);

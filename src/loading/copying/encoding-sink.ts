@@ -5,9 +5,9 @@
  * encoded directly in its place. A row in another order is put together from its encoded cells at its end. A row with a problem is
  * removed from the output, and the scan continues.
  *
- * A missing cell gets the fill of its column: NULL, or the default if it is a constant. PostgreSQL evaluates every other default
- * (a sequence, `now()`). Such a column has no fill, and a row without it goes into another shape that leaves the column out. Each
- * shape has its own buffer, and the COPYs take turns.
+ * A missing cell gets the fill of its column: NULL, or the default if it is a constant. PostgreSQL evaluates every other default (a
+ * sequence, `now()`). Such a column has no fill, and a row without it goes into another shape that leaves the column out. Each shape
+ * has its own buffer, and one COPY after the other sends them.
  */
 
 import type { Warning } from '../../errors.ts';
@@ -54,7 +54,7 @@ export interface EncodingOptions {
   /** The limit on a row as PostgreSQL receives it. */
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
-  /** The account of the written bytes, if other rows of the upload are in it already. */
+  /** The count of the written bytes, if it already includes other rows of the upload. */
   written?: WrittenBytes | undefined;
   /** The types of the columns were inferred, so the caller has not said that a column is text. */
   typesAreInferred?: boolean;
@@ -93,7 +93,7 @@ export class EncodingSink implements CellSink {
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
   readonly #points: GroupedPoints;
-  /** The states of `#points`: read for each cell. */
+  /** The states of `#points`. They are kept here because they are read for each cell. */
   readonly #pointsOf: Uint8Array;
   readonly #required: number[] = [];
   /** For each required column that no row has had so far: the number of rows and the first ones. */
@@ -123,7 +123,7 @@ export class EncodingSink implements CellSink {
   #out: CopyBuffer;
   #positionOf: Int32Array;
 
-  /** The bytes and range of the last call of `original`. They belong to the cells whose bytes are `#rewritten`. */
+  /** The bytes and range of the last call of `original`. They are the original text of the next cell if its bytes are `#rewritten`. */
   #rewritten: Buffer | undefined;
   #original: Buffer = noBytes;
   #originalStart = 0;
@@ -148,7 +148,7 @@ export class EncodingSink implements CellSink {
     this.#options = options;
     this.#problems = options.problems;
     this.#losses = new CellLosses(targets.length);
-    // An encoder that threw may have left the losses of its cell.
+    // If an encoder of an earlier sink threw an error, the losses of its cell may still be noted.
     losses.ofCell = 0;
     this.#maxRowBytes = options.maxRowBytes;
     this.#encoders = targets.map((target) => target.encoder);
@@ -237,7 +237,7 @@ export class EncodingSink implements CellSink {
       kind === NULL && !this.#isNullable[target]
         ? NOT_NULL
         : encodeCell(out, this.#encoders[target]!, kind, bytes, start, end);
-    // The request says what a point means in a text that was rewritten.
+    // If a text was rewritten, the request has said what a point means in it.
     if (kind === TEXT && this.#pointsOf[target]! !== NO_POINTS && bytes !== this.#rewritten)
       this.#points.note(target, bytes, start, end);
     if (problem !== 0)

@@ -1,6 +1,4 @@
-/**
- * Finds the number columns of a text file in which each number with a point may have its points between thousands: `1.234`.
- */
+/** Finds the number columns of a text file in which the points of every number may separate thousands: `1.234`. */
 import { POINT } from '../../sources/bytes/ascii.ts';
 import { isGroupedByPoint } from '../infer/text-forms.ts';
 
@@ -8,7 +6,7 @@ import { isGroupedByPoint } from '../infer/text-forms.ts';
 export const NO_POINTS = 0;
 /** No number with a point has occurred yet. */
 const MAY_BE_GROUPED = 1;
-/** Each number with a point may have its points between thousands: `1.234`. */
+/** The points of every number with a point may separate thousands: `1.234`. */
 const GROUPED_POINTS = 2;
 
 export class GroupedPoints {
@@ -20,7 +18,7 @@ export class GroupedPoints {
     this.states = Uint8Array.from(isNumber, (is) => (is ? MAY_BE_GROUPED : NO_POINTS));
   }
 
-  /** Notes the text of a number. Not for columns with `NO_POINTS`. */
+  /** Notes the text of a number. Do not call it for columns with `NO_POINTS`. */
   note(column: number, bytes: Buffer, start: number, end: number): void {
     let at = start;
     while (at < end && bytes[at] !== POINT) at += 1;

@@ -1,7 +1,7 @@
 /**
  * Maps loaded rows to the data rows that they came from.
  *
- * PostgreSQL identifies a row only by its place in the COPY stream. That ordinal differs from the number of the data row if rows with
+ * PostgreSQL identifies a row only by its place in the COPY stream. This ordinal differs from the number of the data row if rows with
  * problems are left out, if a sheet has empty rows, or if rows are sent in another order. Only the breaks are kept: the pair (ordinal,
  * row) of each row that does not directly follow the row before it.
  */

@@ -87,7 +87,7 @@ function fillOf(value: Buffer | null): Buffer | undefined {
   return field;
 }
 
-/** Returns which texts a column of the type takes. */
+/** Returns the kind of value (a number, a date or a text) as which the column reads a text. */
 export function valueFor({ column, encoder }: TargetColumn): number {
   const base = column.type.kind === 'domain' ? (column.type.base ?? column.type) : column.type;
   // PostgreSQL itself reads money and ignores the commas in it.

@@ -63,7 +63,7 @@ export interface InferredColumn {
 
 interface FirstValue {
   sighting: Sighting;
-  /** The number of rows that had begun. */
+  /** The number of rows whose beginning the sink has received. */
   rowCount: number;
 }
 
@@ -155,7 +155,7 @@ export class TypeInference implements CellSink {
 
   #hint(column: number, forms: number, oddity: Oddity | undefined): FormHint | undefined {
     const hint = this.#textForms.hint(column, forms) ?? this.#textForms.nullWordsHint(column, forms);
-    // One word for no value among values of one type is an odd value, and its warning names `null_values`.
+    // If the only odd value of a column is a word for no value, the warning about the odd value already names `null_values`.
     const isOddValue = hint?.plain !== undefined && hint.nullWords.length === 1 && oddity !== undefined;
     return isOddValue ? undefined : hint;
   }
@@ -211,7 +211,7 @@ export class TypeInference implements CellSink {
     const seen = this.#seen[column]!;
     const forms = this.#forms[column]!;
     if (seen === OTHER && forms === 0) return;
-    // In a `numeric` column most numbers need no more checks. This takes 6 ns for a cell instead of 19.
+    // In a `numeric` column most numbers need no more checks. With this test a cell takes 6 ns instead of 19.
     if (kind === NUMBER && (seen & EXACT) !== 0 && end - start <= ALWAYS_NUMERIC_BYTES) return;
     const found = classify(kind === TEXT ? textKind(bytes, start, end) : kind, bytes, start, end);
     const isNew = (seen & found) === 0;
@@ -280,7 +280,7 @@ export class TypeInference implements CellSink {
   }
 
   /**
-   * Takes a value of a class that is new to its column, or any value of a `MIXED` one.
+   * Handles a value of a class that is new to its column, and every value of a `MIXED` column.
    *
    * @returns whether the caller must pass the value's text to `#show`; this happens at most a few times for each column
    */

@@ -12,9 +12,12 @@ import { type InferredType, typeOf } from './type-of.ts';
 
 /** The number of odd values from which on a column is text without a warning, unless the odd values are rare. */
 const MANY_ODD_VALUES = 20;
-/** How many times as many values of the other type there must be so that several odd values are rare. */
+/** Several odd values are rare if the column has at least this many values of the other type for each of them. */
 const RARE = 10;
-/** How many times as many values of the other type there must be at least, so that a small table of texts gives no warning. */
+/**
+ * A column has a warning only if it has at least this many values of the other type for each odd value. So a small table of texts gives
+ * no warning.
+ */
 const FEW = 3;
 
 export interface Sighting {
@@ -65,7 +68,7 @@ export class OddValues {
     return odd >= MANY_ODD_VALUES && odd * RARE > typed;
   }
 
-  /** Undefined if the odd values are not few. */
+  /** undefined: the odd values are not few. */
   get oddity(): Oddity | undefined {
     const [one, two] = this.#candidates;
     const winner = two.count > one.count ? two : one;

@@ -129,7 +129,7 @@ export interface FormHint {
    * the day and which the month, or which sign separates decimals.
    */
   parameters: { parameter: string; looksLike: string }[];
-  /** What the values are without the words for no value, if only these words need a parameter. */
+  /** The type of the values without the words for no value, if only these words need a parameter. */
   plain?: 'number' | 'date';
   /** What the values look like, if no parameter reads them. `hasSpace`: white space is around some of them. */
   shape?: ShapeHint & { hasSpace: boolean };
@@ -154,7 +154,7 @@ export function parameterReading(
 }
 
 const commaAndPoints: NumberSigns = { decimal: COMMA, thousands: POINT };
-/** `isGroupedByPoint` writes the number here and ignores it. Digits beyond the end are not written. */
+/** The output of `readNumber` for `isGroupedByPoint`, which ignores it. Digits beyond the end are not written. */
 const unused = Buffer.alloc(64);
 
 /** Returns whether the points of a number with a point may separate its thousands: `1.234`, but neither `0.234` nor `1.5`. */
@@ -194,7 +194,7 @@ export class TextForms {
     start: number,
     end: number,
   ): number {
-    // In a column that can only have shapes, most values need no other check.
+    // If a column can only have shapes of text-shapes.ts, most values need no other check.
     if ((forms & NOTATIONS) === 0 && (forms & IS_NEEDED) !== 0) {
       const shape = shapesAmong(forms, bytes, start, end);
       if (shape !== 0) return (forms & FACTS) | shape;
@@ -236,7 +236,7 @@ export class TextForms {
   hint(column: number, forms: number): FormHint | undefined {
     const first = this.#first[column];
     if ((forms & IS_NEEDED) === 0 || first === undefined) return undefined;
-    // Nothing but white space and words for no value shows no type.
+    // A column with only white space and words for no value shows no type.
     if ((forms & PLAIN_FORMS) === PLAIN_FORMS) return undefined;
     const words = this.#nullWords[column] ?? [];
     const hasSpace = (forms & HAS_SPACE) !== 0;
@@ -274,7 +274,7 @@ export class TextForms {
     return found;
   }
 
-  /** Returns false if the column has more such words than a request could name. */
+  /** Notes a word for no value. Returns false if the column has more such words than a request could name. */
   #noteNullWord(column: number, word: string): boolean {
     this.#nullWords[column] ??= [];
     const words = this.#nullWords[column];

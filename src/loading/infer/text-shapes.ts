@@ -32,7 +32,7 @@ const TRUE_FALSE = 1 << 21;
 const YES_NO = 1 << 22;
 export const SHAPES = AMOUNT | PERCENT | EXPONENT | TIME | DURATION | TRUE_FALSE | YES_NO;
 
-/** What at least one value of a column has. Without it the values do not show the shape. */
+/** Signs that at least one value of a column has. Without such a sign the values do not show the shape. */
 const HAS_CURRENCY = 1 << 23;
 const HAS_PARENTHESES = 1 << 24;
 const HAS_MINUS_BEHIND = 1 << 25;
@@ -366,7 +366,7 @@ function currencyAt(bytes: Buffer, at: number, end: number): number {
   return 0;
 }
 
-/** The longest are `US$` with three capitals, and `лв`. */
+/** The longest currencies are `US$` with three capitals, and `лв`. */
 const maxCurrencyBytes = 4;
 
 function currencyBefore(bytes: Buffer, start: number, end: number): number {

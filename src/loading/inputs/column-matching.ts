@@ -39,7 +39,7 @@ export class ColumnMatcher {
     this.restart(columns);
   }
 
-  /** Begins again, with columns that the table has now. */
+  /** Begins again with the columns that the table has now. */
   restart(columns: LoadColumn[]): void {
     this.#columns = columns;
     this.ignored.length = 0;

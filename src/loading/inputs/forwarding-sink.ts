@@ -1,4 +1,4 @@
-/** A sink that passes everything on to another sink. A sink that changes some of it overrides those methods. */
+/** A sink that passes everything on to another sink. A subclass overrides the methods whose calls it changes. */
 import type { CellSink } from '../../sources/cell-sink.ts';
 
 export class ForwardingSink implements CellSink {

@@ -103,7 +103,7 @@ class JsonInput implements LoadInput {
     let received = first.length - this.#firstRow;
     while (received < bytes) {
       const { value, done } = await this.#chunks.next();
-      // Two passes over a short body take no longer.
+      // For a short body a pass over the first rows saves no time.
       if (done) return undefined;
       this.#waiting.push(value);
       received += value.length;
@@ -112,7 +112,7 @@ class JsonInput implements LoadInput {
     try {
       await scanRows(head, this.#limits, this.#isLines, sink, signal);
     } catch (error) {
-      // The pass over all rows meets the same error and knows its place.
+      // The pass over all rows finds the same error again, with its place.
       if (error instanceof AppError || isDocumentFault(error)) return undefined;
       throw error;
     }

@@ -1,10 +1,8 @@
-/**
- * The content of an upload: a definition, rows, or both. After this interface, JSON and spreadsheets are treated alike.
- */
+/** The content of an upload: a definition, rows, or both. The code that uses this interface treats JSON and spreadsheets alike. */
 import type { CellSink } from '../../sources/cell-sink.ts';
 import type { RowSource } from '../../sources/row-source.ts';
 
-/** How much of the rows is enough to know their types. */
+/** How many rows are read to learn the types of the columns. */
 export interface HeadSize {
   /** For JSON: the bytes of the rows. */
   bytes: number;

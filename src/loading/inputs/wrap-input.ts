@@ -8,9 +8,12 @@ export interface InputWrapper {
   through(sink: CellSink): CellSink;
   /** Returns the warnings of the wrapper, in addition to those of the input. */
   warnings(): Warning[];
-  /** Whether the wrapper changes the names of columns at most. A wrapper that changes cells may change them otherwise for each sink. */
+  /**
+   * true: the wrapper changes no cells, at most the names of columns. A wrapper that changes cells may change them differently in each
+   * pass.
+   */
   keepsCells?: boolean;
-  /** Every pass keeps the rows. */
+  /** true: every pass keeps the rows. */
   keepsRows?: boolean;
   /** Called after a whole pass. */
   afterPass?(): void;

@@ -30,7 +30,7 @@ export interface Inspection {
 }
 
 interface SheetSize extends PreviewSize {
-  /** Undefined: the sheet cannot be read. */
+  /** undefined: the sheet cannot be read. */
   proposal?: SheetProposal | undefined;
   /** The reason if the sheet cannot be read. The sizes then describe the part that was read. */
   problem?: { code: ErrorCode; detail: string };

@@ -55,7 +55,7 @@ interface Pass {
   client: ClientBase;
   load: StagedLoad;
   faulty: FaultyRows;
-  /** This many refused rows keep the texts of their errors. */
+  /** The number of refused rows whose texts of errors are kept. */
   maxListed: number;
   /** true: deferred constraints are checked after each row instead of at the end. */
   isImmediate: boolean;
@@ -92,7 +92,7 @@ export async function moveRowByRow(
         await client.query(deleteRefusedRows);
         return countMoved(client, load, passed.merged);
       }
-      // An earlier row with the same key may take the place of a refused one.
+      // An earlier row with the same key may replace a refused one.
       const { rows } = await client.query<{ rows: number[] }>(refusedNumbers);
       await rollBackTo(client, savepoint);
       await client.query(deleteRows(rows[0]!.rows));

@@ -132,7 +132,10 @@ interface Found {
   count: number;
 }
 
-/** Returns whether the query judges each row by itself. With `on_conflict`, which rows have other keys depends on their order. */
+/**
+ * Returns whether the query judges each row by itself. With `on_conflict`, the order of the rows decides which of them have a key that
+ * another row already has.
+ */
 function isOfOneRow({ rule, isOfExisting }: ViolationQuery, { conflict }: StagedLoad): boolean {
   if (rule.kind === 'unique') return isOfExisting === true && conflict === undefined;
   return !isSelfReference(rule);
@@ -167,7 +170,10 @@ async function removeRepeatedAndOrphans(
   return undefined;
 }
 
-/** Removes the rows that refer to no row of the upload and of the table. @returns false: more than `maxRounds` rows refer to each other */
+/**
+ * Removes the rows that refer neither to a row of the upload nor to a row of the table. @returns false: more than `maxRounds` rows
+ * refer to each other
+ */
 async function removeOrphans(search: Search, ofOwnReferences: ViolationQuery[]): Promise<boolean> {
   for (let round = 0; round < maxRounds; round += 1) {
     const orphans = await findAll(search, ofOwnReferences);
@@ -202,7 +208,10 @@ async function removeIfStillRepeated(
   return true;
 }
 
-/** Runs the queries and returns those that found rows. A rule that cannot be judged is left to PostgreSQL. */
+/**
+ * Runs the queries and returns those that found rows. If a query cannot check a rule, PostgreSQL checks it later, when the rows are
+ * moved.
+ */
 async function findAll({ client }: Search, queries: ViolationQuery[]): Promise<Found[]> {
   const found: Found[] = [];
   for (const query of queries) {

@@ -218,7 +218,7 @@ function mergeBlock(load: StagedLoad): string {
   return merges.map((merge, number) => `IF ${is(shape, '=', number)} THEN ${merge} END IF;`).join('\n');
 }
 
-/** PostgreSQL took the block: the next one is twice as long, or has only the row that is probably refused. */
+/** Continues after a block that PostgreSQL accepted. The next block is twice as long, or has only the row that is probably refused. */
 function chooseNextBlock(options: PassOptions): string {
   const twice = atMostAll(`(${end} ${minus} ${at}) ${times} 2`, options);
   return `${merged} := ${merged} ${plus} ${stored};
@@ -228,7 +228,10 @@ function chooseNextBlock(options: PassOptions): string {
       ${failures} := 0;`;
 }
 
-/** PostgreSQL refused a block of one row: the row is recorded. The next block is as long as the rows between the last two refused rows. */
+/**
+ * Records the row of a refused block that has only this row. The next block is as long as the distance between the last two refused
+ * rows.
+ */
 function recordRefusedRow(options: PassOptions): string {
   return `GET STACKED DIAGNOSTICS ${message} = MESSAGE_TEXT, ${detail} = PG_EXCEPTION_DETAIL, ${column} = COLUMN_NAME,
           ${constraint} = CONSTRAINT_NAME, ${table} = TABLE_NAME, ${schema} = SCHEMA_NAME;
@@ -242,8 +245,9 @@ function recordRefusedRow(options: PassOptions): string {
 }
 
 /**
- * PostgreSQL refused a longer block. The sequence `progress` shows which row was moved last, so the next block ends before this row. If the
- * error came at the end of the block (references, AFTER triggers), the sequence does not show the refused row, and the block is halved.
+ * Divides a refused block of several rows. The sequence `progress` shows which row was moved last, so the next block ends before this
+ * row. If the error came at the end of the block (references, AFTER triggers), the sequence does not show the refused row, and the
+ * block is halved.
  */
 const divideBlock = `IF ${is(failures, '=', 0)} AND ${is(reached, '=', at)} THEN
           ${size} := 1;

@@ -11,11 +11,13 @@ export class TeeSink implements CellSink {
   readonly #inference: TypeInference;
   readonly #headRows: number;
   readonly #headTypes: string;
-  /** undefined: it gets nothing more. */
+  /** undefined: the encoder gets nothing more. */
   #encoder: CellSink | undefined;
-  /** The error of the encoder that it would throw again. */
+  /** The error of the encoder, if the encoder would throw it again in a second pass. */
   #error: AppError | undefined;
-  /** `TypeInference.changes` as long as its types are those of the head; -1: it has not had all rows of the head. */
+  /**
+   * The value of `TypeInference.changes` while the types are those of the head; -1: the inference has not had all rows of the head yet.
+   */
   #changes = -1;
   #row = 0;
   #differingRow: number | undefined;
@@ -40,8 +42,8 @@ export class TeeSink implements CellSink {
   }
 
   /**
-   * The first data row that needs other types than the head, if the encoder has taken all rows before it. It may have a part of this
-   * row. undefined: there is no such row, or the encoder has not taken the rows before it.
+   * The first data row that needs other types than the head, if the encoder has taken all rows before it. The encoder may have received
+   * a part of this row. undefined: there is no such row, or the encoder has not taken the rows before it.
    */
   get differingRow(): number | undefined {
     return this.#differingRow;
@@ -127,7 +129,10 @@ export class TeeSink implements CellSink {
     if (typesOf(this.#inference) !== this.#headTypes) this.#encoder = undefined;
   }
 
-  /** Before the end of the head the inference has fewer types than the encoder, which proves nothing. */
+  /**
+   * Before the end of the head, the inference has seen fewer rows than the types of the encoder come from. A difference then proves
+   * nothing.
+   */
   #noteChange(): void {
     if (this.#changes < 0 || this.#encoder === undefined) return;
     this.#differingRow = this.#row;

@@ -57,7 +57,7 @@ export interface CellProblem {
  * Describes a problem in words.
  *
  * @param problem one of the numbers of this module
- * @param type the column's type; absent if the problem is one of a whole row
+ * @param type the column's type; absent if the problem concerns a whole row
  */
 export function describeCellProblem(problem: number, type?: ColumnType): CellProblem {
   const words = problems.get(problem);

@@ -11,11 +11,11 @@ const maxValueCharacters = 100;
 /** The most groups. The limit bounds the memory, because a table has up to 1,600 columns. */
 const maxGroups = 1000;
 
-/** Takes more problems than an answer lists, for a file with all of them. */
+/** Keeps more problems than an answer lists, for a file with all of them. */
 export interface ProblemCollector {
   /** The number of problems that it has. */
   readonly count: number;
-  /** The most problems that it takes. */
+  /** The most problems that it keeps. */
   readonly max: number;
   add(problem: Problem): void;
   /** Removes all problems, because the upload is read again. */
@@ -26,7 +26,7 @@ export class Problems {
   count = 0;
   /** A problem concerns the whole upload and not single rows, for example an unknown column. */
   concernsAll = false;
-  /** Why the upload is refused although rows with problems may be left out: a sentence before `detail`. */
+  /** The reason why the upload is refused although rows with problems may be left out. This sentence comes before `detail`. */
   reason = '';
   readonly #listed: Problem[] = [];
 
@@ -35,12 +35,12 @@ export class Problems {
   #groupCount = 0;
   readonly #collector: ProblemCollector | undefined;
 
-  /** @param collector takes all problems, beyond those that the answer lists */
+  /** @param collector receives all problems, also those that the answer does not list */
   constructor(collector?: ProblemCollector) {
     this.#collector = collector;
   }
 
-  /** Returns how many problems of one kind are worth finding. */
+  /** Returns how many problems of one kind need to be found: no answer and no file has more. */
   get maxFound(): number {
     return this.#collector?.max ?? maxListedProblems;
   }

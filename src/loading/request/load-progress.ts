@@ -6,10 +6,10 @@ export class LoadProgress {
   /** The pass over the rows that runs now, or the last one; undefined: none has begun. */
   pass: { readonly loaded: number; readonly refused: number } | undefined;
 
-  /** The number of rows of an earlier pass, which the pass now does not load again. */
+  /** The number of rows that an earlier pass has loaded and that the current pass does not load again. */
   rowsBefore = 0;
 
-  /** @param observer it can read the numbers from now on */
+  /** @param observer gets functions that return the current numbers */
   constructor(problems: Problems, observer: LoadObserver | undefined) {
     if (observer === undefined) return;
     observer.rows = () =>

@@ -39,7 +39,7 @@ export interface LoadRequest {
   admitSchema: (schema: string) => void;
 }
 
-/** Learns how a load is getting on. The load does not know who wants to know it. */
+/** Observes the progress of a load. The load does not know who observes it. */
 export interface LoadObserver {
   /** Returns the number of rows read so far. The load sets it, so that it need not report each row. */
   rows: () => number;
@@ -58,7 +58,7 @@ export interface LoadContext {
   /** The functions that a default may call in addition to the built-in functions. */
   extraFunctions: readonly string[];
   limits: { maxColumns: number; maxRows: number; maxRowBytes: number } & WrittenLimits;
-  /** How many of the first rows say the types with which a load in one pass begins. Default: `usualHead`. */
+  /** How many of the first rows give the types with which a load in one pass begins. Default: `usualHead`. */
   headSize?: HeadSize;
   observer?: LoadObserver | undefined;
   /** Called with the duration of each phase of the load, also of one that failed. */

@@ -1,10 +1,13 @@
-/** Tells which rules of a table the staged rows decide, without the values that PostgreSQL sets when the rows are moved. */
+/**
+ * Finds the rules of a table that can be checked with the staged rows alone, without the values that PostgreSQL sets when the rows are
+ * moved.
+ */
 import { columnsRead, isSelfReference, type RowRule } from './row-rules.ts';
 import type { StagedLoad } from './staged-load.ts';
 
 /** Returns whether the staged rows have every value that the rule reads. */
 export function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
-  // A row may refer to a number that PostgreSQL will generate.
+  // A row may refer to a number that PostgreSQL generates only when the rows are moved.
   const referenced = ownReferencedColumns(rule);
   if (shapesWithout(referenced, load).length > 0) return false;
   return [...columnsRead(rule), ...referenced].every((name) => {

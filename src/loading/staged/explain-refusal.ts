@@ -75,7 +75,7 @@ async function findBrokenKeys(
   problems.add(rowProblem(largest ? { ...refusal, largest } : refusal, places));
 }
 
-/** Finds the rows at fault in the staging table. */
+/** Finds the rows with problems in the staging table. */
 async function findFaultyRows(client: ClientBase, load: RefusedLoad, problems: Problems): Promise<void> {
   const { refusal, target, places, staged } = load;
   const inputCheck = await makeInputCheck(client, target.columns);
@@ -86,7 +86,7 @@ async function findFaultyRows(client: ClientBase, load: RefusedLoad, problems: P
     return;
   }
   if (!isRefusal(refusal.error, target.columns)) {
-    // An expression of the table may cause it: a CHECK, a policy or an index.
+    // An expression of the table (a CHECK, a policy or an index) may have caused the error.
     const found = await withRefusedRow(client, load);
     if (found.row === undefined) throw refusal.error;
     problems.add(rowProblem(found, places));
@@ -187,7 +187,7 @@ async function findDefaultAtFault(
 /**
  * Returns whether PostgreSQL's error may be about a rule that could not be checked.
  *
- * @param unchecked the result of `findViolations`; '' in it may be any rule
+ * @param unchecked the result of `findViolations`; the name '' in it means that any rule may be unchecked
  */
 function isAbout(error: Error, unchecked: string[]): boolean {
   const { constraint } = error as { constraint?: string };
@@ -197,8 +197,8 @@ function isAbout(error: Error, unchecked: string[]): boolean {
 }
 
 /**
- * Returns the largest key of a new table, because an index cannot store a value of more than about 2,700 bytes. Returns undefined if
- * the error is about something else.
+ * Returns the largest key of a new table, if PostgreSQL refused a key that is too long for an index (more than about 2,700 bytes).
+ * Returns undefined if the error is about something else.
  */
 async function largestKeyOf(
   client: ClientBase,

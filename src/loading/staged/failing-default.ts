@@ -7,8 +7,8 @@ import { enterCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 
 /**
- * Finds the column whose default causes the error, by evaluating the defaults one at a time. The transaction must not have
- * failed, and has not failed afterwards. The numbers that these evaluations take from sequences are lost.
+ * Finds the column whose default causes the error, by evaluating the defaults one at a time. Call it only in a transaction that has not
+ * failed. It does not make the transaction fail. The numbers that these evaluations take from sequences are lost.
  *
  * @param relation quoted
  * @param sentColumns the columns of the refused row, as indexes

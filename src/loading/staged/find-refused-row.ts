@@ -18,7 +18,7 @@ import {
 } from './move-rows.ts';
 import type { StagedLoad } from './staged-load.ts';
 
-/** The refused data row, or the rows among which it is, or neither if the refusal is not about a single row. */
+/** The refused data row (`row`), or the rows among which it is (`amongRows`). If the refusal is not about a single row, neither is set. */
 export type RefusedRow = Pick<Refusal, 'row' | 'amongRows'>;
 
 /** Returns the row that PostgreSQL refused. Rows of different shapes are tried in the way in which they were moved. */

@@ -36,7 +36,7 @@ export async function findViolations(
 ): Promise<string[]> {
   const unchecked = rules.filter(isHidden).map((rule) => rule.name);
   const areRowsMissing = problems.count > 0;
-  // Each row must be tried if a trigger may fix it, so only the first ones are found.
+  // If a trigger may fix a row, PostgreSQL must try each row that is found. So only the first ones are searched for.
   const limit = isReal ? maxListedProblems : problems.maxFound;
   const checked = rules.filter((rule) => !isHidden(rule));
   for (const query of violationQueries(sent, checked, limit)) {

@@ -26,7 +26,7 @@ export const readProgress: Statement = {
   text: `SELECT CASE WHEN is_called THEN last_value::int END AS row FROM ${progress}`,
 };
 
-/** Forgets the row that was moved last. */
+/** Sets the sequence back, so that no row is the last moved one. */
 export const resetProgress: Statement = { text: `SELECT pg_catalog.setval('${progress}', 1, false)` };
 
 /** Returns at most one row `row`: the data row that is moved last, if the shapes are moved in this order and by their numbers. */
@@ -157,7 +157,7 @@ export function countExistingKeys(
   const names = key.columns.map(quoteIdentifier);
   const hasNull = (alias: string) => `(${names.map((name) => `${alias}.${name} IS NULL`).join(' OR ')})`;
   const list = (alias: string) => names.map((name) => `${alias}.${name}`).join(', ');
-  // No key occurs twice among these rows.
+  // INTERSECT counts equal keys once. That is right here, because no two of these rows have the same key.
   const ofNulls = `SELECT pg_catalog.count(*) FROM (SELECT ${list('s')} FROM ${staged} s WHERE ${kept} AND ${hasNull('s')}
 INTERSECT SELECT ${list('t')} FROM ${relation} t WHERE ${hasNull('t')}) both_have`;
   return {
@@ -167,8 +167,8 @@ ${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS co
 }
 
 /**
- * Returns the condition that the keys are equal. It is never true for NULL, because with a condition that is, PostgreSQL would
- * compare every row with every other.
+ * Returns the condition that the keys are equal. It is never true for NULL. With a condition that can be true for NULL, PostgreSQL
+ * would compare every row with every other.
  */
 function sameKey({ columns, equals }: ConflictKey): string {
   const names = columns.map(quoteIdentifier);

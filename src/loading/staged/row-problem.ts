@@ -1,6 +1,6 @@
 /**
- * Makes the problem of a row that PostgreSQL refuses. All such problems are made here, whatever way the rows came and whatever way the cause
- * was found: the rule that the row violates, a value that PostgreSQL filled in, or only PostgreSQL's error.
+ * Makes the problem of a row that PostgreSQL refuses. All such problems are made here, for rows that were copied straight and for
+ * staged rows. The cause may be a rule that the row violates, a value that PostgreSQL filled in, or known only from PostgreSQL's error.
  */
 import type { Problem } from '../../errors.ts';
 import { isSecondUpdate, partitionKeyOf, rowSizes } from '../../postgres/server-internals.ts';
@@ -28,7 +28,7 @@ export interface Violation {
   areRowsMissing: boolean;
 }
 
-/** A row whose key another row has, because PostgreSQL filled in columns of the key or computed them. */
+/** A row with the same key as another row, because PostgreSQL filled in or computed columns of the key. */
 export interface GeneratedKey {
   rule: UniqueRule;
   row: number | undefined;
@@ -117,7 +117,7 @@ function otherWithKey({ rule, otherRow, mayBeEarlier }: Violation, places: CellP
   return `also in ${nameOfRow(otherRow, rule.columns[0], places)}`;
 }
 
-/** Returns a row in the caller's own terms: the cell of a spreadsheet, else the number of the data row. */
+/** Returns a row in the caller's own terms: the cell of a spreadsheet, or otherwise the number of the data row. */
 function nameOfRow(
   row: number | undefined,
   column: string | undefined,

@@ -92,16 +92,20 @@ export async function readRowRules(client: ClientBase, schema: string, name: str
   return rows.map((row) => row.rule);
 }
 
-// The columns that came with PostgreSQL 18 are read by way of JSON, because older ones lack them.
+// Catalogue columns that PostgreSQL has only since version 18 are read through JSON, because a query that names them fails in older
+// versions.
 const isEnforced = (constraint: string) =>
   `coalesce((pg_catalog.to_jsonb(${constraint})->>'conenforced')::boolean, true)`;
 
-/** An operator by its schema: one of an extension may be in a schema that is not in the search path. */
+/** Writes an operator with its schema, because the schema of an extension may not be in the search path. */
 const operatorName = (operator: string) =>
   `(SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
                  WHERE o.oid = ${operator})`;
 
-/** The type at the end of a domain's chain, quoted and without a modifier; NULL for a type that is no domain. */
+/**
+ * The base type of a domain, or of the domain on which it is based, and so on. It is quoted and has no modifier. NULL: the type is no
+ * domain.
+ */
 const baseOfDomain = (type: string) =>
   `(WITH RECURSIVE chain AS (
                  SELECT b.oid, b.typtype, b.typbasetype, b.typname, b.typnamespace FROM pg_type b WHERE b.oid = ${type}
@@ -111,7 +115,7 @@ const baseOfDomain = (type: string) =>
                SELECT pg_catalog.format('%I.%I', n.nspname, chain.typname) FROM chain JOIN pg_namespace n ON n.oid = chain.typnamespace
                WHERE chain.typtype <> 'd' AND chain.oid <> ${type})`;
 
-// An index over an expression is not read. For it the problem has PostgreSQL's own message.
+// An index over an expression is not read. The problem of a row that violates it has PostgreSQL's own message.
 const rowRules = `
 WITH RECURSIVE target AS (SELECT pg_catalog.to_regclass($1)::oid AS oid),
 -- Every type of a column, including the base types of domains and the element types of arrays.

@@ -26,7 +26,7 @@ export interface StageOptions
 /**
  * Creates the staging table and copies the rows into it.
  *
- * @throws AppError `limit-exceeded` if the rows have more than `maxShapes` different sets of columns; as `copyRows`
+ * @throws AppError `limit-exceeded` if the rows have more than `maxShapes` different sets of columns; the errors of `copyRows`
  */
 export async function stageRows(
   client: ClientBase,

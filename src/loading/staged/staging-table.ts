@@ -59,8 +59,8 @@ export function hasShape(alias: string, shapes: readonly number[]): string {
 }
 
 /**
- * Lets PostgreSQL count the staged rows. Autovacuum never looks at temporary tables, and without statistics PostgreSQL
- * assumes that a shape has 0.5 % of the rows: it then joins large tables row by row.
+ * Lets PostgreSQL count the staged rows. Autovacuum never processes temporary tables, and without statistics PostgreSQL assumes that a
+ * shape has 0.5 % of the rows: it then joins large tables row by row.
  *
  * @param columns the columns that the next statements read
  */

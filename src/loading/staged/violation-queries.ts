@@ -182,14 +182,12 @@ function numbered(
     ...(without.length > 0 ? [`${shapeNumber} NOT IN (${without.join(', ')})`] : []),
   ];
   if (conditions.length === 0) return `(${rows})`;
-  // OFFSET prevents PostgreSQL from searching the surplus rows last. It expects the other search to find one row, so it would
-  // read the whole surplus table for each row that is found.
+  // Without OFFSET, PostgreSQL would search the surplus rows last. It expects that the other search finds only one row, and would read
+  // the whole surplus table for each row that is found.
   return `(${rows} WHERE ${conditions.join(' AND ')} OFFSET 0)`;
 }
 
-/**
- * Returns a condition for rows that are not skipped. PostgreSQL checks no other rule than the key for rows that are skipped.
- */
+/** Returns a condition for rows that are not skipped. For rows that are skipped, PostgreSQL checks only the key. */
 function isNotSkipped(alias: string, { existing, conflict }: SentRows): string {
   if (!existing || conflict?.action !== 'skip') return '';
   const { key, shapes } = conflict;
@@ -242,8 +240,8 @@ WHERE k.${number} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
 
 function existingKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: Limit): Statement {
   const { conflict } = sent;
-  // The predicate names columns without a table. SQL looks for them in the innermost query: that is the existing row within EXISTS, and the
-  // sent row after it.
+  // The predicate names columns without a table, so SQL takes them from the innermost query. Within EXISTS they are columns of the
+  // existing row, and after it of the sent row.
   const isCovered = rule.predicate ? ` AND (${rule.predicate})` : '';
   // The row that is updated may keep its own values.
   const isOther =
@@ -263,7 +261,8 @@ function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: Limit): 
     const referenced = `r.${quoteIdentifier(rule.referencedColumns[index]!)}`;
     return equal(referenced, `s.${quoteIdentifier(column)}`, rule.equals, index);
   });
-  // Before the end of the transaction a new table has another name, or it has no rows.
+  // The referenced table is not searched for a reference of a new table to itself: until the end of the load, the new table has another
+  // name or no rows.
   const places = [
     ...(rule.isSelf ? [numbered(sent)] : []),
     ...(rule.isSelf && !sent.existing ? [] : [quoteQualified(rule.referencedSchema, rule.referencedTable)]),
