@@ -80,7 +80,7 @@ export async function makeDataDir(folder: string): Promise<string> {
   const path = resolve(folder);
   if (!(await stat(path).catch(() => undefined))) {
     await mkdir(path, { recursive: true });
-    // Others may enter the folder, because the user of the cluster must reach it. The modes of the secret files protect these.
+    // Other users may enter the folder, because the user of the cluster must reach it. The modes of the secret files protect these.
     await chmod(path, 0o711);
   }
   return realpath(path);

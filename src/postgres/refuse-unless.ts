@@ -11,7 +11,7 @@ export type Reason =
   | 'the load has ended or is cancelled'
   | 'another request has the idempotency key';
 
-/** No function of a table can know it and raise the error itself. */
+/** A random mark of this process. A function of a table does not know it, so it cannot raise an error that looks like a refusal. */
 const mark = randomBytes(8).toString('hex');
 
 /** Returns a query, which may follow a WITH clause. It fails unless the condition, an SQL expression, is true. */

@@ -52,7 +52,7 @@ export function savepoint(name: string): string {
   return `SAVEPOINT ${quoteIdentifier(name)}`;
 }
 
-/** Undoes everything since the savepoint, which stays. */
+/** Undoes everything since the savepoint, and keeps the savepoint. */
 export async function rollBackTo(client: ClientBase, name: string): Promise<void> {
   await client.query(`ROLLBACK TO SAVEPOINT ${quoteIdentifier(name)}`);
 }
@@ -70,7 +70,7 @@ async function undoOnError<Result>(
   try {
     return await work();
   } catch (error) {
-    // The first error says more than that of a broken connection.
+    // The first error says more than the error of the rollback on a broken connection.
     await rollBackAndRelease(client, name).catch(() => {});
     throw error;
   }

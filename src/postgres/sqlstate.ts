@@ -279,7 +279,7 @@ export function isBrokenConnection(error: unknown): boolean {
   return !isDatabaseError(error) || error.code?.startsWith('08') === true;
 }
 
-/** Conditions of a server that cannot be used now, and later perhaps can. */
+/** Conditions in which a server cannot be used now, but perhaps later. */
 const temporaryConditions = new Set<Condition | undefined>([
   'admin_shutdown',
   'crash_shutdown',
@@ -359,7 +359,7 @@ export function isStatementError(error: unknown): error is DatabaseError {
   return classesOfStatements.test(sqlstateOf(error) ?? '');
 }
 
-/** Returns whether a foreign key has no match, or still has one. */
+/** Returns whether the error is about a foreign key: a row refers to no row, or another row still refers to a removed row. */
 export function isBrokenReference(error: unknown): boolean {
   return conditionOf(error) === 'foreign_key_violation';
 }
@@ -439,7 +439,7 @@ function ruleFor(error: DatabaseError): Rule | undefined {
   if (isOfFunction(error) && !code.startsWith('XX')) {
     if (stated !== undefined && meansTheSame.has(stated.code)) return stated;
     if (isRaised(error)) return refusedByFunction;
-    // A table that a function does not find, for example, is not the table of the request.
+    // An error within a function is not about the objects of the request. Example: a table that the function does not find.
     return stated?.code === 'invalid-data' ? stated : failedFunction;
   }
   return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByFunction);

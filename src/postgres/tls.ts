@@ -14,7 +14,7 @@ export class TlsFileError extends Error {
 
 /**
  * Returns the options of `pg` for a connection. It reads the files anew each time, so certificates can be renewed while the service
- * runs. They are small and local.
+ * runs. The files are small and local.
  *
  * @throws TlsFileError
  */
@@ -25,7 +25,7 @@ export function connectionOptions(databaseUrl: string): ClientConfig {
   const ssl = tlsOptions(given);
   const sslnegotiation = given.get('sslnegotiation') as ClientConfig['sslnegotiation'];
   return {
-    // A URL without these parameters may have others that URLSearchParams would write in another way.
+    // A URL without these parameters is used unchanged, because URLSearchParams would write its other parameters in another way.
     connectionString: [...given.values()].some((value) => value !== undefined) ? url.href : databaseUrl,
     ...(ssl !== undefined && { ssl }),
     ...(sslnegotiation && { sslnegotiation }),

@@ -98,7 +98,7 @@ const isOrdered = (type: string) => `
    OR EXISTS (SELECT FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_opclass o ON o.opcintype = k.casttarget
      WHERE k.castsource = ${type}.oid AND k.castmethod = 'b' AND k.castcontext = 'i' AND o.opcmethod = 403 AND o.opcdefault))`;
 
-/** As `isOrdered`, but the element type decides for an array type. */
+/** Returns the result of `isOrdered`, for an array type that of its element type. */
 const isOrderedOrArray = (type: string) => `
   CASE WHEN ${type}.typcategory = 'A' THEN (SELECT ${isOrdered('e')} FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem)
   ELSE ${isOrdered(type)} END`;

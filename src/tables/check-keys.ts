@@ -216,7 +216,7 @@ function isReferable(
   return true;
 }
 
-/** A table that a foreign key refers to and that does not exist. */
+/** A table that a foreign key refers to, and that does not exist. */
 interface UnknownTable {
   key: PreparedForeignKey;
   problem: Problem;

@@ -66,7 +66,7 @@ export type Expression =
   /** A number, `B'…'` or a keyword. */
   | { kind: 'word'; sql: string; cast: TypeName | undefined }
   | { kind: 'call'; name: FunctionName; arguments: Expression[] }
-  /** As PostgreSQL writes a call that it converts: `(CURRENT_DATE)::timestamp with time zone`. */
+  /** PostgreSQL writes a call that it converts in this form: `(CURRENT_DATE)::timestamp with time zone`. */
   | { kind: 'cast'; argument: Expression; cast: TypeName };
 
 export interface FunctionName {

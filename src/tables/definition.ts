@@ -184,7 +184,7 @@ export const TableDefinitionSchema = Type.Object(
     title: 'TableDefinition',
     additionalProperties: false,
     description: 'A table definition.',
-    // The example has no `default`, because linters of OpenAPI documents take an object with `type` and `default` for a schema.
+    // The example has no `default`, because linters of OpenAPI documents treat an object with `type` and `default` as a schema.
     examples: [
       {
         columns: [
@@ -203,7 +203,7 @@ export const TableDefinitionSchema = Type.Object(
   },
 );
 
-/** The `table` of an upload. The rows may bring the columns. */
+/** The `table` of an upload. The columns may come from the rows. */
 export const UploadDefinitionSchema = Type.Object(
   {
     ...TableDefinitionSchema.properties,

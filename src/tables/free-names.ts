@@ -31,7 +31,7 @@ export async function chooseFreeNames(
     const unknown = new Set<string>();
     const isFree = (name: string, series: NameSeries, attempt: number) => {
       const taken = known.get(name);
-      // Thousands of series may be equal; the names of one are enough for all of them.
+      // Thousands of series may be equal. Then the names of one series are enough for all of them.
       if (taken === undefined && !unknown.has(name)) addNextNames(unknown, series, attempt);
       return taken === undefined || taken === null || isFreed(taken);
     };

@@ -71,7 +71,7 @@ export function refuseSystemSchema(schema: string): void {
 /** Returns up to three of `candidates` that are most similar to `name`, the nearest one first. Case does not count. */
 export function nearestNames(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.slice(0, maxIdentifierBytes).toLowerCase();
-  // Every name of one letter would be near every other one.
+  // Otherwise every name of one letter would be similar to every other name of one letter.
   const limit = Math.min(Math.ceil(wanted.length / 3), wanted.length - 1);
   const found: { candidate: string; distance: number }[] = [];
   let seen = 0;

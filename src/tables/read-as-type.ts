@@ -1,9 +1,9 @@
 /**
  * Returns SQL that reads text as a type in any search path, as PostgreSQL reads a literal: with the type's input function and modifier.
  *
- * A cast of a text column is not the same. It reads the text without the modifier and applies the modifier to the result: '90'
- * becomes 00:01:30 and then 00:00:00 for `interval day`, and a bit too many is cut. Some types also have a cast from text that reads
- * other forms than their input function: `regclass` takes '-' and a number only from the latter.
+ * A cast of a text column is not the same. It reads the text without the modifier and applies the modifier to the result: '90' becomes
+ * 00:01:30 and then 00:00:00 for `interval day`, and one bit too many is cut off. Some types also have a cast from text that reads
+ * other forms than their input function: only the input function of `regclass` reads '-' and a number.
  */
 import type { ColumnType, LoadColumn } from './load-column.ts';
 

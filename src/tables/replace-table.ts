@@ -187,7 +187,7 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
   const { schema, name } = table;
   const old = quoteQualified(schema, name);
   const built = quoteQualified(schema, aside.name);
-  // The fingerprint comes first, so every later change is noticed.
+  // The fingerprint is read first, so every later change is noticed.
   const { rows } = await client.query<{ fingerprint: string | null; kind: string | null }>(
     `SELECT ${fingerprint(old)} AS fingerprint, (SELECT relkind::text FROM pg_class WHERE oid = to_regclass(${quoteLiteral(old)})) AS kind`,
   );

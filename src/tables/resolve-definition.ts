@@ -539,7 +539,7 @@ async function byKey<Asked, Found>(
 }
 
 /**
- * Returns whether a name becomes free when a table is replaced. The names of the table's indexes and sequences do, except for
+ * Returns whether a name becomes free when a table is replaced. The names of its indexes and sequences become free, except for
  * sequences that the new table continues to use.
  *
  * @param usedSequences the object identifiers of the sequences in the new table's defaults

@@ -124,7 +124,7 @@ async function unassignableColumn(trials: ColumnTrial[]): Promise<string> {
   return `${sources.length === 0 ? 'NULL' : unassignable(sources)} AS unassignable`;
 }
 
-/** Returns whether it is json or jsonb, by the object identifiers that these types have in every PostgreSQL (pg_type.dat). */
+/** Returns whether the type is json or jsonb. Their object identifiers are the same in every PostgreSQL (pg_type.dat). */
 function isJson(type: CatalogType): boolean {
   return type.baseOid === 114 || type.baseOid === 3802;
 }

@@ -76,7 +76,8 @@ function readLiteral(
   const bounds = readBounds(bytes);
   if (bounds < 0 || at === stop || bytes[at] !== OPENING_BRACE) return NOT_AN_ARRAY;
   const elementEncoder = encoder.element!;
-  // An element in braces would be JSON text, but a string in a cell is a JSON string. Such arrays are refused, so that the two are not confused.
+  // In this form an element of a JSON type would be JSON text. In a cell, a string is a JSON string. The two could be confused, so such
+  // arrays are refused.
   if (elementEncoder.code === codes.PLAIN_JSON || elementEncoder.code === codes.JSONB)
     return JSON_ARRAY_LITERAL;
   const dimensions = countDimensions(bytes);

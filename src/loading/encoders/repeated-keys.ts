@@ -2,8 +2,8 @@
  * Finds a key that an object within a JSON value names twice: `{"a": [{"k": 1, "k": 2}]}`. `json` keeps such a value as it was sent.
  * `jsonb` keeps only the last value of the key (PostgreSQL 8.14).
  *
- * One pass over the bytes. The keys of all objects go into one hash table, each under the number of its object, so that nothing is
- * allocated for a cell unless it has more keys than any cell before.
+ * It makes one pass over the bytes. The keys of all objects go into one hash table, each under the number of its object, so that
+ * nothing is allocated for a cell unless it has more keys than any cell before.
  */
 
 import { randomInt } from 'node:crypto';
