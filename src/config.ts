@@ -109,7 +109,7 @@ const jwksUrlRule: TextRule = {
   rule: 'an https URL, or an http URL of this machine, without a user name and a fragment',
   example: 'https://login.example.com/.well-known/jwks.json',
   fits: isSafeKeyUrl,
-  // It may have a password by mistake.
+  // The value may contain a password by mistake.
   isSecret: true,
 };
 // The value may be a private key by mistake, so no message shows it.

@@ -187,7 +187,7 @@ const maxShownValue = 100;
 /**
  * Returns the error of one parameter, or of one part of a form.
  *
- * @param fault details: a more specific code, and the value that was given, which is shown shortened
+ * @param fault a more specific code, and the value that was given, which is shown shortened
  */
 export function wrongParameter(
   name: string,

@@ -64,7 +64,7 @@ export class StopLog {
     log.info({ cause, running: server.runningRequests(), graceMs }, 'The service is stopping');
   }
 
-  /** The requests that still run are ended now. */
+  /** The time for running requests is over, so those that still run are ended now. */
   graceEnded(): void {
     this.#endedEarly = this.#server.runningRequests();
     if (this.#endedEarly === 0) return;

@@ -10,7 +10,7 @@ interface MediaRange {
 const mediaRange = /^\s*([\w!#$&^.+*-]+)\/([\w!#$&^.+*-]+)\s*((?:;.*)?)$/;
 const weightParameter = /;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i;
 
-/** More ranges are ignored, because nobody needs them. */
+/** The most ranges that are read. Further ranges are ignored, because no client needs more. */
 const maxRanges = 50;
 
 function rangesOf(accept: string): MediaRange[] {
@@ -61,7 +61,7 @@ const isJson = (type: string, subtype: string): boolean =>
 const isEvents = (type: string, subtype: string): boolean => type === 'text' && subtype === 'event-stream';
 const isCsv = (type: string, subtype: string): boolean => type === 'text' && subtype === 'csv';
 
-/** Returns whether the client takes JSON. Without the header it takes everything. */
+/** Returns whether the client accepts JSON. Without the header it accepts everything. */
 export function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept.trim() === '') return true;
   return acceptanceOf(rangesOf(accept), isJson, 'application').weight > 0;
@@ -72,7 +72,7 @@ export function acceptsCsv(accept: string | undefined): boolean {
   return acceptanceOf(rangesOf(accept ?? ''), isCsv, 'text').weight > 0;
 }
 
-/** Returns whether the client takes server-sent events. */
+/** Returns whether the client accepts server-sent events. */
 export function acceptsEvents(accept: string | undefined): boolean {
   return acceptanceOf(rangesOf(accept ?? ''), isEvents, 'text').weight > 0;
 }

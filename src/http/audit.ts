@@ -65,7 +65,7 @@ export function auditing<Result>(operation: Operation, handle: Handler<Result>):
     } finally {
       end = changes.get(request) ?? end;
       const { subject, tokenDigest } = factsOf(request);
-      // Without a valid token nobody is known. The access log has the request.
+      // Without a valid token it is not known who sent the request, so only the access log has it.
       if (end !== undefined && (subject ?? tokenDigest) !== undefined)
         writeLine(request, reply, operation, end);
     }

@@ -1,8 +1,9 @@
 /**
  * Finds the address of the client behind the proxies that the setting TRUST_PROXY names.
  *
- * Each proxy appends the address of its own client to `X-Forwarded-For` or `Forwarded` (RFC 7239), so the header is read from its
- * end. Addresses further left than the first untrusted one were written by the client itself, and do not count.
+ * Each proxy appends the address of its own client to `X-Forwarded-For` or `Forwarded` (RFC 7239), so the header is read from its end.
+ * The first address from the end that is not a trusted proxy is that of the client. Addresses before it were written by the client
+ * itself, and do not count.
  */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';

@@ -95,7 +95,7 @@ function unsupported(detail: string): AppError {
 /**
  * Unpacks a body at the pace of its reader, on other threads.
  *
- * @param names as from `parseContentEncoding`
+ * @param names the result of `parseContentEncoding`
  * @throws AppError `invalid-content-encoding` if the body is damaged, cut off or followed by other bytes; `limit-exceeded`; what `packed` throws
  */
 export function unpackBody(

@@ -1,8 +1,8 @@
 /**
  * Sends server-sent events (WHATWG HTML, section 9.2).
  *
- * A stream ends by itself after a while, so that a token that has expired or was withdrawn reads no further. Clients connect again
- * and continue after the last event.
+ * A stream ends by itself after a while, so that a client whose token has expired or was withdrawn gets no further events. Clients
+ * connect again and continue after the last event.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ const maxStreamMs = 15 * 60_000;
 const pauseMs = 15_000;
 /** A new id without an event is sent at most this often. */
 const idPauseMs = 1000;
-/** How long a client may not read. Then its connection is closed. */
+/** The longest time in which a client reads nothing. After it, the connection is closed. */
 const maxDrainMs = 30_000;
 /** How long clients wait before they connect again. */
 const retryMs = 2000;
@@ -27,7 +27,7 @@ export interface ServerSentEvent {
   data: string;
 }
 
-/** Nothing has happened. A client that connects again after this begins behind `id`. */
+/** Nothing has happened. A client that connects again after this gets the events after `id`. */
 export interface Pause {
   id?: string;
   event?: undefined;
@@ -36,7 +36,7 @@ export interface Pause {
 export interface StreamOptions {
   /** The client sends it as `Last-Event-ID` if it connects again before the first event. */
   startId?: string;
-  /** How long the client may not read. */
+  /** The longest time in which the client reads nothing. */
   drainMs?: number;
 }
 
@@ -103,7 +103,7 @@ function closeUnread(raw: ServerResponse, drainMs: number): void {
   raw.once('close', () => clearTimeout(timer));
 }
 
-/** A client keeps an id that comes without data, and reports no event. */
+/** A client keeps an id that comes without data, and does not treat it as an event. */
 function textOf(item: ServerSentEvent | Pause): string {
   const { id, event } = item;
   if (event !== undefined) return `${idLine(id)}event: ${event}\ndata: ${item.data}\n\n`;

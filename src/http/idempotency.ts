@@ -62,7 +62,10 @@ function keyInUse(): AppError {
   );
 }
 
-/** Refusals that depend on the request alone, or that the caller must decide about. The same request is answered the same again. */
+/**
+ * The codes of refusals that depend on the request alone, or that the caller must decide about. A repeated request gets the same
+ * answer.
+ */
 const keptCodes = new Set(['table-exists', 'dependent-objects']);
 const keptStatuses = new Set([400, 413, 422]);
 

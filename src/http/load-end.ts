@@ -30,7 +30,7 @@ export type LoadOutcome =
 /**
  * Does the work of a load and records how the load ends.
  *
- * @param unbegun the codes of errors after which the load has not begun. The caller decides what becomes of it then
+ * @param unbegun the codes of errors after which the load has not begun. The caller decides what happens to it then
  */
 export async function runToEnd(
   loads: Loads,

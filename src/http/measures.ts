@@ -11,7 +11,7 @@ export interface AnsweredRequest {
   seconds: number;
 }
 
-/** Takes the numbers. Every text is one of a fixed list, and never from a request. */
+/** Receives the numbers. Every text is from a fixed list, and never from a request. */
 export interface Measures {
   answered(request: AnsweredRequest): void;
   /** A refused request, or one that failed. @param code the code of the error */

@@ -1,5 +1,5 @@
 /**
- * The only place that writes error answers: `application/problem+json` (RFC 9457), or what the error itself has as its answer.
+ * The only place that writes error answers: `application/problem+json` (RFC 9457), or the answer that the error itself has.
  *
  * Every thrown value becomes an `AppError` first. An error that is not in the catalogue is a failure of the service (500): it is logged
  * with the request id and never shown.

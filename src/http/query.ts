@@ -39,7 +39,7 @@ export function queryParser<Schema extends TObject>(schema: Schema): QueryParser
       if (value !== undefined) values[name] = value;
     }
     if (!validator.Check(values)) {
-      // The list of errors of the validator ends after a few, so each value is checked by itself.
+      // The validator lists only the first few errors, so each value is checked by itself.
       for (const [name, property] of Object.entries(schema.properties)) {
         const isFit = name in values ? Check(property, values[name]) : Type.IsOptional(property);
         if (!isFit && !withNul.includes(name))

@@ -23,7 +23,7 @@ export interface BodyLimits extends UnpackLimits {
 /**
  * Reads the body chunk by chunk, at the reader's pace, and unpacks it if it has a `Content-Encoding`.
  *
- * @throws AppError as `receiveBody` and `unpackBody` do
+ * @throws the errors of `receiveBody` and `unpackBody`
  */
 export function readBody(
   request: FastifyRequest,
@@ -160,8 +160,8 @@ const arrivalEvents = ['readable', 'end', 'error', 'close'];
 const waiting = new WeakMap<IncomingMessage, ServerResponse>();
 
 /**
- * Lets a client that sends `Expect: 100-continue` wait until the body is read. Node would tell it at once to continue. This way
- * the client gets a refusal, such as for a missing token, before it sends its rows.
+ * Lets a client that sends `Expect: 100-continue` wait until the body is read. Node would answer `100 Continue` at once. This way the
+ * client gets a refusal, for example for a missing token, before it sends its rows.
  */
 export function continueWhenRead(server: Server): void {
   server.on('checkContinue', (request, response) => {

@@ -1,6 +1,7 @@
 /**
- * Asynchronous uploads (`Prefer: respond-async`, RFC 7240): a request is answered when its body is stored, and the rows are loaded later,
- * perhaps by another process. What the token allowed when the request was accepted is kept. The token itself is not.
+ * Asynchronous uploads (`Prefer: respond-async`, RFC 7240): a request is answered when its body is stored, and the rows are loaded
+ * later, perhaps by another process. The permissions that the token had when the request was accepted are kept. The token itself is not
+ * kept.
  */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../errors.ts';
@@ -119,7 +120,10 @@ export function storedUploadRunner(
 
 /** A load that finds no place, or that the service stops, waits again. */
 const notBegun: ErrorCode[] = ['too-many-uploads', 'shutting-down'];
-/** A load whose database goes away waits again, until it has been begun `maxAttempts` times, because its rows may be what ends PostgreSQL. */
+/**
+ * A load whose database goes away waits again, until it has been begun `maxAttempts` times, because its rows may be the reason why
+ * PostgreSQL ended.
+ */
 const interrupted: ErrorCode[] = ['database-unavailable'];
 const maxAttempts = 5;
 

@@ -3,7 +3,8 @@
  * Requests with the same key (a client, a table) can use only some of the places.
  *
  * A free place goes to the key that uses the fewest places. Among equal keys it goes to the request that has waited longest. If the
- * line is full, a new request takes the place in the line of a key that has more waiting requests than its own.
+ * line is full and another key has more waiting requests than that of the new request, the newest of those requests is refused instead
+ * of the new one.
  */
 
 export interface LineOptions {

@@ -50,7 +50,7 @@ export const ERROR_CELL = 3;
 export const FORMULA_WITHOUT_VALUE = 4;
 /** A date-formatted number that is not a date in Excel (negative, or after 9999-12-31); the bytes are the number. */
 export const SERIAL_OUT_OF_RANGE = 5;
-/** A cell that the source cannot read as what it claims to be, or a number whose style is missing; the bytes are its text. */
+/** A cell that the source cannot read as the type that the file states, or a number whose style is missing; the bytes are its text. */
 export const UNREADABLE_CELL = 6;
 /** A field of a text file that has text after its closing quote; the bytes are its text. */
 export const TEXT_AFTER_QUOTE = 7;

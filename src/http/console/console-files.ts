@@ -1,7 +1,7 @@
 /**
- * The files of the console, which are made at the first request. A thread makes them, because removing the types takes tenths of a second
- * of processor time, and the service must answer other requests meanwhile. The container image and the npm package have them as they
- * were made by `npm run build`, because they have no TypeScript.
+ * The files of the console, which are made at the first request. A thread makes them, because removing the types takes tenths of a
+ * second of processor time, and the service must answer other requests meanwhile. The container image and the npm package have no
+ * TypeScript, so they contain the files that `npm run build` has made.
  */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -33,7 +33,7 @@ async function readOrPack(): Promise<PackedConsole> {
 async function packInThread(): Promise<PackedConsole> {
   const worker = new Worker(modulePath('http/console/pack-worker'), {
     workerData: programFolder,
-    // stripTypeScriptTypes is experimental, and says so with each start.
+    // stripTypeScriptTypes is experimental, so Node.js would print a warning at each start.
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
   const [result] = await once(worker, 'message');

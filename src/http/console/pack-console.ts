@@ -18,7 +18,7 @@ export interface ConsoleFile {
 }
 
 export interface PackedConsole {
-  /** Changes with any file. It is in the path of all files, so a browser can keep them for ever. */
+  /** Differs if any file differs. It is in the path of all files, so a browser can keep them for ever. */
   version: string;
   /** The files by their paths below the version. */
   files: Map<string, ConsoleFile>;
@@ -106,7 +106,7 @@ function addPackage(name: string, modules: Map<string, string>): string {
   return path;
 }
 
-/** Types become white space. Lines with nothing else are left out, because nobody reads them. */
+/** Replaces types by white space. Lines that are then empty are left out, because nobody reads these files. */
 function withoutTypes(file: string): string {
   return stripTypeScriptTypes(readFileSync(file, 'utf8')).replaceAll(/^\s*;?\s*\n/gm, '');
 }

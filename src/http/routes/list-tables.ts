@@ -121,7 +121,7 @@ function readPlace(text: string): ListPlace {
     const isName = (part: string) => identifierProblem(part) === undefined;
     if (isName(place.schema) && isName(place.name) && writePlace(place) === text) return place;
   } catch {
-    // It is not a value of `next`.
+    // The text is not a value of `next`.
   }
   throw wrongParameter('after', 'The query parameter after must be the value of next in the answer before.');
 }

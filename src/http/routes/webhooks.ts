@@ -122,7 +122,7 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
   };
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const { webhooks, grants, signal } = await admit(request, reply, context);
-    // A webhook is sent what the feed of events has.
+    // A webhook gets the same events as the feed.
     requireScope(grants, 'event:read');
     const { url, types, schemas } = await readWebhookBody(request, context.config.limits, context.stopping);
     for (const one of schemas ?? []) if (!one.includes('*')) requireSchema(grants, one);

@@ -36,7 +36,7 @@ const pauseMs = 30_000;
 const maxOutageMs = 86_400_000;
 const maxKeys = 100;
 
-/** The discovery document is of another issuer. Only a person can fix that. */
+/** The discovery document is that of another issuer. Only a person can fix this. */
 export class IssuerMismatch extends Error {}
 
 export class ProviderKeys implements TokenKeys {
@@ -70,7 +70,7 @@ export class ProviderKeys implements TokenKeys {
     // Another fetch has just failed, so nobody needs to wait for the next failure.
     const isOutage = this.#failure !== undefined && nowMs < this.#failedAtMs + 2 * pauseMs;
     const maxAgeMs = isOutage ? maxOutageMs : staleMs;
-    // Until it ends, every request comes here, so all requests wait if one must.
+    // Until the fetch ends, every request calls this function. So all requests wait if one must wait.
     const fetching = this.#fetch();
     if (nowMs >= this.#fetchedAtMs + maxAgeMs) await fetching;
   }

@@ -13,7 +13,7 @@ const foreignWords = new Map(
 const PYTHON = 'in Python, write it with json.dumps';
 
 /**
- * Says what to do about the byte at which the text stops being JSON.
+ * Returns advice about the byte at which the text stops being JSON.
  *
  * @returns undefined if nothing special is known, or the chunk ends too early to know it
  */

@@ -19,7 +19,7 @@ export class ColumnNames {
   #namesEnd = 0;
   #starts = new Int32Array(0);
   #lengths = new Int32Array(0);
-  /** For each column: the length for `match`. */
+  /** For each column: the length of its name that `match` compares. */
   #matchLengths = new Int32Array(0);
   /** Indexed by column + 1, and 0 for the beginning of a row: the column that followed it the last time; -1: none yet. */
   #followers = new Int32Array(0);

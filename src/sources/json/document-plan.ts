@@ -3,7 +3,7 @@
  * rows are and which other values are wanted.
  */
 
-/** The scanner checks the value and forgets it. */
+/** The scanner checks the value and does not keep it. */
 export const SKIP = 0;
 /** The scanner walks the object or array and asks the plan about each of its values. */
 export const WALK = 1;

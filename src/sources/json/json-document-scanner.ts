@@ -44,7 +44,7 @@ export interface DocumentWords {
 }
 
 export class JsonDocumentScanner {
-  /** Gets the cells. If it is not set when the first row comes, `write` stops there once. */
+  /** Receives the cells. If it is not set when the first row comes, `write` stops there once. */
   sink: CellSink | undefined;
   /** The scan has reached the first row, or the end of an empty array of rows. */
   rowsSeen = false;

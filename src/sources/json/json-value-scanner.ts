@@ -182,7 +182,7 @@ export class JsonValueScanner {
     return -1;
   }
 
-  /** Returns whether the value is complete if the document ends here. Only a number that is not nested can be. */
+  /** Returns whether the value is complete if the document ends here. This is so only for a number that is not nested. */
   isComplete(): boolean {
     return this.#depth === 0 && this.#state === IN_NUMBER && isWholeNumber(this.#numberState);
   }

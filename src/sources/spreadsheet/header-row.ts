@@ -22,7 +22,7 @@ export class HeaderRow {
   readonly #firstColumn: number;
   readonly #cellErrorsAreNull: boolean;
   #row = 0;
-  /** By column from the first one of the range. A column without a cell has no text. */
+  /** The texts of the cells, by column from the first one of the range. A column without a cell has no text. */
   #texts: string[] = [];
   #faults: { sheetColumn: number; fault: number; value: string }[] = [];
 
@@ -37,7 +37,7 @@ export class HeaderRow {
     this.#row = row;
   }
 
-  /** Forgets the cells of the row, because it is not the header. */
+  /** Drops the cells of the row, because it is not the header. */
   clear(): void {
     this.#texts = [];
     this.#faults = [];

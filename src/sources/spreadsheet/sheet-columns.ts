@@ -51,7 +51,7 @@ export class SheetColumns {
     return this.#headerNames?.warnings ?? [];
   }
 
-  /** Returns the first column of the sheet that has a column of the sink, from 1. */
+  /** Returns the first column of the sheet that is passed to the sink. It counts from 1. */
   get first(): number {
     return this.sheetColumns.reduce((least, column) => Math.min(least, column), maxSheetColumn);
   }

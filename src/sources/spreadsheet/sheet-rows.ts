@@ -31,7 +31,7 @@ import {
 import type { SheetRowsOptions } from './sheet-rows-options.ts';
 import type { SheetWindow } from './sheet-window.ts';
 
-/** The roles of a row. */
+/** The roles that a row of the sheet can have. */
 const SKIPPED = 0;
 const HEADER = 1;
 const DATA = 2;
@@ -102,7 +102,7 @@ export class SheetRows {
     const bounds = outline === 'brief' ? briefOutline : wholeOutline;
     this.outline = new SheetOutline(bounds, this.#firstColumn, this.#lastColumn);
     this.#feed = new OutlineFeed(this.outline);
-    // A column gets its name when its first value comes.
+    // A column without a header gets its name when its first value comes.
     if (!hasHeader) this.#closeHeader(range.firstRow - 1);
   }
 
@@ -111,7 +111,7 @@ export class SheetRows {
     return this.#options;
   }
 
-  /** Returns whether a row may follow that is the header. */
+  /** Returns whether the header may still follow. */
   get isHeaderAhead(): boolean {
     return !this.#columns.areNamed && this.#options.outline !== 'only';
   }
@@ -362,7 +362,7 @@ export class SheetRows {
     }
   }
 
-  /** Returns the sink's column of a data cell and begins its row. Returns -1 if the cell is not data. */
+  /** Returns the column of the sink for a data cell, and begins the row of the cell. Returns -1 if the cell is not data. */
   #take(column: number): number {
     if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return -1;
     const place = column - this.#firstColumn;

@@ -33,7 +33,7 @@ export interface RecordSink {
 
 /** The states of the scan. Between fields `#held` is empty. In the other states it contains a part of the current field. */
 const RECORD_START = 0;
-/** As `RECORD_START`, but after a CR. If a LF follows, it belongs to this CR. */
+/** The same as `RECORD_START`, but after a CR. If an LF follows, it belongs to this CR. */
 const AFTER_CR = 1;
 const FIELD_START = 2;
 const UNQUOTED = 3;

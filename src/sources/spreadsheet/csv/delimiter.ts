@@ -15,9 +15,9 @@ const candidates = [',', ';', '\t', '|'].map((character) => character.charCodeAt
 const lineEnd = Buffer.of(LF);
 
 /**
- * Finds the delimiter. What the caller says decides. Otherwise Excel's own mark decides, a first line `sep=;`. Otherwise it is the
- * candidate with which the most records have the same number of fields, at least two. In a tie it is the one with more fields, then the
- * comma.
+ * Finds the delimiter. A delimiter that the caller states is used. Otherwise Excel's own mark decides, a first line `sep=;`. Otherwise
+ * it is the candidate with which the most records have the same number of fields, at least two. In a tie it is the one with more
+ * fields, then the comma.
  *
  * @param head the text's first bytes, in UTF-8
  * @param isWhole the head is the whole text

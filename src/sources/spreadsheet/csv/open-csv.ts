@@ -130,7 +130,7 @@ async function scan(
       const end = Math.min(text.length, at + sliceBytes(scanner.headerFields));
       scanner.push(text.subarray(at, end));
       at = end;
-      // All names are in memory at the same time, and each of them may be as long as a cell.
+      // The record with the names is limited as a whole, because all names are in memory at the same time.
       if (hasHeader && rows.isHeaderAhead && scanner.recordBytes > maxCellBytes + headBytes) {
         throw limitExceeded('The record with the column names is too long', maxCellBytes, {
           setting: 'MAX_CELL_BYTES',

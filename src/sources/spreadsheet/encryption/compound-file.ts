@@ -44,7 +44,7 @@ interface Extent {
 export class BrokenCompoundFile extends Error {}
 
 /**
- * Opens the streams with these names, in whatever storage they are.
+ * Opens the streams with these names, in any folder of the file.
  *
  * @returns undefined if one of the names has no stream
  * @throws BrokenCompoundFile

@@ -95,7 +95,7 @@ async function openLegacy(
       known ??= await readNames(run);
       return known;
     };
-    // The process can tell the names only before it reads a sheet.
+    // The process can send the names only before it reads a sheet.
     if (allSheets) await names();
     const index = await chooseSheet(sheets, names);
     const first = await readSheet(run, index, bounds.maxKeptBytes);

@@ -37,7 +37,7 @@ const maxNames = 100_000;
 /** The most characters of all names together, with what they refer to and the column names of tables. */
 const maxCharacters = 8_000_000;
 
-/** The longest text of a range of cells has about 100 characters. A longer text is a formula. */
+/** The most characters of the text of a range. The longest such text has about 100 characters; a longer text is a formula. */
 export const maxReferenceLength = 300;
 
 export class WorkbookNames {

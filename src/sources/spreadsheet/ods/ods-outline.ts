@@ -159,7 +159,7 @@ export class OdsOutline {
   }
 }
 
-/** Returns how many times a row or a cell is there, at most `most` times. */
+/** Returns how many times a row or a cell is repeated, at most `most`. */
 function repetitions(xml: XmlTokens, name: Buffer, most: number): number {
   const count = xml.attribute(name) < 0 ? 1 : Number(attributeText(xml, name));
   return Math.min(count > 0 ? count : 1, most);

@@ -11,7 +11,7 @@ import { pauseForOthers } from '../../../pause-for-others.ts';
 import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
-/** The styles of workbooks that were combined from others over years reach some MiB. */
+/** The most bytes of a small part. The styles of workbooks that were combined from others over years have some MiB. */
 export const maxSmallPartBytes = 32 * 1024 * 1024;
 
 /**

@@ -101,7 +101,7 @@ export class ZipContainer {
     let unpackedBytes = 0;
     for await (const chunk of this.#unpack(part, start)) {
       unpackedBytes += chunk.length;
-      // A chunk may pass both the limit and the stated size. The limit is the reason that helps.
+      // A chunk may exceed both the limit and the stated size. The error names the limit, because that helps the caller.
       this.#checkLimits(part, Math.min(unpackedBytes, entry.uncompressedSize));
       if (unpackedBytes > entry.uncompressedSize) break;
       yield chunk;
@@ -151,7 +151,7 @@ export class ZipContainer {
       this.#unpackedBytes += more;
       part.unpackedBytes = unpackedBytes;
     }
-    // A later pass over the part counts nothing, and fails as the first one.
+    // A later pass over the part counts nothing, because the first pass has counted the bytes.
     if (this.#unpackedBytes > this.#limits.maxUnpackedBytes) this.#refuseSize(part.name);
     if (unpackedBytes > ratioFreeBytes && unpackedBytes > part.entry.compressedSize * this.#limits.maxRatio) {
       throw limitExceeded(

@@ -27,7 +27,7 @@ export interface FoundHeader {
   hasMoments: boolean;
   /** The header has numbers, such as years. */
   isSequence: boolean;
-  /** The header fulfils the stricter rules. A looser one is proposed, too, but no warning names it. */
+  /** The header meets the stricter rules. A header that meets only the looser rules is proposed, too, but no warning names it. */
   isClear: boolean;
 }
 
@@ -124,7 +124,7 @@ export function profileColumns({ rows, firstColumn, lastColumn }: Block): Column
   return profile;
 }
 
-/** Rules that a header fulfils, as parts of the columns that are used. */
+/** The limits in the rules for a header, as shares of the columns that are used. */
 interface Rules {
   filled: number;
   distinct: number;
@@ -147,7 +147,7 @@ function search(block: Block, profile: ColumnProfile, rules: Rules): FoundHeader
   for (let index = 0; index < last; index++) {
     const header = headerAt(block, profile, index, rules);
     if (header !== undefined) return lowerHeader(block, profile, header, rules);
-    // Below the first row of data there is no header, only data that look like one.
+    // A row below the first row of data is not a header, even if it looks like one.
     if (looksLikeData(block, profile, index)) return undefined;
   }
   return undefined;

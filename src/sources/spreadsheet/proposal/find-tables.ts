@@ -1,8 +1,9 @@
 /**
  * Finds the tables in the outline of a sheet.
  *
- * Columns that are blank in all rows separate tables that are side by side, and blank rows separate tables that are one below the other. Not every
- * blank row does: rows that continue the columns of a table belong to it. A blank column may also be only space within a table.
+ * Columns that are blank in all rows separate tables that are side by side, and blank rows separate tables that are one below the
+ * other. But rows after a blank row that continue the columns of a table belong to the table. A blank column may also be only space
+ * within a table.
  */
 
 import { BLANK, SIGNS, WORDS } from './cell-class.ts';
@@ -299,7 +300,7 @@ function continues(table: Zone, header: FoundHeader, part: Zone): boolean {
   // Notes and totals do not begin with a number below the numbers of the first column.
   if (isTyped(profile.classes[0]!) && rows.every((row) => isTyped(classAt(row, firstColumn)))) return true;
   const average = filled / rows.length;
-  // One text is a note. One number below the numbers of a narrow table is a row.
+  // A single text is a note. A single number below the numbers of a narrow table is a row.
   if (usual <= 3 && typed > 0) return average >= usual / 2;
   return average >= 0.6 * usual && (firstColumn === lastColumn || average >= 2);
 }

@@ -13,7 +13,7 @@ const ALL_CELLS = 3;
 export class OutlineFeed {
   readonly #outline: SheetOutline;
   #wanted = NO_ROW;
-  /** The outline wants no row before the next blank row. */
+  /** true: the outline wants no row before the next blank row. */
   #isIdle = false;
 
   constructor(outline: SheetOutline) {
@@ -65,7 +65,7 @@ export class OutlineFeed {
     this.#isIdle = this.#outline.isIdle;
   }
 
-  /** Tells the outline where the rows end that it did not want. */
+  /** Passes to the outline where the rows end that it did not want. */
   finish(lastDataRow: number): void {
     if (this.#isIdle) this.#outline.resume(lastDataRow);
   }

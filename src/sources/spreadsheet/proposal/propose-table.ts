@@ -13,9 +13,9 @@ export interface ProposedTable {
 }
 
 export interface LargestTable extends ProposedTable {
-  /** Compares it with the tables of other sheets. */
+  /** A number by which the table is compared with the tables of other sheets. */
   score: number;
-  /** The range as a reading takes it: it is open on each side on which nothing is left out. */
+  /** The range to read. It is open on each side on which nothing is left out. */
   opened: CellRange;
   /** The parts of the sheet that are not in the range, in words. */
   leftOut: string[];
@@ -24,7 +24,7 @@ export interface LargestTable extends ProposedTable {
 export interface SheetProposal {
   /** Undefined: no row looks like a header with values beneath. */
   table: LargestTable | undefined;
-  /** Why this table, or why none. */
+  /** The reasons why this table is proposed, or why none is. */
   reasons: string[];
   otherTables: ProposedTable[];
 }

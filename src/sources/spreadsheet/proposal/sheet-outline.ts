@@ -19,7 +19,7 @@ export interface OutlineBounds {
 
 /** For a proposal. */
 export const wholeOutline: OutlineBounds = { firstRows: 2000, maxCells: 200_000, isBrief: false };
-/** For the warnings of an upload, which should not take time. */
+/** The limits of an outline that is only for the warnings of an upload, because these should take little time. */
 export const briefOutline: OutlineBounds = { firstRows: 30, maxCells: 50_000, isBrief: true };
 
 /** The number of rows that are kept after each blank row. They are notes, or another table. */
@@ -61,7 +61,7 @@ export class SheetOutline {
   lastTotal: { row: number; label: string } | undefined;
   /** The number of rows that begin with such a word. */
   totals = 0;
-  /** The rows are not in order, so the outline is of no use. */
+  /** The rows are not in order, so the outline cannot be used. */
   isOutOfOrder = false;
 
   readonly #bounds: OutlineBounds;

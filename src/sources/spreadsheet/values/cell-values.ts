@@ -56,7 +56,7 @@ export interface SheetTarget {
 const trueText = Buffer.from('TRUE');
 const falseText = Buffer.from('FALSE');
 
-/** The days to which programs attach a time of day: 1899-12-30, 1899-12-31 and 1904-01-01, as days since 2000-01-01. */
+/** The days that programs write before a time of day without a date: 1899-12-30, 1899-12-31 and 1904-01-01, as days since 2000-01-01. */
 const timeOnlyDays = [-36_526, -36_525, -35_064];
 
 export class CellValues {

@@ -1,8 +1,8 @@
 /**
  * Finds what a number in a cell means from its number format (ECMA-376 part 1, 18.8.30 and 18.8.31).
  *
- * Only the meaning counts, not the look: percent, currency and colour change nothing, and the order of the fields of a date
- * does not matter.
+ * Parts of the format that change only how a number looks (percent, currency, colour) are ignored, and the order of the fields of a
+ * date does not matter.
  */
 
 /** The number is used unchanged. */

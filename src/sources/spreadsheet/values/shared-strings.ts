@@ -23,7 +23,7 @@ const entryWords = 3;
 const entryBytes = 4 * entryWords;
 
 export class SharedStrings {
-  /** The buffers with the texts. They grow with the strings that are really there. */
+  /** The buffers with the texts. They grow with the strings that were read, and not with the stated number of strings. */
   slabs: Buffer[] = [Buffer.allocUnsafeSlow(firstSlabBytes)];
   count = 0;
 

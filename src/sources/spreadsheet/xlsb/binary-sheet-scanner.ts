@@ -78,7 +78,7 @@ export class BinarySheetScanner {
     this.#bounds = new RowBounds(this.#values, options.limits.maxRowBytes, options.maxSharedBytes);
   }
 
-  /** Works as in the scanner of .xlsx. */
+  /** Does the same as the function of this name in the scanner of .xlsx. */
   feed(chunk: Buffer): void {
     if (!this.#isDone) this.#records.feed(chunk);
   }

@@ -38,7 +38,7 @@ export async function readDefinedNames(
     if ((records.uint32(0) & (IS_HIDDEN | IS_FUNCTION)) !== 0) return;
     const localSheet = records.uint32(5);
     const localTo = localSheet === wholeWorkbook ? undefined : sheets[localSheet];
-    // A name of a sheet that does not exist belongs to nothing.
+    // A name that belongs to a sheet that does not exist is ignored.
     if (localSheet !== wholeWorkbook && localTo === undefined) return;
     const { value: name, end } = records.readString(9);
     if (isInternalName(name)) return;

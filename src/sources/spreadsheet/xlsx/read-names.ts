@@ -38,7 +38,7 @@ export async function readDefinedNames(
         return;
       const localSheet = attributeOf(tag, 'localSheetId');
       localTo = localSheet === undefined ? undefined : sheets[Number(localSheet)];
-      // A name of a sheet that does not exist belongs to nothing.
+      // A name that belongs to a sheet that does not exist is ignored.
       if (localSheet === undefined || localTo !== undefined) name = shownName(written);
     },
     (text, path) => {
