@@ -243,7 +243,7 @@ suite('exit codes', () => {
     [['load', 'nowhere.xlsx'], /There is no file "nowhere\.xlsx"/],
     [['load', 'orders.xlsx', '--if-exist', 'append'], /--if-exist/],
   ] as const) {
-    test(`2: ${parameters.join(' ')}`, async () => {
+    test(`the exit code is 2 for: tablewright ${parameters.join(' ')}`, async () => {
       const { code, out, err } = await run([...parameters]);
       assert.deepEqual([code, out], [2, '']);
       assert.match(err, said);

@@ -286,7 +286,7 @@ for (const [index, [field, ask]] of Object.entries(fields).entries()) {
   const isExposed = mostExposed.includes(field);
   const step = isExposed ? stepOfMostExposed : stepOfOthers;
   const texts = hostile.filter((_, at) => at % step === index % step);
-  test(`${texts.length} hostile texts as ${field}`, async () => {
+  test(`${texts.length} hostile texts as ${field} change nothing else in the database`, async () => {
     let created = 0;
     for (const text of texts) {
       if (await tryOne(ask(text))) created++;

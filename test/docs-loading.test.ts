@@ -104,7 +104,7 @@ const inferred = rowsUnder(page, '| values | type | |').flatMap(([values, type])
 );
 
 for (const { list, type } of inferred) {
-  test(`of ${list} the type ${type} is inferred, and every value comes back`, async () => {
+  test(`the values ${list} make a column of the type ${type}, and every value comes back`, async () => {
     const elements = elementsOf(list);
     const data = elements.map((element) => `{"v":${element}}`).join();
     const answer = await service.request('POST', '/table/inferred/upload/json?if_exists=replace', {

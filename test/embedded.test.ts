@@ -148,7 +148,7 @@ test('a second start with the same folder fails and names the process that uses 
   await (await start('shared')).stop();
 });
 
-test('of two starts in one process at the same moment, exactly one succeeds', async () => {
+test('exactly one of two starts in one process at the same moment succeeds', async () => {
   const results = await Promise.allSettled([start('shared'), start('shared')]);
   const started = results.filter((result) => result.status === 'fulfilled');
   assert.equal(started.length, 1);

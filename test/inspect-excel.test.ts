@@ -62,7 +62,7 @@ test('proposes a definition that loads the same sheet', async () => {
   assert.equal(loaded.body.load.rows, 300);
 });
 
-test('accepts another sheet, another range and other names', async () => {
+test('an inspection accepts another sheet, another range and other names', async () => {
   const hidden = await inspect('?sheet=Discounts');
   assert.equal(hidden.body.sheet.name, 'Discounts');
   const part = await inspect('?range=A1:B11&column_names=snake_case');

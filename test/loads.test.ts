@@ -380,7 +380,7 @@ suite('the list of loads', () => {
     assertProblem(upload, 422, 'invalid-parameter');
   });
 
-  test('refuses an id that is none', async () => {
+  test('refuses a text that is not an id', async () => {
     assertProblem(await service.get('/api/v1/loads?after=x'), 422, 'invalid-parameter');
     assertProblem(await load('x'), 404, 'load-not-found');
     assertProblem(await load(randomUUID()), 404, 'load-not-found');

@@ -113,7 +113,7 @@ for (const [what, column, first, second] of [
   ['an amount written in two ways', 'k money PRIMARY KEY', '1', '$1.00'],
   ['a text in a collation that ignores case', 'k text COLLATE ignoring_case PRIMARY KEY', 'a', 'A'],
 ] as const) {
-  test(`the same key twice in one upload: ${what}`, async () => {
+  test(`two rows of one upload with the same key conflict: ${what}`, async () => {
     await service.rows(
       `CREATE COLLATION IF NOT EXISTS ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
     );

@@ -787,7 +787,7 @@ suite('readers and writers during a replace', () => {
     ]);
   });
 
-  test('of two replaces at the same time both succeed, one after the other', async () => {
+  test('two replaces at the same time both succeed, one after the other', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'serial'], ['a', 'integer']),

@@ -135,7 +135,7 @@ suite('requests without a token', () => {
     assert.deepEqual(await statusesOf('127.0.0.0/8 ::1', requests), expected);
   });
 
-  test('pass several trusted proxies up to the first address that is not trusted', async () => {
+  test('are counted by the nearest address that is not a trusted proxy', async () => {
     const requests = [forwardedFor('192.0.2.1, 10.0.0.1'), forwardedFor('192.0.2.2, 10.0.0.1')];
     assert.deepEqual(await statusesOf('127.0.0.1 10.0.0.0/8', requests), [401, 401]);
     assert.deepEqual(await statusesOf('2', requests), [401, 401]);

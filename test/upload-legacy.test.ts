@@ -63,7 +63,7 @@ test('rows and headers of any white space are blank in every format', async () =
 });
 
 for (const file of ['kinds.xls', 'kinds.ods']) {
-  test(`${file}: a table of the right types`, async () => {
+  test(`${file} makes a table with the types of its cells`, async () => {
     const name = nextTable();
     const answer = await upload(name, fixture(file), '?range=A1:K3');
     // Row 3 of the .xls has a day that did not exist (1900-02-29), which LibreOffice changed when it wrote the .ods.
@@ -110,7 +110,7 @@ for (const file of ['kinds.xls', 'kinds.ods']) {
 }
 
 for (const bookType of formats) {
-  test(`${bookType}: with a definition, appended, and each bad cell named`, async () => {
+  test(`${bookType} is loaded with a definition and appended, and each bad cell is named`, async () => {
     const name = nextTable();
     const good = write(
       [

@@ -74,7 +74,7 @@ for (const [title, start] of Object.entries({
   'with a definition': `{"table":${JSON.stringify(definition)},"data":[`,
   'without a definition': '{"data":[',
 })) {
-  test(`100 MB of JSON rows ${title}`, () =>
+  test(`100 MB of JSON rows ${title} are loaded in bounded memory`, () =>
     withChild(async () => {
       const { body, rowCount } = jsonRows(start, 100e6);
       const name = title.replaceAll(' ', '_');
@@ -96,7 +96,7 @@ for (const [title, start] of Object.entries({
     }));
 }
 
-test('a workbook of 300,000 rows', async () => {
+test('a workbook of 300,000 rows is loaded in bounded memory', async () => {
   const count = 300_000;
   const file = await bigWorkbook(count);
   await withChild(async () => {

@@ -65,7 +65,7 @@ const independent = [
 const withoutService = ['src/**/*.database.test.ts', 'src/postgres/*.test.ts'];
 
 for (const version of [15, 16, 17]) {
-  test(`PostgreSQL ${version}`, { timeout: timeoutMs }, async (t) => {
+  test(`the tests pass with PostgreSQL ${version}`, { timeout: timeoutMs }, async (t) => {
     let programs: Binaries;
     try {
       programs = await findPrograms(version);
@@ -76,7 +76,7 @@ for (const version of [15, 16, 17]) {
     const server = await startThrowAwayServer(programs);
     try {
       const environment = { TEST_DATABASE_URL: server.url, TEST_ADMIN_DATABASE_URL: server.adminUrl };
-      await runTests(t.name, environment, [...overHttp(), ...withoutService]);
+      await runTests(`PostgreSQL ${version}`, environment, [...overHttp(), ...withoutService]);
     } finally {
       await server.stop();
     }
@@ -85,8 +85,8 @@ for (const version of [15, 16, 17]) {
 
 for (const mode of ['session', 'transaction']) {
   const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
-  test(`PgBouncer in ${mode} mode`, { timeout: timeoutMs, skip }, async (t) => {
-    await runTests(t.name, { TEST_POOLER: mode }, overHttp());
+  test(`the tests over HTTP pass with PgBouncer in ${mode} mode`, { timeout: timeoutMs, skip }, async () => {
+    await runTests(`PgBouncer in ${mode} mode`, { TEST_POOLER: mode }, overHttp());
   });
 }
 

@@ -145,7 +145,7 @@ test('tables one below the other are told apart by their headers', async () => {
   assert.deepEqual(tablesOf(await propose([...orders, [], ...orders])), ['A1:D4', 'A6:D9']);
 });
 
-test('of several header rows the one next to the values is taken', async () => {
+test('the header row next to the values is proposed if there are several', async () => {
   const groups = await propose([['Order', null, 'Money', null], ...orders]);
   assert.equal(groups.table?.headerRow, 2);
   assert.match(groups.reasons[2]!, /^Row 1 may be a part of the header; only row 2, next to the values/);
