@@ -107,7 +107,7 @@ export async function admitLoadRequest(
 }
 
 /**
- * Returns what only a service with a schema of its own has.
+ * Returns a part of the service that exists only if the service has a schema of its own.
  *
  * @throws AppError `not-enabled`
  */

@@ -203,7 +203,7 @@ export interface AdmittedUpload extends TableRequest {
   maxFaultyRows: number | undefined;
 }
 
-/** Admits an upload before its body is read. @throws AppError as `admitTableRequest` does, `invalid-parameter` */
+/** Admits an upload before its body is read. @throws the errors of `admitTableRequest`; AppError `invalid-parameter` */
 export async function admitUpload(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -42,7 +42,7 @@ export async function queryWithSavepoint(
   return (results as unknown as QueryResult[]).slice(1, -1);
 }
 
-/** Sets a savepoint for work that is undone after other work has succeeded, with `rollBackTo`. */
+/** Sets a savepoint. The caller later undoes the work after it with `rollBackTo`. */
 export async function setSavepoint(client: ClientBase, name: string): Promise<void> {
   await client.query(savepoint(name));
 }

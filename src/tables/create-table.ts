@@ -110,7 +110,7 @@ function changedMeanwhile(schema: string, name: string, cause: unknown): AppErro
  * Checks the definition and creates the table inside a transaction that continues afterwards. This takes more round trips than
  * `createTable`, and finds every problem.
  *
- * @throws AppError as `createTable` does
+ * @throws the errors of `createTable`
  */
 export async function createTableWithin(client: ClientBase, options: CreateOptions): Promise<CreateResult> {
   return createWithCare(client, await resolveDefinition(client, options), options);

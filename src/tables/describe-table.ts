@@ -41,7 +41,7 @@ export async function describeTable(
  * a table that does not exist.
  *
  * @param facts the result of `describeRelation`
- * @throws AppError as `describeTable` does
+ * @throws the errors of `describeTable`
  */
 export async function describeFound(
   client: ClientBase,

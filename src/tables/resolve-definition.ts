@@ -83,7 +83,7 @@ export interface DefinitionDraft {
  * Checks a definition and finds what it names in the catalogue.
  *
  * @param before a statement that is sent in the same round trip, before the catalogue is read
- * @throws AppError as `draftDefinition` and `resolveDraft` do
+ * @throws the errors of `draftDefinition` and `resolveDraft`
  */
 export async function resolveDefinition(
   client: ClientBase,

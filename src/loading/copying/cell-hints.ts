@@ -1,4 +1,4 @@
-/** Hints in problems of cells, and the shown value of a faulty element. */
+/** Writes the hints in problems of cells, and the shortened value of an element with a problem. */
 import { QUOTE } from '../../sources/bytes/ascii.ts';
 import { NUMBER, ROUNDED_NUMBER, STRING, TEXT } from '../../sources/cell-kind.ts';
 import { inQuery } from '../infer/inferred-columns.ts';

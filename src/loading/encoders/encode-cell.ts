@@ -169,7 +169,7 @@ function kindOfJsonText(bytes: Buffer, start: number, end: number): number {
  * with a time, a date keeps the day and a time keeps the time of day, as PostgreSQL's casts do.
  *
  * @param kind `DATE`, `TIMESTAMP`, `TIME` or `INTERVAL`; with days and microseconds as `CellSink.moment` gets them
- * @returns as `encodeCell`
+ * @returns the same numbers as `encodeCell`
  */
 export function encodeMoment(
   out: CopyBuffer,

@@ -45,7 +45,7 @@ const NULL_TEXT = Buffer.from('NULL');
 /** Holds the unescaped string that is being written. */
 const unescaped = new CopyBuffer(4096);
 
-/** Writes the text of an array. @returns as `encodeCell` */
+/** Writes the text of an array. @returns the same numbers as `encodeCell` */
 export function encodeStagedArray(
   out: CopyBuffer,
   encoder: ColumnEncoder,

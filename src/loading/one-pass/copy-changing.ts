@@ -14,7 +14,7 @@ import { TypesDiffer } from './types-differ.ts';
 /**
  * Copies all rows.
  *
- * @throws what `copyRows` throws; TypesDiffer if the rows must be loaded with other types
+ * @throws the errors of `copyRows`; TypesDiffer if the rows must be loaded with other types
  */
 export async function copyChanging(
   client: ClientBase,

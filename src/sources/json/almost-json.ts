@@ -54,7 +54,7 @@ function explainValue(chunk: Buffer, position: number, after: string): string | 
   return undefined;
 }
 
-/** Explains a byte that is in the place of a comma or a bracket. */
+/** Explains a byte at a position where only a comma or a bracket may be. */
 function explainSeparator(chunk: Buffer, position: number, after: string): string | undefined {
   const last = chunk[position - 1];
   if (last === 0x30 && /^\d/.test(after)) {

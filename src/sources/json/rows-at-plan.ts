@@ -8,7 +8,7 @@ import type { ProblemCode } from '../../problem-codes.ts';
 import { type DocumentPlan, describeValue, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
 import { isArrayIndex, pointerOf } from './json-pointer.ts';
 
-/** The most keys of an object that a message shows if the object does not have the wanted key. */
+/** If an object does not have the wanted key, a message lists at most this many of its keys. */
 const maxShownKeys = 10;
 const maxShownLength = 63;
 

@@ -12,7 +12,7 @@ export interface CellRange {
   lastRow: number;
   firstColumn: number;
   lastColumn: number;
-  /** The text names the first row. Otherwise the range begins at the top of the sheet. */
+  /** true: the text names the first row. false: the range begins at the top of the sheet. */
   hasFirstRow: boolean;
 }
 

@@ -39,8 +39,8 @@ export const supportedEndings = formats.flatMap(({ endings }) => endings).join('
  * Opens a spreadsheet and chooses its sheet. The source reads the file in every pass, so the caller must close the file only after the last pass.
  *
  * @param signal cancels the work before the first pass, which takes long for formats that are read as a whole
- * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet, an invalid range),
- *   `limit-exceeded`; the signal's reason; for `auto` also as `SheetSource.read`
+ * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet, an invalid range), `limit-exceeded`; the
+ *   signal's reason; for `auto` also the errors of `SheetSource.read`
  */
 export async function openSpreadsheet(
   file: RandomAccessFile,

@@ -43,7 +43,7 @@ export interface OpenOptions {
  * Opens a file of one format.
  *
  * @returns undefined if the file is of another format
- * @throws AppError `unsupported-file`, `invalid-file`, `limit-exceeded`; as `OpenOptions.chooseSheet`; the signal's reason
+ * @throws AppError `unsupported-file`, `invalid-file`, `limit-exceeded`; the errors of `OpenOptions.chooseSheet`; the signal's reason
  */
 export type OpenFormat = (
   content: FileContent,

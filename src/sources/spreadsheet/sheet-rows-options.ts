@@ -16,7 +16,7 @@ export interface SheetRowsOptions extends SheetWindow, LeftOutOptions {
 /**
  * Converts what the caller asks for.
  *
- * @throws AppError `invalid-parameter` as `windowOf`
+ * @throws the errors of `windowOf`
  */
 export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLimits): SheetRowsOptions {
   const { columnNames, cellErrors, hidden = 'read', footer = 'read', isOutlined = false } = options;

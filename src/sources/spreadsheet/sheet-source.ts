@@ -34,7 +34,7 @@ import {
  * Opens a file in the first of the formats that it has, and chooses its sheet.
  *
  * @returns undefined if the file has none of the formats
- * @throws AppError as `openSpreadsheet`
+ * @throws the errors of `openSpreadsheet`
  */
 export async function openInFormat(
   formats: readonly Pick<SheetFormat, 'open'>[],
@@ -183,7 +183,7 @@ export class SheetSource implements RowSource {
   /**
    * Returns the cells that look most like a table. Makes a pass over the sheet if no pass was outlined.
    *
-   * @throws AppError as `read`
+   * @throws the errors of `read`
    */
   async propose(signal: AbortSignal): Promise<SheetProposal> {
     this.#proposal ??= proposeTable(await this.#readOutline(signal));

@@ -111,7 +111,7 @@ export class CsvScanner {
     this.#headerRecord = headerRecord;
     this.#sink = sink;
     this.#delimiter = delimiter;
-    // No byte equals -1, so no byte is a quote.
+    // -1 means that there are no quotes, because no byte equals -1.
     this.#quote = quote || -1;
     this.#comment = comment || -1;
     this.#quoteBytes = Buffer.of(quote);

@@ -197,7 +197,10 @@ function textFormulas({ textFormulas: { count, record, column } }: CsvScanner): 
   return [{ code: 'text-formulas', detail }];
 }
 
-/** Warns of records with too few fields. They are read with empty last columns. Most are intended, but sometimes the file was cut off. */
+/**
+ * Warns of records with too few fields. They are read with empty last columns. Most such records are intended, but sometimes the file
+ * was cut off.
+ */
 function shortRecords({ short, headerFields, records }: CsvScanner, hasHeader: boolean): Warning[] {
   if (short.count === 0) return [];
   const remedy =

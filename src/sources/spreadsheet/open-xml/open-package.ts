@@ -99,7 +99,7 @@ const ratioFreeBytes = 64 * 1024 * 1024;
  * Opens a package if it has the form of `format`.
  *
  * @returns undefined if the file has another form
- * @throws AppError as `OpenFormat`
+ * @throws the errors of an `OpenFormat`
  */
 export async function openPackage(
   format: PackageFormat,

@@ -32,7 +32,7 @@ export function withoutProposals(options: SpreadsheetOptions): SpreadsheetOption
 /**
  * @param source the sheet that is read without a proposal
  * @param openSheet opens another sheet of the file
- * @throws AppError `invalid-parameter` if nothing looks like a table; as `SheetSource.read`
+ * @throws AppError `invalid-parameter` if nothing looks like a table; the errors of `SheetSource.read`
  */
 export async function takeProposals(
   source: SheetSource,
