@@ -24,7 +24,7 @@ import type { HttpContext, RecordContext } from './http/context.ts';
 import { createLines } from './http/lines.ts';
 import { abandonedAnswer } from './http/load-end.ts';
 import { noMeasures } from './http/measures.ts';
-import { buildServer } from './http/server.ts';
+import { buildServer, type TableServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import type { Tracing } from './http/trace-requests.ts';
 import { AwayLog, StopLog } from './life-log.ts';
@@ -159,44 +159,30 @@ export async function startService(config: Config, environment: Environment = {}
     }
     return {
       url,
-      banner: async (showsSecrets) =>
-        embedded
-          ? embeddedBanner(
-              { url, hasConsole: config.console.isOn },
-              showsSecrets ? embedded : undefined,
-              signingSettings(tokenSettings),
-            )
-          : bannerText(
-              {
-                url,
-                hasConsole: config.console.isOn,
-                hasSecret: tokenSettings.source.kind === 'secret',
-              },
-              { isWaiting },
-            ),
+      banner: async (showsSecrets) => {
+        const hasConsole = config.console.isOn;
+        if (embedded) {
+          const secrets = showsSecrets ? embedded : undefined;
+          return embeddedBanner({ url, hasConsole }, secrets, signingSettings(tokenSettings));
+        }
+        const hasSecret = tokenSettings.source.kind === 'secret';
+        return bannerText({ url, hasConsole, hasSecret }, { isWaiting });
+      },
       failed: failed.promise,
       ready: ready.promise,
       metricsUrl: metricsServer?.url,
       stop: async (cause) => {
-        const stop = new StopLog(log, server, { cause, graceMs: http.shutdownGraceMs });
+        const stopLog = new StopLog(log, server, { cause, graceMs: http.shutdownGraceMs });
         isReady = false;
         isWaiting = false;
         ending.abort(shuttingDown());
-        const timer = setTimeout(() => {
-          stop.graceEnded();
-          stopping.abort(shuttingDown());
-        }, http.shutdownGraceMs);
-        // Meanwhile the service still listens, so /readyz and new requests get the answer that it is stopping.
-        await server.requestsEnded();
-        await server.close();
-        clearTimeout(timer);
-        const { events, queuedLoads, loads, webhooks } = context;
-        events?.stop();
+        await endRequests(server, stopping, stopLog, http.shutdownGraceMs);
+        context.events?.stop();
         // Asynchronous loads wait for the next start.
         stopping.abort(shuttingDown());
         const stopLoads = async (): Promise<true> => {
-          await queuedLoads?.stop();
-          await Promise.all([loads?.stop(), webhooks?.stop()]);
+          await context.queuedLoads?.stop();
+          await Promise.all([context.loads?.stop(), context.webhooks?.stop()]);
           await Promise.all([recordPool.end(), pool.end()]);
           return true;
         };
@@ -205,7 +191,7 @@ export async function startService(config: Config, environment: Environment = {}
           sleep(poolEndMs, undefined, { ref: false }),
         ]);
         await embedded?.stop();
-        stop.ended(haveEnded !== undefined);
+        stopLog.ended(haveEnded !== undefined);
       },
     };
   } catch (error) {
@@ -220,6 +206,23 @@ export async function startService(config: Config, environment: Environment = {}
     await embedded?.stop();
     throw error;
   }
+}
+
+/** Waits for the running requests, at most for the grace period, and rolls the others back. */
+async function endRequests(
+  server: TableServer,
+  stopping: AbortController,
+  stopLog: StopLog,
+  graceMs: number,
+): Promise<void> {
+  const timer = setTimeout(() => {
+    stopLog.graceEnded();
+    stopping.abort(shuttingDown());
+  }, graceMs);
+  // Meanwhile the service still listens, so /readyz and new requests get the answer that it is stopping.
+  await server.requestsEnded();
+  await server.close();
+  clearTimeout(timer);
 }
 
 /** Returns false if the database is away, or does not answer. @throws the error of a database that refuses the service */

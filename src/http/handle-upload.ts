@@ -6,6 +6,7 @@ import type { KeptAnswer, LoadFacts } from '../loads/load-record.ts';
 import type { LoadRun } from '../loads/load-run.ts';
 import type { Loads } from '../loads/loads.ts';
 import { factsOf } from './access-log.ts';
+import { originOf } from './answer-upload.ts';
 import { BodyDigest } from './body-digest.ts';
 import type { HttpContext } from './context.ts';
 import { answerRepeated, endKey, idempotencyKeyOf, replyWith } from './idempotency.ts';
@@ -19,7 +20,7 @@ import {
 } from './load-end.ts';
 import { prefersLater, storeUpload } from './stored-uploads.ts';
 import type { TableRequest } from './table-request.ts';
-import { type AdmittedUpload, admitUpload, originOf, type UploadQuery } from './upload.ts';
+import { type AdmittedUpload, admitUpload, type UploadQuery } from './upload.ts';
 import { bodyOfRequest, type UploadOperation } from './upload-operation.ts';
 
 /** Handles the request of an upload: runs it as a load, or stores it for later if the client prefers that. */

@@ -12,13 +12,14 @@ import type { LoadRun } from '../loads/load-run.ts';
 import type { StoredRequest } from '../loads/load-statements.ts';
 import { type Loads, viewOf } from '../loads/loads.ts';
 import type { QueuedLoads, RunTaken, TakenLoad } from '../loads/queued-loads.ts';
+import { changeOf, measureLoaded } from './answer-upload.ts';
 import { auditedEnd, writeAudit } from './audit.ts';
 import type { HttpContext } from './context.ts';
 import { shownLoad } from './load-answers.ts';
 import { type CommitStatements, eitherSignal, runToEnd } from './load-end.ts';
 import { measureError } from './measure-requests.ts';
 import { jsonContentType } from './problem-json.ts';
-import { type AdmittedUpload, changeOf, measureLoaded, uploadChoices } from './upload.ts';
+import { type AdmittedUpload, uploadChoices } from './upload.ts';
 import type { UploadBody, UploadOperation } from './upload-operation.ts';
 
 /** The headers that describe the body or the answer. */

@@ -4,9 +4,10 @@ import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { KeptAnswer, LoadFacts } from '../loads/load-record.ts';
 import type { LoadRun } from '../loads/load-run.ts';
+import type { UploadOrigin } from './answer-upload.ts';
 import type { HttpContext } from './context.ts';
 import { readBody } from './request-body.ts';
-import type { AdmittedUpload, UploadOrigin, UploadQuery } from './upload.ts';
+import type { AdmittedUpload, UploadQuery } from './upload.ts';
 
 /** The body of an upload with the headers that describe it. */
 export interface UploadBody {

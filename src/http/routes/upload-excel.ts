@@ -9,6 +9,7 @@ import type { LoadInput } from '../../loading/inputs/load-input.ts';
 import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
 import { nameOtherSheets } from '../../sources/spreadsheet/choose-sheet.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
+import { answerUpload } from '../answer-upload.ts';
 import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
 import { handleUpload } from '../handle-upload.ts';
@@ -24,14 +25,7 @@ import {
   withSpreadsheet,
 } from '../spreadsheet.ts';
 import { TablePath } from '../table-request.ts';
-import {
-  answerUpload,
-  csvInWords,
-  preferHeader,
-  uploadErrors,
-  uploadParameters,
-  uploadResponses,
-} from '../upload.ts';
+import { csvInWords, preferHeader, uploadErrors, uploadParameters, uploadResponses } from '../upload.ts';
 import type { UploadOperation } from '../upload-operation.ts';
 
 const Query = Type.Object({

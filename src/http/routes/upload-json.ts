@@ -6,6 +6,7 @@ import Type, { type Static } from 'typebox';
 import { jsonInput } from '../../loading/inputs/json-input.ts';
 import { Spool } from '../../sources/spool.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
+import { answerUpload } from '../answer-upload.ts';
 import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
 import { handleUpload } from '../handle-upload.ts';
@@ -15,7 +16,6 @@ import { queryParser } from '../query.ts';
 import { TablePath } from '../table-request.ts';
 import {
   type AdmittedUpload,
-  answerUpload,
   csvInWords,
   preferHeader,
   uploadErrors,

@@ -36,17 +36,9 @@ interface SheetSize extends PreviewSize {
   problem?: { code: ErrorCode; detail: string };
 }
 
-function placeOf({ reading: { headerRow, range } }: SheetSource): { headerRow?: number; range?: string } {
-  return { ...(headerRow !== undefined && { headerRow }), ...(range !== undefined && { range }) };
-}
-
-function otherSheetOf({ name, rows, columns, problem }: SheetSummary & SheetSize): OtherSheet {
-  return { name, size: { rows, columns, isWhole: problem === undefined } };
-}
-
-/** Returns a warning instead of the error, because the names are not needed for loading a whole sheet. */
-function unreadableNames({ detail }: AppError): Warning {
-  return { code: 'unreadable-names', detail: `The names of the workbook cannot be read. ${detail}` };
+interface InspectionLimits {
+  maxColumns: number;
+  maxRows: number;
 }
 
 /**
@@ -61,76 +53,115 @@ export async function inspectSpreadsheet(
   openSheet: (name: string) => Promise<SheetSource>,
   isSheetChosen: boolean,
   textReading: TextReading | undefined,
-  limits: { maxColumns: number; maxRows: number },
+  limits: InspectionLimits,
   signal: AbortSignal,
 ): Promise<Inspection> {
-  let preview = new Preview(limits, chosen.locate);
-  let ofText: Warning[] = [];
-  const refused = await faultOf(async () => {
-    preview = new Preview(limits, chosen.locate);
-    const textSink = textReading && new TextReadingSink(preview, textReading);
-    await chosen.read(textSink ?? preview, signal);
-    ofText = textSink ? shortYearWarnings(textSink, chosen) : [];
-  });
-  if (refused !== undefined) throw nameOtherSheets(chosen, refused);
+  const { preview, ofText } = await readChosen(chosen, textReading, limits, signal);
   const sheets: Inspection['sheets'] = [];
   for (const summary of chosen.sheets) {
-    sheets.push({ ...summary, ...(await sizeOf(summary)) });
+    const isChosen = summary.hasCells && summary.name === chosen.sheet;
+    const size = isChosen
+      ? { ...preview.size, proposal: chosen.proposal }
+      : await sizeOf(summary, openSheet, limits, signal);
+    sheets.push({ ...summary, ...size });
   }
-  const others = sheets.filter(
-    ({ name, visibility, rows }) => rows > 0 && visibility === 'visible' && name !== chosen.sheet,
-  );
-  const ofOthers =
-    isSheetChosen || others.length === 0 ? [] : [otherSheetsWarning(chosen.sheet, others.map(otherSheetOf))];
-  let names: Inspection['names'] = { listed: [], count: 0 };
-  const unreadable = await faultOf(async () => {
-    names = await chosen.namedCells(signal);
-  });
-  const ofNames = unreadable === undefined ? [] : [unreadableNames(unreadable)];
+  const { names, ofNames } = await readNames(chosen, signal);
   const warnings = orderWarnings([
-    ...ofOthers,
+    ...(isSheetChosen ? [] : warnOfOthers(sheets, chosen.sheet)),
     ...chosen.warnings,
     ...ofText,
     ...preview.headerWarnings(chosen.reading.headerRow),
     ...preview.warnings,
     ...ofNames,
   ]);
-  const proposal = proposeSheet(sheets);
   return {
     sheets,
-    proposal,
+    proposal: proposeSheet(sheets),
     names,
     sheet: { name: chosen.sheet, ...placeOf(chosen), ...preview.result(headerProblems(chosen)), warnings },
   };
+}
 
-  async function sizeOf(summary: SheetSummary): Promise<SheetSize> {
-    if (!summary.hasCells) return { rows: 0, columns: 0 };
-    if (summary.name === chosen.sheet) return { ...preview.size, proposal: chosen.proposal };
-    let source: SheetSource | undefined;
-    let counter = new TypeInference(limits, () => {});
-    const fault = await faultOf(async () => {
-      source ??= await openSheet(summary.name);
-      counter = new TypeInference(limits, () => {});
-      await source.read(counter, signal);
-    });
-    const problem = fault && { code: fault.code, detail: fault.detail };
-    return {
-      rows: counter.rowCount,
-      columns: counter.columns().length,
-      proposal: source?.proposal,
-      ...(problem && { problem }),
-    };
-  }
+/** Reads the chosen sheet. If it cannot be read, the error names the other sheets. */
+async function readChosen(
+  chosen: SheetSource,
+  textReading: TextReading | undefined,
+  limits: InspectionLimits,
+  signal: AbortSignal,
+): Promise<{ preview: Preview; ofText: Warning[] }> {
+  let preview = new Preview(limits, chosen.locate);
+  let ofText: Warning[] = [];
+  const refused = await errorOf(async () => {
+    preview = new Preview(limits, chosen.locate);
+    const textSink = textReading && new TextReadingSink(preview, textReading);
+    await chosen.read(textSink ?? preview, signal);
+    ofText = textSink ? shortYearWarnings(textSink, chosen) : [];
+  }, signal);
+  if (refused !== undefined) throw nameOtherSheets(chosen, refused);
+  return { preview, ofText };
+}
 
-  /** Returns the error instead of throwing it, because one unreadable sheet must not hide the others. */
-  async function faultOf(reading: () => Promise<void>): Promise<AppError | undefined> {
-    try {
-      await withSecondReading(reading);
-      return undefined;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof AppError && error.status < 500) return error;
-      throw error;
-    }
+/** Reads another sheet to count its rows and columns. */
+async function sizeOf(
+  summary: SheetSummary,
+  openSheet: (name: string) => Promise<SheetSource>,
+  limits: InspectionLimits,
+  signal: AbortSignal,
+): Promise<SheetSize> {
+  if (!summary.hasCells) return { rows: 0, columns: 0 };
+  let source: SheetSource | undefined;
+  let counter = new TypeInference(limits, () => {});
+  const error = await errorOf(async () => {
+    source ??= await openSheet(summary.name);
+    counter = new TypeInference(limits, () => {});
+    await source.read(counter, signal);
+  }, signal);
+  return {
+    rows: counter.rowCount,
+    columns: counter.columns().length,
+    proposal: source?.proposal,
+    ...(error && { problem: { code: error.code, detail: error.detail } }),
+  };
+}
+
+/** Reads the names of the workbook. If they cannot be read, there is a warning, because a whole sheet can be loaded without them. */
+async function readNames(
+  chosen: SheetSource,
+  signal: AbortSignal,
+): Promise<{ names: Inspection['names']; ofNames: Warning[] }> {
+  let names: Inspection['names'] = { listed: [], count: 0 };
+  const error = await errorOf(async () => {
+    names = await chosen.namedCells(signal);
+  }, signal);
+  if (error === undefined) return { names, ofNames: [] };
+  const detail = `The names of the workbook cannot be read. ${error.detail}`;
+  return { names, ofNames: [{ code: 'unreadable-names', detail }] };
+}
+
+/** Returns the error instead of throwing it, because one unreadable sheet must not hide the others. */
+async function errorOf(reading: () => Promise<void>, signal: AbortSignal): Promise<AppError | undefined> {
+  try {
+    await withSecondReading(reading);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof AppError && error.status < 500) return error;
+    throw error;
   }
+}
+
+/** Warns that other visible sheets have rows, too. */
+function warnOfOthers(sheets: Inspection['sheets'], chosen: string): Warning[] {
+  const others = sheets.filter(
+    ({ name, visibility, rows }) => rows > 0 && visibility === 'visible' && name !== chosen,
+  );
+  return others.length === 0 ? [] : [otherSheetsWarning(chosen, others.map(otherSheetOf))];
+}
+
+function placeOf({ reading: { headerRow, range } }: SheetSource): { headerRow?: number; range?: string } {
+  return { ...(headerRow !== undefined && { headerRow }), ...(range !== undefined && { range }) };
+}
+
+function otherSheetOf({ name, rows, columns, problem }: SheetSummary & SheetSize): OtherSheet {
+  return { name, size: { rows, columns, isWhole: problem === undefined } };
 }
