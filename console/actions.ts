@@ -616,7 +616,7 @@ export function createActions(store: Store) {
   }
 
   async function openColumn(index: number): Promise<void> {
-    update((state) => ({ ...state, dialog: { is: 'column', index, tables: [], referenced: undefined } }));
+    update((state) => ({ ...state, dialog: { is: 'column', index, tables: undefined, referenced: undefined } }));
     const tables: ListedTable[] = [];
     try {
       for await (const table of client.tables({ limit: 1000 })) {

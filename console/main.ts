@@ -3,7 +3,7 @@ import { render } from 'preact';
 import { createActions } from './actions.ts';
 import { routeOf } from './follows.ts';
 import { beginSession } from './sign-in.ts';
-import { initialState, type SignInSettings } from './state.ts';
+import { initialState, type SignInSettings, type Step } from './state.ts';
 import { createStore } from './store.ts';
 import { app } from './views/app.ts';
 
@@ -12,8 +12,15 @@ const settings = JSON.parse(
 ) as { signIn?: SignInSettings | null };
 const session = await beginSession(settings.signIn ?? undefined);
 const page = document.getElementById('page')!;
+let shownStep: Step = 'file';
 const store = createStore(initialState(session, routeOf(location.hash)), (state) => {
   render(app(state, actions), page);
+  const isSame = state.step === shownStep || state.route.page !== 'load';
+  shownStep = state.step;
+  if (isSame) return;
+  // The control with the focus is not in the new step. Keys go on from the beginning of the step.
+  document.getElementById('main')?.focus({ preventScroll: true });
+  scrollTo(0, 0);
 });
 const actions = createActions(store);
 

@@ -214,7 +214,13 @@ export interface LoadProgress {
 export type Dialog =
   | { is: 'definition' }
   | { is: 'curl' }
-  | { is: 'column'; index: number; tables: ListedTable[]; referenced: TableDescription | undefined };
+  | {
+      is: 'column';
+      index: number;
+      /** undefined: the service has not listed them yet. */
+      tables: ListedTable[] | undefined;
+      referenced: TableDescription | undefined;
+    };
 
 export const emptyReading: Reading = {
   sheet: undefined,

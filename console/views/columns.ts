@@ -497,9 +497,10 @@ function targetFields(state: State, actions: Actions): VNode {
   );
 }
 
+/** Always has a line, so that nothing moves below the pointer when the answer comes. */
 function existingHint({ existing }: State): string {
   if (existing.is === 'failed') return existing.failure.detail;
-  if (existing.is !== 'ready') return '';
+  if (existing.is !== 'ready') return '\u00a0';
   return existing.value === null ? 'A new table' : 'This table exists';
 }
 

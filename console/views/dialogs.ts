@@ -14,6 +14,7 @@ export function dialogView(state: State, actions: Actions): VNode | null {
     case 'definition': {
       const text = JSON.stringify({ table: definitionOf(state.columns) }, null, 2);
       return h(Modal, {
+        key: 'definition',
         title: 'Definition as JSON',
         onClose,
         children: [
@@ -25,6 +26,7 @@ export function dialogView(state: State, actions: Actions): VNode | null {
     case 'curl': {
       const text = curlText(uploadPlan(state), state.file?.name ?? 'file', location.origin);
       return h(Modal, {
+        key: 'curl',
         title: 'The load as a command',
         onClose,
         children: [
@@ -41,6 +43,7 @@ export function dialogView(state: State, actions: Actions): VNode | null {
       const column = state.columns[dialog.index];
       if (column === undefined) return null;
       return h(Modal, {
+        key: `column ${dialog.index}`,
         title: ['Column ', data(column.name)],
         onClose,
         children: columnFields(column, dialog, actions),
@@ -61,7 +64,7 @@ function columnFields(
   const chosen = reference ? key(reference.schema, reference.table) : '';
   const options: (readonly [string, string])[] = [
     ['', 'None'],
-    ...tables.map(
+    ...(tables ?? []).map(
       ({ schema, name }) => [key(schema, name), schema === 'public' ? name : `${schema}.${name}`] as const,
     ),
   ];
@@ -88,7 +91,7 @@ function columnFields(
         change({ reference: { schema, table, column: '' } });
         actions.readReferenced(schema, table);
       }),
-      tables.length === 0 ? 'No table is offered, because the token may read none.' : '',
+      tables?.length === 0 ? 'There is no table that this token may read.' : '\u00a0',
     ),
     reference
       ? field(

@@ -185,6 +185,7 @@ export function bar(label: string, share: number | undefined, words: Child): VNo
 }
 
 interface DialogProps {
+  key?: string;
   title: Child;
   onClose: () => void;
   children: Child;
@@ -198,15 +199,21 @@ export class Modal extends Component<DialogProps> {
     this.#element.current?.showModal();
   }
 
+  /** Closes the dialog as Escape does, so that the browser gives the focus back. */
+  readonly #close = (): void => this.#element.current?.close();
+
   render({ title, onClose, children }: DialogProps): VNode {
     return h(
       'dialog',
       {
         ref: this.#element,
         'aria-labelledby': 'dialog-title',
-        onClose,
+        // The event comes with the next frame. By then the page may show another dialog.
+        onClose: () => {
+          if (this.#element.current) onClose();
+        },
         onClick: ({ target, currentTarget }: MouseEvent) => {
-          if (target === currentTarget) onClose();
+          if (target === currentTarget) this.#close();
         },
       },
       h(
@@ -216,7 +223,7 @@ export class Modal extends Component<DialogProps> {
           'header',
           { class: 'dialog-head' },
           h('h2', { id: 'dialog-title' }, title),
-          button('Close', onClose, { kind: 'quiet' }),
+          button('Close', this.#close, { kind: 'quiet' }),
         ),
         children,
       ),
