@@ -33,7 +33,7 @@ export type ListedLoad = Schemas['ListedLoad'];
 export type InspectOptions = QueryOf<'inspectJson'> &
   QueryOf<'inspectExcel'> &
   Omit<UploadSource, 'definition'> &
-  RequestOptions;
+  Pick<LoadOptions, 'signal' | 'onSent'>;
 
 export interface ClientOptions {
   /** The address of the service, such as `http://127.0.0.1:8080`. */
@@ -103,11 +103,11 @@ export function createClient({
 
     /** Describes the content of a file or of rows. Nothing is written. */
     async inspect(options: InspectOptions): Promise<InspectedJson | InspectedSpreadsheet> {
-      const { rows, file, name, kind, signal, ...query } = options;
+      const { rows, file, name, kind, signal, onSent, ...query } = options;
       const { operation, contentType, ...body } = await uploadBody({ rows, file, name, kind });
       const headers = { 'content-type': contentType };
       const request = { method: 'POST', path: `/inspect/${operation}`, query, headers, signal } as const;
-      return send(connection, { ...request, ...body }, jsonOf);
+      return send(connection, { ...request, onSent, ...body }, jsonOf);
     },
 
     /** Yields the tables that the token may see, of all pages. */

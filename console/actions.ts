@@ -27,12 +27,14 @@ import {
   proposedReading,
   readingQuery,
   requestText,
+  rowOfSheet,
   targetOf,
   uploadPlan,
   withFix,
 } from './follows.ts';
 import { jsonWithDefinition } from './json-with-definition.ts';
-import { sessionOf, startSignIn } from './sign-in.ts';
+import { rowOfJson } from './row-of-json.ts';
+import { sessionOf, signInInWindow, startSignIn } from './sign-in.ts';
 import {
   type Checked,
   type ColumnPlan,
@@ -52,7 +54,6 @@ import {
 import type { Store } from './store.ts';
 
 const loadKey = 'tablewright.load';
-const sheetOfRowBytes = 5_000_000;
 
 export type Actions = ReturnType<typeof createActions>;
 
@@ -82,6 +83,20 @@ export function createActions(store: Store) {
     const value = text.trim().replace(/^(TOKEN=|Bearer )/i, '');
     update((state) => ({ ...state, session: sessionOf(value, state.session.signIn) }));
     open(store.state.route);
+  }
+
+  /** A person who has chosen a file signs in in another window, because a page that leaves its address loses the file. */
+  async function signInAtProvider(): Promise<void> {
+    const { session, file } = store.state;
+    const { signIn } = session;
+    if (signIn === undefined) return;
+    if (file === undefined) return startSignIn(signIn);
+    try {
+      signInWith(await signInInWindow(signIn));
+    } catch (error) {
+      const problem = (error as Error).message;
+      update((state) => ({ ...state, session: { ...state.session, problem } }));
+    }
   }
 
   function signOut(): void {
@@ -134,8 +149,10 @@ export function createActions(store: Store) {
     update((state) => ({ ...state, reading, inspection: { is: 'busy', sentBytes: 0 }, top: { is: 'none' } }));
     try {
       const query = readingQuery(reading, file.kind);
+      const onSent = (sentBytes: number) =>
+        update((state) => (signal.aborted ? state : { ...state, inspection: { is: 'busy', sentBytes } }));
       const ask = (asked: object) =>
-        client.inspect({ ...asked, file: file.content, name: file.name, kind: file.kind, signal });
+        client.inspect({ ...asked, file: file.content, name: file.name, kind: file.kind, signal, onSent });
       const answer = await ask(query);
       let taken = reading;
       let inspection = 'sheet' in answer ? inspectionOfSheet(answer) : inspectionOfJson(answer);
@@ -417,13 +434,10 @@ export function createActions(store: Store) {
         name: file.name,
         kind: file.kind,
       })) as InspectedSpreadsheet;
-      const byLetters = new Map(columns.map(({ letters, name }) => [letters, name]));
-      const letters = answer.sheet.columns.map((column) => column.letters ?? '');
-      const names = letters.map((text) => byLetters.get(text) ?? text);
-      const marked = letters.findIndex((text) => cellOf(`${text}1`)?.column === cell.column);
-      return { is: 'ready', value: { names, values: answer.sheet.rows[0] ?? [], marked } };
+      return { is: 'ready', value: rowOfSheet(answer, columns, cell.column) };
     }
-    const object = await readObject(file.content, file.kind, problem);
+    if (file.kind === 'spreadsheet') return { is: 'none' };
+    const object = await rowOfJson(file.content, file.kind, problem);
     if (object === undefined) return { is: 'none' };
     const names = columns.map(({ name }) => name);
     const values = columns.map(({ header }) => {
@@ -616,7 +630,10 @@ export function createActions(store: Store) {
   }
 
   async function openColumn(index: number): Promise<void> {
-    update((state) => ({ ...state, dialog: { is: 'column', index, tables: undefined, referenced: undefined } }));
+    update((state) => ({
+      ...state,
+      dialog: { is: 'column', index, tables: undefined, referenced: undefined },
+    }));
     const tables: ListedTable[] = [];
     try {
       for await (const table of client.tables({ limit: 1000 })) {
@@ -661,10 +678,7 @@ export function createActions(store: Store) {
   return {
     signInWith,
     signOut,
-    startSignIn: () => {
-      const { signIn } = store.state.session;
-      if (signIn) startSignIn(signIn);
-    },
+    startSignIn: signInAtProvider,
     go,
     open,
     chooseFile,
@@ -731,36 +745,4 @@ function failureFrom(error: unknown): Failure {
     warnings: [],
     loadId: undefined,
   };
-}
-
-/** Reads one row of JSON; undefined: the file is too long to be read for it. */
-async function readObject(
-  file: File,
-  kind: 'json' | 'ndjson' | 'spreadsheet',
-  { pointer, line }: Problem,
-): Promise<Record<string, unknown> | undefined> {
-  if (file.size > sheetOfRowBytes) return undefined;
-  const text = await file.text();
-  if (kind === 'ndjson')
-    return line === undefined ? undefined : JSON.parse(text.split('\n')[line - 1] ?? 'null');
-  if (pointer === undefined) return undefined;
-  const steps = pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  let value: unknown = JSON.parse(text);
-  // A definition that the page adds puts an array of rows below `data`.
-  if (Array.isArray(value) && steps[0] === 'data') steps.shift();
-  for (const step of steps) {
-    if (value === null || typeof value !== 'object') return undefined;
-    value = (value as Record<string, unknown>)[step];
-    if (Array.isArray(value)) continue;
-    if (isRow(value)) return value;
-  }
-  return undefined;
-}
-
-/** The first object below an array of the path is the row. */
-function isRow(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !('data' in value && Array.isArray(value.data));
 }

@@ -15,6 +15,7 @@ import type {
   Reading,
   Reference,
   RowRules,
+  ShownRow,
   State,
   Target,
   Warning,
@@ -152,6 +153,21 @@ export function inspectionOfSheet(answer: InspectedSpreadsheet): Inspection {
     errorCount: sheet.error_count,
     // The page shows all sheets, so the warning about other sheets is not needed.
     warnings: sheet.warnings.filter(({ code }) => code !== 'other-sheets'),
+  };
+}
+
+/** Returns the values of one row for all columns of the plan, with those cells of the row that are in no column. @param marked the number of a column of the sheet */
+export function rowOfSheet({ sheet }: InspectedSpreadsheet, columns: ColumnPlan[], marked: number): ShownRow {
+  const [values = []] = sheet.rows;
+  // Columns without a value are not in the answer.
+  const byLetters = new Map(sheet.columns.map(({ letters = '' }, index) => [letters, values[index] ?? null]));
+  const shown = columns.map(({ letters = '', name }) => ({ letters, name }));
+  const known = new Set(shown.map(({ letters }) => letters));
+  for (const letters of byLetters.keys()) if (!known.has(letters)) shown.push({ letters, name: letters });
+  return {
+    names: shown.map(({ name }) => name),
+    values: shown.map(({ letters }) => byLetters.get(letters) ?? null),
+    marked: shown.findIndex(({ letters }) => cellOf(`${letters}1`)?.column === marked),
   };
 }
 

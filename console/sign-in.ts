@@ -1,12 +1,17 @@
 /**
  * Signing in: a token in the fragment of the address, a pasted token, or the authorization code flow of OpenID Connect with PKCE
- * (RFC 7636). The token is kept for this tab only.
+ * (RFC 7636). The token is kept for this tab only. A person who has chosen a file signs in in another window, because a page that leaves
+ * its address loses the file.
  */
 import { claimsOf } from './follows.ts';
 import type { Session, SignInSettings } from './state.ts';
 
 const tokenKey = 'tablewright.token';
 const flowKey = 'tablewright.sign-in';
+/** The other window sends the answer of the identity provider on this channel. Only pages of the same origin hear it. */
+const channelName = 'tablewright.sign-in';
+/** The state of a sign-in in another window begins so. */
+const windowPrefix = 'window.';
 
 /** Begins the session: takes a token or the answer of the identity provider out of the address. */
 export async function beginSession(signIn: SignInSettings | undefined): Promise<Session> {
@@ -19,13 +24,27 @@ export async function beginSession(signIn: SignInSettings | undefined): Promise<
   const answer = new URLSearchParams(location.search);
   if (signIn && (answer.has('code') || answer.has('error')) && answer.has('state')) {
     history.replaceState(null, '', `${location.pathname}#/`);
+    if (answer.get('state')!.startsWith(windowPrefix)) return handOver(answer, signIn);
     try {
-      return sessionOf(await exchangeCode(answer, signIn), signIn);
+      const flow = JSON.parse(sessionStorage.getItem(flowKey) ?? 'null') as Flow | null;
+      sessionStorage.removeItem(flowKey);
+      return sessionOf(await exchangeCode(answer, flow, signIn), signIn);
     } catch (error) {
       return { ...sessionOf(undefined, signIn), problem: (error as Error).message };
     }
   }
   return sessionOf(sessionStorage.getItem(tokenKey) ?? undefined, signIn);
+}
+
+/** Sends the answer to the window that waits for it, and closes this one. */
+function handOver(answer: URLSearchParams, signIn: SignInSettings): Session {
+  const channel = new BroadcastChannel(channelName);
+  channel.postMessage(answer.toString());
+  channel.close();
+  close();
+  const problem =
+    'You can close this window. The console continues in the window where you began to sign in.';
+  return { ...sessionOf(undefined, signIn), problem };
 }
 
 /** Keeps the token for this tab. @param token undefined: signs out */
@@ -44,8 +63,42 @@ interface Flow {
 
 /** Sends the person to the identity provider. */
 export async function startSignIn(signIn: SignInSettings): Promise<void> {
-  const flow: Flow = { state: randomText(), verifier: randomText(), redirectUri: `${location.origin}/` };
+  const flow = newFlow('');
   sessionStorage.setItem(flowKey, JSON.stringify(flow));
+  location.assign(await authorizationUrl(flow, signIn));
+}
+
+/** Opens the identity provider in another window, and returns the token when the person has signed in there. */
+export async function signInInWindow(signIn: SignInSettings): Promise<string> {
+  // Browsers open a window only at once after a click.
+  const opened = window.open('', 'tablewright-sign-in', 'popup,width=520,height=720');
+  if (opened === null) {
+    throw new Error(
+      'The browser did not open the window of the identity provider. Allow windows for this page, and sign in again.',
+    );
+  }
+  const flow = newFlow(windowPrefix);
+  opened.location.href = await authorizationUrl(flow, signIn);
+  return exchangeCode(await answerTo(flow), flow, signIn);
+}
+
+function answerTo({ state }: Flow): Promise<URLSearchParams> {
+  const channel = new BroadcastChannel(channelName);
+  return new Promise((resolve) => {
+    channel.onmessage = ({ data }) => {
+      const answer = new URLSearchParams(String(data));
+      if (answer.get('state') !== state) return;
+      channel.close();
+      resolve(answer);
+    };
+  });
+}
+
+function newFlow(prefix: string): Flow {
+  return { state: prefix + randomText(), verifier: randomText(), redirectUri: `${location.origin}/` };
+}
+
+async function authorizationUrl(flow: Flow, signIn: SignInSettings): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(flow.verifier));
   const url = new URL(signIn.authorizationEndpoint!);
   const parameters = {
@@ -60,12 +113,14 @@ export async function startSignIn(signIn: SignInSettings): Promise<void> {
     ...(signIn.resource && { resource: signIn.resource }),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-  location.assign(url);
+  return url.href;
 }
 
-async function exchangeCode(answer: URLSearchParams, signIn: SignInSettings): Promise<string> {
-  const flow = JSON.parse(sessionStorage.getItem(flowKey) ?? 'null') as Flow | null;
-  sessionStorage.removeItem(flowKey);
+async function exchangeCode(
+  answer: URLSearchParams,
+  flow: Flow | null,
+  signIn: SignInSettings,
+): Promise<string> {
   const refusal = answer.get('error_description') ?? answer.get('error');
   if (refusal) throw new Error(`The identity provider refused the sign-in: ${refusal}`);
   if (flow === null || flow.state !== answer.get('state')) {

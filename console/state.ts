@@ -191,7 +191,14 @@ export interface Checked {
 
 export interface ShownProblem {
   problem: Problem;
-  row: Remote<{ names: string[]; values: (string | null)[]; marked: number }>;
+  row: Remote<ShownRow>;
+}
+
+export interface ShownRow {
+  names: string[];
+  values: (string | null)[];
+  /** The index of the cell with the problem; -1: none. */
+  marked: number;
 }
 
 export interface LoadProgress {

@@ -148,6 +148,12 @@ suite('every source of rows is loaded', () => {
     const file = new Blob([bytes]).stream();
     await client.load({ table: 'counted', file, kind: 'json', onSent: (count) => sent.push(count) });
     assert.equal(sent.at(-1), bytes.length);
+    await client.inspect({
+      file: new Blob([bytes]).stream(),
+      kind: 'json',
+      onSent: (count) => sent.push(count),
+    });
+    assert.deepEqual(sent.splice(sent.length / 2), sent);
   });
 });
 

@@ -16,6 +16,7 @@ import {
   psqlText,
   reasonOf,
   routeOf,
+  rowOfSheet,
   rowsBar,
   sendingBar,
   sizeInWords,
@@ -24,6 +25,7 @@ import {
   withFix,
   withKey,
 } from '../console/follows.ts';
+import { rowOfJson } from '../console/row-of-json.ts';
 import {
   type ColumnPlan,
   emptyWork,
@@ -237,6 +239,54 @@ test('the CSV of problems is read with quotes, line ends in values, and empty fi
     },
     { row: 2, column: 'c', code: 'null-not-allowed', detail: 'needed' },
   ]);
+});
+
+test('the row of a problem has all columns, also those whose cell is empty, and cells of no column', () => {
+  const sheet = {
+    columns: [
+      { letters: 'A', values: 1, empty: 0 },
+      { letters: 'E', values: 1, empty: 0 },
+    ],
+    rows: [['7', 'beside']],
+  };
+  const answer = { sheet } as unknown as Parameters<typeof rowOfSheet>[0];
+  assert.deepEqual(rowOfSheet(answer, planColumns(inspection, []), 2), {
+    names: ['no', 'day', 'note', 'E'],
+    values: ['7', null, null, 'beside'],
+    marked: 1,
+  });
+  const empty = { sheet: { columns: [], rows: [] } } as unknown as typeof answer;
+  assert.deepEqual(rowOfSheet(empty, planColumns(inspection, []), 3), {
+    names: ['no', 'day', 'note'],
+    values: [null, null, null],
+    marked: 2,
+  });
+});
+
+test('the row of a problem is found in a JSON file of any size, with all digits of its numbers', async () => {
+  const items = Array.from(
+    { length: 60_000 },
+    (_, n) => `{"n":${n},"t":"a \\"]}{[ ${'x'.repeat(40)}","deep":[{"n":-1}]}`,
+  );
+  items[50_000] = '{"n":12345678901234567890.12}';
+  const list = `[${items.join(',')}]`;
+  assert.ok(list.length > 5_000_000);
+  const found = async (text: string, kind: 'json' | 'ndjson', place: { pointer?: string; line?: number }) =>
+    (await rowOfJson(new Blob([text]), kind, place))?.n;
+  const n = '12345678901234567890.12';
+  assert.equal(await found(list, 'json', { pointer: '/50000/n' }), n);
+  // The page adds a definition, and puts the rows below "data".
+  assert.equal(await found(list, 'json', { pointer: '/data/50000/n' }), n);
+  assert.equal(await found(`{"data":${list}}`, 'json', { pointer: '/data/50000' }), n);
+  const elsewhere = `\ufeff{"x":{"a/b":[{"n":1}]},"a\\u002fb":{"items":${list}}}`;
+  assert.equal(await found(elsewhere, 'json', { pointer: '/a~1b/items/50000/n' }), n);
+  assert.equal(await found(elsewhere, 'json', { pointer: '/a~1b/other/5' }), undefined);
+  assert.equal(await found(list, 'json', { pointer: '/60000/n' }), undefined);
+  const lines = `\n${items.join('\r\n')}`;
+  assert.equal(await found(lines, 'ndjson', { line: 50_002 }), n);
+  assert.equal(await found(lines, 'ndjson', { pointer: '/data/50000/n' }), n);
+  assert.equal(await found(lines, 'ndjson', { line: 60_001 }), 59_999);
+  assert.equal(await found(lines, 'ndjson', { line: 70_000 }), undefined);
 });
 
 test('the bars say what is done, how fast, and how long it still takes', () => {

@@ -13,8 +13,8 @@ import {
 import { h } from '../h.ts';
 import { pgTypes } from '../pg-types.ts';
 import type { ColumnPlan, Inspection, Reading, State, TopRows } from '../state.ts';
+import { inspecting } from './file.ts';
 import {
-  bar,
   busy,
   button,
   checkbox,
@@ -41,12 +41,7 @@ export function columnsView(state: State, actions: Actions): VNode {
       h('span', { class: 'dim' }, sizeInWords(file.size)),
       button('Choose another file', actions.forgetFile, { kind: 'quiet' }),
     ),
-    inspection.is === 'busy'
-      ? [
-          bar('Reading the file', undefined, sizeInWords(file.size)),
-          busy('All values are read, to find the type of each column.'),
-        ]
-      : null,
+    inspection.is === 'busy' ? inspecting(file, inspection.sentBytes) : null,
     inspection.is === 'failed' ? [failureBox(inspection.failure), readingFields(state, actions)] : null,
     inspection.is === 'ready' ? inspected(state, inspection.value, reading, actions) : null,
   );
@@ -518,7 +513,11 @@ function columnEditor(state: State, actions: Actions): VNode {
           { class: 'hint' },
           'The existing table decides types, NULL, defaults and keys. Names are matched to its columns.',
         )
-      : null,
+      : h(
+          'p',
+          { class: 'hint' },
+          'Choose a type from the list, or write any other type of the database, such as an enum.',
+        ),
     h(
       'datalist',
       { id: 'types' },

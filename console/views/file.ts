@@ -3,10 +3,24 @@ import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
 import { sizeInWords } from '../follows.ts';
 import { h } from '../h.ts';
-import type { State } from '../state.ts';
+import type { ChosenFile, State } from '../state.ts';
 import { bar, busy, button, data, failureBox } from './parts.ts';
 
 const extensions = '.xlsx,.xlsm,.xls,.xlsb,.ods,.csv,.tsv,.txt,.json,.ndjson,.jsonl';
+
+/** What happens until the columns of a file are known. */
+export function inspecting({ size }: ChosenFile, sentBytes: number): VNode[] {
+  const isSent = sentBytes >= size;
+  const sent = sizeInWords(Math.min(sentBytes, size));
+  return [
+    bar('Sending', isSent ? 1 : sentBytes / size, `${sent} of ${sizeInWords(size)}`),
+    busy(
+      isSent
+        ? 'The service reads all values, to find the type of each column.'
+        : 'The file is sent to the service, which reads all values. Nothing is written to the database.',
+    ),
+  ];
+}
 
 export function fileView({ file, inspection, reading }: State, actions: Actions): VNode {
   const choose = (files: FileList | null | undefined): void => {
@@ -52,16 +66,7 @@ export function fileView({ file, inspection, reading }: State, actions: Actions)
       h('span', { class: 'drop-kinds' }, '.xlsx  .xls  .xlsb  .ods  .csv  .tsv  .json  .ndjson'),
     ),
     file && inspection.is === 'busy'
-      ? h(
-          'div',
-          { class: 'card' },
-          bar(
-            `Reading ${file.name}`,
-            file.size ? Math.min(1, inspection.sentBytes / file.size) || undefined : undefined,
-            sizeInWords(file.size),
-          ),
-          busy('All values are read, to find the type of each column.'),
-        )
+      ? h('div', { class: 'card' }, h('p', null, data(file.name)), inspecting(file, inspection.sentBytes))
       : null,
     file && inspection.is === 'failed'
       ? h(

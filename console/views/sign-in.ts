@@ -12,8 +12,16 @@ export function signInView({ session, file }: State, actions: Actions): VNode {
     { class: 'sign-in' },
     h('h1', null, 'Sign in'),
     problem ? h('p', { class: 'notice bad', role: 'alert' }, data(problem)) : null,
-    problem && file
-      ? h('p', null, 'Your file and your choices are kept. Sign in with another token to continue.')
+    file
+      ? h(
+          'p',
+          null,
+          data(file.name),
+          ' and your choices are kept. ',
+          signIn
+            ? 'The identity provider opens in another window.'
+            : 'Sign in with another token to continue.',
+        )
       : null,
     signIn ? provider(signIn.authorizationEndpoint !== undefined, signIn.issuer, actions) : null,
     h(

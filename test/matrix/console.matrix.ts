@@ -216,6 +216,10 @@ describe('the console', { skip: noBrowser }, () => {
         '1 note null-not-allowed',
         '2 parcels not-a-whole-number',
       ]);
+      await page.locator('.group-title', { hasText: 'note' }).click();
+      await page.getByRole('button', { name: /D32/ }).click();
+      await page.locator('.shown-row .at-fault', { hasText: 'empty' }).waitFor();
+      await page.locator('.group-title', { hasText: 'parcels' }).click();
       await page.getByRole('button', { name: /B12/ }).click();
       await page.locator('.shown-row .at-fault', { hasText: 'n/a' }).waitFor();
       await isAccessible(page, 'row of a problem');
@@ -467,6 +471,16 @@ describe('the console', { skip: noBrowser }, () => {
       await follow(page, page.getByRole('link', { name: 'Tables', exact: true }), 'Tables');
       await page.waitForSelector('.list-row, .dim[role=status]');
       assert.equal(await page.locator('.notice.bad').count(), 0);
+      await page.getByRole('link', { name: 'Load a file' }).click();
+      await drop(page, 'kept.csv', 'a\n1\n');
+      await page.getByLabel('Name of the column for a').fill('still here');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      const other = context.waitForEvent('page');
+      await page.getByRole('button', { name: /^Sign in with/ }).click();
+      await other;
+      await page.getByLabel('Name of the column for a').waitFor();
+      assert.equal(await page.getByLabel('Name of the column for a').inputValue(), 'still here');
+      await until('the other window to be closed', () => context.pages().length === 1);
       await context.close();
     } finally {
       await service.stop();
