@@ -1,14 +1,15 @@
 /**
- * Runs the benchmarks: `npm run bench -- create`, `npm run bench -- readers`, `npm run bench -- json [shape …]`, `npm run bench
- * -- excel [small
- * large]`. Each compares the service with psql and others on one server, in turn, for several rounds.
+ * Runs the benchmarks: `npm run bench -- create`, `npm run bench -- readers`, `npm run bench -- command-line`, `npm run bench --
+ * json [shape …]`, `npm run bench -- excel [small large]`. Each compares the service with psql and others on one server, in turn, for several rounds.
  */
+import { benchCommandLine } from './command-line.ts';
 import { benchCreate } from './create.ts';
 import { benchExcel } from './excel.ts';
 import { benchJson } from './json.ts';
 import { benchReaders } from './readers.ts';
 
 const benches: Record<string, (words: string[]) => Promise<void>> = {
+  'command-line': benchCommandLine,
   create: benchCreate,
   excel: benchExcel,
   json: benchJson,

@@ -126,6 +126,11 @@ export const commands: Record<string, Command> = {
     options: {
       table: { value: 'NAME', about: 'the table. Default: the name of the file without its ending' },
       definition: { value: 'FILE', about: 'a JSON file with the definition of the table' },
+      infer: {
+        value: 'WHAT',
+        choices: ['missing'],
+        about: 'missing: infer the columns that the definition does not name (--extra-columns add)',
+      },
       ...parameterOptions,
       kind,
       problems: { value: 'FILE', about: 'write all problems into this CSV file' },

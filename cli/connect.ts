@@ -3,18 +3,16 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { type Client, createClient, type Transport } from '../client/client.ts';
+import { type Client, createClient } from '../client/client.ts';
 import type { CommandLine } from './commands.ts';
 import { WrongUse } from './exit-codes.ts';
-import { lengthOf, nodeTransport } from './node-transport.ts';
+import { nodeTransport } from './node-transport.ts';
 import { note } from './print.ts';
 
 export interface Connected {
   client: Client;
   /** The service ends with the command. */
   isEmbedded: boolean;
-  /** Returns the length of the last body that was sent; null: it was not known. */
-  bodyLength: () => number | null;
 }
 
 interface Place {
@@ -53,18 +51,13 @@ export async function withClient(
 }
 
 function connected({ url, token }: Place & { url: string }, isEmbedded: boolean, retryMs: number): Connected {
-  let length: number | null = null;
-  const transport: Transport = (address, request) => {
-    if (request.body !== undefined) length = lengthOf(request.body) ?? null;
-    return nodeTransport(address, request);
-  };
   let isTold = false;
   const onRetry = ({ message }: Error): void => {
     if (!isTold) note(`${message} Trying again for ${Math.round(retryMs / 1000)} s.`);
     isTold = true;
   };
-  const client = createClient({ url, token, transport, retryMs, onRetry });
-  return { client, isEmbedded, bodyLength: () => length };
+  const client = createClient({ url, token, transport: nodeTransport, retryMs, onRetry });
+  return { client, isEmbedded };
 }
 
 function retryMsOf({ retry }: CommandLine['options']): number {

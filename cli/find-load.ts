@@ -1,40 +1,25 @@
-/** Finds the load of an upload that runs: its id is in the answer only, and progress and cancelling need it before. */
-import { type Client, hasEnded, type ListedLoad } from '../client/client.ts';
+/** Finds the load of an upload that runs: the answer has its id, and progress and cancelling need it before. */
+import { type Client, ProblemError } from '../client/client.ts';
 
-export interface LoadPlace {
-  schema: string;
-  table: string;
-  /** The length of the body; null: it is not known. */
-  bytesExpected: () => number | null;
+/** Returns the id of the load; undefined: it is not recorded yet, or its key is free again. */
+export type FindLoad = (signal?: AbortSignal) => Promise<string | undefined>;
+
+/** Returns whether the service has records of loads, and so idempotency keys. @throws as all methods of the client do */
+export async function keepsRecords(client: Client, signal: AbortSignal): Promise<boolean> {
+  try {
+    await client.loads({ limit: 1, signal }).next();
+    return true;
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === 'not-enabled') return false;
+    throw error;
+  }
 }
 
-const listedLoads = 20;
-
-/** Returns a function that returns the id of the one load that began after this call; undefined: there is none, or several. */
-export async function loadFinder(
-  client: Client,
-  { schema, table, bytesExpected }: LoadPlace,
-): Promise<() => Promise<string | undefined>> {
-  const running = async (): Promise<ListedLoad[]> => {
-    const loads: ListedLoad[] = [];
-    try {
-      for await (const load of client.loads({ schema, table, limit: listedLoads })) {
-        if (!hasEnded(load)) loads.push(load);
-        // One page is enough: running loads are among the newest.
-        if (loads.length >= listedLoads || hasEnded(load)) break;
-      }
-    } catch {
-      // A service without records lists no loads.
-    }
-    return loads;
-  };
-  const before = new Set((await running()).map(({ id }) => id));
-  return async () => {
-    const found = await running();
-    const own = found.filter(
-      ({ id, bytes_expected }) => !before.has(id) && bytes_expected === bytesExpected(),
-    );
-    // Another program may load the same table. Its load must not be cancelled.
-    return own.length === 1 ? own[0]!.id : undefined;
+/** Returns a function that asks the service for the load that runs under the key. */
+export function loadFinder(client: Client, key: string | undefined): FindLoad {
+  return async (signal) => {
+    if (key === undefined) return undefined;
+    const { value } = await client.loads({ idempotency_key: key, limit: 1, signal }).next();
+    return value?.id;
   };
 }

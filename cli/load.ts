@@ -12,10 +12,11 @@ import {
   ProblemError,
   type UploadDefinition,
 } from '../client/client.ts';
+import { newKey } from '../client/new-key.ts';
 import { type CommandLine, optionOf, parameterNames } from './commands.ts';
 import { type Connected, withClient } from './connect.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
-import { loadFinder } from './find-load.ts';
+import { type FindLoad, keepsRecords, loadFinder } from './find-load.ts';
 import { inCount, note, say, sayJson } from './print.ts';
 import { showProgress } from './progress.ts';
 import { exitCodeOf, noteProblems, reportError } from './report-error.ts';
@@ -36,16 +37,18 @@ export async function load(line: CommandLine): Promise<number> {
   }
   const path = options.definition as string | undefined;
   const definition = path === undefined ? undefined : readDefinition(path);
+  const query = queryOf(options);
   return withClient(line, async (connected) => {
     if (options.async && connected.isEmbedded) {
       throw new WrongUse('--async needs a service that runs on: set TABLEWRIGHT_URL.');
     }
     for (const [index, one] of paths.entries()) {
-      const query = queryOf(options, table !== undefined && index > 0);
+      // The rows of an earlier file are already in the table.
+      const further = table !== undefined && index > 0 ? { if_exists: 'append' as const } : {};
       const code = await loadFile(connected, one, {
         line,
         table: table ?? parse(one).name,
-        query,
+        query: { ...query, ...further },
         definition,
       });
       const left = paths.length - index - 1;
@@ -56,12 +59,21 @@ export async function load(line: CommandLine): Promise<number> {
   });
 }
 
-/** Returns the parameters of the upload. @param isFurther rows of another file are already in the table */
-export function queryOf(options: CommandLine['options'], isFurther = false): LoadQuery {
+/** Returns the parameters of the upload. The service checks their values. @throws WrongUse */
+export function queryOf(options: CommandLine['options']): LoadQuery {
   const entries = parameterNames.map((name) => [name, options[optionOf(name)]]);
   const given = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-  // The service checks the values.
-  return (isFurther ? { ...given, if_exists: 'append' } : given) as LoadQuery;
+  if (infersMissing(options)) given.extra_columns = 'add';
+  return given as LoadQuery;
+}
+
+/** @throws WrongUse */
+function infersMissing({ infer, 'extra-columns': extra = 'add' }: CommandLine['options']): boolean {
+  if (infer === undefined) return false;
+  if (infer !== 'missing') throw new WrongUse(`--infer is missing, not "${infer}".`);
+  if (extra !== 'add')
+    throw new WrongUse('--infer missing contradicts --extra-columns. Leave one of them out.');
+  return true;
 }
 
 interface FileLoad {
@@ -78,27 +90,30 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
   const isQuiet = options.quiet === true || options.json === true;
   const progress = showProgress(source.name, source.bytes, isQuiet);
   const stop = new AbortController();
-  const schema = file.query.schema ?? 'public';
-  const findLoad = await loadFinder(client, {
-    schema,
-    table: file.table,
-    bytesExpected: connected.bodyLength,
-  });
-  const interrupt = onInterrupt(client, findLoad, stop);
+  const given = options['idempotency-key'] as string | undefined;
+  // The key names the load while it runs, also if its body can be sent only once.
+  const key = given ?? newKey();
+  const findLoad = loadFinder(client, key);
+  let hasSent = false;
+  const interrupt = onInterrupt(client, findLoad, () => hasSent, stop);
   const following = new AbortController();
-  if (!isQuiet) followRows(client, findLoad, progress.rows, following.signal);
-  const upload: LoadOptions = {
-    ...file.query,
-    table: file.table,
-    file: source.file,
-    name: source.name,
-    kind: source.kind,
-    definition: source.kind === 'spreadsheet' ? file.definition : undefined,
-    idempotencyKey: options['idempotency-key'] as string | undefined,
-    signal: stop.signal,
-    onSent: progress.sent,
-  };
   try {
+    const hasKeys = await keepsRecords(client, stop.signal);
+    if (hasKeys && !isQuiet) followRows(client, findLoad, progress.rows, following.signal);
+    const upload: LoadOptions = {
+      ...file.query,
+      table: file.table,
+      file: source.file,
+      name: source.name,
+      kind: source.kind,
+      definition: source.kind === 'spreadsheet' ? file.definition : undefined,
+      idempotencyKey: hasKeys ? key : given,
+      signal: stop.signal,
+      onSent: (bytes) => {
+        hasSent = true;
+        progress.sent(bytes);
+      },
+    };
     const answer = options.async ? await client.enqueue(upload) : await client.load(upload);
     following.abort();
     progress.stop();
@@ -109,7 +124,8 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
     following.abort();
     progress.stop();
     if (interrupt.hasHappened() && isInterruption(error)) {
-      note('Cancelled. Nothing was changed.');
+      const isCertain = error instanceof ProblemError || !hasSent;
+      note(isCertain ? 'Cancelled. Nothing was changed.' : stoppedUnconfirmed);
       return exitCodes.interrupted;
     }
     const isRefused = error instanceof ProblemError;
@@ -133,22 +149,37 @@ async function sourceOf(path: string, { line, definition }: FileLoad): Promise<S
     : withDefinition(source, definition);
 }
 
+/** The service has not answered that the load is cancelled. */
+const stoppedUnconfirmed =
+  'Stopped without an answer of the service. A load whose whole body the service has received may go on: see "tablewright loads".';
+
 function isInterruption(error: unknown): boolean {
   if (error instanceof ProblemError) return error.code === 'load-cancelled';
   return (error as Error | undefined)?.name === 'AbortError';
 }
 
 const sameSignalMs = 500;
+/** How long the service may take to say which load it is, and then to end it. */
+const cancelMs = 5_000;
 
 /** Cancels the load at the first Ctrl-C, and ends the process at the second one. */
-function onInterrupt(client: Client, findLoad: () => Promise<string | undefined>, stop: AbortController) {
+function onInterrupt(client: Client, findLoad: FindLoad, hasSent: () => boolean, stop: AbortController) {
+  const ended = new AbortController();
   let firstAtMs: number | undefined;
   const cancel = async (): Promise<void> => {
-    const id = await findLoad();
-    // If the load has just ended, its answer is on its way.
-    if (id !== undefined) await client.cancel(id).catch(() => {});
-    // The service cancels a load whose connection is closed.
-    else stop.abort();
+    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(cancelMs)]);
+    let id: string | undefined;
+    // The request may be on its way to the service.
+    while (id === undefined && hasSent()) {
+      id = await findLoad(signal);
+      if (id === undefined) await sleep(findMs, undefined, { signal });
+    }
+    if (id !== undefined) {
+      // If the load has just ended, its answer is on its way.
+      await client.cancel(id, { signal }).catch(ignoreRefusal);
+      await sleep(cancelMs, undefined, { signal });
+    }
+    stop.abort();
   };
   const handle = (): void => {
     if (firstAtMs !== undefined) {
@@ -157,31 +188,44 @@ function onInterrupt(client: Client, findLoad: () => Promise<string | undefined>
       return;
     }
     firstAtMs = performance.now();
-    note('\rCancelling the load. Ctrl-C again ends at once.');
+    note('Cancelling the load. Ctrl-C again ends at once.');
+    // Without a connection the service cancels a load that it has not received as a whole.
     cancel().catch(() => stop.abort());
   };
   process.on('SIGINT', handle);
-  return { hasHappened: () => firstAtMs !== undefined, end: () => void process.off('SIGINT', handle) };
+  return {
+    hasHappened: () => firstAtMs !== undefined,
+    end: () => {
+      process.off('SIGINT', handle);
+      ended.abort();
+    },
+  };
 }
 
-const followMs = 500;
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof ProblemError)) throw error;
+}
 
-/** Reports the rows that the service has read, as soon as the load is found. It ends with the signal, and whatever fails. */
+const findMs = 250;
+
+/** Reports the rows that the service has read, as soon as the load is found. It ends with the signal. */
 async function followRows(
   client: Client,
-  findLoad: () => Promise<string | undefined>,
+  findLoad: FindLoad,
   onRows: (rows: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    let id: string | undefined;
-    while (id === undefined) {
-      await sleep(followMs, undefined, { signal, ref: false });
-      id = await findLoad();
-    }
-    for await (const load of client.watch(id, { signal })) onRows(load.rows_read);
-  } catch {
-    // The progress is a help for people. The answer of the upload decides.
+  let followed: string | undefined;
+  while (!signal.aborted) {
+    // The progress is a help for people, and the answer of the upload decides. So whatever fails is tried again.
+    try {
+      await sleep(findMs, undefined, { signal, ref: false });
+      const id = await findLoad(signal);
+      // An upload that is sent again, because the service has restarted, is another load.
+      if (id === undefined || id === followed) continue;
+      followed = id;
+      for await (const load of client.watch(id, { signal })) onRows(load.rows_read);
+    } catch {}
   }
 }
 

@@ -9,18 +9,23 @@ import { type Command, commands } from './commands.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { commandHelp, generalHelp } from './help.ts';
 
-// A reader such as `head` may end before the output.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.refused);
-});
+const [name, ...parameters] = process.argv.slice(2);
 
-const exitCode = await run(process.argv.slice(2));
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'EPIPE') process.exit(exitCodes.refused);
+    // A reader such as `head` may end before the output. A list ends then, but files are still loaded.
+    if (name !== 'load') process.exit(exitCodes.done);
+  });
+}
+
+const exitCode = await run(name, parameters);
 // An open standard input or a timer of the embedded service must not keep the process alive. The output may still be on its way.
 if (exitCode !== undefined) {
   process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
 }
 
-async function run([name, ...parameters]: string[]): Promise<number | undefined> {
+async function run(name: string | undefined, parameters: string[]): Promise<number | undefined> {
   if (name === '--version' || name === '-V') return printVersion();
   if (name === undefined || name === '--help' || name === '-h' || name === 'help')
     return printHelp(parameters[0]);
@@ -63,8 +68,8 @@ function printHelp(name: string | undefined): number {
 }
 
 async function printVersion(): Promise<number> {
-  const { programVersion } = await import('./program-version.ts');
-  process.stdout.write(`${programVersion()}\n`);
+  const { version } = await import('../src/program-files.ts');
+  process.stdout.write(`${version}\n`);
   return exitCodes.done;
 }
 

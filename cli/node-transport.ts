@@ -38,7 +38,7 @@ export const nodeTransport: Transport = (url, { method, headers, body, signal, o
   });
 
 /** Returns the length in bytes; undefined: it is not known. */
-export function lengthOf(body: TransportRequest['body']): number | undefined {
+function lengthOf(body: TransportRequest['body']): number | undefined {
   if (body === undefined || body instanceof ReadableStream) return undefined;
   return typeof body === 'string' ? Buffer.byteLength(body) : body.size;
 }

@@ -2,18 +2,37 @@
 import process from 'node:process';
 import { harmless, harmlessJson } from './harmless.ts';
 
+/** A bar is the last line on the terminal. */
+let hasBar = false;
+
 /** Prints a line of the result. */
 export function say(line: string): void {
+  removeBar();
   process.stdout.write(`${harmless(line)}\n`);
 }
 
 /** Prints a line that is not a part of the result: an error, a warning, progress. */
 export function note(line: string): void {
+  removeBar();
   process.stderr.write(`${harmless(line)}\n`);
 }
 
 export function sayJson(value: unknown): void {
+  removeBar();
   process.stdout.write(`${harmlessJson(value)}\n`);
+}
+
+/** Draws a bar over the one before. The next line that is printed takes its place. */
+export function drawBar(text: string): void {
+  // Some terminals say that they have no columns.
+  const width = (process.stderr.columns || 80) - 1;
+  process.stderr.write(`\r\u001b[K${harmless(text).slice(0, width)}`);
+  hasBar = true;
+}
+
+export function removeBar(): void {
+  if (hasBar) process.stderr.write('\r\u001b[K');
+  hasBar = false;
 }
 
 /** Returns the rows as lines whose columns are as wide as their longest text. Long texts are shortened. */

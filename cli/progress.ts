@@ -1,7 +1,6 @@
 /** Shows how an upload goes on: a bar on a terminal, and a line every few seconds elsewhere. */
 import process from 'node:process';
-import { harmless } from './harmless.ts';
-import { inBytes, inCount, note } from './print.ts';
+import { drawBar, inBytes, inCount, note, removeBar } from './print.ts';
 
 export interface Progress {
   /** The bytes of the body that were sent. */
@@ -23,13 +22,9 @@ export function showProgress(name: string, total: number | undefined, isQuiet: b
   let rows = 0;
   const isTerminal = process.stderr.isTTY === true;
   const seconds = (): number => (performance.now() - startedAt) / 1000;
-  const draw = (): void => {
-    const text = progressText({ name, total, sent, rows, seconds: seconds() });
-    const width = (process.stderr.columns ?? 80) - 1;
-    process.stderr.write(`\r\u001b[K${harmless(text).slice(0, width)}`);
-  };
-  const tell = (): void => note(progressText({ name, total, sent, rows, seconds: seconds() }));
-  const timer = isQuiet ? undefined : setInterval(isTerminal ? draw : tell, isTerminal ? barMs : lineMs);
+  const show = isTerminal ? drawBar : note;
+  const tell = (): void => show(progressText({ name, total, sent, rows, seconds: seconds() }));
+  const timer = isQuiet ? undefined : setInterval(tell, isTerminal ? barMs : lineMs);
   timer?.unref();
   return {
     sent: (bytes) => {
@@ -40,7 +35,7 @@ export function showProgress(name: string, total: number | undefined, isQuiet: b
     },
     stop: () => {
       clearInterval(timer);
-      if (isTerminal && !isQuiet) process.stderr.write('\r\u001b[K');
+      removeBar();
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The files of a command: what they are, and how they are opened for each attempt. */
 import { createReadStream, openAsBlob, readFileSync, statSync } from 'node:fs';
 import { glob, open } from 'node:fs/promises';
-import { basename, extname } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import process from 'node:process';
 import { Readable } from 'node:stream';
 import type { FileContent, FileKind, UploadDefinition } from '../client/client.ts';
@@ -23,11 +23,14 @@ export const standardInput = '-';
 export async function expandPaths(patterns: string[]): Promise<string[]> {
   const paths: string[] = [];
   for (const pattern of patterns) {
-    if (pattern === standardInput || statSync(pattern, { throwIfNoEntry: false })) {
+    const stats = pattern === standardInput ? undefined : statSync(pattern, { throwIfNoEntry: false });
+    if (stats?.isDirectory())
+      throw new WrongUse(`"${pattern}" is a folder. Name its files: "${join(pattern, '*.csv')}"`);
+    if (pattern === standardInput || stats) {
       paths.push(pattern);
       continue;
     }
-    const found = /[*?[{]/.test(pattern) ? (await Array.fromAsync(glob(pattern))).sort() : [];
+    const found = /[*?[{]/.test(pattern) ? (await filesOf(pattern)).sort() : [];
     if (found.length === 0) throw new WrongUse(`There is no file "${pattern}".`);
     paths.push(...found);
   }
@@ -37,6 +40,11 @@ export async function expandPaths(patterns: string[]): Promise<string[]> {
   return paths;
 }
 
+async function filesOf(pattern: string): Promise<string[]> {
+  const paths = await Array.fromAsync(glob(pattern));
+  return paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true);
+}
+
 /** @throws WrongUse if the file cannot be read */
 export async function openSource(path: string, kind: string | undefined): Promise<Source> {
   if (kind !== undefined && !['json', 'ndjson', 'spreadsheet'].includes(kind)) {
@@ -44,7 +52,6 @@ export async function openSource(path: string, kind: string | undefined): Promis
   }
   if (path === standardInput) return openStandardInput(kind as FileKind | undefined);
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats?.isDirectory()) throw new WrongUse(`"${path}" is a folder.`);
   try {
     const start = await firstBytes(path);
     const found = (kind as FileKind | undefined) ?? kindOf(path, start);

@@ -1,5 +1,6 @@
 /** Joins a definition and the rows of a JSON file to the body that the service reads: `{"table": …, "data": […]}`. */
 import type { FileContent, UploadDefinition } from '../client/client.ts';
+import { linesAsItems, withoutByteOrderMark } from '../client/lines-as-items.ts';
 import { WrongUse } from './exit-codes.ts';
 import type { Source } from './source.ts';
 
@@ -8,15 +9,17 @@ export async function withDefinition(source: Source, definition: UploadDefinitio
   const head = `{"table":${JSON.stringify(definition)},"data":`;
   if (source.kind === 'ndjson') {
     const lines = opener(source.file);
-    const file = () => joined(lines(), `${head}[`, commas(), ']}');
+    const file = () => joined(lines(), `${head}[`, linesAsItems(), ']}');
     return { ...source, kind: 'json', bytes: undefined, file: isReadOnce(source.file) ? file() : file };
   }
   if (source.file instanceof Blob) {
-    const start = (await source.file.slice(0, 100).text()).trimStart();
-    if (!start.startsWith('[')) throw objectHasDefinition();
-    return { ...source, file: new Blob([head, source.file, '}']) };
+    // This decodes without the byte order mark.
+    const start = await source.file.slice(0, 100).text();
+    if (!start.trimStart().startsWith('[')) throw objectHasDefinition();
+    const mark = (await hasByteOrderMark(source.file)) ? 3 : 0;
+    return { ...source, file: new Blob([head, source.file.slice(mark), '}']) };
   }
-  return { ...source, file: joined(opener(source.file)(), head, sameBytes(), '}') };
+  return { ...source, file: joined(opener(source.file)(), head, afterByteOrderMark(), '}') };
 }
 
 function objectHasDefinition(): WrongUse {
@@ -37,7 +40,7 @@ function opener(file: Source['file']): () => ReadableStream<Uint8Array> {
   };
 }
 
-type Change = (bytes: Uint8Array) => Uint8Array;
+type Change = ReturnType<typeof linesAsItems>;
 
 function joined(
   content: ReadableStream<Uint8Array>,
@@ -48,40 +51,22 @@ function joined(
   return content.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       start: (controller) => controller.enqueue(Buffer.from(head)),
-      transform: (chunk, controller) => controller.enqueue(change(chunk)),
+      transform: (chunk, controller) => controller.enqueue(change(chunk as Uint8Array<ArrayBuffer>)),
       flush: (controller) => controller.enqueue(Buffer.from(tail)),
     }),
   );
 }
 
-const sameBytes = (): Change => (bytes) => bytes;
+async function hasByteOrderMark(file: Blob): Promise<boolean> {
+  const bytes = new Uint8Array(await file.slice(0, 3).arrayBuffer());
+  return withoutByteOrderMark(bytes).length < bytes.length;
+}
 
-const lineFeed = 0x0a;
-const comma = 0x2c;
-const brace = 0x7b;
-
-/** Writes a comma before the first byte of each line but the first. Lines of white space stay as they are: JSON allows it. */
-function commas(): Change {
+function afterByteOrderMark(): Change {
   let isFirst = true;
-  let isLineStart = true;
   return (bytes) => {
-    const parts: Uint8Array[] = [];
-    let copied = 0;
-    for (let at = 0; at < bytes.length; at++) {
-      if (!isLineStart) {
-        const end = bytes.indexOf(lineFeed, at);
-        if (end === -1) break;
-        at = end;
-        isLineStart = true;
-      } else if (bytes[at] === brace || bytes[at]! > 0x20) {
-        if (!isFirst) {
-          parts.push(bytes.subarray(copied, at), Uint8Array.of(comma));
-          copied = at;
-        }
-        isFirst = false;
-        isLineStart = false;
-      }
-    }
-    return parts.length === 0 ? bytes : Buffer.concat([...parts, bytes.subarray(copied)]);
+    const rest = isFirst ? withoutByteOrderMark(bytes) : bytes;
+    isFirst = false;
+    return rest;
   };
 }

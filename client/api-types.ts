@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 944dd477c18f16e8a7fb27a736fb6094d3bb2a455d738b8f447504988af1172b.
+// The structure of the OpenAPI document has the SHA-256 19568aaa24f873aa3335868da182fc8cf4529dde8d33482d0375c1d11136d697.
 
 export interface paths {
   '/healthz': {
@@ -2405,6 +2405,8 @@ export interface operations {
         schema?: string;
         /** @description Only loads into tables of this name. */
         table?: string;
+        /** @description Only the load of the request with this `Idempotency-Key`, if the subject of the token has sent it. So a client learns the id of its load before the upload is answered. */
+        idempotency_key?: string;
         /** @description The most loads of the answer. */
         limit?: number;
         /** @description The value of `next` of the page before. */

@@ -1,8 +1,8 @@
 /** Puts a definition into the body of a JSON upload without reading the file into memory: the browser joins the parts when it sends them. */
+import { linesAsItems, withoutByteOrderMark } from '../client/lines-as-items.ts';
 
 const sliceBytes = 1 << 20;
 const newline = 10;
-const comma = 44;
 const openBrace = 123;
 const openBracket = 91;
 
@@ -13,7 +13,7 @@ export async function jsonWithDefinition(
   definition: string,
 ): Promise<Blob> {
   const table = `{"table":${definition}`;
-  if (kind === 'ndjson') return new Blob([`${table},"data":[`, ...(await linesAsItems(file)), ']}']);
+  if (kind === 'ndjson') return new Blob([`${table},"data":[`, ...(await asItems(file)), ']}']);
   const { at, sign } = await firstSign(file);
   // The rows of an object may be anywhere in it. `rows_at` names them.
   if (sign === openBrace) return new Blob([`${table},`, file.slice(at + 1)]);
@@ -22,31 +22,17 @@ export async function jsonWithDefinition(
 
 async function firstSign(file: Blob): Promise<{ at: number; sign: number }> {
   const bytes = new Uint8Array(await file.slice(0, sliceBytes).arrayBuffer());
-  const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  let at = start;
+  let at = bytes.length - withoutByteOrderMark(bytes).length;
   while (at < bytes.length && isSpace(bytes[at]!)) at++;
   return { at, sign: bytes[at] ?? 0 };
 }
 
-/** Writes a comma before each line with a row, except the first. No string of JSON has a newline. */
-async function linesAsItems(file: Blob): Promise<Blob[]> {
+async function asItems(file: Blob): Promise<Blob[]> {
+  const toItems = linesAsItems();
   const parts: Blob[] = [];
-  let isFirst = true;
-  let isInRow = false;
   for (let from = 0; from < file.size; from += sliceBytes) {
     const bytes = new Uint8Array(await file.slice(from, from + sliceBytes).arrayBuffer());
-    const written = new Uint8Array(bytes.length * 2);
-    let length = 0;
-    for (const byte of bytes) {
-      if (byte === newline) isInRow = false;
-      else if (!isInRow && !isSpace(byte)) {
-        isInRow = true;
-        if (!isFirst) written[length++] = comma;
-        isFirst = false;
-      }
-      written[length++] = byte;
-    }
-    parts.push(new Blob([written.subarray(0, length)]));
+    parts.push(new Blob([toItems(bytes)]));
   }
   return parts;
 }

@@ -2,18 +2,20 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { createWriteStream, readFileSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { commands } from '../cli/commands.ts';
 import { harmless, harmlessJson } from '../cli/harmless.ts';
 import { commandHelp, generalHelp } from '../cli/help.ts';
 import { progressText } from '../cli/progress.ts';
 import { allScopes } from '../src/dev-token.ts';
 import { serviceEnvironment } from './support/child-environment.ts';
+import { type ChildService, startChildService } from './support/child-service.ts';
 import { freePort } from './support/free-port.ts';
 import { secret, startTestService, type TestService } from './support/service.ts';
 import { until } from './support/until.ts';
@@ -29,7 +31,7 @@ let folder: string;
 let environment: NodeJS.ProcessEnv;
 
 before(async () => {
-  service = await startTestService();
+  service = await startTestService({ LOCK_TIMEOUT_MS: '60000' });
   folder = await mkdtemp(join(tmpdir(), 'tablewright-cli-'));
   environment = {
     ...serviceEnvironment(),
@@ -66,6 +68,14 @@ function run(parameters: string[], input?: string, env?: NodeJS.ProcessEnv): Pro
   child.stdin!.end(input);
   return ended(child);
 }
+
+/** Returns the number of transactions that wait for a lock on the table. */
+async function waitingFor(table: string): Promise<number> {
+  const query = 'SELECT count(*)::int AS count FROM pg_locks WHERE relation = $1::regclass AND NOT granted';
+  return (await service.rows(query, [table]))[0]!.count as number;
+}
+
+const hasScript = spawnSync('script', ['--version']).status === 0;
 
 suite('help', () => {
   test('names every command, and the help of a command every option with an example', () => {
@@ -132,6 +142,30 @@ suite('load', () => {
     assert.equal(row!.amount, '12345678901234567890.12');
   });
 
+  test('--infer missing adds the columns that the definition does not name, and a byte order mark is no part of the rows', async () => {
+    const columns = [{ name: 'id', type: 'integer', is_nullable: false }];
+    await writeFile(join(folder, 'part.json'), JSON.stringify({ columns }));
+    await writeFile(join(folder, 'lines.ndjson'), '\ufeff{"id":1,"note":"a"}\n{"id":2,"note":"b"}\n');
+    await writeFile(join(folder, 'array.json'), '\ufeff[{"id":1,"note":"a"}]');
+    await writeFile(join(folder, 'text.csv'), '\ufeffid,note\n1,a\n');
+    for (const file of ['lines.ndjson', 'array.json', 'text.csv']) {
+      const refused = await run(['load', file, '--definition', 'part.json']);
+      assert.match(refused.err, /note +is not a column of the table/, file);
+      const loaded = await run(['load', file, '--definition', 'part.json', '--infer', 'missing', '--json']);
+      const { table } = JSON.parse(loaded.out);
+      assert.deepEqual(
+        table.columns.map(({ name, type }: Record<string, string>) => [name, type]),
+        [
+          ['id', 'integer'],
+          ['note', 'text'],
+        ],
+        file,
+      );
+    }
+    const wrong = ['load', 'text.csv', '--infer', 'missing', '--extra-columns', 'ignore'];
+    assert.equal((await run(wrong)).code, 2);
+  });
+
   test('loads several files and patterns into one table', async () => {
     await mkdir(join(folder, 'months'));
     for (const month of ['01', '02', '03']) {
@@ -183,6 +217,17 @@ suite('load', () => {
     assert.match(leftOut.out, /: 60 rows loaded, 60 rows left out,/);
   });
 
+  test('all files are loaded although nobody reads the output, and a list ends then', async () => {
+    for (const name of ['one', 'two', 'three']) await writeFile(join(folder, `${name}.csv`), 'a\n1\n');
+    const command = `"${process.execPath}" "${program}"`;
+    const script = `${command} load one.csv two.csv three.csv --table unread --json 2>&1 | true; ${command} tables | head -n 1`;
+    const child = spawn('sh', ['-c', script], { cwd: folder, env: environment });
+    const { out, err } = await ended(child);
+    assert.match(out, /^schema +table[^\n]*\n$/);
+    assert.equal(err, '');
+    assert.deepEqual(await service.rows('SELECT count(*)::int AS rows FROM unread'), [{ rows: 3 }]);
+  });
+
   test('--async stores the file, and loads --watch waits for the end', async () => {
     const stored = await run(['load', 'orders.xlsx', '--table', 'later', '--async', '--json']);
     const { id } = JSON.parse(stored.out).load;
@@ -207,22 +252,50 @@ suite('load', () => {
     assert.equal(body.loads[0].state, 'cancelled');
   });
 
-  test('waits for a service that restarts', async () => {
-    const port = await freePort();
-    const child = start(['load', 'orders.xlsx', '--table', 'restarted'], {
-      TABLEWRIGHT_URL: `http://127.0.0.1:${port}`,
+  test('a terminal shows the rows that the service has read while the file is still sent', {
+    skip: !hasScript,
+  }, async () => {
+    await service.rows('CREATE TABLE piped (a integer)');
+    const pipe = join(folder, 'piped.ndjson');
+    execFileSync('mkfifo', [pipe]);
+    const command = `${process.execPath} ${program} load piped.ndjson --if-exists append`;
+    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env: environment });
+    child.stdin.end();
+    let shown = '';
+    child.stdout.on('data', (chunk) => {
+      shown += chunk;
     });
-    await until('the first failure', async () =>
-      /Trying again for 60 s/.test(String(child.stderr!.read() ?? '')),
-    );
-    const restarted = await startTestService({ PORT: String(port) });
+    const sender = createWriteStream(pipe);
+    sender.write('{"a":1}\n'.repeat(20_000));
+    await until('the rows', () => /\d,\d{3} rows {2}[\d,]+ rows\/s/.test(shown));
+    sender.end();
+    await once(child, 'close');
+    // The bar is removed at the end.
+    assert(shown.includes('rows/s\r\u001b[Kpiped.ndjson → public.piped: 20,000 rows loaded'), shown);
+  });
+
+  test('the first Ctrl-C cancels its own load, also after the whole file was received, and no other one into the table', async () => {
+    await service.rows('CREATE TABLE contested (a integer)');
+    await writeFile(join(folder, 'contested.ndjson'), '{"a":1}\n{"a":2}\n');
+    const blocker = await service.database.pool.connect();
     try {
-      const { code, out } = await ended(child);
-      assert.match(out, /300 rows loaded/);
-      assert.equal(code, 0);
+      await blocker.query('BEGIN; LOCK TABLE contested');
+      const parameters = ['load', 'contested.ndjson', '--if-exists', 'append'];
+      const [first, second] = [start(parameters), start(parameters)];
+      await until('both loads', async () => (await waitingFor('contested')) === 2);
+      first.kill('SIGINT');
+      const { code, err } = await ended(first);
+      assert.match(err, /^Cancelled\. Nothing was changed\.$/m);
+      assert.equal(code, 130);
+      await blocker.query('ROLLBACK');
+      assert.equal((await ended(second)).code, 0);
     } finally {
-      await restarted.stop();
+      blocker.release(true);
     }
+    assert.deepEqual(await service.rows('SELECT a FROM contested ORDER BY a'), [{ a: 1 }, { a: 2 }]);
+    const { body } = await service.get('/api/v1/loads?table=contested');
+    const states = body.loads.map(({ state }: { state: string }) => state);
+    assert.deepEqual(states.toSorted(), ['cancelled', 'committed']);
   });
 
   test('starts the service for the one command if none is named', async () => {
@@ -236,11 +309,77 @@ suite('load', () => {
   });
 });
 
+suite('a service of its own process', () => {
+  let own: ChildService | undefined;
+  let settings: Record<string, string>;
+  let env: NodeJS.ProcessEnv;
+
+  before(async () => {
+    settings = { PORT: String(await freePort()) };
+    env = { TABLEWRIGHT_URL: `http://127.0.0.1:${settings.PORT}` };
+  });
+  after(() => own?.end('SIGKILL'));
+
+  const idsOf = async (table: string): Promise<string[]> => {
+    const { body } = await service.get(`/api/v1/loads?table=${table}`);
+    return body.loads.map(({ id }: { id: string }) => id);
+  };
+
+  test('is waited for, and a file is loaded once if it is killed in the middle of the load and starts again', async () => {
+    await service.rows('CREATE TABLE restarted (a integer)');
+    await writeFile(join(folder, 'restarted.ndjson'), '{"a":1}\n');
+    const blocker = await service.database.pool.connect();
+    try {
+      await blocker.query('BEGIN; LOCK TABLE restarted');
+      const child = start(['load', 'restarted.ndjson', '--if-exists', 'append'], env);
+      const loading = ended(child);
+      await once(child.stderr!, 'data');
+      own = await startChildService(service.database, settings);
+      await until('the load', async () => (await waitingFor('restarted')) === 1);
+      await own.end('SIGKILL');
+      // The lease of the dead process expires at once.
+      await service.rows(`UPDATE tablewright_service.processes SET seen_at = seen_at - interval '1 hour'
+        WHERE id = (SELECT process FROM tablewright_service.loads WHERE table_name = 'restarted')`);
+      own = await startChildService(service.database, settings);
+      await until('the load again', async () => (await idsOf('restarted')).length === 2);
+      await blocker.query('ROLLBACK');
+      const { code, out, err } = await loading;
+      assert.match(out, /1 row loaded/);
+      assert.match(err, /^The service at .* does not answer: .*ECONNREFUSED.* Trying again for 60 s\.$/m);
+      assert.equal(code, 0);
+    } finally {
+      blocker.release(true);
+    }
+    assert.deepEqual(await service.rows('SELECT a FROM restarted'), [{ a: 1 }]);
+  });
+
+  test('is not waited for after the second Ctrl-C', async () => {
+    const child = start(['load', '-', '--table', 'unanswered'], env);
+    const stopping = ended(child);
+    child.stdin!.on('error', () => {});
+    child.stdin!.write('{"a":1}\n'.repeat(10_000));
+    await until('the load', async () => (await idsOf('unanswered')).length === 1);
+    own!.child.kill('SIGSTOP');
+    try {
+      child.kill('SIGINT');
+      await once(child.stderr!, 'data');
+      // A signal that arrives twice within half a second counts once.
+      await sleep(600);
+      child.kill('SIGINT');
+      const { code, out, err } = await stopping;
+      assert.deepEqual([code, out, err.trim()], [130, '', 'Cancelling the load. Ctrl-C again ends at once.']);
+    } finally {
+      own!.child.kill('SIGCONT');
+    }
+  });
+});
+
 suite('exit codes', () => {
   for (const [parameters, said] of [
     [['laod'], /There is no command "laod"/],
     [['load'], /Name a file/],
     [['load', 'nowhere.xlsx'], /There is no file "nowhere\.xlsx"/],
+    [['load', 'orders.xlsx', '.'], /"\." is a folder/],
     [['load', 'orders.xlsx', '--if-exist', 'append'], /--if-exist/],
   ] as const) {
     test(`the exit code is 2 for: tablewright ${parameters.join(' ')}`, async () => {
@@ -272,7 +411,7 @@ test('a table is created, described, listed and inspected', async () => {
   assert.match((await run(['tables'])).out, /^public +made /m);
   const inspected = await run(['inspect', 'orders.xlsx']);
   assert.match(inspected.out, /^Order no +text$/m);
-  assert.match((await run(['loads', '--limit', '1'])).out, /committed/);
+  assert.match((await run(['loads', '--limit', '1', '--state', 'committed'])).out, /committed/);
 });
 
 test('a profile names the service and the token, and the environment comes first', async () => {
@@ -313,16 +452,6 @@ suite('what a terminal shows', () => {
     const value = { 'k\u009b': ['\u0007\u2028'] };
     assert(!commandsTerminal(harmlessJson(value)));
     assert.deepEqual(JSON.parse(harmlessJson(value)), value);
-  });
-
-  const hasScript = spawnSync('script', ['--version']).status === 0;
-  test('a bar is drawn on a terminal and removed at the end', { skip: !hasScript }, async () => {
-    const command = `${process.execPath} ${program} load orders.xlsx --table drawn`;
-    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env: environment });
-    child.stdin.end();
-    const { out } = await ended(child);
-    assert.match(out, /300 rows loaded/);
-    assert(out.includes('\r\u001b[K'));
   });
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -51,6 +51,12 @@ test('the file that is started gets its arguments as if it had been started dire
   assert.deepEqual(JSON.parse(stdout.replaceAll("'", '"')), [file, '--ttl', '8h']);
 });
 
+/** Copies a program and the module that finds Node.js into a folder where npm has installed nothing. */
+async function withoutPackages(program: string): Promise<string> {
+  for (const path of ['cli/node-24.mjs', program]) await cp(join(root, path), join(folder, path));
+  return join(folder, program);
+}
+
 /** Lets Node.js report an older version. */
 const versions = '{value:{...process.versions,node:"20.20.2"}}';
 const older = `--import=data:text/javascript,Object.defineProperty(process,"versions",${versions})`;
@@ -69,14 +75,14 @@ test('on an older Node.js the command line runs on the installed one, with its e
   assert.deepEqual([shown.code, shown.stdout], [0, `${version}\n`]);
   assert.equal((await run(older, program, 'unknown')).code, 2);
 
-  const alone = await script('tablewright.mjs', await readFile(program, 'utf8'));
+  const alone = await withoutPackages('cli/tablewright.mjs');
   const refused = await run(older, alone, '--version');
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^Tablewright needs Node\.js 24 or newer and this is v[^\n]+\n$/);
 });
 
 test('on an older Node.js without the installed one the launcher ends with one sentence that says what to do', async () => {
-  const alone = await script('run.mjs', await readFile(launcher, 'utf8'));
+  const alone = await withoutPackages('scripts/run.mjs');
   const { code, stdout, stderr } = await run(older, alone, 'src/main.ts');
   assert.equal(code, 1);
   assert.equal(stdout, '');

@@ -365,9 +365,52 @@ suite('the list of loads', () => {
     assert(first.loads.every((one: object) => !('answer' in one)));
   });
 
+  test('has the load of an idempotency key for its own subject, also while the load runs', async () => {
+    const headers = { 'idempotency-key': 'key-of-the-list/1' };
+    const tokens = {
+      own: await service.token({ subject: 'key-owner' }),
+      other: await service.token({ subject: 'another' }),
+    };
+    const idsOf = async (token: string, key = headers['idempotency-key']) => {
+      const path = `/api/v1/loads?idempotency_key=${encodeURIComponent(key)}`;
+      const { loads } = (await service.get(path, { token })).body as { loads: { id: string }[] };
+      return loads.map(({ id }) => id);
+    };
+    const locked = await service.database.pool.connect();
+    try {
+      await locked.query('CREATE TABLE keyed (a int)');
+      await locked.query('BEGIN; LOCK TABLE keyed');
+      const options = { token: tokens.own, headers };
+      const loading = service.post(
+        '/table/keyed/upload/json?if_exists=append',
+        { data: [{ a: 1 }] },
+        options,
+      );
+      await until('the load', async () => (await idsOf(tokens.own)).length === 1);
+      const ids = await idsOf(tokens.own);
+      await locked.query('ROLLBACK');
+      const answer = await loading;
+      assert.deepEqual([answer.status, answer.headers.get('load-id')], [200, ids[0]]);
+      assert.deepEqual(await idsOf(tokens.own), ids);
+      assert.deepEqual(await idsOf(tokens.own, '"key-of-the-list/1"'), ids);
+    } finally {
+      locked.release(true);
+    }
+    assert.deepEqual(await idsOf(tokens.other), []);
+    assert.deepEqual(await idsOf(tokens.own, 'unknown'), []);
+    for (const key of ['', 'a b', 'x'.repeat(256)])
+      assertProblem(
+        await service.get(`/api/v1/loads?idempotency_key=${encodeURIComponent(key)}`),
+        422,
+        'invalid-parameter',
+      );
+  });
+
   test('refuses NUL in every parameter', async () => {
     for (const path of [
-      ...['state', 'schema', 'table', 'limit', 'after'].map((name) => `/api/v1/loads?${name}=a%00b`),
+      ...['state', 'schema', 'table', 'limit', 'after', 'idempotency_key'].map(
+        (name) => `/api/v1/loads?${name}=a%00b`,
+      ),
       '/api/v1/tables?schema=%00',
       '/table/orders?schema=%00',
       '/table/orders/rows?schema=a%00',

@@ -25,6 +25,7 @@ export interface BenchServer {
 
 export interface BenchService {
   url: string;
+  token: string;
   /** Sends a file as the body. It fails if the answer is not a 2xx. */
   upload(path: string, file: string, contentType: string): Promise<void>;
   /** Sends a small JSON body. It fails if the answer is not a 2xx. */
@@ -85,6 +86,7 @@ export async function startBenchService(server: BenchServer, script = 'src/main.
   );
   return {
     url,
+    token,
     upload: (path, file, contentType) => sendFile(new URL(path, url), file, contentType, token),
     post: (path, body, agent) => sendBody(new URL(path, url), body, 'application/json', token, agent),
     send: (path, body, contentType, agent) => sendBody(new URL(path, url), body, contentType, token, agent),

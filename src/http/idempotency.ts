@@ -23,11 +23,20 @@ export function idempotencyKeyOf({ headers }: FastifyRequest, context: HttpConte
   const header = headers['idempotency-key'];
   if (header === undefined) return undefined;
   requireRecords(context.loads);
+  return checkedKey('Idempotency-Key', 'header', String(header));
+}
+
+/**
+ * Returns the key that a header or a parameter of the query has.
+ *
+ * @throws AppError `invalid-parameter`
+ */
+export function checkedKey(name: string, place: 'header' | 'query parameter', value: string): string {
   // The draft wants a string in quotes (RFC 9651 section 3.3.3). Most clients send the key without quotes.
-  const key = String(header).replace(/^"(.*)"$/, '$1');
+  const key = value.replace(/^"(.*)"$/, '$1');
   if (/^[\x21-\x7e]+$/.test(key) && key.length <= maxKeyLength) return key;
-  const detail = `The header Idempotency-Key must be 1 to ${maxKeyLength} visible ASCII characters, such as a UUID.`;
-  throw wrongParameter('Idempotency-Key', detail, { value: key });
+  const detail = `The ${place} ${name} must be 1 to ${maxKeyLength} visible ASCII characters, such as a UUID.`;
+  throw wrongParameter(name, detail, { value: key });
 }
 
 /**

@@ -196,6 +196,8 @@ export interface LoadFilter {
   state: LoadState | undefined;
   schema: string | undefined;
   table: string | undefined;
+  /** The idempotency key of the load's request. */
+  key: { owner: Buffer; key: string } | undefined;
   /** The id of the last load of the page before. */
   after: string | undefined;
   limit: number;
@@ -207,7 +209,7 @@ export function listLoads(
   filter: LoadFilter,
   { owner, schemas }: Visible,
 ): Statement {
-  const { state = null, schema = null, table = null, after = null, limit } = filter;
+  const { state = null, schema = null, table = null, key, after = null, limit } = filter;
   return {
     text: `SELECT ${viewColumns} FROM ${quoted}.loads
       WHERE ${isVisible(1)}
@@ -215,9 +217,25 @@ export function listLoads(
         AND ($4::pg_catalog.text IS NULL OR table_schema OPERATOR(pg_catalog.=) $4)
         AND ($5::pg_catalog.text IS NULL OR table_name OPERATOR(pg_catalog.=) $5)
         AND ($6::pg_catalog.uuid IS NULL OR id OPERATOR(pg_catalog.<) $6)
+        ${key === undefined ? '' : isOfKey(quoted)}
       ORDER BY id DESC LIMIT $7`,
-    values: [owner ?? null, schemas ?? null, state, schema, table, after, limit],
+    values: [
+      owner ?? null,
+      schemas ?? null,
+      state,
+      schema,
+      table,
+      after,
+      limit,
+      ...(key === undefined ? [] : [key.owner, key.key]),
+    ],
   };
+}
+
+/** A key names one load at a time, so its row finds the load by its primary key. */
+function isOfKey(quoted: string): string {
+  return `AND id OPERATOR(pg_catalog.=) (SELECT k.load FROM ${quoted}.idempotency_keys k
+          WHERE k.owner OPERATOR(pg_catalog.=) $8 AND k.key OPERATOR(pg_catalog.=) $9)`;
 }
 
 /**

@@ -42,10 +42,10 @@ async function findPython(): Promise<string | undefined> {
   const own = join(folder, 'venv', 'bin', 'python');
   const requirements = join(examples, 'requirements.txt');
   try {
-    await run(existing, ['-m', 'venv', join(folder, 'venv')]);
-    await run(own, ['-m', 'pip', 'install', '--quiet', '--retries=0', '--requirement', requirements], {
-      timeout: installMs,
-    });
+    // The existing packages and the existing pip are used, because copies of them would take longer than the test.
+    await run(existing, ['-m', 'venv', '--system-site-packages', '--without-pip', join(folder, 'venv')]);
+    const install = ['install', '--quiet', '--retries=0', '--requirement', requirements];
+    await run(existing, ['-m', 'pip', '--python', own, ...install], { timeout: installMs });
   } catch {
     return undefined;
   }

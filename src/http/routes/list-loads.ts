@@ -4,6 +4,7 @@ import Type from 'typebox';
 import type { LoadState } from '../../loads/load-state.ts';
 import { loadStates } from '../../loads/load-state.ts';
 import type { HttpContext } from '../context.ts';
+import { checkedKey } from '../idempotency.ts';
 import { admitLoadRequest, ListedLoad, shownLoad, uuidParameter } from '../load-answers.ts';
 import { problemResponses, tokenErrors } from '../openapi.ts';
 import { choice, queryParser } from '../query.ts';
@@ -12,6 +13,12 @@ const Query = Type.Object({
   state: Type.Optional(choice(loadStates, { description: 'Only loads in this state.' })),
   schema: Type.Optional(Type.String({ description: 'Only loads into tables of this schema.' })),
   table: Type.Optional(Type.String({ description: 'Only loads into tables of this name.' })),
+  idempotency_key: Type.Optional(
+    Type.String({
+      description:
+        'Only the load of the request with this `Idempotency-Key`, if the subject of the token has sent it. So a client learns the id of its load before the upload is answered.',
+    }),
+  ),
   limit: Type.Integer({
     minimum: 1,
     maximum: 1000,
@@ -51,12 +58,15 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
       },
     },
     async (request, reply) => {
-      const { state, schema, table, limit, after } = parseQuery(request.query);
-      const { loads, visible, signal } = await admitLoadRequest(request, reply, context);
+      const { state, schema, table, limit, after, idempotency_key: text } = parseQuery(request.query);
+      const { loads, grants, visible, signal } = await admitLoadRequest(request, reply, context);
+      const key = text === undefined ? undefined : checkedKey('idempotency_key', 'query parameter', text);
       const filter = {
         state: state as LoadState | undefined,
         schema,
         table,
+        // Keys of different subjects do not meet, also if the token sees the loads of all.
+        key: key === undefined ? undefined : { owner: grants.owner, key },
         after: uuidParameter('after', after),
         // One more load than the page has shows whether there is another page.
         limit: limit + 1,
