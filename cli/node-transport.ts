@@ -71,9 +71,10 @@ async function send(
   try {
     for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
       if (request.destroyed || request.writableEnded) return;
-      if (!request.write(chunk)) await drained(request);
+      const mustWait = !request.write(chunk);
       sent += chunk.byteLength;
       onSent?.(sent);
+      if (mustWait) await drained(request);
     }
     request.end();
   } catch (error) {
