@@ -123,12 +123,13 @@ function isStagedAgain(load: RowLoad, { staged }: Attempt): boolean {
 /** Copies the rows straight into the table. */
 async function copyStraight(client: ClientBase, load: RowLoad): Promise<Attempt> {
   const { input, target, options, problems } = load;
-  const { relation, columns, mayRefuseRows } = target;
+  const { relation, columns, mayRefuseRows, isSharded } = target;
   const copyOptions = {
     ...options,
     ...refusedRowsLimit(load),
     relation,
     columns,
+    isSharded,
     mayFill: () => true,
     mayUpdate: false,
     keepRows: mayRefuseRows || options.faulty !== undefined,

@@ -3,6 +3,7 @@
  * of its own, in which a prepared statement can be used again.
  */
 import type { ClientBase, QueryConfig } from 'pg';
+import { hasCitus } from './citus/session-settings.ts';
 import { internalsOf } from './driver-internals.ts';
 import type { Statement } from './sql.ts';
 
@@ -11,13 +12,16 @@ export interface SessionFacts {
   pid: number;
   /** The server knows the setting `transaction_timeout`, which PostgreSQL 17 introduced. */
   limitsTransactions: boolean;
+  /** The database has Citus. */
+  hasCitus: boolean;
 }
 
 const ownSessions = new WeakMap<ClientBase, SessionFacts>();
 
 /** A query that returns one row, the `SessionFacts`. */
 export const askForSession = `SELECT pg_catalog.pg_backend_pid() AS pid,
-  pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL AS "limitsTransactions"`;
+  pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL AS "limitsTransactions",
+  ${hasCitus} AS "hasCitus"`;
 
 /**
  * Remembers the connection if it reaches PostgreSQL directly. The server sends the id of its process to each new connection (PostgreSQL 54.2.1,

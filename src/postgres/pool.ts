@@ -3,7 +3,9 @@
  */
 
 import pg from 'pg';
+import { hideWorker } from './citus/worker-errors.ts';
 import { deadlineClient } from './deadline-client.ts';
+import { internalsOf } from './driver-internals.ts';
 import type { Log } from './log.ts';
 import { connectionOptions } from './tls.ts';
 
@@ -103,6 +105,8 @@ function connectingTo(url: string, Client: typeof pg.Client): typeof pg.Client {
       }
       super({ ...options, ...connection });
       this.#unusable = unusable;
+      // This listener is called before that of pg, which is added when the client connects.
+      internalsOf(this).connection.on('errorMessage', hideWorker);
     }
 
     // biome-ignore lint/suspicious/noExplicitAny: the method of pg has two forms

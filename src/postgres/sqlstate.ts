@@ -24,6 +24,14 @@ const unreachable: Rule = {
   detail: 'The database cannot be reached. Try again later.',
 };
 
+/** The message of an error that says that a worker of Citus cannot be reached. */
+export const workerUnavailable = 'a worker of the Citus cluster cannot be reached';
+
+const awayWorker: Rule = {
+  code: 'database-unavailable',
+  detail: 'A server of the database cluster cannot be reached, so nothing was changed. Try again later.',
+};
+
 /** The rule for a standby, or a server that an administrator has made read-only. */
 const isReadOnly: Rule = {
   code: 'database-unavailable',
@@ -179,6 +187,7 @@ export const sqlstateRules: Record<string, Rule> = {
 
 /** PostgreSQL's names of the conditions on which single decisions of the service depend. */
 const conditions = {
+  '08007': 'transaction_resolution_unknown',
   '08P01': 'protocol_violation',
   '0A000': 'feature_not_supported',
   '0LP01': 'invalid_grant_operation',
@@ -189,13 +198,16 @@ const conditions = {
   '22023': 'invalid_parameter_value',
   '22026': 'string_data_length_mismatch',
   '22P02': 'invalid_text_representation',
+  '23000': 'integrity_constraint_violation',
   '23502': 'not_null_violation',
   '23503': 'foreign_key_violation',
   '23505': 'unique_violation',
   '23514': 'check_violation',
+  '23P01': 'exclusion_violation',
   '28000': 'invalid_authorization_specification',
   '28P01': 'invalid_password',
   '3D000': 'invalid_catalog_name',
+  '40001': 'serialization_failure',
   '40P01': 'deadlock_detected',
   '42501': 'insufficient_privilege',
   '42704': 'undefined_object',
@@ -206,6 +218,8 @@ const conditions = {
   '42883': 'undefined_function',
   '42P01': 'undefined_table',
   '42P07': 'duplicate_table',
+  '53100': 'disk_full',
+  '53200': 'out_of_memory',
   '53300': 'too_many_connections',
   '54000': 'program_limit_exceeded',
   '54001': 'statement_too_complex',
@@ -320,6 +334,11 @@ export function conditionOf(error: unknown): Condition | undefined {
   return (conditions as Record<string, Condition>)[sqlstateOf(error) ?? ''];
 }
 
+/** Returns the SQLSTATE of a condition. */
+export function sqlstateFor(condition: Condition): string {
+  return Object.entries(conditions).find(([, name]) => name === condition)![0];
+}
+
 /** Returns whether PostgreSQL refused rows because of their content. Then the service searches for the cells with problems. */
 export function isRefusalOfData(error: unknown): error is DatabaseError {
   return isDatabaseError(error) && ruleFor(error)?.code === 'invalid-data';
@@ -432,6 +451,7 @@ export function isReadOnlyDatabase(error: unknown): boolean {
 function ruleFor(error: DatabaseError): Rule | undefined {
   const { code } = error;
   if (code === undefined) return undefined;
+  if (error.message === workerUnavailable) return awayWorker;
   if (isCatalogueRace(error)) return changedMeanwhile;
   if (isFullDisk(error)) return sqlstateRules['53100'];
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];

@@ -4,6 +4,7 @@
  * They are not sent when a connection starts: a pooler such as PgBouncer refuses startup parameters or drops them, and in
  * its transaction mode each transaction may run in another session, which another program may have changed.
  */
+import { sentToWorkers } from './citus/session-settings.ts';
 import { askForSession, type SessionFacts } from './own-session.ts';
 import { ownPath } from './search-path.ts';
 import { quoteIdentifier } from './sql.ts';
@@ -18,10 +19,12 @@ export interface TransactionSettings {
   readOnly?: boolean | undefined;
 }
 
-/** These settings have the same values in every transaction. The settings of server, database, role and session do not apply. */
-const fixedSettings: Record<string, string> = {
-  // These settings decide what a text means, and how a value is written as text.
-  client_encoding: "'UTF8'",
+/**
+ * These settings have the same values in every transaction. The settings of server, database, role and session do not apply.
+ *
+ * The settings of `valueSettings` decide what a text means, and how a value is written as text. Citus also sends them to its workers.
+ */
+const valueSettings: Record<string, string> = {
   TimeZone: "'UTC'",
   DateStyle: "'ISO, YMD'",
   IntervalStyle: "'postgres'",
@@ -30,6 +33,9 @@ const fixedSettings: Record<string, string> = {
   xmloption: "'content'",
   standard_conforming_strings: 'on',
   array_nulls: 'on',
+};
+const fixedSettings: Record<string, string> = {
+  client_encoding: "'UTF8'",
   quote_all_identifiers: 'off',
   // With "off", a statement fails instead of leaving out the rows that a policy hides.
   row_security: 'on',
@@ -46,9 +52,13 @@ const fixedSettings: Record<string, string> = {
   random_page_cost: '1.1',
 };
 
-const setFixedSettings = Object.entries(fixedSettings)
-  .map(([name, value]) => `SET LOCAL ${name} TO ${value}`)
-  .join('; ');
+const setValueSettings = toStatements(valueSettings);
+const setFixedSettings = toStatements(fixedSettings);
+
+function toStatements(settings: Record<string, string>): string {
+  const statements = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} TO ${value}`);
+  return statements.join('; ');
+}
 
 /** Switches off `transaction_timeout`, which PostgreSQL 17 introduced. */
 const setTransactionTimeout = `SELECT pg_catalog.set_config('transaction_timeout', '0', true)
@@ -63,9 +73,14 @@ const setTransactionTimeout = `SELECT pg_catalog.set_config('transaction_timeout
 export function beginStatements(settings: TransactionSettings, session: SessionFacts | undefined): string {
   const { role, statementTimeoutMs, lockTimeoutMs } = settings;
   const access = settings.readOnly ? 'READ ONLY' : 'READ WRITE';
-  const statements = [`BEGIN ISOLATION LEVEL READ COMMITTED ${access} NOT DEFERRABLE`, setFixedSettings];
+  const sent = [setValueSettings];
+  if (lockTimeoutMs !== undefined) sent.push(`SET LOCAL lock_timeout TO ${Math.trunc(lockTimeoutMs)}`);
+  const statements = [
+    `BEGIN ISOLATION LEVEL READ COMMITTED ${access} NOT DEFERRABLE`,
+    ...sentToWorkers(sent, session?.hasCitus),
+    setFixedSettings,
+  ];
   if (statementTimeoutMs !== undefined) statements.push(setStatementTimeout(statementTimeoutMs));
-  if (lockTimeoutMs !== undefined) statements.push(`SET LOCAL lock_timeout TO ${Math.trunc(lockTimeoutMs)}`);
   if (session === undefined) statements.push(setTransactionTimeout);
   else if (session.limitsTransactions) statements.push('SET LOCAL transaction_timeout TO 0');
   if (role !== undefined) statements.push(`SET LOCAL ROLE ${quoteIdentifier(role)}`);

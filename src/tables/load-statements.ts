@@ -2,6 +2,7 @@
  * Pure functions that return the statements with which a load opens an existing table and sends its rows. Relations are quoted by
  * the caller (`quoteQualified`).
  */
+import { isSharded } from '../postgres/citus/sharded-tables.ts';
 import { quoteIdentifier, randomName, type Statement } from '../postgres/sql.ts';
 
 /**
@@ -98,6 +99,11 @@ export function insertDefaults(relation: string, rowCount: number): string {
   return `INSERT INTO ${relation} SELECT FROM pg_catalog.generate_series(1, ${rowCount})`;
 }
 
+/** Does the same for a sharded table. Citus cannot insert rows from a query without columns. @param column any column of the table */
+export function insertDefaultsIntoShards(relation: string, column: string, rowCount: number): string {
+  return `INSERT INTO ${relation} (${quoteIdentifier(column)}) VALUES ${Array(rowCount).fill('(DEFAULT)').join(', ')}`;
+}
+
 /** Returns a query of `kind`, the table's `pg_class.relkind`. */
 export function kindOfTable(relation: string): Statement {
   return {
@@ -106,10 +112,14 @@ export function kindOfTable(relation: string): Statement {
   };
 }
 
-/** Returns a query of `may`: whether the role has one of the privileges on the whole table that LOCK TABLE needs. */
+/**
+ * Returns a query of `may`: whether the role has one of the privileges on the whole table that LOCK TABLE needs. Citus locks a table at
+ * every node and waits for all of them, which a lock for rows does not need.
+ */
 export function mayLockTable(relation: string): Statement {
   return {
-    text: "SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass($1), 'INSERT, UPDATE, DELETE, TRUNCATE') AS may",
+    text: `SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass($1), 'INSERT, UPDATE, DELETE, TRUNCATE')
+  AND NOT ${isSharded('pg_catalog.to_regclass($1)')} AS may`,
     values: [relation],
   };
 }
@@ -124,6 +134,8 @@ export interface RowTreatment {
   changesRows: boolean;
   /** The table has rules for INSERT or UPDATE. */
   hasRules: boolean;
+  /** Citus stores the table at its workers. */
+  isSharded: boolean;
 }
 
 /** Returns a query of the `RowTreatment`: what PostgreSQL does to the rows of the table besides storing them. */
@@ -139,7 +151,8 @@ WITH triggers AS (
 SELECT (SELECT relkind::text FROM pg_catalog.pg_class WHERE oid = $1::regclass) AS kind,
   pg_catalog.row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
   EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows",
-  EXISTS (SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules"`;
+  EXISTS (SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules",
+  ${isSharded('$1::regclass')} AS "isSharded"`;
   return { text, values: [relation] };
 }
 

@@ -22,6 +22,8 @@ export interface CopyOptions {
   columns: LoadColumn[];
   /** See `CopySessionOptions`. */
   freezes: boolean;
+  /** Citus stores the relation at its workers. */
+  isSharded: boolean;
   matcher: ColumnMatcher;
   /** The input keeps its rows, so that they can be read again. */
   keepRows: boolean;
@@ -85,6 +87,7 @@ export async function copyRows(
     columnNames: names,
     leadingColumns: numbers?.columns,
     freezes: options.freezes,
+    isSharded: options.isSharded,
   });
   const sink = new EncodingSink({
     targets,

@@ -9,7 +9,7 @@ import { type CopyWriter, copyFrom } from '../../postgres/copy.ts';
 import { inCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { maxRowsStoredTogether } from '../../postgres/server-internals.ts';
 import { isFailureOfExpression } from '../../postgres/sqlstate.ts';
-import { copyFrozenInto, copyInto, insertDefaults, truncate } from '../../tables/load-statements.ts';
+import { copyFrozenInto, copyInto, insertDefaults, insertDefaultsIntoShards, truncate } from '../../tables/load-statements.ts';
 import type { RowOutput } from './encoding-sink.ts';
 
 /**
@@ -32,6 +32,8 @@ export interface CopySessionOptions {
   leadingColumns?: readonly string[] | undefined;
   /** The rows are copied frozen. This transaction must have created the table, and the table must be empty. */
   freezes: boolean;
+  /** Citus stores the table at its workers. */
+  isSharded: boolean;
 }
 
 export class CopySession implements RowOutput {
@@ -48,6 +50,7 @@ export class CopySession implements RowOutput {
   readonly #relation: string;
   readonly #columnNames: string[];
   readonly #leadingColumns: readonly string[];
+  readonly #isSharded: boolean;
   #freezes: boolean;
   #writer: CopyWriter | undefined;
   #columns: readonly number[] = [];
@@ -62,7 +65,8 @@ export class CopySession implements RowOutput {
     this.#relation = options.relation;
     this.#columnNames = options.columnNames;
     this.#leadingColumns = options.leadingColumns ?? [];
-    this.#freezes = options.freezes;
+    this.#freezes = options.freezes && !options.isSharded;
+    this.#isSharded = options.isSharded;
   }
 
   /** Returns the columns of the refused COPY, as indexes. */
@@ -142,10 +146,10 @@ export class CopySession implements RowOutput {
   async #insertDefaults(columns: readonly number[], rowCount: number): Promise<void> {
     await this.#end();
     this.#columns = columns;
-    const { rowCount: taken } = await queryInCallersPath(
-      this.#client,
-      insertDefaults(this.#relation, rowCount),
-    );
+    const statement = this.#isSharded
+      ? insertDefaultsIntoShards(this.#relation, this.#columnNames[0]!, rowCount)
+      : insertDefaults(this.#relation, rowCount);
+    const { rowCount: taken } = await queryInCallersPath(this.#client, statement);
     this.rowsTaken += taken ?? 0;
     this.rowsBefore += rowCount;
   }

@@ -18,6 +18,7 @@ import {
 } from '../staged/merge-statements.ts';
 import {
   checkDeferred,
+  countsBySequence,
   findSurplus,
   lockRowsToUpdate,
   type MovedRows,
@@ -90,7 +91,7 @@ export async function moveRowByRow(
       if (faulty.areTooMany) return undefined;
       if (load.conflict?.action !== 'update' || passed.refused === 0) {
         await client.query(deleteRefusedRows);
-        return countMoved(client, load, passed.merged);
+        return countMoved(client, load, passed);
       }
       // An earlier row with the same key may replace a refused one.
       const { rows } = await client.query<{ rows: number[] }>(refusedNumbers);
@@ -111,11 +112,18 @@ export async function moveRowByRow(
   return undefined;
 }
 
+interface PassState {
+  merged: number;
+  /** It is counted only for a sharded table. */
+  updated: number;
+  refused: number;
+}
+
 /**
  * The result of a pass. With `has policies` and `has deferred` it must be run again with this knowledge, and after a deadlock it can be
  * run again.
  */
-type Passed = { merged: number; refused: number } | 'has policies' | 'has deferred' | 'deadlock';
+type Passed = PassState | 'has policies' | 'has deferred' | 'deadlock';
 
 /** @param deadlocks the number of deadlocks of earlier passes */
 async function runPass(pass: Pass, deadlocks: number): Promise<Passed> {
@@ -130,22 +138,22 @@ async function runPass(pass: Pass, deadlocks: number): Promise<Passed> {
 
 async function passAndCheck(pass: Pass): Promise<Passed> {
   const { client, load, isImmediate } = pass;
-  const { relation, columns, conflict } = load;
+  const { relation, columns, conflict, isSharded } = load;
   await client.query(createPassTables);
   if (isImmediate) await queryInCallersPath(client, 'SET CONSTRAINTS ALL IMMEDIATE');
   if (conflict) {
     const staged = typedStagingTable(columns, await findInputCheck(client, columns));
     await findSurplus(client, staged, conflict);
-    await lockRowsToUpdate(client, relation, staged, conflict);
+    if (!isSharded) await lockRowsToUpdate(client, relation, staged, conflict);
     // PostgreSQL itself skips the rows whose key is in the table, in the order of the file.
     if (conflict.action === 'skip') await client.query(emptySurplusTable);
-    if (conflict.action === 'update') {
+    if (countsBySequence(load)) {
       await queryInCallersPath(client, createUpdateCounter.text);
       await queryInCallersPath(client, resetUpdateCounter.text);
     }
   }
   await passOverAll(pass);
-  const { rows } = await client.query<{ merged: number; refused: number }>(readPassState);
+  const { rows } = await client.query<PassState>(readPassState);
   if (rows[0]!.refused > pass.faulty.max - pass.faulty.count) return rows[0]!;
   const deferred = await checkDeferred(client);
   if (deferred === undefined) return rows[0]!;
@@ -160,7 +168,7 @@ async function passOverAll({ client, load, faulty, hasPolicies, maxListed }: Pas
     maxRefused: faulty.max - faulty.count,
     maxListed,
     notOfRows: hasPolicies ? statesNotOfRows : statesNotOfRowsOrPrivileges,
-    countsUpdates: load.conflict?.action === 'update',
+    countsUpdates: countsBySequence(load),
   };
   for (let from = first ?? Number.POSITIVE_INFINITY; from <= last; from += rowsPerStatement) {
     const to = Math.min(from + rowsPerStatement, last + 1);
@@ -168,10 +176,14 @@ async function passOverAll({ client, load, faulty, hasPolicies, maxListed }: Pas
   }
 }
 
-async function countMoved(client: ClientBase, { conflict }: StagedLoad, merged: number): Promise<MovedRows> {
-  if (conflict?.action !== 'update') return { merged, updated: 0, surplus: 0, skipped: undefined };
+async function countMoved(
+  client: ClientBase,
+  load: StagedLoad,
+  { merged, updated: inShards }: PassState,
+): Promise<MovedRows> {
+  if (load.conflict?.action !== 'update') return { merged, updated: 0, surplus: 0, skipped: undefined };
   const count = async (statement: { text: string }) =>
     (await client.query<{ count: number }>(statement)).rows[0]!.count;
-  const updated = await count(countUpdatedRows);
+  const updated = load.isSharded ? inShards : await count(countUpdatedRows);
   return { merged, updated, surplus: await count(countSurplusRows), skipped: undefined };
 }

@@ -1,12 +1,13 @@
 /** Describes the problems of rows that PostgreSQL refused one by one. */
 import { type ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../../errors.ts';
+import { completeName, hideShards } from '../../postgres/citus/worker-errors.ts';
 import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems/problems.ts';
 import { rowProblem } from '../staged/row-problem.ts';
-import type { RowRule } from '../staged/row-rules.ts';
+import { namesOf, type RowRule } from '../staged/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import {
   groupRefusedRows,
@@ -43,7 +44,11 @@ type Refused = Omit<RefusedRow, 'row'>;
 
 function problemOf(refused: Refused, row: number, load: StagedLoad, rules: RowRule[]): Problem {
   const error = errorOf(refused);
-  const rule = rules.find((one) => isBroken(one, refused, error, load));
+  if (load.isSharded) {
+    hideShards(error);
+    completeName(error, namesOf(rules));
+  }
+  const rule = rules.find((one) => isBroken(one, error, load));
   if (rule === undefined) return rowProblem({ error, row }, load.places);
   const value = repeatedKeyOf(error)?.values ?? null;
   const violation = { rule, row, otherRow: null, mayBeEarlier: true, value, areRowsMissing: true };
@@ -60,17 +65,20 @@ function errorOf({ code, message, detail, column, constraint, table, schema }: R
 /** Returns whether the error is about this rule of the table. A trigger may write to another table, which has its own rules. */
 function isBroken(
   rule: RowRule,
-  { constraint, table, schema }: Refused,
-  error: Error,
-  { relation }: StagedLoad,
+  error: DatabaseError,
+  { relation, isSharded }: StagedLoad,
 ): boolean {
+  const { constraint, table, schema } = error;
   const condition = conditionOf(error);
   const isOfKind =
     (rule.kind === 'unique' && condition === 'unique_violation') ||
     (rule.kind === 'foreign key' && condition === 'foreign_key_violation') ||
     (rule.kind === 'check' && condition === 'check_violation');
-  if (!isOfKind || rule.name !== constraint || schema === null) return false;
+  if (!isOfKind || rule.name !== constraint) return false;
+  // The errors of a worker have no schema, and a sharded table has no triggers that write to other tables.
+  if (isSharded) return true;
+  if (schema === undefined) return false;
   // The error about the check of a domain names no table.
-  if (rule.kind === 'check' && rule.domainOf !== undefined) return table === null;
-  return table !== null && quoteQualified(schema, table) === relation;
+  if (rule.kind === 'check' && rule.domainOf !== undefined) return table === undefined;
+  return table !== undefined && quoteQualified(schema, table) === relation;
 }

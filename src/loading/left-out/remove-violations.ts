@@ -19,6 +19,7 @@ import {
 import { addViolations, isHidden, toViolation } from '../staged/find-violations.ts';
 import { inputRules, makeInputCheck } from '../staged/input-check.ts';
 import { columnsRead, isSelfReference, type RowRule } from '../staged/row-rules.ts';
+import { copyShardedRows } from '../staged/sharded-copies.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import {
   analyzeStagingTable,
@@ -103,7 +104,8 @@ export async function removeViolations(
     judgesSurplusRows: true,
     shapesWithout: (names) => shapesWithout(names, load),
   };
-  const queries = violationQueries(sent, judged, 'ALL');
+  const copied = await copyShardedRows(client, load, sent, judged);
+  const queries = violationQueries(copied.sent, copied.rules, 'ALL');
   await remove(
     search,
     await findAll(

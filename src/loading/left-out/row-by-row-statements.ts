@@ -5,8 +5,9 @@
  * statements run in the callers' search path, so they qualify all names (search-path.ts). The names of variables are random, because
  * the table may have columns of any name.
  */
+import { messagesOfRows, stateOfCopy } from '../../postgres/citus/worker-errors.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
-import { mergeRows, progress, type RowRange, updateCounter } from '../staged/merge-statements.ts';
+import { mergeAndCount, mergeRows, mustCountMerged, progress, type RowRange, updateCounter } from '../staged/merge-statements.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
 
@@ -15,14 +16,16 @@ const refusedRows = 'pg_temp."tablewright refused rows"';
 
 /** Creates the tables that record the progress. They exist until the transaction ends or is rolled back. */
 export const createPassTables: Statement = {
-  text: `CREATE TEMPORARY TABLE ${state} (merged bigint NOT NULL, refused integer NOT NULL) ON COMMIT DROP;
-INSERT INTO ${state} VALUES (0, 0);
+  text: `CREATE TEMPORARY TABLE ${state} (merged bigint NOT NULL, updated bigint NOT NULL, refused integer NOT NULL) ON COMMIT DROP;
+INSERT INTO ${state} VALUES (0, 0, 0);
 CREATE TEMPORARY TABLE ${refusedRows} (data_row integer NOT NULL, code text, message text, detail text, column_name text,
   constraint_name text, table_name text, schema_name text) ON COMMIT DROP`,
 };
 
-/** Returns one row: the number of rows inserted or updated, and the number of refused rows. */
-export const readPassState: Statement = { text: `SELECT merged::int, refused FROM ${state}` };
+/** Returns one row: the number of rows inserted or updated, the number of refused rows and, for a sharded table, the number of updated rows. */
+export const readPassState: Statement = {
+  text: `SELECT merged::int, updated::int, refused FROM ${state}`,
+};
 
 /** A row that PostgreSQL refused. */
 export interface RefusedRow {
@@ -115,7 +118,7 @@ BEGIN
       ${mergeBlock(load)}
       ${chooseNextBlock(options)}
     EXCEPTION WHEN OTHERS THEN
-      IF ${is('SQLSTATE', '~', quoteLiteral(notOfRows))} THEN RAISE; END IF;
+      IF ${is('SQLSTATE', '~', quoteLiteral(notOfRows))}${load.isSharded ? ` AND NOT (${isOfShardedRow})` : ''} THEN RAISE; END IF;
       ${countsUpdates ? restoreUpdateCount : ''}
       ${reached} := (SELECT CASE WHEN q.is_called THEN q.last_value ELSE 0 END FROM ${progress} q);
       ${isBeforeSuspect} := false;
@@ -126,7 +129,7 @@ BEGIN
       END IF;
     END;
   END LOOP;
-  UPDATE ${state} SET merged = merged ${plus} ${merged}, refused = ${refused};
+  UPDATE ${state} SET merged = merged ${plus} ${merged}, updated = updated ${plus} ${updated}, refused = ${refused};
 END`;
   const quote = `$tw${unlike}$`;
   return `DO ${quote}${text}${quote}`;
@@ -161,6 +164,9 @@ const failures = variable('failures');
 const merged = variable('merged');
 /** The number of rows of this block that were inserted or updated. */
 const stored = variable('stored');
+/** The number of rows of this block, and of all blocks, that were updated. It is counted only for a sharded table. */
+const changed = variable('changed');
+const updated = variable('updated');
 /** The number of refused rows, also those of earlier statements. */
 const refused = variable('refused');
 /** The row that PostgreSQL moved last before it refused the block. */
@@ -187,6 +193,8 @@ function declareVariables({ from, to }: PassOptions): string {
   ${failures} integer := 0;
   ${merged} bigint := 0;
   ${stored} bigint;
+  ${changed} bigint := 0;
+  ${updated} bigint := 0;
   ${refused} integer := (SELECT p.refused FROM ${state} p);
   ${reached} bigint;
   ${updates} bigint;
@@ -209,11 +217,17 @@ function endOfShape(to: number): string {
 const keepUpdateCount = `SELECT c.last_value, c.is_called INTO ${updates}, ${hasUpdates} FROM ${updateCounter} c;`;
 const restoreUpdateCount = `PERFORM pg_catalog.setval('${updateCounter}', ${updates}, ${hasUpdates});`;
 
+/** A condition: the error that was caught is about a row of a sharded table. */
+const isOfShardedRow = `${is('SQLSTATE', '=', quoteLiteral(stateOfCopy))} AND ${is('SQLERRM', '~', quoteLiteral(messagesOfRows))}`;
+
 function mergeBlock(load: StagedLoad): string {
   const block: RowRange = { from: at, to: end };
-  const merges = load.shapes.all.map(
-    (_, number) => `${mergeRows(load, number, block).text}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`,
-  );
+  const merges = load.shapes.all.map((_, number) => {
+    const merge = mergeRows(load, number, block);
+    return mustCountMerged(load, number)
+      ? `${mergeAndCount(merge, `INTO ${stored}, ${changed}`)};`
+      : `${merge.text}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
+  });
   if (merges.length === 1) return merges[0]!;
   return merges.map((merge, number) => `IF ${is(shape, '=', number)} THEN ${merge} END IF;`).join('\n');
 }
@@ -222,6 +236,7 @@ function mergeBlock(load: StagedLoad): string {
 function chooseNextBlock(options: PassOptions): string {
   const twice = atMostAll(`(${end} ${minus} ${at}) ${times} 2`, options);
   return `${merged} := ${merged} ${plus} ${stored};
+      ${updated} := ${updated} ${plus} ${changed};
       ${size} := CASE WHEN ${isBeforeSuspect} THEN 1 ELSE ${twice} END;
       ${at} := ${end};
       ${isBeforeSuspect} := false;

@@ -1,6 +1,7 @@
 /**
  * Applies `on_conflict` to one upload: chooses the key by which rows are compared, and the rows to which `on_conflict` applies.
  */
+import { quoteIdentifier } from '../../postgres/sql.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import type { Equality } from './equality.ts';
 import { type Shapes, sourcesOf } from './shapes.ts';
@@ -51,6 +52,11 @@ export function conflictRule(
   const isComputed = columns.some(({ name, isGenerated }) => isGenerated && names.includes(name));
   const key = { columns: names, equals, nullsNotDistinct: nullsNotDistinct && !isComputed };
   return { action, key, shapes: shapesWithKey(key, columns, shapes), isKeySent: found !== undefined };
+}
+
+/** Returns a name that keys with the same columns share. */
+export function nameOfKey({ columns }: Pick<ConflictKey, 'columns'>): string {
+  return columns.map(quoteIdentifier).join();
 }
 
 /** Returns the columns that a row must have so that its key is complete. */

@@ -3,6 +3,7 @@
  */
 import type { ClientBase } from 'pg';
 import { maxListedProblems } from '../../errors.ts';
+import { completeName } from '../../postgres/citus/worker-errors.ts';
 import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import type { Refusal } from '../copying/refusal.ts';
@@ -16,7 +17,7 @@ import { generatedKey } from './generated-key.ts';
 import { inputRules, makeInputCheck } from './input-check.ts';
 import { findSurplus, isRefusal } from './move-rows.ts';
 import { type FailingDefault, type LongKey, rowProblem } from './row-problem.ts';
-import { isSelfReference, type RowRule } from './row-rules.ts';
+import { isSelfReference, namesOf, type RowRule } from './row-rules.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { stagingTable, typedStagingTable } from './staging-table.ts';
 import { findRowsWithNull, findRowWithout } from './try-rows.ts';
@@ -27,6 +28,8 @@ export interface RefusingTable {
   /** The name of the table, quoted. */
   relation: string;
   columns: LoadColumn[];
+  /** Citus stores the table at its workers. */
+  isSharded: boolean;
   /** Reads every rule that the rows must meet. */
   readRules(client: ClientBase): Promise<RowRule[]>;
 }
@@ -52,8 +55,9 @@ export async function explainRefusal(
   load: RefusedLoad,
   problems: Problems,
 ): Promise<never> {
-  const { refusal, places } = load;
+  const { refusal, places, target } = load;
   const before = problems.count;
+  if (target.isSharded) completeName(refusal.error, namesOf(await target.readRules(client)));
   const search = load.stored ? findBrokenKeys : findFaultyRows;
   await searchIfPossible(() => search(client, load, problems));
   if (problems.count === before) problems.add(rowProblem(refusal, places));

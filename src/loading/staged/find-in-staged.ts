@@ -17,6 +17,7 @@ import { columnsRead, type ForeignKeyRule, isSelfReference, type RowRule } from 
 import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, indexByRow, keepOnly } from './staging-table.ts';
 import { indexSurplusTable } from './surplus-rows.ts';
+import { copyShardedRows } from './sharded-copies.ts';
 import { tryRows } from './try-rows.ts';
 import { type SentRows, storeAnswer, violationQueries } from './violation-queries.ts';
 
@@ -36,13 +37,15 @@ export async function findInStaged(
   const checked = rules.filter((rule) => isDecidedByRows(rule, load));
   const read = checked.flatMap((rule) => [...columnsRead(rule), ...ownReferencedColumns(rule)]);
   await client.query(analyzeStagingTable(stagedNames(read, load)));
-  const staged = { ...sent, shapesWithout: (names: string[]) => shapesWithout(names, load) };
+  const copied = await copyShardedRows(client, load, sent, checked);
+  const staged = { ...copied.sent, shapesWithout: (names: string[]) => shapesWithout(names, load) };
   const isReal = load.changesRows ? (violation: Violation) => isRefused(client, violation, load) : undefined;
   if (isReal) {
     await queryInCallersPath(client, indexByRow.text);
     if (load.conflict) await queryInCallersPath(client, indexSurplusTable.text);
   }
-  const unchecked = await findViolations(client, staged, checked, load.places, problems, isReal);
+  const ofQueries = await findViolations(client, staged, copied.rules, load.places, problems, isReal);
+  const unchecked = [...ofQueries, ...copied.unreadable];
   const unread = checked.filter(isSelfReference).filter(({ name }) => unchecked.includes(name));
   const named = await findOrphans(client, load, staged, unread, problems);
   const rest = unchecked.filter((name) => !named.includes(name));

@@ -24,7 +24,9 @@ export async function generatedKey(
   unchecked: string[],
 ): Promise<GeneratedKey | undefined> {
   const rule = repeatedKey(error, rules);
-  if (!rule || !sentColumns || !(await isOfTable(client, error, load.relation))) return undefined;
+  if (!rule || !sentColumns) return undefined;
+  // A sharded table has no triggers, so the error is about the table. It does not have the schema.
+  if (!load.isSharded && !(await isOfTable(client, error, load.relation))) return undefined;
   const lacking = lackingColumns(columnsRead(rule), sentColumns, load);
   const isOfAnother = lacking.length === 0;
   if (isOfAnother && (load.changesRows || !unchecked.includes(rule.name) || !mayFillIn(rule.columns, load)))

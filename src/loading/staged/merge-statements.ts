@@ -89,15 +89,45 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): St
   const meetsOthers = conflict !== undefined && !load.isBare;
   // If all uploads lock rows in the order of the key, they may wait for each other but cannot cause a deadlock.
   const keyValues =
-    meetsOthers && !range ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one)) : [];
+    meetsOthers && (!range || load.isSharded)
+      ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one))
+      : [];
   const order = [...keyValues, `s.${rowNumber}`].join(', ');
+  const rows = `SELECT * FROM ${stagingTable} s WHERE s.${shapeNumber} OPERATOR(pg_catalog.=) ${shape}${isKept}${isInRange} ORDER BY ${order}`;
+  const insert = `INSERT INTO ${load.relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE`;
+  const clause = meetsOthers ? onConflict(conflict, columns, load) : '';
+  // A worker cannot use a temporary sequence, and the rows are sent to it after all of them were read.
+  if (load.isSharded)
+    return { text: `${insert} SELECT ${values.join(', ')} FROM (${rows} OFFSET 0) s ${clause}` };
   // OFFSET prevents PostgreSQL from merging the two queries, because the condition must be evaluated for each row in order.
   return {
-    text: `INSERT INTO ${load.relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE
+    text: `${insert}
 SELECT ${values.join(', ')} FROM (
-SELECT * FROM ${stagingTable} s WHERE s.${shapeNumber} OPERATOR(pg_catalog.=) ${shape}${isKept}${isInRange} ORDER BY ${order} OFFSET 0) s
-WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 ${meetsOthers ? onConflict(conflict, columns, load.columns) : ''}`,
+${rows} OFFSET 0) s
+WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 ${clause}`,
   };
+}
+
+/** Returns whether the number of rows that `mergeRows` affects is wrong for the shape, so that `mergeAndCount` is needed. */
+export function mustCountMerged({ isSharded, isBare, conflict }: StagedLoad, shape: number): boolean {
+  return isSharded && !isBare && conflict?.shapes.includes(shape) === true;
+}
+
+/** The rows that `mergeAndCount` has written. */
+export interface MergedCount {
+  count: number;
+  updated: number;
+}
+
+/**
+ * Runs a statement of `mergeRows` for a sharded table, and returns one row of the type `MergedCount`. With ON CONFLICT, Citus itself counts
+ * the rows that it reads. A new row has no `xmax`. An updated row has one, because the statement has locked the row before.
+ *
+ * @param into the clause INTO of PL/pgSQL
+ */
+export function mergeAndCount(merge: Statement, into = ''): string {
+  return `WITH merged AS (${merge.text} RETURNING t.xmax)
+SELECT pg_catalog.count(*)::int AS count, pg_catalog.count(*) FILTER (WHERE xmax::pg_catalog.text OPERATOR(pg_catalog.<>) '0')::int AS updated ${into} FROM merged`;
 }
 
 /** Returns the key's columns that are staged. They are in the key's order, which is the same for every upload. */
@@ -105,7 +135,11 @@ function keyColumns({ columns: key }: ConflictKey, columns: LoadColumn[]): LoadC
   return key.flatMap((name) => columns.filter((column) => column.name === name));
 }
 
-function onConflict({ action, key }: ConflictRule, columns: LoadColumn[], all: LoadColumn[]): string {
+function onConflict(
+  { action, key }: ConflictRule,
+  columns: LoadColumn[],
+  { columns: all, isSharded }: StagedLoad,
+): string {
   const target = `ON CONFLICT (${key.columns.map(quoteIdentifier).join(', ')})`;
   const others = columns.filter(({ name }) => !key.columns.includes(name));
   const assigned = others.map(({ name }) => `${quoteIdentifier(name)} = excluded.${quoteIdentifier(name)}`);
@@ -115,6 +149,7 @@ function onConflict({ action, key }: ConflictRule, columns: LoadColumn[], all: L
     if (kept) assigned.push(`${quoteIdentifier(kept.name)} = t.${quoteIdentifier(kept.name)}`);
   }
   if (action === 'skip' || assigned.length === 0) return `${target} DO NOTHING`;
+  if (isSharded) return `${target} DO UPDATE SET ${assigned.join(', ')}`;
   return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE pg_catalog.nextval('${updateCounter}') OPERATOR(pg_catalog.>) 0`;
 }
 

@@ -20,8 +20,11 @@ import {
   countUpdatedRows,
   createUpdateCounter,
   lockExistingRows,
+  type MergedCount,
+  mergeAndCount,
   mergeRows,
   mergeTogether,
+  mustCountMerged,
   readProgress,
   resetUpdateCounter,
   takeTurn,
@@ -77,7 +80,7 @@ export async function moveRows(
   movesAgain = false,
 ): Promise<MoveResult> {
   const { conflict, shapes } = load;
-  const updates = updatesRows(load);
+  const updates = countsBySequence(load);
   if (updates) await queryInCallersPath(client, createUpdateCounter.text);
   if (shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape.text);
   if (conflict) await client.query(analyzeStagingTable(conflict.key.columns));
@@ -88,7 +91,7 @@ export async function moveRows(
   const { merged, existing, refusal } = attempt;
   if (refusal) return { refusal: { ...refusal, movedTogether, moved: await readMovedRow(client, load) } };
   const surplus = conflict ? await readCount(client, countSurplusRows) : 0;
-  const updated = updates ? await readCount(client, countUpdatedRows) : 0;
+  const updated = updates ? await readCount(client, countUpdatedRows) : attempt.updated;
   return {
     moved: { merged, updated, surplus, skipped: existing === undefined ? undefined : existing + surplus },
   };
@@ -100,6 +103,8 @@ type Way = 'in turn' | 'together';
 /** The result of one attempt. `existing` is the number of rows whose key exists in the table, if it must be counted. */
 interface MoveAttempt {
   merged: number;
+  /** The number of updated rows, if the update counter does not have it. */
+  updated: number;
   existing: number | undefined;
   refusal?: Refusal | undefined;
 }
@@ -117,7 +122,7 @@ async function moveOrUndo(
 ): Promise<MoveAttempt> {
   await setSavepoint(client, savepoint);
   for (let deadlocks = 0; ; deadlocks += 1) {
-    if (updatesRows(load) && (movesAgain || deadlocks > 0))
+    if (countsBySequence(load) && (movesAgain || deadlocks > 0))
       await queryInCallersPath(client, resetUpdateCounter.text);
     try {
       const attempt = await move(client, load, way);
@@ -144,18 +149,19 @@ export function mayTryAgain(error: unknown, deadlocks: number): boolean {
 
 /** Moves the rows, and checks the constraints that are deferred to the end of the transaction. After a refusal the transaction has failed. */
 async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<MoveAttempt> {
-  const attempt: MoveAttempt = { merged: 0, existing: undefined };
+  const attempt: MoveAttempt = { merged: 0, updated: 0, existing: undefined };
   attempt.refusal = await refusalOfRows(async () => {
     if (load.conflict) attempt.existing = await prepareConflicts(client, load, load.conflict);
-    attempt.merged = await (way === 'together' ? moveTogether(client, load) : moveInTurn(client, load));
+    if (way === 'together') attempt.merged = await moveTogether(client, load);
+    else Object.assign(attempt, await moveInTurn(client, load));
   });
   if (!load.isBare) attempt.refusal ??= await checkDeferred(client);
   return attempt;
 }
 
-/** Returns whether rows may change rows that were in the table before. */
-function updatesRows({ conflict, isBare }: StagedLoad): boolean {
-  return conflict?.action === 'update' && !isBare;
+/** Returns whether rows may change rows that were in the table before, and a sequence counts them. */
+export function countsBySequence({ conflict, isBare, isSharded }: StagedLoad): boolean {
+  return conflict?.action === 'update' && !isBare && !isSharded;
 }
 
 /**
@@ -165,12 +171,14 @@ function updatesRows({ conflict, isBare }: StagedLoad): boolean {
  */
 async function prepareConflicts(
   client: ClientBase,
-  { relation, columns, isBare, changesRows, hasRules }: StagedLoad,
+  { relation, columns, isBare, changesRows, hasRules, isSharded }: StagedLoad,
   conflict: ConflictRule,
 ): Promise<number | undefined> {
   const staged = typedStagingTable(columns, await findInputCheck(client, columns));
   await findSurplus(client, staged, conflict);
-  if (!isBare && conflict.shapes.length > 1) await lockRowsToUpdate(client, relation, staged, conflict);
+  // Citus cannot lock the rows of several shards. Uploads that then wait for each other end in a deadlock, and one of them tries again.
+  if (!isBare && !isSharded && conflict.shapes.length > 1)
+    await lockRowsToUpdate(client, relation, staged, conflict);
   // Rows that a trigger or a rule leaves out are counted separately from rows that are skipped.
   if (!changesRows && !hasRules) return undefined;
   return readCount(client, countExistingKeys(relation, staged, conflict));
@@ -202,17 +210,22 @@ export async function findSurplus(client: ClientBase, staged: string, conflict: 
   await client.query(analyzeSurplusTable);
 }
 
-/**
- * Moves the shapes one after the other.
- *
- * @returns the number of rows inserted or updated
- */
-async function moveInTurn(client: ClientBase, load: StagedLoad): Promise<number> {
+/** Moves the shapes one after the other. */
+async function moveInTurn(
+  client: ClientBase,
+  load: StagedLoad,
+): Promise<Pick<MoveAttempt, 'merged' | 'updated'>> {
   let merged = 0;
+  let updated = 0;
   for (const shape of inMovingOrder(load)) {
-    merged += (await queryInCallersPath(client, mergeRows(load, shape).text)).rowCount ?? 0;
+    const merge = mergeRows(load, shape);
+    if (mustCountMerged(load, shape)) {
+      const { rows } = await queryInCallersPath<MergedCount>(client, mergeAndCount(merge));
+      merged += rows[0]!.count;
+      updated += rows[0]!.updated;
+    } else merged += (await queryInCallersPath(client, merge.text)).rowCount ?? 0;
   }
-  return merged;
+  return { merged, updated };
 }
 
 function moveTogether(client: ClientBase, load: StagedLoad): Promise<number> {
@@ -230,7 +243,11 @@ export function inMovingOrder({ conflict, shapes }: Pick<StagedLoad, 'conflict' 
 }
 
 /** Returns the row that was moved last. The number remains known after a refusal. */
-export async function readMovedRow(client: ClientBase, { shapes }: StagedLoad): Promise<Refusal['moved']> {
+export async function readMovedRow(
+  client: ClientBase,
+  { shapes, isSharded }: StagedLoad,
+): Promise<Refusal['moved']> {
+  if (isSharded) return undefined;
   const { rows } = await client.query<{ row: number | null }>(readProgress);
   const row = rows[0]!.row;
   const shape = row === null ? undefined : await shapeOf(client, row);

@@ -2,6 +2,7 @@
  * Reads the rules that the rows of a table must meet, except types and NOT NULL, in a form that queries for violations can use.
  */
 import type { ClientBase } from 'pg';
+import { isSharded } from '../../postgres/citus/sharded-tables.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import type { Equality } from './equality.ts';
 
@@ -33,6 +34,10 @@ export interface ForeignKeyRule {
   referencedSchema: string;
   referencedTable: string;
   referencedColumns: string[];
+  /** Citus stores the referenced table at its workers. */
+  isOfSharded?: boolean;
+  /** The quoted name of a table with the rows to which the staged rows may refer. See sharded-copies.ts. */
+  referencedCopy?: string | undefined;
   /** The comparisons of the referenced columns with the columns of the key. See `equal`. */
   equals?: Equality[];
 }
@@ -76,6 +81,11 @@ export type RowRule = UniqueRule | ForeignKeyRule | HalfReferenceRule | CheckRul
 /** Returns the columns that decide whether a row violates the rule. */
 export function columnsRead(rule: RowRule): string[] {
   return rule.kind === 'unique' ? [...rule.columns, ...(rule.predicateColumns ?? [])] : rule.columns;
+}
+
+/** Returns the names of the rules that have one. */
+export function namesOf(rules: RowRule[]): string[] {
+  return rules.map(({ name }) => name).filter((name) => name !== '');
 }
 
 /** Returns whether the rule is a foreign key that refers to its own table. */
@@ -160,7 +170,7 @@ SELECT pg_catalog.jsonb_build_object(
                 FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum),
     'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', pg_catalog.row_security_active(f.confrelid),
-    'referencedSchema', n.nspname, 'referencedTable', r.relname,
+    'isOfSharded', ${isSharded('f.confrelid')}, 'referencedSchema', n.nspname, 'referencedTable', r.relname,
     'referencedColumns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
                           FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
                           JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum),

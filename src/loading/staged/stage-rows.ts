@@ -13,12 +13,12 @@ import type { StagedLoad } from './staged-load.ts';
 import { createStagingTable, leadingColumns, stagingTable } from './staging-table.ts';
 
 /** The target table of the rows. */
-export type StageTarget = Pick<StagedLoad, 'relation' | 'columns' | 'isBare' | 'changesRows' | 'hasRules'> & {
+export type StageTarget = Pick<StagedLoad, 'relation' | 'columns' | 'isBare' | 'changesRows' | 'hasRules' | 'isSharded'> & {
   keys: ConflictKey[];
 };
 
 export interface StageOptions
-  extends Omit<CopyOptions, 'freezes' | 'relation' | 'columns' | 'mayFill' | 'numbers' | 'mayUpdate'> {
+  extends Omit<CopyOptions, 'freezes' | 'isSharded' | 'relation' | 'columns' | 'mayFill' | 'numbers' | 'mayUpdate'> {
   conflict: ConflictOption | undefined;
   maxShapes: number;
 }
@@ -35,7 +35,7 @@ export async function stageRows(
   { conflict, maxShapes, ...options }: StageOptions,
   problems: Problems,
 ): Promise<{ staged: StagedLoad; copied: CopiedRows }> {
-  const { relation, isBare, changesRows, hasRules } = target;
+  const { relation, isBare, changesRows, hasRules, isSharded } = target;
   const columns = stagedColumns(target.columns, target.keys);
   await queryInCallersPath(client, `${createStagingTable(columns).text}; ${createProgress.text}`);
   const shapes = new Shapes(maxShapes);
@@ -47,6 +47,7 @@ export async function stageRows(
       relation: stagingTable,
       columns,
       freezes: false,
+      isSharded: false,
       mayFill: mayFill(conflict),
       numbers: { columns: leadingColumns, numberOfSet: (set) => shapes.numberOf(set) },
       mayUpdate: conflict?.action === 'update',
@@ -56,7 +57,7 @@ export async function stageRows(
   const { places } = copied;
   const isInData = (name: string) => places.sourceColumn(name) >= 0;
   const rule = conflict && conflictRule(conflict, columns, shapes, isInData);
-  const staged = { relation, columns, isBare, changesRows, hasRules, shapes, conflict: rule, places };
+  const staged = { relation, columns, isBare, changesRows, hasRules, isSharded, shapes, conflict: rule, places };
   return { staged, copied };
 }
 

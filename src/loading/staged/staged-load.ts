@@ -15,6 +15,8 @@ export interface StagedLoad {
   changesRows: boolean;
   /** The table has rules (CREATE RULE) that may do something else than insert a row. */
   hasRules: boolean;
+  /** Citus stores the table at its workers. */
+  isSharded: boolean;
   shapes: Shapes;
   conflict: ConflictRule | undefined;
   places: CellPlaces;

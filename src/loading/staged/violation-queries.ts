@@ -7,7 +7,7 @@ import {
   randomName,
   type Statement,
 } from '../../postgres/sql.ts';
-import type { ConflictKey, ConflictRule } from './conflict-rule.ts';
+import { type ConflictKey, type ConflictRule, nameOfKey } from './conflict-rule.ts';
 import { equal } from './equality.ts';
 import {
   type CheckRule,
@@ -72,6 +72,8 @@ export interface SentRows {
    * may refer to both. undefined: only the rows of `relation` count.
    */
   existing?: string | undefined;
+  /** Copies of the rows of `existing` that have the keys of the rows of `relation`, by `nameOfKey`. See sharded-copies.ts. */
+  copies?: Map<string, string>;
   /**
    * Returns the shapes whose rows cannot be checked by a rule over these columns, because PostgreSQL will set one of the
    * columns. undefined: the relation is not a staging table.
@@ -188,10 +190,16 @@ function numbered(
 }
 
 /** Returns a condition for rows that are not skipped. For rows that are skipped, PostgreSQL checks only the key. */
-function isNotSkipped(alias: string, { existing, conflict }: SentRows): string {
+function isNotSkipped(alias: string, sent: SentRows): string {
+  const { existing, conflict } = sent;
   if (!existing || conflict?.action !== 'skip') return '';
   const { key, shapes } = conflict;
-  return ` AND NOT (${hasShape(alias, shapes)} AND ${existsWithKey(existing, alias, key)})`;
+  return ` AND NOT (${hasShape(alias, shapes)} AND ${existsWithKey(withKey(sent, existing, key), alias, key)})`;
+}
+
+/** Returns the relation with the existing rows that have the key of a sent row. */
+function withKey({ copies }: SentRows, existing: string, key: Pick<ConflictKey, 'columns'>): string {
+  return copies?.get(nameOfKey(key)) ?? existing;
 }
 
 /**
@@ -251,7 +259,7 @@ function existingKeys(sent: SentRows, existing: string, rule: UniqueRule, limit:
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
 FROM ${numbered(sent, columnsRead(rule))} s
-WHERE ${existsWithKey(existing, 's', rule, `${isCovered}${isOther}`)}${isCovered}${isNotSkipped('s', sent)}
+WHERE ${existsWithKey(withKey(sent, existing, rule), 's', rule, `${isCovered}${isOther}`)}${isCovered}${isNotSkipped('s', sent)}
 ORDER BY 1 LIMIT ${limit}`,
   };
 }
@@ -265,7 +273,7 @@ function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: Limit): 
   // name or no rows.
   const places = [
     ...(rule.isSelf ? [numbered(sent)] : []),
-    ...(rule.isSelf && !sent.existing ? [] : [quoteQualified(rule.referencedSchema, rule.referencedTable)]),
+    ...(rule.isSelf && !sent.existing ? [] : [rule.referencedCopy ?? quoteQualified(rule.referencedSchema, rule.referencedTable)]),
   ];
   // Both places are searched in one query. PostgreSQL expects only one row without a match in the first place, so with two
   // searches it would read the whole second place for each such row.

@@ -3,6 +3,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../../errors.ts';
+import { findDistributionColumn } from '../../postgres/citus/sharded-tables.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/sqlstate.ts';
@@ -41,7 +42,7 @@ export async function openExistingTable(
   if (truncate) await refuseReferences(client, schema, name);
   await lock(client, await lockingStatement(client, relation, truncate, addColumns !== undefined));
   const treatment = await client.query<RowTreatment>(rowTreatment(relation));
-  const { kind, hasRowSecurity, hasRowTriggers, changesRows, hasRules } = treatment.rows[0]!;
+  const { kind, hasRowSecurity, hasRowTriggers, changesRows, hasRules, isSharded } = treatment.rows[0]!;
   if (!isTable(kind)) throw droppedMeanwhile();
   let columns = await readLoadColumns(client, schema, name);
   const added = addColumns?.(columns.map((column) => column.name)) ?? [];
@@ -50,15 +51,18 @@ export async function openExistingTable(
     columns = await readLoadColumns(client, schema, name);
   }
   const rules = await readRowRules(client, schema, name);
+  if (changesRows) columns = columns.map(leaveNotNullToPostgres);
+  if (isSharded) columns = await requireDistributionColumn(client, relation, columns);
   return {
     relation,
-    columns: changesRows ? columns.map(leaveNotNullToPostgres) : columns,
+    columns,
     added: added.map((column) => column.name),
     isBare: false,
     replaces: false,
     mayRefuseRows: rules.length > 0 || hasRowTriggers,
     changesRows,
     hasRules,
+    isSharded,
     takesNoCopy: hasRowSecurity,
     primaryKey: rules.find((rule) => rule.kind === 'unique' && rule.isPrimary)?.columns,
     keys: keysOf(rules),
@@ -121,6 +125,17 @@ async function add(client: ClientBase, relation: string, columns: InferredColumn
  */
 function leaveNotNullToPostgres(column: LoadColumn): LoadColumn {
   return { ...column, isNullable: true };
+}
+
+/** Citus stores no row with NULL in the distribution column, whether or not the column is NOT NULL. */
+async function requireDistributionColumn(
+  client: ClientBase,
+  relation: string,
+  columns: LoadColumn[],
+): Promise<LoadColumn[]> {
+  const { rows } = await client.query<{ column: string | null }>(findDistributionColumn(relation));
+  const name = rows[0]!.column;
+  return columns.map((column) => (column.name === name ? { ...column, isNullable: false } : column));
 }
 
 /**

@@ -72,6 +72,7 @@ export class NewTable implements RowTarget {
   readonly changesRows = false;
   readonly hasRules = false;
   readonly takesNoCopy = false;
+  readonly isSharded: boolean = false;
   readonly primaryKey: readonly string[] | undefined;
   readonly warnings: Warning[];
   readonly #table: PreparedTable;

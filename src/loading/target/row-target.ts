@@ -20,6 +20,8 @@ export interface RowTarget {
   readonly changesRows: boolean;
   /** The table has rules (CREATE RULE) that may do something else than insert a row. */
   readonly hasRules: boolean;
+  /** Citus stores the table at its workers. */
+  readonly isSharded: boolean;
   /** COPY is not possible, because row-level security applies to the role. */
   readonly takesNoCopy: boolean;
   /** The columns of the primary key. */

@@ -1,0 +1,22 @@
+/** Finds the tables that Citus stores at its workers. */
+import type { Statement } from '../sql.ts';
+
+/**
+ * Returns an expression: whether Citus stores the table at its workers, or knows it as a table of the coordinator. It reads no table of
+ * Citus, so it is part of queries that every server answers: Citus gives each of its tables a trigger.
+ *
+ * @param table an expression of the type `regclass` or `oid`
+ */
+export function isSharded(table: string): string {
+  return `EXISTS (SELECT FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc f ON f.oid = g.tgfoid
+    WHERE g.tgrelid = ${table} AND g.tgisinternal AND f.proname = 'citus_truncate_trigger')`;
+}
+
+/** Returns a query of `column`: the distribution column of a sharded table; null: there is none. @param relation quoted */
+export function findDistributionColumn(relation: string): Statement {
+  return {
+    text: `SELECT (SELECT pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) FROM pg_catalog.pg_dist_partition p
+  WHERE p.logicalrelid = pg_catalog.to_regclass($1) AND p.partmethod <> 'n') AS column`,
+    values: [relation],
+  };
+}

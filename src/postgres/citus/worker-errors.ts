@@ -1,0 +1,212 @@
+/**
+ * Gives the errors of Citus the form that they would have without Citus.
+ *
+ * A worker stores the rows of a table in shards, which are tables such as `orders_102043`. Its errors name the shard, and the coordinator
+ * passes them on without the fields for the table, the column and the constraint. If a COPY fails, the coordinator also replaces the
+ * SQLSTATE by that of an internal error. `hideWorker` finds the SQLSTATE and the fields in the message, and removes the names of shards
+ * and the addresses of workers. It changes no error of PostgreSQL itself.
+ *
+ * The messages are found in English, which is the language of a worker with `lc_messages` = `C` or English. In another language a
+ * violation is still a violation, but the column or the constraint is not known from the error alone.
+ */
+import { DatabaseError } from 'pg';
+import { type Condition, sqlstateFor, workerUnavailable } from '../sqlstate.ts';
+
+type Fields = Partial<Omit<DatabaseError, 'name'>> & { message: string; cause?: unknown };
+
+/** The source files of Citus in which it passes on the error of a worker, or raises an error about a worker. */
+const filesOfCitus = new Set([
+  'adaptive_executor.c',
+  'connection_management.c',
+  'multi_copy.c',
+  'placement_connection.c',
+  'remote_commands.c',
+  'remote_transaction.c',
+  'worker_transaction.c',
+]);
+
+/** The context that Citus adds to the error of a worker. */
+const contextOfWorker = /while executing command on \S+:\d+/;
+
+/** The messages for a worker that cannot be reached or that ends. Some are followed by an address or by words of the operating system. */
+const awayMessages =
+  /^(connection to the remote node|connection not open|server closed the connection|failure on connection marked as essential|failed to (complete )?COPY (to|on)|could not (send|receive) data|terminating connection|the database system is|SSL connection has been closed|no connection to the server|could not establish|lost synchronization|could not find an available connection)/;
+/** A COMMIT that was sent to the only worker that the transaction has changed, without an answer. */
+const unknownMessage = /^could not commit transaction for shard/;
+const noLogin = /role "([^"]+)" is not permitted to log in/;
+
+/** A message of PostgreSQL about a row, with the names in it. */
+interface RowMessage {
+  pattern: RegExp;
+  condition: Condition;
+  /** The fields that the groups of the pattern have, in their order. */
+  fields: readonly ('table' | 'column' | 'constraint')[];
+  /** The name of the constraint is the same at every worker. */
+  keepsName?: boolean;
+}
+
+const rowMessages: readonly RowMessage[] = [
+  {
+    pattern: /^duplicate key value violates unique constraint "(.+)"$/s,
+    condition: 'unique_violation',
+    fields: ['constraint'],
+  },
+  {
+    pattern: /^could not create unique index "(.+)"$/s,
+    condition: 'unique_violation',
+    fields: ['constraint'],
+  },
+  {
+    pattern: /^null value in column "(.+)" of relation "(.+)" violates not-null constraint$/s,
+    condition: 'not_null_violation',
+    fields: ['column', 'table'],
+  },
+  {
+    pattern: /^column "(.+)" of relation "(.+)" contains null values$/s,
+    condition: 'not_null_violation',
+    fields: ['column', 'table'],
+  },
+  {
+    pattern: /^new row for relation "(.+)" violates check constraint "(.+)"$/s,
+    condition: 'check_violation',
+    fields: ['table', 'constraint'],
+    keepsName: true,
+  },
+  {
+    pattern: /^insert or update on table "(.+)" violates foreign key constraint "(.+)"$/s,
+    condition: 'foreign_key_violation',
+    fields: ['table', 'constraint'],
+  },
+  {
+    pattern: /^conflicting key value violates exclusion constraint "(.+)"$/s,
+    condition: 'exclusion_violation',
+    fields: ['constraint'],
+  },
+  {
+    pattern: /^no partition of relation "(.+)" found for row$/s,
+    condition: 'check_violation',
+    fields: ['table'],
+  },
+];
+
+/** Other messages that the error of a failed COPY may have, and their conditions. */
+const copyMessages: readonly [RegExp, Condition][] = [
+  [/^canceling statement due to lock timeout/, 'lock_not_available'],
+  [/^canceling statement due to/, 'query_canceled'],
+  [/^deadlock detected|^canceling the transaction since it was involved in a distributed deadlock/, 'deadlock_detected'],
+  [/^could not serialize access/, 'serialization_failure'],
+  [/^permission denied/, 'insufficient_privilege'],
+  [/No space left on device|Disk quota exceeded/, 'disk_full'],
+  [/^out of (shared )?memory/, 'out_of_memory'],
+  [/^(sorry, too many clients|remaining connection slots)/, 'too_many_connections'],
+  [/^(index row|row is too big|index row requires)/, 'program_limit_exceeded'],
+];
+
+/**
+ * The beginnings of the messages that are about a row, as a regular expression for PostgreSQL, for functions that catch the error of a COPY
+ * to a shard. Its SQLSTATE is `stateOfCopy`.
+ */
+export const messagesOfRows =
+  '^(duplicate key value|null value in column|new row |insert or update on table|conflicting key value|no partition of relation|index row|row is too big)';
+export const stateOfCopy = sqlstateFor('internal_error');
+
+/** Changes an error of Citus in place. It must be called once, before the error is used. */
+export function hideWorker(error: DatabaseError): void {
+  const { where = '', file = '' } = error as Fields;
+  if (!filesOfCitus.has(file) && !contextOfWorker.test(where)) return;
+  const { message } = error;
+  const [, role] = noLogin.exec(message) ?? [];
+  if (role !== undefined) return replace(error, 'insufficient_privilege', loginNeeded(role));
+  if (awayMessages.test(message)) return replace(error, 'cannot_connect_now', workerUnavailable);
+  if (unknownMessage.test(message))
+    return replace(error, 'transaction_resolution_unknown', 'a worker did not answer the COMMIT');
+  nameTheRule(error as Fields, file === 'multi_copy.c');
+  if (where !== '') (error as Fields).where = withoutAddress(where);
+}
+
+/** Changes an error of a worker in place that a function of PL/pgSQL has caught. Such an error has no context. */
+export function hideShards(error: DatabaseError): void {
+  nameTheRule(error as Fields, true);
+}
+
+/** Sets the fields that the message names and, if the error may come from a COPY, the SQLSTATE of an internal error to that of the message. */
+function nameTheRule(error: Fields, mayBeOfCopy: boolean): void {
+  const { message } = error;
+  const isOfCopy = mayBeOfCopy && error.code === sqlstateFor('internal_error');
+  const setTo = (condition: Condition): void => {
+    if (isOfCopy) error.code = sqlstateFor(condition);
+  };
+  for (const { pattern, condition, fields, keepsName } of rowMessages) {
+    const found = pattern.exec(message);
+    if (found === null) continue;
+    setTo(condition);
+    fields.forEach((field, index) => {
+      const name = found[index + 1]!;
+      const isOfShard = field === 'table' || (field === 'constraint' && !keepsName);
+      const own = isOfShard ? withoutShard(name) : name;
+      error[field] = own;
+      error.message = error.message.replace(`"${name}"`, () => `"${own}"`);
+    });
+    if (error.detail !== undefined) error.detail = error.detail.replace(tableAtTheEnd, (_, name) => `table "${withoutShard(name)}".`);
+    return;
+  }
+  const other = copyMessages.find(([pattern]) => pattern.test(message));
+  setTo(other?.[1] ?? 'integrity_constraint_violation');
+  error.message = withoutAddress(message.replace(quotedShard, (_, name) => `"${withoutShard(name)}"`));
+  if (error.detail !== undefined) error.detail = withoutAddress(error.detail);
+}
+
+/** The table that a foreign key refers to: `Key (a)=(1) is not present in table "p_102050".` */
+const tableAtTheEnd = /table "([^"]+)"\.$/;
+/** Citus numbers shards from 102008. */
+const shardSuffix = /_\d{6,}$/;
+const quotedShard = /"([^"]+_\d{6,})"/g;
+const address = /(?:[^\s@"]+@)?(?:[\w.-]+|\[[0-9a-f:]+\]):\d{2,5}\b/g;
+/** The longest name of PostgreSQL, in bytes. Citus shortens a name that is too long with the number of its shard, and adds a hash. */
+const maxNameBytes = 63;
+const hashSuffix = /_[0-9a-f]{8}$/;
+
+/** Returns the name of the table, index or constraint that a shard belongs to. A name that Citus has shortened ends with `…`. */
+function withoutShard(name: string): string {
+  if (!shardSuffix.test(name)) return name;
+  const own = name.replace(shardSuffix, '');
+  // Citus cuts a name between two characters, so it may be a few bytes shorter.
+  const isShortened = Buffer.byteLength(name) > maxNameBytes - 4 && hashSuffix.test(own);
+  return isShortened ? `${own.replace(hashSuffix, '')}${shortened}` : own;
+}
+
+const shortened = '…';
+
+/**
+ * Replaces a name that Citus has shortened by the name in the list that begins with it, if there is exactly one.
+ *
+ * @param names the names of the constraints of the table
+ */
+export function completeName(error: Error, names: readonly string[]): void {
+  const fields = error as Fields;
+  const { constraint } = fields;
+  if (!constraint?.endsWith(shortened)) return;
+  const start = constraint.slice(0, -shortened.length);
+  const fitting = [...new Set(names)].filter((name) => name.startsWith(start));
+  if (fitting.length !== 1) return;
+  fields.constraint = fitting[0]!;
+  fields.message = fields.message.replace(constraint, () => fitting[0]!);
+}
+
+function withoutAddress(text: string): string {
+  return text.replace(address, 'a worker').replace(/\bshard \d{6,}\b/g, 'a shard');
+}
+
+/** Replaces the error by one about a worker. The cause is the original error, for the log. */
+function replace(error: DatabaseError, condition: Condition, message: string): void {
+  const fields = error as Fields;
+  const original = Object.assign(new DatabaseError(error.message, error.length, 'error'), { ...error });
+  fields.cause = original;
+  error.code = sqlstateFor(condition);
+  fields.message = message;
+  for (const field of ['detail', 'hint', 'where', 'internalQuery'] as const) delete fields[field];
+}
+
+function loginNeeded(role: string): string {
+  return `the role "${role}" needs LOGIN, because Citus connects to its workers as this role`;
+}
