@@ -4,7 +4,7 @@
  * They are not sent when a connection starts: a pooler such as PgBouncer refuses startup parameters or drops them, and in
  * its transaction mode each transaction may run in another session, which another program may have changed.
  */
-import { sentToWorkers } from './citus/session-settings.ts';
+import { settingsOfCluster } from './citus/session-settings.ts';
 import { askForSession, type SessionFacts } from './own-session.ts';
 import { ownPath } from './search-path.ts';
 import { quoteIdentifier } from './sql.ts';
@@ -53,11 +53,10 @@ const fixedSettings: Record<string, string> = {
 };
 
 const setValueSettings = toStatements(valueSettings);
-const setFixedSettings = toStatements(fixedSettings);
+const setFixedSettings = toStatements(fixedSettings).join('; ');
 
-function toStatements(settings: Record<string, string>): string {
-  const statements = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} TO ${value}`);
-  return statements.join('; ');
+function toStatements(settings: Record<string, string>): string[] {
+  return Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} TO ${value}`);
 }
 
 /** Switches off `transaction_timeout`, which PostgreSQL 17 introduced. */
@@ -71,13 +70,11 @@ const setTransactionTimeout = `SELECT pg_catalog.set_config('transaction_timeout
  * last result
  */
 export function beginStatements(settings: TransactionSettings, session: SessionFacts | undefined): string {
-  const { role, statementTimeoutMs, lockTimeoutMs } = settings;
+  const { role, statementTimeoutMs } = settings;
   const access = settings.readOnly ? 'READ ONLY' : 'READ WRITE';
-  const sent = [setValueSettings];
-  if (lockTimeoutMs !== undefined) sent.push(`SET LOCAL lock_timeout TO ${Math.trunc(lockTimeoutMs)}`);
   const statements = [
     `BEGIN ISOLATION LEVEL READ COMMITTED ${access} NOT DEFERRABLE`,
-    ...sentToWorkers(sent, session?.hasCitus),
+    ...(session?.hasCitus ? [settingsOfWorkers(settings)] : settingsForWorkers(settings)),
     setFixedSettings,
   ];
   if (statementTimeoutMs !== undefined) statements.push(setStatementTimeout(statementTimeoutMs));
@@ -86,6 +83,20 @@ export function beginStatements(settings: TransactionSettings, session: SessionF
   if (role !== undefined) statements.push(`SET LOCAL ROLE ${quoteIdentifier(role)}`);
   if (session === undefined) statements.push(askForSession);
   return statements.join('; ');
+}
+
+/** The settings that the workers of Citus need, too: those that decide what a value means, and the time limit for locks. */
+function settingsForWorkers({ lockTimeoutMs }: TransactionSettings): string[] {
+  if (lockTimeoutMs === undefined) return setValueSettings;
+  return [...setValueSettings, `SET LOCAL lock_timeout TO ${Math.trunc(lockTimeoutMs)}`];
+}
+
+/**
+ * Returns the statement that makes the settings at the workers of Citus, too. `beginStatements` has it if the session is known to have
+ * Citus.
+ */
+export function settingsOfWorkers(settings: TransactionSettings): string {
+  return settingsOfCluster(settingsForWorkers(settings));
 }
 
 /** Returns one text that runs the statements under the role that the service connects as, in a transaction that has another role. */

@@ -8,12 +8,17 @@ import type pg from 'pg';
 import { AppError } from '../errors.ts';
 import { sendCancelRequest } from './cancel-request.ts';
 import { breakConnection } from './deadline-client.ts';
-import { noteSession, ownSession } from './own-session.ts';
+import { noteSession, ownSession, type SessionFacts } from './own-session.ts';
 import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
 import type { Statement } from './sql.ts';
 import { conditionOf, isBrokenConnection, isUnusableRole, readOnlyDatabase } from './sqlstate.ts';
 import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
-import { beginStatements, type TransactionSettings, underOwnRole } from './transaction-settings.ts';
+import {
+  beginStatements,
+  settingsOfWorkers,
+  type TransactionSettings,
+  underOwnRole,
+} from './transaction-settings.ts';
 
 export interface TransactionOptions extends TransactionSettings {
   /** Aborts the transaction at any point. */
@@ -184,7 +189,11 @@ async function begin(
   try {
     const [began, begun] = await pipeline(client, queries, onLast);
     // A text with several statements has a list of results.
-    if (session === undefined) noteSession(client, (began as unknown as pg.QueryResult[]).at(-1)!.rows[0]);
+    if (session === undefined) {
+      const facts: SessionFacts = (began as unknown as pg.QueryResult[]).at(-1)!.rows[0];
+      noteSession(client, facts);
+      if (facts.hasCitus) await client.query(settingsOfWorkers(options));
+    }
     return begun;
   } catch (error) {
     if (hasBegun) throw error;

@@ -9,7 +9,13 @@ import { type CopyWriter, copyFrom } from '../../postgres/copy.ts';
 import { inCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { maxRowsStoredTogether } from '../../postgres/server-internals.ts';
 import { isFailureOfExpression } from '../../postgres/sqlstate.ts';
-import { copyFrozenInto, copyInto, insertDefaults, insertDefaultsIntoShards, truncate } from '../../tables/load-statements.ts';
+import {
+  copyFrozenInto,
+  copyInto,
+  insertDefaults,
+  insertDefaultsIntoShards,
+  truncate,
+} from '../../tables/load-statements.ts';
 import type { RowOutput } from './encoding-sink.ts';
 
 /**

@@ -63,11 +63,7 @@ function errorOf({ code, message, detail, column, constraint, table, schema }: R
 }
 
 /** Returns whether the error is about this rule of the table. A trigger may write to another table, which has its own rules. */
-function isBroken(
-  rule: RowRule,
-  error: DatabaseError,
-  { relation, isSharded }: StagedLoad,
-): boolean {
+function isBroken(rule: RowRule, error: DatabaseError, { relation, isSharded }: StagedLoad): boolean {
   const { constraint, table, schema } = error;
   const condition = conditionOf(error);
   const isOfKind =

@@ -7,7 +7,14 @@
  */
 import { messagesOfRows, stateOfCopy } from '../../postgres/citus/worker-errors.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
-import { mergeAndCount, mergeRows, mustCountMerged, progress, type RowRange, updateCounter } from '../staged/merge-statements.ts';
+import {
+  mergeAndCount,
+  mergeRows,
+  mustCountMerged,
+  progress,
+  type RowRange,
+  updateCounter,
+} from '../staged/merge-statements.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
 

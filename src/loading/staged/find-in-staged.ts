@@ -14,10 +14,10 @@ import { findRefusedRow, type RefusedRow } from './find-refused-row.ts';
 import { findViolations } from './find-violations.ts';
 import type { Violation } from './row-problem.ts';
 import { columnsRead, type ForeignKeyRule, isSelfReference, type RowRule } from './row-rules.ts';
+import { copyShardedRows } from './sharded-copies.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, indexByRow, keepOnly } from './staging-table.ts';
 import { indexSurplusTable } from './surplus-rows.ts';
-import { copyShardedRows } from './sharded-copies.ts';
 import { tryRows } from './try-rows.ts';
 import { type SentRows, storeAnswer, violationQueries } from './violation-queries.ts';
 

@@ -38,7 +38,12 @@ export async function copyShardedRows(
   const copyKey = async (key: ConflictKey): Promise<boolean> => {
     if (!isSharded || sent.existing === undefined || copied.sent.copies!.has(nameOfKey(key))) return true;
     const pairs = key.columns.map((name): Pair => [name, name]);
-    const relation = await copyMatching(client, sent, { ...key, relation: sent.existing, pairs, columns: needed });
+    const relation = await copyMatching(client, sent, {
+      ...key,
+      relation: sent.existing,
+      pairs,
+      columns: needed,
+    });
     if (relation !== undefined) copied.sent.copies!.set(nameOfKey(key), relation);
     return relation !== undefined;
   };

@@ -13,12 +13,18 @@ import type { StagedLoad } from './staged-load.ts';
 import { createStagingTable, leadingColumns, stagingTable } from './staging-table.ts';
 
 /** The target table of the rows. */
-export type StageTarget = Pick<StagedLoad, 'relation' | 'columns' | 'isBare' | 'changesRows' | 'hasRules' | 'isSharded'> & {
+export type StageTarget = Pick<
+  StagedLoad,
+  'relation' | 'columns' | 'isBare' | 'changesRows' | 'hasRules' | 'isSharded'
+> & {
   keys: ConflictKey[];
 };
 
 export interface StageOptions
-  extends Omit<CopyOptions, 'freezes' | 'isSharded' | 'relation' | 'columns' | 'mayFill' | 'numbers' | 'mayUpdate'> {
+  extends Omit<
+    CopyOptions,
+    'freezes' | 'isSharded' | 'relation' | 'columns' | 'mayFill' | 'numbers' | 'mayUpdate'
+  > {
   conflict: ConflictOption | undefined;
   maxShapes: number;
 }
@@ -57,7 +63,17 @@ export async function stageRows(
   const { places } = copied;
   const isInData = (name: string) => places.sourceColumn(name) >= 0;
   const rule = conflict && conflictRule(conflict, columns, shapes, isInData);
-  const staged = { relation, columns, isBare, changesRows, hasRules, isSharded, shapes, conflict: rule, places };
+  const staged = {
+    relation,
+    columns,
+    isBare,
+    changesRows,
+    hasRules,
+    isSharded,
+    shapes,
+    conflict: rule,
+    places,
+  };
   return { staged, copied };
 }
 

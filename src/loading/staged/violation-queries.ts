@@ -273,7 +273,9 @@ function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: Limit): 
   // name or no rows.
   const places = [
     ...(rule.isSelf ? [numbered(sent)] : []),
-    ...(rule.isSelf && !sent.existing ? [] : [rule.referencedCopy ?? quoteQualified(rule.referencedSchema, rule.referencedTable)]),
+    ...(rule.isSelf && !sent.existing
+      ? []
+      : [rule.referencedCopy ?? quoteQualified(rule.referencedSchema, rule.referencedTable)]),
   ];
   // Both places are searched in one query. PostgreSQL expects only one row without a match in the first place, so with two
   // searches it would read the whole second place for each such row.

@@ -1,4 +1,5 @@
 /** The settings of a transaction in a database with Citus. */
+import { quoteLiteral } from '../sql.ts';
 
 /** An expression: whether the server has Citus. */
 export const hasCitus = `(pg_catalog.current_setting('citus.propagate_set_commands', true) IS NOT NULL)`;
@@ -10,22 +11,22 @@ export const hasCitus = `(pg_catalog.current_setting('citus.propagate_set_comman
 const connectionsPerWorker = 4;
 
 /**
- * Returns statements that send the settings to the workers, too, for the rest of the transaction. A worker has its own time zone and its
- * own timeouts otherwise, so a conversion to text would give another result there, and a COPY could wait for a lock without an end.
+ * Returns one statement that makes the settings at the coordinator and at the workers, for the rest of the transaction. A worker has its
+ * own time zone and its own timeouts otherwise, so a conversion to text would give another result there, and a COPY could wait for a
+ * lock without an end.
+ *
+ * Later settings are not sent. The search path of the workers, for example, must stay that of the administrator. Each setting is a
+ * statement of its own within DO, because Citus sends the whole message of the client for each setting in it.
  *
  * @param settings `SET LOCAL` statements
- * @param isCitus whether the server has Citus; undefined: it is not known yet
  */
-export function sentToWorkers(settings: string[], isCitus: boolean | undefined): string[] {
-  if (isCitus === false) return settings;
-  // Later settings are not sent. The search path of the workers, for example, must stay that of the administrator.
-  const before = { propagate_set_commands: 'local' };
-  const after = { propagate_set_commands: 'none', max_adaptive_executor_pool_size: String(connectionsPerWorker) };
-  const set = (values: Record<string, string>) =>
-    Object.entries(values).map(([name, value]) =>
-      isCitus
-        ? `SET LOCAL citus.${name} TO '${value}'`
-        : `SELECT pg_catalog.set_config('citus.${name}', '${value}', true) WHERE ${hasCitus}`,
-    );
-  return [...set(before), ...settings, ...set(after)];
+export function settingsOfCluster(settings: string[]): string {
+  const statements = [
+    `SET LOCAL citus.propagate_set_commands TO 'local'`,
+    ...settings,
+    `SET LOCAL citus.propagate_set_commands TO 'none'`,
+    `SET LOCAL citus.max_adaptive_executor_pool_size TO ${connectionsPerWorker}`,
+  ];
+  const executed = statements.map((statement) => `EXECUTE ${quoteLiteral(statement)};`);
+  return `DO ${quoteLiteral(`BEGIN ${executed.join(' ')} END`)}`;
 }

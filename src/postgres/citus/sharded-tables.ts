@@ -5,11 +5,11 @@ import type { Statement } from '../sql.ts';
  * Returns an expression: whether Citus stores the table at its workers, or knows it as a table of the coordinator. It reads no table of
  * Citus, so it is part of queries that every server answers: Citus gives each of its tables a trigger.
  *
- * @param table an expression of the type `regclass` or `oid`
+ * @param table an expression of the type `regclass` or `oid`, which does not use the names of the subquery
  */
 export function isSharded(table: string): string {
-  return `EXISTS (SELECT FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc f ON f.oid = g.tgfoid
-    WHERE g.tgrelid = ${table} AND g.tgisinternal AND f.proname = 'citus_truncate_trigger')`;
+  return `EXISTS (SELECT FROM pg_catalog.pg_trigger of_citus JOIN pg_catalog.pg_proc function_of_citus ON function_of_citus.oid = of_citus.tgfoid
+    WHERE of_citus.tgrelid = ${table} AND of_citus.tgisinternal AND function_of_citus.proname = 'citus_truncate_trigger')`;
 }
 
 /** Returns a query of `column`: the distribution column of a sharded table; null: there is none. @param relation quoted */

@@ -93,7 +93,10 @@ const rowMessages: readonly RowMessage[] = [
 const copyMessages: readonly [RegExp, Condition][] = [
   [/^canceling statement due to lock timeout/, 'lock_not_available'],
   [/^canceling statement due to/, 'query_canceled'],
-  [/^deadlock detected|^canceling the transaction since it was involved in a distributed deadlock/, 'deadlock_detected'],
+  [
+    /^deadlock detected|^canceling the transaction since it was involved in a distributed deadlock/,
+    'deadlock_detected',
+  ],
   [/^could not serialize access/, 'serialization_failure'],
   [/^permission denied/, 'insufficient_privilege'],
   [/No space left on device|Disk quota exceeded/, 'disk_full'],
@@ -147,7 +150,8 @@ function nameTheRule(error: Fields, mayBeOfCopy: boolean): void {
       error[field] = own;
       error.message = error.message.replace(`"${name}"`, () => `"${own}"`);
     });
-    if (error.detail !== undefined) error.detail = error.detail.replace(tableAtTheEnd, (_, name) => `table "${withoutShard(name)}".`);
+    if (error.detail !== undefined)
+      error.detail = error.detail.replace(tableAtTheEnd, (_, name) => `table "${withoutShard(name)}".`);
     return;
   }
   const other = copyMessages.find(([pattern]) => pattern.test(message));

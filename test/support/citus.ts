@@ -1,0 +1,92 @@
+/**
+ * The service on a database of its own in a cluster of Citus: a coordinator and two workers. `CITUS_URL` is that of the service's role
+ * at the coordinator, and `CITUS_SUPERUSER_URL` that of a superuser. The workers have the two ports after that of the coordinator.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { readConfig } from '../../src/config.ts';
+import { startService } from '../../src/service.ts';
+import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
+
+export interface CitusService extends ServiceClient {
+  /** The URL of the service's role in the database at the coordinator. */
+  databaseUrl: string;
+  /** The rows of a query at the coordinator, under the role of the service. */
+  rows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  /** The rows of a query at the coordinator, under a superuser. */
+  adminRows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  stop(): Promise<void>;
+}
+
+/** Starts a service on a new database, which has Citus on all three nodes. */
+export async function startCitusService(environment: Record<string, string> = {}): Promise<CitusService> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  const ports = [0, 1, 2].map((node) => Number(clusterUrl('CITUS_URL').port) + node);
+  await Promise.all(ports.map((port) => createDatabase(port, name)));
+  const admin = openPool(urlOf('CITUS_SUPERUSER_URL', ports[0]!, name));
+  await admin.query(`SELECT citus_set_coordinator_host('127.0.0.1', $1)`, [ports[0]]);
+  for (const port of ports.slice(1)) await admin.query(`SELECT citus_add_node('127.0.0.1', $1)`, [port]);
+  // Fewer shards than usual, because each of them is a table at a worker.
+  await admin.query(`ALTER DATABASE ${name} SET citus.shard_count = 4`);
+
+  const databaseUrl = urlOf('CITUS_URL', ports[0]!, name);
+  const pool = openPool(databaseUrl);
+  const dataDir = await mkdtemp(join(tmpdir(), 'tablewright-service-'));
+  const config = readConfig(testEnvironment({ serviceUrl: databaseUrl }, dataDir, environment));
+  const service = await startService(config);
+  await service.ready;
+  return {
+    ...(await serviceClient(service.url, config.tokens)),
+    databaseUrl,
+    rows: async (sql, values) => (await pool.query(sql, values)).rows,
+    adminRows: async (sql, values) => (await admin.query(sql, values)).rows,
+    stop: async () => {
+      await service.stop();
+      await Promise.all([pool.end(), admin.end()]);
+      // The nodes keep connections to each other.
+      await Promise.all(ports.map((port) => runAt(port, 'postgres', `DROP DATABASE ${name} WITH (FORCE)`)));
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function createDatabase(port: number, name: string): Promise<void> {
+  const owner = clusterUrl('CITUS_URL').username;
+  await runAt(port, 'postgres', `CREATE DATABASE ${name} OWNER ${owner} STRATEGY file_copy`);
+  await runAt(port, name, 'CREATE EXTENSION citus');
+}
+
+async function runAt(port: number, database: string, statement: string): Promise<void> {
+  const client = new pg.Client(urlOf('CITUS_SUPERUSER_URL', port, database));
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function openPool(connectionString: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString });
+  // Connections that end with the database must not fail a test.
+  pool.on('error', () => {});
+  return pool;
+}
+
+function urlOf(variable: ClusterVariable, port: number, database: string): string {
+  const url = clusterUrl(variable);
+  url.port = String(port);
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+type ClusterVariable = 'CITUS_URL' | 'CITUS_SUPERUSER_URL';
+
+function clusterUrl(variable: ClusterVariable): URL {
+  const url = process.env[variable];
+  if (!url) throw new Error(`no cluster: set ${variable} (test/matrix/citus.matrix.ts starts one)`);
+  return new URL(url);
+}
