@@ -33,6 +33,7 @@ const awayMessages =
   /^(connection to the remote node|connection not open|server closed the connection|failure on connection marked as essential|failed to (complete )?COPY (to|on)|could not (send|receive) data|terminating connection|the database system is|SSL connection has been closed|no connection to the server|could not establish|lost synchronization|could not find an available connection)/;
 /** A COMMIT that was sent to the only worker that the transaction has changed, without an answer. */
 const unknownMessage = /^could not commit transaction for shard/;
+const unanswered = 'a worker did not answer the COMMIT';
 const noLogin = /role "([^"]+)" is not permitted to log in/;
 
 /** A message of PostgreSQL about a row, with the names in it. */
@@ -119,12 +120,13 @@ export function hideWorker(error: DatabaseError): void {
   if (!filesOfCitus.has(file) && !contextOfWorker.test(where)) return;
   const { message } = error;
   const [, role] = noLogin.exec(message) ?? [];
-  if (role !== undefined) return replace(error, 'insufficient_privilege', loginNeeded(role));
-  if (awayMessages.test(message)) return replace(error, 'cannot_connect_now', workerUnavailable);
-  if (unknownMessage.test(message))
-    return replace(error, 'transaction_resolution_unknown', 'a worker did not answer the COMMIT');
-  nameTheRule(error as Fields, file === 'multi_copy.c');
-  if (where !== '') (error as Fields).where = withoutAddress(where);
+  if (role !== undefined) replace(error, 'insufficient_privilege', loginNeeded(role));
+  else if (awayMessages.test(message)) replace(error, 'cannot_connect_now', workerUnavailable);
+  else if (unknownMessage.test(message)) replace(error, 'transaction_resolution_unknown', unanswered);
+  else {
+    nameTheRule(error as Fields, file === 'multi_copy.c');
+    (error as Fields).where = withoutAddress(where);
+  }
 }
 
 /** Changes an error of a worker in place that a function of PL/pgSQL has caught. Such an error has no context. */

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DatabaseError } from 'pg';
+import { AppError } from '../../errors.ts';
+import { sqlstateFor, toAppError } from '../sqlstate.ts';
+import { completeName, hideShards, hideWorker } from './worker-errors.ts';
+
+type Fields = Partial<
+  Record<'code' | 'detail' | 'file' | 'where' | 'constraint' | 'table' | 'column', string>
+>;
+
+function errorOf(message: string, fields: Fields): DatabaseError {
+  return Object.assign(new DatabaseError(message, 0, 'error'), { severity: 'ERROR', ...fields });
+}
+
+const internal = sqlstateFor('internal_error');
+const ofCopy = { code: internal, file: 'multi_copy.c' };
+
+function hidden(message: string, fields: Fields): Record<string, unknown> {
+  const error = errorOf(message, fields);
+  hideWorker(error);
+  const { code, message: said, detail, constraint, table, column, where } = error;
+  return JSON.parse(JSON.stringify({ code, said, detail, constraint, table, column, where }));
+}
+
+test('the error of a failed COPY gets the SQLSTATE, the names and the message that it has without Citus', () => {
+  assert.deepEqual(
+    hidden('duplicate key value violates unique constraint "t_code_key_102043"', {
+      ...ofCopy,
+      detail: 'Key (code)=(A_102043) already exists.',
+    }),
+    {
+      code: sqlstateFor('unique_violation'),
+      said: 'duplicate key value violates unique constraint "t_code_key"',
+      detail: 'Key (code)=(A_102043) already exists.',
+      constraint: 't_code_key',
+      where: '',
+    },
+  );
+  assert.deepEqual(
+    hidden('insert or update on table "t_102043" violates foreign key constraint "t_p_fkey_102043"', {
+      ...ofCopy,
+      detail: 'Key (p)=(5) is not present in table "p_102050".',
+    }),
+    {
+      code: sqlstateFor('foreign_key_violation'),
+      said: 'insert or update on table "t" violates foreign key constraint "t_p_fkey"',
+      detail: 'Key (p)=(5) is not present in table "p".',
+      table: 't',
+      constraint: 't_p_fkey',
+      where: '',
+    },
+  );
+});
+
+test('a CHECK keeps its name, which may end with a number', () => {
+  const { said, table, constraint } = hidden(
+    'new row for relation "t_102043" violates check constraint "after_102043"',
+    ofCopy,
+  );
+  assert.equal(said, 'new row for relation "t" violates check constraint "after_102043"');
+  assert.deepEqual({ table, constraint }, { table: 't', constraint: 'after_102043' });
+});
+
+test('an error of a worker keeps its SQLSTATE and loses the address of the worker', () => {
+  assert.deepEqual(
+    hidden('null value in column "code" of relation "t_102043" violates not-null constraint', {
+      code: sqlstateFor('not_null_violation'),
+      file: 'remote_commands.c',
+      where: 'PL/pgSQL function f() line 1\nwhile executing command on 10.1.2.3:5432',
+    }),
+    {
+      code: sqlstateFor('not_null_violation'),
+      said: 'null value in column "code" of relation "t" violates not-null constraint',
+      column: 'code',
+      table: 't',
+      where: 'PL/pgSQL function f() line 1\nwhile executing command on a worker',
+    },
+  );
+});
+
+test('a name that Citus has shortened is completed if one name of the table begins with it', () => {
+  const name = 'kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk';
+  const error = errorOf(
+    `duplicate key value violates unique constraint "${name.slice(0, 47)}_36dbe386_102792"`,
+    ofCopy,
+  );
+  hideWorker(error);
+  assert.doesNotMatch(error.message, /36dbe386|102792/);
+  completeName(error, ['other', name]);
+  assert.equal(error.message, `duplicate key value violates unique constraint "${name}"`);
+  assert.equal(error.constraint, name);
+});
+
+test('a worker that cannot be reached is an unavailable database, and the log keeps the address', () => {
+  const cases: [string, Fields][] = [
+    [
+      'connection to the remote node me@10.1.2.3:5432 failed with the following error: Connection refused',
+      { code: '08006', file: 'remote_commands.c' },
+    ],
+    ['failed to COPY to shard 102043 on 10.1.2.3:5432', { code: '58030', file: 'multi_copy.c' }],
+    [
+      'failure on connection marked as essential: 10.1.2.3:5432',
+      { code: internal, file: 'remote_transaction.c' },
+    ],
+    [
+      'server closed the connection unexpectedly',
+      { code: internal, file: 'remote_commands.c', where: 'while executing command on 10.1.2.3:5432' },
+    ],
+  ];
+  for (const [message, fields] of cases) {
+    const error = errorOf(message, { ...fields, detail: 'failed to send 12 bytes a secret' });
+    hideWorker(error);
+    const answered = toAppError(error) as AppError;
+    assert.ok(answered instanceof AppError, message);
+    assert.equal(answered.code, 'database-unavailable');
+    assert.ok(answered.headers['retry-after']);
+    assert.doesNotMatch(JSON.stringify([answered.detail, error.message, error.detail]), /10\.1\.2|secret/);
+    assert.equal((error.cause as Error).message, message);
+  }
+});
+
+test('a role without LOGIN gets an error that says what it needs', () => {
+  const error = errorOf(
+    'connection to the remote node r@10.1.2.3:5432 failed with the following error: FATAL:  role "r" is not permitted to log in',
+    { code: '08006', file: 'remote_commands.c' },
+  );
+  hideWorker(error);
+  const answered = toAppError(error) as AppError;
+  assert.equal(answered.code, 'permission-denied');
+  assert.match(answered.detail, /the role "r" needs LOGIN/);
+});
+
+test('errors of PostgreSQL itself are not changed', () => {
+  const message = 'duplicate key value violates unique constraint "t_102043"';
+  const fields = { code: sqlstateFor('unique_violation'), file: 'nbtinsert.c', constraint: 't_102043' };
+  assert.deepEqual(hidden(message, fields), { code: fields.code, said: message, constraint: 't_102043' });
+});
+
+test('an error that a function has caught gets its names, too', () => {
+  const error = errorOf('duplicate key value violates unique constraint "t_pkey_102043"', { code: internal });
+  hideShards(error);
+  assert.equal(error.code, sqlstateFor('unique_violation'));
+  assert.equal(error.constraint, 't_pkey');
+});
