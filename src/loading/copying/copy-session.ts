@@ -152,12 +152,23 @@ export class CopySession implements RowOutput {
   async #insertDefaults(columns: readonly number[], rowCount: number): Promise<void> {
     await this.#end();
     this.#columns = columns;
+    if (this.#isSharded) await this.#commitInTwoPhases();
     const statement = this.#isSharded
       ? insertDefaultsIntoShards(this.#relation, this.#columnNames[0]!, rowCount)
       : insertDefaults(this.#relation, rowCount);
     const { rowCount: taken } = await queryInCallersPath(this.#client, statement);
     this.rowsTaken += taken ?? 0;
     this.rowsBefore += rowCount;
+  }
+
+  /** Lets Citus commit the transaction in two phases (`commitInTwoPhases`), by a COPY without rows. */
+  async #commitInTwoPhases(): Promise<void> {
+    const writer = copyFrom(
+      this.#client,
+      inCallersPath(copyInto(this.#relation, this.#columnNames.slice(0, 1))),
+    );
+    await writer.write(Buffer.concat([header, trailer]));
+    await writer.end();
   }
 
   async #end(): Promise<void> {

@@ -11,6 +11,7 @@ import { statesNotOfRows, statesNotOfRowsOrPrivileges } from '../../postgres/sql
 import type { Problems } from '../problems/problems.ts';
 import { findInputCheck } from '../staged/input-check.ts';
 import {
+  commitInTwoPhases,
   countUpdatedRows,
   createUpdateCounter,
   resetUpdateCounter,
@@ -145,6 +146,7 @@ async function passAndCheck(pass: Pass): Promise<Passed> {
     const staged = typedStagingTable(columns, await findInputCheck(client, columns));
     await findSurplus(client, staged, conflict);
     if (!isSharded) await lockRowsToUpdate(client, relation, staged, conflict);
+    else await queryInCallersPath(client, commitInTwoPhases(load, 0).text);
     // PostgreSQL itself skips the rows whose key is in the table, in the order of the file.
     if (conflict.action === 'skip') await client.query(emptySurplusTable);
     if (countsBySequence(load)) {

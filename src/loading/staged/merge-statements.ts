@@ -113,6 +113,15 @@ export function mustCountMerged({ isSharded, isBare, conflict }: StagedLoad, sha
   return isSharded && !isBare && conflict?.shapes.includes(shape) === true;
 }
 
+/**
+ * Returns a statement that moves no row of a sharded table, and lets Citus commit the transaction in two phases. A COPY does that, too. A
+ * transaction that has written to one worker only, with other statements, is committed at the worker before it is committed at the
+ * coordinator. If the coordinator then fails, the rows are there, but not the record of the load.
+ */
+export function commitInTwoPhases(load: StagedLoad, shape: number): Statement {
+  return mergeRows({ ...load, conflict: undefined }, shape, { from: 0, to: 0 });
+}
+
 /** The rows that `mergeAndCount` has written. */
 export interface MergedCount {
   count: number;

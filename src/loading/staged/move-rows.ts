@@ -16,6 +16,7 @@ import { isStagedAsText } from '../copying/target-columns.ts';
 import type { ConflictRule } from './conflict-rule.ts';
 import { findInputCheck } from './input-check.ts';
 import {
+  commitInTwoPhases,
   countExistingKeys,
   countUpdatedRows,
   createUpdateCounter,
@@ -220,6 +221,7 @@ async function moveInTurn(
   for (const shape of inMovingOrder(load)) {
     const merge = mergeRows(load, shape);
     if (mustCountMerged(load, shape)) {
+      await queryInCallersPath(client, commitInTwoPhases(load, shape).text);
       const { rows } = await queryInCallersPath<MergedCount>(client, mergeAndCount(merge));
       merged += rows[0]!.count;
       updated += rows[0]!.updated;

@@ -1,0 +1,212 @@
+/**
+ * Kills the workers of Citus while rows are loaded. The answer tells the truth: the rows of a load are there if and only if the answer or,
+ * if that does not know, the record of the load says so. `LOADS` and `KILLS` make the loop longer. It needs `CITUS_SCRIPTS`, `CITUS_BUILD`
+ * and `CITUS_DATA`, as test/matrix/citus.matrix.ts sets them.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { type CitusService, startCitusService } from '../../support/citus.ts';
+import { assertProblem } from '../../support/problem.ts';
+import type { TestAnswer } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+const { CITUS_SCRIPTS = '', CITUS_BUILD = '', LOADS = '60', KILLS = '4' } = process.env;
+
+const run = promisify(execFile);
+/** @param what `kill-worker` or `start-worker` */
+async function cluster(what: string, worker: number): Promise<void> {
+  await run('bash', [join(CITUS_SCRIPTS, 'cluster.sh'), what, CITUS_BUILD, String(worker)]);
+}
+
+let service: CitusService;
+before(async () => {
+  service = await startCitusService(process.env.DBG ? { LOG_LEVEL: 'error' } : {});
+  await service.rows('CREATE SCHEMA tenant');
+  await service.rows(`SELECT citus_schema_distribute('tenant')`);
+  for (const schema of ['public', 'tenant']) {
+    await service.rows(
+      `CREATE TABLE ${schema}.t (k integer, load integer, n integer CHECK (n > 0), PRIMARY KEY (k, load))`,
+    );
+  }
+  await service.rows(`SELECT create_distributed_table('public.t', 'k')`);
+});
+after(() => service?.stop());
+
+/** The worker that has the shard of the distributed schema: 1 or 2. */
+async function workerOfTenant(): Promise<number> {
+  const [row] = await service.rows(
+    `SELECT nodeport - (SELECT min(nodeport) FROM pg_dist_node WHERE groupid > 0) + 1 AS worker FROM citus_shards WHERE table_name = 'tenant.t'::regclass`,
+  );
+  return Number(row!.worker);
+}
+
+const rowsPerLoad = 500;
+
+function rowsOf(load: number): unknown[] {
+  return Array.from({ length: rowsPerLoad }, (_, k) => ({ k, load, n: 1 }));
+}
+
+function upload(schema: string, load: number, query = ''): Promise<TestAnswer> {
+  return service.post(`/table/t/upload/json?schema=${schema}&if_exists=append${query}`, {
+    data: rowsOf(load),
+  });
+}
+
+async function countRows(schema: string, load: number): Promise<number> {
+  const [row] = await askAgain(() =>
+    service.rows(`SELECT count(*)::int AS count FROM ${schema}.t WHERE load = $1`, [load]),
+  );
+  return Number(row!.count);
+}
+
+/** A session of the test, too, may have a connection to a worker that was killed. Its next query then fails once. */
+async function askAgain<Result>(ask: () => Promise<Result>): Promise<Result> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (tries === 20) throw error;
+      await sleep(50);
+    }
+  }
+}
+
+/** Asserts that the answer is an unavailable database, which says that nothing was changed and that names no worker. */
+function assertUnavailable(answer: TestAnswer): void {
+  assertProblem(answer, 503, 'database-unavailable');
+  assert.ok(answer.headers.get('retry-after'));
+  assert.doesNotMatch(JSON.stringify(answer.body), /_10\d{4}\b|127\.0\.0\.1|shard/i);
+}
+
+test('while a worker is away, loads into its tables get 503, and all others are committed', async () => {
+  const worker = await workerOfTenant();
+  await cluster('kill-worker', worker);
+  try {
+    assertUnavailable(await upload('tenant', 1));
+    assertUnavailable(await upload('public', 1));
+    assertUnavailable(await upload('tenant', 1, '&on_conflict=update'));
+    const local = await service.post('/table/ordinary/upload/json', { data: rowsOf(1) });
+    assert.equal(local.status, 201, JSON.stringify(local.body));
+  } finally {
+    await cluster('start-worker', worker);
+  }
+  // A session can have a connection to a worker that was killed, so the first COPY may fail once more.
+  await until('the worker to be used again', async () => (await upload('tenant', 1)).status === 200);
+  assert.equal(await countRows('tenant', 1), rowsPerLoad);
+  assert.equal(await countRows('public', 1), 0);
+});
+
+test('a worker that is killed while the rows arrive leaves nothing of the load', async () => {
+  const worker = await workerOfTenant();
+  const encoder = new TextEncoder();
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const answered = service.request('POST', '/table/t/upload/json?schema=tenant&if_exists=append', {
+    headers: { 'content-type': 'application/x-ndjson' },
+    body: readable as ReadableStream,
+  });
+  const write = (from: number, count: number) => {
+    const rows = Array.from(
+      { length: count },
+      (_, k) => `${JSON.stringify({ k: from + k, load: 2, n: 1 })}\n`,
+    );
+    return writer.write(encoder.encode(rows.join('')));
+  };
+  await write(0, 50_000);
+  await until('the COPY to have begun', async () => {
+    const found = await service.adminRows(
+      `SELECT FROM pg_stat_activity WHERE application_name = 'tablewright' AND state = 'active' AND query ~ 'COPY'`,
+    );
+    return found.length === 1;
+  });
+  await cluster('kill-worker', worker);
+  try {
+    await write(50_000, 50_000);
+    await writer.close();
+    const answer = await answered;
+    assertUnavailable(answer);
+    const load = await service.get(`/api/v1/loads/${answer.headers.get('load-id')}`);
+    assert.equal(load.body.state, 'failed');
+  } finally {
+    await cluster('start-worker', worker);
+  }
+  assert.equal(await countRows('tenant', 2), 0);
+});
+
+type Outcome = 'committed' | 'not committed';
+
+test(`${LOADS} loads and ${KILLS} kills leave nothing half, and every answer is true`, async () => {
+  const outcomes = new Map<string, Outcome>();
+  const counts = { committed: 0, refused: 0, unknown: 0 };
+  let next = 100;
+  let killed = 0;
+  const isOver = () => next >= 100 + Number(LOADS) && killed >= Number(KILLS);
+  const sender = async () => {
+    while (!isOver()) {
+      const load = next++;
+      const schema = load % 2 === 0 ? 'public' : 'tenant';
+      const answer = await upload(schema, load, load % 3 === 0 ? '&on_conflict=update' : '');
+      if (answer.status !== 200) assert.doesNotMatch(JSON.stringify(answer.body), /_10\d{4}\b|127\.0\.0\.1/);
+      outcomes.set(`${schema} ${load}`, await outcomeOf(answer, counts));
+      if (answer.status !== 200) await sleep(50);
+    }
+  };
+  const killer = async () => {
+    while (killed < Number(KILLS)) {
+      await sleep(100 + Math.random() * 400);
+      const worker = 1 + (killed % 2);
+      await cluster('kill-worker', worker);
+      await sleep(Math.random() * 200);
+      await cluster('start-worker', worker);
+      killed += 1;
+    }
+  };
+  await Promise.all([...Array.from({ length: 4 }, sender), killer()]);
+  console.log(JSON.stringify({ loads: outcomes.size, kills: killed, ...counts }));
+  await recover();
+  assert.ok(counts.committed > 0);
+  for (const [name, outcome] of outcomes) {
+    const [schema = '', load = ''] = name.split(' ');
+    assert.equal(
+      await countRows(schema, Number(load)),
+      outcome === 'committed' ? rowsPerLoad : 0,
+      `${name}: ${outcome}`,
+    );
+  }
+});
+
+/** Returns what the answer says about the rows. If it does not know, the record of the load knows. */
+async function outcomeOf(
+  answer: TestAnswer,
+  counts: Record<'committed' | 'refused' | 'unknown', number>,
+): Promise<Outcome> {
+  if (answer.status === 200) {
+    counts.committed += 1;
+    return 'committed';
+  }
+  assert.ok([409, 503].includes(answer.status), JSON.stringify(answer.body));
+  if (!/not known/.test(answer.body.detail)) {
+    counts.refused += 1;
+    return 'not committed';
+  }
+  counts.unknown += 1;
+  const load = await service.get(`/api/v1/loads/${answer.headers.get('load-id')}`);
+  return load.body.state === 'committed' ? 'committed' : 'not committed';
+}
+
+/** Ends the transactions that the workers had prepared when they were killed. Without this, the coordinator does it once a minute. */
+async function recover(): Promise<void> {
+  await until('the prepared transactions to be ended', async () => {
+    await askAgain(() => service.adminRows('SELECT recover_prepared_transactions()'));
+    const found = await askAgain(() =>
+      service.adminRows(
+        `SELECT success, result FROM run_command_on_workers('SELECT count(*) FROM pg_prepared_xacts')`,
+      ),
+    );
+    return found.every(({ success, result }) => success === true && result === '0');
+  });
+}
