@@ -398,6 +398,7 @@ WHERE n.nspname = $1 AND c.relname = $2`,
  */
 export function findTarget(schema: string, name: string, privileges: string[]): Statement {
   return {
+    preparedName: 'tablewright find target',
     text: `
 SELECT c.relkind::text AS kind, current_user::text AS role, current_database()::text AS database,
   pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS "usesSchema", pg_catalog.has_schema_privilege(n.oid, 'CREATE') AS "createsInSchema",
@@ -572,6 +573,7 @@ export interface TypeFacts {
  */
 export function loadColumns(schema: string, name: string): Statement {
   return {
+    preparedName: 'tablewright load columns',
     text: `
 WITH RECURSIVE relation AS (
   SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

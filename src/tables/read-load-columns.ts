@@ -1,6 +1,7 @@
 /** Reads what a load needs to know about a table's columns. */
 import type { ClientBase } from 'pg';
 import { mapInTurns } from '../pause-for-others.ts';
+import { toQuery } from '../postgres/own-session.ts';
 import type { LoadFacts, TypeFacts } from './catalog.ts';
 import { loadColumns, showTypes } from './catalog.ts';
 import { constantDefault } from './default-values.ts';
@@ -13,7 +14,7 @@ export async function readLoadColumns(
   schema: string,
   name: string,
 ): Promise<LoadColumn[]> {
-  const { rows } = await client.query<LoadFacts>(loadColumns(schema, name));
+  const { rows } = await client.query<LoadFacts>(toQuery(client, loadColumns(schema, name)));
   const facts = rows[0]?.types ?? [];
   await nameAsCallersDo(client, facts);
   const types = new Map(facts.map((type) => [typeKey(type.oid, type.typmod), type]));
