@@ -4,17 +4,15 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
 import { allScopes, signDevToken } from '../src/dev-token.ts';
-import { startEmbeddedPostgres } from '../src/postgres/embedded.ts';
 import { startService } from '../src/service.ts';
 import { loadLater } from './demo/asynchronous.ts';
 import { shownJson, shownTable } from './demo/shown.ts';
+import { startTemporaryPostgres } from './demo/temporary-postgres.ts';
 
 interface Operation {
   title: string;
@@ -78,23 +76,14 @@ try {
 }
 
 async function start(signal: AbortSignal): Promise<Demo> {
-  const folder = await mkdtemp(join(tmpdir(), 'tablewright-demo-'));
-  endings.push(() => removeFolder(folder));
-  // If root starts this, another user runs PostgreSQL and must be able to enter the folder.
-  await chmod(folder, 0o711);
-  const dataDir = join(folder, 'data');
-  endings.push(() => removeClusterOf(dataDir));
-
-  const quiet = { info: () => {}, warn: () => {} };
-  const postgres = await startEmbeddedPostgres({ dataDir, log: quiet, durable: false });
-  endings.push(() => postgres.stop());
+  const postgres = await startTemporaryPostgres(endings);
   signal.throwIfAborted();
 
   const secret = randomBytes(32).toString('base64url');
   const config = readConfig({
     PORT: '0',
     LOG_LEVEL: 'silent',
-    DATA_DIR: dataDir,
+    DATA_DIR: postgres.dataDir,
     DATABASE_URL: postgres.url,
     TOKEN_SECRET: secret,
     // The receiver of the webhook is on this machine.
@@ -162,16 +151,6 @@ async function rowsOf(database: pg.Client, table: string): Promise<string> {
   });
   const names = fields.map((field) => field.name);
   return shownTable(names, rows, Number(count.rows[0]![0]), terminalWidth);
-}
-
-/** Removes the cluster. It is in another folder if the user that runs it cannot reach this one. */
-async function removeClusterOf(dataDir: string): Promise<void> {
-  const cluster = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
-  if (cluster !== undefined) await removeFolder(dirname(cluster));
-}
-
-function removeFolder(folder: string): Promise<void> {
-  return rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
 function say(text: string): void {

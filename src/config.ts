@@ -158,6 +158,7 @@ const declared = {
     trustProxy: optional('TRUST_PROXY', 'The proxies in front of the service whose headers X-Forwarded-For or Forwarded name the address of the client: how many they are, or their IP addresses and networks (CIDR) separated by spaces. If not set, no header counts, and the address is the one that the connection comes from.', proxiesRule),
     shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 5000, [0, DAY_MS], 'ms', 'When the service stops, running requests have this many milliseconds to end. Requests that still run then are rolled back.'),
   },
+  workers: integer('WORKERS', 1, [1, 64], 'processes', 'The number of processes that serve the port. Each reads uploads on one core, so one for each core makes sense. Limits, DATABASE_POOL_SIZE and memory count for each process: docs/operations.md.'),
   console: {
     isOn: onOff('CONSOLE', 'on', 'Whether the service has the console, a web page at / for loading files. off: browsers get the list of guides at /.'),
     /** undefined: people paste a token. */

@@ -8,7 +8,7 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
-import { readConfig } from './config.ts';
+import { type Config, readConfig } from './config.ts';
 import { programFolder } from './program-files.ts';
 import type { Service } from './service.ts';
 import { startFailure } from './start-failure.ts';
@@ -23,9 +23,12 @@ setFlagsFromString('--semi-space-growth-factor=1');
 // a third more processor time.
 setFlagsFromString('--heap-growing-percent=50');
 
+type Program = Pick<Service, 'banner' | 'failed' | 'stop'>;
+
 const sameSignalMs = 500;
 
-let service: Service | undefined;
+/** What this process starts and stops. A worker has none: its primary process starts and stops it (`WORKERS`). */
+let service: Program | undefined;
 /** The time of the first signal; undefined: none has arrived. */
 let stoppingSinceMs: number | undefined;
 
@@ -37,13 +40,12 @@ async function start(): Promise<void> {
   try {
     // Variables that are already in the environment have priority over the file.
     if (existsSync('.env')) process.loadEnvFile('.env');
-    const config = readConfig(process.env);
-    const { startService } = await import('./service.ts');
-    service = await startService(config, process.env);
+    service = await startProgram(readConfig(process.env));
   } catch (error) {
     fail(error);
     return;
   }
+  if (service === undefined) return;
   if (stoppingSinceMs !== undefined) {
     await end(undefined);
     return;
@@ -56,6 +58,16 @@ async function start(): Promise<void> {
     process.stderr.write(`${detail}\n`);
     process.exit(1);
   });
+}
+
+/** Returns undefined in a worker. */
+async function startProgram(config: Config): Promise<Program | undefined> {
+  if (config.workers === 1) {
+    const { startService } = await import('./service.ts');
+    return startService(config, process.env);
+  }
+  const { startWorkers } = await import('./workers/start-workers.ts');
+  return startWorkers(config, process.env);
 }
 
 function stop(signal: NodeJS.Signals): void {

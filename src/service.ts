@@ -5,16 +5,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { pino } from 'pino';
-import { type BannerFacts, bannerText, embeddedBannerText } from './banner.ts';
 import type { Config, Environment } from './config.ts';
-import {
-  allScopes,
-  resolveTokenSettings,
-  type SigningSettings,
-  signDevToken,
-  signingSettings,
-} from './dev-token.ts';
+import { resolveTokenSettings } from './dev-token.ts';
 import { AppError } from './errors.ts';
 import { EventFeed } from './events/event-feed.ts';
 import { WebhookAddresses } from './events/webhook-addresses.ts';
@@ -34,16 +26,17 @@ import { noServiceSchema, prepareServiceSchema } from './loads/service-schema.ts
 import { spoolFolder, spoolProblem } from './loads/spool-folder.ts';
 import type { Watched } from './metrics/metrics.ts';
 import { type MetricsServer, startMetricsServer } from './metrics/metrics-server.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
+import { startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
-import { loggedError } from './postgres/logged-error.ts';
 import { createDatabaseCheck, createPool } from './postgres/pool.ts';
 import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
 import type { ServiceSchema } from './postgres/service-schema.ts';
 import { whenDatabaseIsThere } from './postgres/wait-for-database.ts';
 import { version } from './program-files.ts';
+import { createLog } from './service-log.ts';
 import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
+import { startBanner } from './start-banner.ts';
 import { startFailure } from './start-failure.ts';
 import { startTracing } from './tracing/tracing.ts';
 
@@ -61,8 +54,14 @@ export interface Service {
   failed: Promise<string>;
   /** Resolves when the service is ready. It is ready already, unless it waits for its database. */
   ready: Promise<void>;
-  /** The address of the metrics; undefined: there are none. */
+  /** Whether the service listens, but waits for its database. */
+  isWaiting(): boolean;
+  /** Returns the id under which this process has its lease; undefined: the service keeps no records, or waits for its database. */
+  leaseId(): string | undefined;
+  /** The address of the metrics; undefined: there are none, or the primary process of the workers serves them. */
   metricsUrl: string | undefined;
+  /** Returns the metrics as text; undefined: there are none. */
+  metricsText: (() => Promise<string>) | undefined;
   /**
    * Waits at most SHUTDOWN_GRACE_MS for running requests, rolls the other requests back, and releases everything.
    *
@@ -71,16 +70,29 @@ export interface Service {
   stop(cause?: string): Promise<void>;
 }
 
+/** The place of this process among the workers of a service with several processes (`WORKERS`). */
+export interface WorkerPlace {
+  /** From 1 on. */
+  number: number;
+  /** The ids of the leases of workers that have ended by themselves. */
+  deadLeases: string[];
+}
+
 /**
  * Starts the service: PostgreSQL if it is embedded, the connections and the HTTP server. When this resolves, the service listens. It is also
  * ready, unless the database of DATABASE_URL is not there yet: then the service waits for it.
  *
  * @param environment the standard variables of OpenTelemetry; default: no traces are sent
+ * @param worker undefined: the service is one process
  * @throws Error with a message for the person who starts the service
  */
-export async function startService(config: Config, environment: Environment = {}): Promise<Service> {
+export async function startService(
+  config: Config,
+  environment: Environment = {},
+  worker?: WorkerPlace,
+): Promise<Service> {
   const { database, http } = config;
-  const log = pino({ level: config.logLevel, base: null, serializers: { err: loggedError } });
+  const log = createLog(config.logLevel, worker?.number);
   log.info({ version }, 'Tablewright starts');
   const stopping = new AbortController();
   /** Aborted when the stop of the service begins. */
@@ -107,7 +119,7 @@ export async function startService(config: Config, environment: Environment = {}
   let metricsServer: MetricsServer | undefined;
   let tracing: Tracing | undefined;
   try {
-    const metrics = await openMetrics(config, { pool, poolSize: database.poolSize, lines }, log);
+    const metrics = await openMetrics(config, { pool, poolSize: database.poolSize, lines }, log, worker);
     metricsServer = metrics?.server;
     tracing = await startTracing(environment, log);
     const context: Omit<HttpContext, 'quotas'> = {
@@ -125,7 +137,7 @@ export async function startService(config: Config, environment: Environment = {}
       isWaitingForDatabase: () => isWaiting,
       stopping: stopping.signal,
     };
-    const open = () => openRecords(config, { pool, recordPool }, log);
+    const open = () => openRecords(config, { pool, recordPool }, log, worker?.deadLeases);
     const away = new AwayLog(log);
     const opening = embedded
       ? open()
@@ -159,18 +171,17 @@ export async function startService(config: Config, environment: Environment = {}
     }
     return {
       url,
-      banner: async (showsSecrets) => {
-        const hasConsole = config.console.isOn;
-        if (embedded) {
-          const secrets = showsSecrets ? embedded : undefined;
-          return embeddedBanner({ url, hasConsole }, secrets, signingSettings(tokenSettings));
-        }
-        const hasSecret = tokenSettings.source.kind === 'secret';
-        return bannerText({ url, hasConsole, hasSecret }, { isWaiting });
-      },
+      banner: (showsSecrets) =>
+        startBanner(
+          { url, hasConsole: config.console.isOn, tokenSettings, embedded, isWaiting },
+          showsSecrets,
+        ),
       failed: failed.promise,
       ready: ready.promise,
+      isWaiting: () => isWaiting,
+      leaseId: () => context.loads?.process,
       metricsUrl: metricsServer?.url,
+      metricsText: metrics?.text,
       stop: async (cause) => {
         const stopLog = new StopLog(log, server, { cause, graceMs: http.shutdownGraceMs });
         isReady = false;
@@ -253,6 +264,7 @@ async function openRecords(
   config: Config,
   { pool, recordPool }: { pool: Pool; recordPool: Pool },
   log: Log,
+  deadLeases: string[] = [],
 ): Promise<RecordContext> {
   await checkServerVersion(pool);
   if (config.tokens.requireRole) await warnOfRights(pool, log);
@@ -260,6 +272,7 @@ async function openRecords(
   if (serviceSchema === undefined) return noRecords;
   const loads = openLoads(serviceSchema, pool, recordPool, config, log);
   const queuedLoads = await openQueuedLoads(loads, { pool, recordPool }, config, log);
+  await loads.abandoned.endLeases(deadLeases);
   await loads.start();
   const events = new EventFeed(serviceSchema, recordPool, log);
   events.start();
@@ -269,13 +282,19 @@ async function openRecords(
 }
 
 /** Loads the library for metrics only if they are wanted. */
-async function openMetrics({ metrics: { host, port } }: Config, watched: Watched, log: Log) {
+async function openMetrics(
+  { metrics: { host, port } }: Config,
+  watched: Watched,
+  log: Log,
+  worker: WorkerPlace | undefined,
+) {
   if (port === undefined) return undefined;
   const { createMetrics } = await import('./metrics/metrics.ts');
-  const metrics = createMetrics(watched);
-  const server = await startMetricsServer(metrics.registry, { host, port }, log);
-  log.info({ url: server.url }, 'metrics');
-  return { measures: metrics.measures, server };
+  const { registry, measures } = createMetrics(watched, worker?.number);
+  const text = () => registry.metrics();
+  // The primary process of the workers serves the metrics of all.
+  const server = worker ? undefined : await startMetricsServer(text, { host, port }, log);
+  return { measures, server, text };
 }
 
 function chooseMaxConnections(config: Config, log: Log): number {
@@ -352,17 +371,6 @@ async function warnOfRights(pool: Pool, log: Log): Promise<void> {
     { rights },
     'The role that the service connects as has rights of its own. Functions of tables can use these rights, whatever role the access token names. docs/postgresql.md describes how to set up the role',
   );
-}
-
-async function embeddedBanner(
-  place: Pick<BannerFacts, 'url' | 'hasConsole'>,
-  shown: EmbeddedPostgres | undefined,
-  signing: SigningSettings | undefined,
-): Promise<string> {
-  const hasSecret = signing !== undefined;
-  if (shown === undefined) return embeddedBannerText({ ...place, hasSecret, secrets: undefined });
-  const token = signing && (await signDevToken(signing, { scope: allScopes, ttlSeconds: 86_400 }));
-  return embeddedBannerText({ ...place, hasSecret, secrets: { databaseUrl: shown.url, token } });
 }
 
 function shuttingDown(): AppError {

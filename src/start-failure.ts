@@ -4,9 +4,13 @@
 import { ConfigError } from './config.ts';
 import { type Condition, conditionOf } from './postgres/sqlstate.ts';
 
+/** An error whose message is the whole text for the person who starts the service. */
+export class ExplainedFailure extends Error {}
+
 /** Returns the text. It contains the stack only if the cause is probably a bug of the service. */
 export function startFailure(error: unknown): string {
   if (!(error instanceof Error)) return `Tablewright cannot start: ${String(error)}`;
+  if (error instanceof ExplainedFailure) return error.message;
   const remedy = remedyOf(error);
   if (remedy !== undefined)
     return `Tablewright cannot start: ${error.message.replace(/\.$/, '')}.\n${remedy}`;

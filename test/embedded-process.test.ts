@@ -28,12 +28,14 @@ after(async () => {
 function run(
   environment: Record<string, string> = {},
   parameters: string[] = ['--show-secrets'],
+  hasOwnGroup = false,
 ): ChildProcess {
   const settings = { PORT: '0', DATA_DIR: 'data', LOG_LEVEL: 'silent', ...environment };
   return spawn(process.execPath, [main, ...parameters], {
     cwd: folder,
     env: { ...serviceEnvironment(), ...settings },
     stdio: 'pipe',
+    detached: hasOwnGroup,
   });
 }
 
@@ -94,6 +96,17 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     assert(!(await databaseAnswers(databaseUrl)));
   });
 }
+
+test('a Ctrl-C in the terminal, which reaches every process, ends all workers and their PostgreSQL', async () => {
+  const child = run({ WORKERS: '2' }, undefined, true);
+  const { url, databaseUrl } = await started(child);
+  assert.equal((await fetch(`${url}/readyz`)).status, 200);
+  assert(await databaseAnswers(databaseUrl));
+  process.kill(-child.pid!, 'SIGINT');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  assert(!(await databaseAnswers(databaseUrl)));
+  assert.throws(() => process.kill(-child.pid!, 0), { code: 'ESRCH' });
+});
 
 test('one Ctrl-C under npm, which arrives twice, stops the service without an error', async () => {
   const { child, databaseUrl } = await started(run());

@@ -12,7 +12,8 @@ const root = join(import.meta.dirname, '..');
 
 /** Each layer may import itself and the layers named here, and every layer that those may import. */
 const layersBelow: Record<string, string[]> = {
-  main: ['service'],
+  main: ['workers'],
+  workers: ['service'],
   service: ['metrics', 'tracing'],
   metrics: ['http'],
   tracing: ['http'],
@@ -35,6 +36,8 @@ const layerOfRootFile: Record<string, string> = {
   banner: 'service',
   'dev-token': 'service',
   'life-log': 'service',
+  'service-log': 'service',
+  'start-banner': 'service',
   'start-failure': 'service',
   'database-url': 'config',
   'node-http': 'errors',

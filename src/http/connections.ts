@@ -56,6 +56,8 @@ export function limitConnections(app: FastifyInstance, maxConnections: number): 
   const idle = watchIdleConnections(server);
   let open = 0;
   server.maxConnections = maxConnections + Math.ceil(maxConnections * refusedShare);
+  // Without this, full workers (WORKERS) pass a connection on to each other again and again. The types of Node.js do not know it yet.
+  Object.assign(server, { dropMaxConnection: true });
   server.on('connection', (socket) => {
     open++;
     socket.once('close', () => {

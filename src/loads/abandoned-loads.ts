@@ -6,7 +6,13 @@ import type { Statement } from '../postgres/sql.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import type { Lease } from './lease.ts';
 import type { KeptAnswer } from './load-record.ts';
-import { type AbandonedLoad, disownLoads, failAbandonedLoads, readUnendedOf } from './load-statements.ts';
+import {
+  type AbandonedLoad,
+  disownLoads,
+  endLeases,
+  failAbandonedLoads,
+  readUnendedOf,
+} from './load-statements.ts';
 
 export interface AbandonedLoadsOptions {
   schema: ServiceSchema;
@@ -25,6 +31,11 @@ export class AbandonedLoads {
 
   constructor(options: AbandonedLoadsOptions) {
     this.#options = options;
+  }
+
+  /** Ends the leases of processes that are known to have ended, so that the next sweep need not wait for them to expire. */
+  async endLeases(processes: string[]): Promise<void> {
+    if (processes.length > 0) await this.#ask(endLeases(this.#options.schema, processes));
   }
 
   /** Records the abandoned loads of other processes as failed. */

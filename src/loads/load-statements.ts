@@ -269,6 +269,14 @@ export function renewLease({ quoted }: ServiceSchema, process: string): Statemen
   };
 }
 
+/** Ends the leases of processes that have ended. */
+export function endLeases({ quoted }: ServiceSchema, processes: string[]): Statement {
+  return {
+    text: `UPDATE ${quoted}.processes SET seen_at = '-infinity' WHERE id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.uuid[])`,
+    values: [processes],
+  };
+}
+
 /**
  * Ends the loads of processes whose lease has expired: their transactions can no longer be committed. Rows that another session has
  * locked are left for the next time, because a load that is being committed is alive. It returns an `AbandonedLoad` for each.

@@ -91,7 +91,6 @@ export class QueuedLoads {
   /** Takes loads from the queue from now on. */
   async start(run: RunTaken): Promise<void> {
     this.#run = run;
-    this.#bodies = await StoredBodies.openExisting(this.#options.folder);
     await this.sweep().catch((error) => this.#warn(error));
     this.#sweeping = setInterval(() => this.#inBackground(this.sweep()), this.#options.leaseMs / 3);
     this.#sweeping.unref();
@@ -163,6 +162,8 @@ export class QueuedLoads {
     const { loads, leaseMs, lostAnswer } = this.#options;
     await loads.abandoned.failWith(failUnservedLoads(loads.schema, lostAnswer), lostAnswer);
     await this.#ask(queueAbandonedLoads(loads.schema, loads.process, leaseMs / 1000));
+    // Another process may have created the folder since.
+    this.#bodies ??= await StoredBodies.openExisting(this.#options.folder);
     const bodies = this.#bodies;
     if (bodies === undefined) return;
     await this.#ask(serveSpool(loads.schema, loads.process, bodies.id));

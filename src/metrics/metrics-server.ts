@@ -1,7 +1,6 @@
 /** Serves `GET /metrics` on a port of its own, so that the public port never shows metrics. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { Registry } from 'prom-client';
 import { createServer } from '../node-http.ts';
 import type { Log } from '../postgres/log.ts';
 
@@ -13,9 +12,12 @@ export interface MetricsServer {
 /** A scraper needs one connection. Many connections are a mistake or an attack. */
 const maxConnections = 50;
 
-/** Starts the server. @throws the error of the system if it cannot listen */
+/** The text format of Prometheus, as prom-client writes it. */
+const contentType = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Starts the server. @param collect returns the metrics as text @throws the error of the system if it cannot listen */
 export async function startMetricsServer(
-  registry: Registry,
+  collect: () => Promise<string>,
   { host, port }: { host: string; port: number },
   log: Log,
 ): Promise<MetricsServer> {
@@ -26,10 +28,8 @@ export async function startMetricsServer(
       return;
     }
     try {
-      const text = await registry.metrics();
-      response
-        .writeHead(200, { 'content-type': registry.contentType, 'cache-control': 'no-store' })
-        .end(text);
+      const text = await collect();
+      response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store' }).end(text);
     } catch (error) {
       log.warn({ err: error }, 'The metrics could not be collected');
       response.writeHead(500).end();
@@ -39,8 +39,10 @@ export async function startMetricsServer(
   server.listen({ host, port });
   await once(server, 'listening');
   const { address, port: listening, family } = server.address() as AddressInfo;
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${listening}/metrics`;
+  log.info({ url }, 'metrics');
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${listening}/metrics`,
+    url,
     close: async () => {
       server.close();
       server.closeAllConnections();

@@ -27,8 +27,10 @@ export interface Watched {
 const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
 const phaseBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800];
 
-export function createMetrics(watched: Watched): Metrics {
+/** @param worker the number of the worker, which each series then has as a label; undefined: the service is one process */
+export function createMetrics(watched: Watched, worker?: number): Metrics {
   const registry = new Registry();
+  if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker) });
   // Memory, processor time, garbage collection, and the delay of the event loop (nodejs_eventloop_lag_…).
   collectDefaultMetrics({ register: registry });
   watchDatabase(registry, watched);

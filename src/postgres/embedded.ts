@@ -23,6 +23,8 @@ export interface EmbeddedOptions {
   onExit?: (detail: string) => void;
   /** false: a power failure can damage the data. Only for temporary servers. */
   durable?: boolean;
+  /** The most connections that the service opens. Default: those of one process. */
+  connections?: number;
 }
 
 export interface EmbeddedPostgres {
@@ -40,7 +42,7 @@ export interface EmbeddedPostgres {
  * the last lines of the server's log.
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const { log, onExit, durable = true } = options;
+  const { log, onExit, durable = true, connections = 0 } = options;
   const dataDir = await makeDataDir(options.dataDir);
   const locks = [await lockFolder(dataDir)];
   const unlock = () => {
@@ -59,7 +61,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     else await stopOrphan(place, log);
     await linkPlace(dataDir, place);
 
-    const server = await startServer(dataDir, place, passwords.postgres, durable);
+    const server = await startServer(dataDir, place, passwords.postgres, { durable, connections });
     server.exited.then((detail) => {
       unlock();
       if (detail !== undefined) onExit?.(detail);

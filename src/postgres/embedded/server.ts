@@ -23,7 +23,17 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+export interface ServerOptions {
+  /** false: a power failure can damage the data. */
+  durable: boolean;
+  /** The most connections that the service opens. */
+  connections: number;
+}
+
 const execute = promisify(execFile);
+
+/** Connections for psql and other programs, and for superusers. */
+const otherConnections = 30;
 
 const startTimeoutMs = 60_000;
 const startAttempts = 5;
@@ -37,7 +47,7 @@ export async function startServer(
   dataDir: string,
   place: Place,
   password: string,
-  durable: boolean,
+  options: ServerOptions,
 ): Promise<Server> {
   const portFile = join(dataDir, 'postgres-port');
   const logFile = join(dataDir, 'postgres.log');
@@ -46,7 +56,7 @@ export async function startServer(
     const port = await freePort(preferred);
     await rotateLog(logFile);
     const logStart = await sizeOf(logFile);
-    const child = await spawnServer(place, port, logFile, durable);
+    const child = await spawnServer(place, port, logFile, options);
     if (await becomesReady(child, port, password)) {
       if (port !== preferred) await writeFile(portFile, `${port}\n`);
       return watch(child, port, place, logFile, logStart);
@@ -90,11 +100,11 @@ async function spawnServer(
   place: Place,
   port: number,
   logFile: string,
-  durable: boolean,
+  options: ServerOptions,
 ): Promise<ChildProcess> {
   const log = await open(logFile, 'a', 0o600);
   try {
-    const settings = Object.entries(serverSettings(port, durable)).flatMap(([name, value]) => [
+    const settings = Object.entries(serverSettings(port, options)).flatMap(([name, value]) => [
       '-c',
       `${name}=${value}`,
     ]);
@@ -126,12 +136,15 @@ const temporarySettings = {
   max_wal_size: '512MB',
 };
 
-function serverSettings(port: number, durable: boolean): Record<string, string | number> {
+function serverSettings(
+  port: number,
+  { durable, connections }: ServerOptions,
+): Record<string, string | number> {
   return {
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: '',
-    max_connections: 100,
+    max_connections: Math.max(100, connections + otherConnections),
     shared_buffers: '256MB',
     maintenance_work_mem: '256MB',
     max_wal_size: '4GB',

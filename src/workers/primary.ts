@@ -1,0 +1,62 @@
+/** The primary process of a service with several workers. */
+import type { Config } from '../config.ts';
+import { resolveTokenSettings } from '../dev-token.ts';
+import { startMetricsServer } from '../metrics/metrics-server.ts';
+import { startEmbeddedPostgres } from '../postgres/embedded.ts';
+import { version } from '../program-files.ts';
+import type { Service } from '../service.ts';
+import { createLog } from '../service-log.ts';
+import { startBanner } from '../start-banner.ts';
+import { WorkerGroup } from './worker-group.ts';
+
+/** Connections of a worker besides DATABASE_POOL_SIZE: for health checks and the records of loads. */
+const otherConnections = 3;
+
+/** Starts the workers, and returns when all of them listen. @throws Error with a message for the person who starts the service */
+export async function startPrimary(config: Config): Promise<Pick<Service, 'banner' | 'failed' | 'stop'>> {
+  const { database, metrics, http, workers: count } = config;
+  const log = createLog(config.logLevel);
+  log.info({ version, workers: count }, 'Tablewright starts its workers');
+  const failed = Promise.withResolvers<string>();
+  // The workers must not create the secret at the same time.
+  const tokenSettings = await resolveTokenSettings(config);
+  const embedded =
+    database.url === undefined
+      ? await startEmbeddedPostgres({
+          dataDir: config.dataDir,
+          log,
+          onExit: (detail) =>
+            failed.resolve(`Tablewright ends: the embedded PostgreSQL ended by itself: ${detail}`),
+          connections: count * (database.poolSize + otherConnections),
+        })
+      : undefined;
+  const group = new WorkerGroup({
+    count,
+    databaseUrl: embedded?.url,
+    graceMs: http.shutdownGraceMs,
+    log,
+    onFailure: failed.resolve,
+  });
+  let metricsServer: Awaited<ReturnType<typeof startMetricsServer>> | undefined;
+  const stop = async (cause?: string) => {
+    try {
+      await group.stop(cause);
+    } finally {
+      await metricsServer?.close();
+      await embedded?.stop();
+    }
+  };
+  try {
+    if (metrics.port !== undefined) {
+      const place = { host: metrics.host, port: metrics.port };
+      metricsServer = await startMetricsServer(() => group.metrics(), place, log);
+    }
+    const { url, isWaiting } = await group.start();
+    const facts = { url, hasConsole: config.console.isOn, tokenSettings, embedded, isWaiting };
+    return { banner: (showsSecrets) => startBanner(facts, showsSecrets), failed: failed.promise, stop };
+  } catch (error) {
+    // The error says more than a worker that ends because of it.
+    await stop().catch(() => {});
+    throw error;
+  }
+}
