@@ -1,7 +1,7 @@
 /** `POST /api/v1/inspect/excel`: describes the contents of a spreadsheet before it is loaded. Nothing is written. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { inspectSpreadsheet } from '../../loading/inspect/inspect-spreadsheet.ts';
+import { type Inspection, inspectSpreadsheet } from '../../loading/inspect/inspect-spreadsheet.ts';
 import type { ProposedTable, SheetProposal } from '../../sources/spreadsheet/proposal/propose-table.ts';
 import type { HttpContext } from '../context.ts';
 import { ColumnCounts, LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
@@ -173,7 +173,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         admitted,
         { allSheets: true, isOutlined: true },
         async ({ source, openSheet }) => {
-          const { sheets, proposal, names, sheet } = await inspectSpreadsheet(
+          const inspection = await inspectSpreadsheet(
             source,
             openSheet,
             isSheetChosen(query),
@@ -181,29 +181,33 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
             context.config.limits,
             admitted.signal,
           );
-          const { name, headerRow, range, errorCount, rowNumbers, columns, ...shown } = sheet;
-          return {
-            sheets: sheets.map(({ hasCells: _, size: __, proposal: ofSheet, ...shown }) => ({
-              ...shown,
-              ...(ofSheet && { proposal: shownProposal(ofSheet) }),
-            })),
-            proposal: shownProposal(proposal),
-            names: names.listed,
-            name_count: names.count,
-            sheet: {
-              name,
-              ...(headerRow !== undefined && { header_row: headerRow }),
-              ...(range !== undefined && { range }),
-              ...shown,
-              ...(rowNumbers && { row_numbers: rowNumbers }),
-              columns,
-              error_count: errorCount,
-            },
-          };
+          return shownInspection(inspection);
         },
       );
     },
   );
+}
+
+function shownInspection({ sheets, proposal, names, sheet }: Inspection): object {
+  const { name, headerRow, range, errorCount, rowNumbers, columns, ...shown } = sheet;
+  return {
+    sheets: sheets.map(({ hasCells: _, size: __, proposal: ofSheet, ...shown }) => ({
+      ...shown,
+      ...(ofSheet && { proposal: shownProposal(ofSheet) }),
+    })),
+    proposal: shownProposal(proposal),
+    names: names.listed,
+    name_count: names.count,
+    sheet: {
+      name,
+      ...(headerRow !== undefined && { header_row: headerRow }),
+      ...(range !== undefined && { range }),
+      ...shown,
+      ...(rowNumbers && { row_numbers: rowNumbers }),
+      columns,
+      error_count: errorCount,
+    },
+  };
 }
 
 function shownProposal({ sheet, table, reasons, otherTables }: SheetProposal & { sheet?: string }): object {

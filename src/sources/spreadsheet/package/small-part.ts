@@ -45,10 +45,43 @@ export async function readSmallPart(
   onOpen: (tag: SaxesTagNS, path: string) => void,
   onText?: (text: string, path: string) => void,
 ): Promise<void> {
+  const { parser, token } = createParser(part, onOpen, onText);
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  for await (const chunk of decodeXml(container.read(part), part.name)) {
+    bytes += chunk.length;
+    if (bytes > maxSmallPartBytes) {
+      throw limitExceeded(`Part ${part.name} is too large`, maxSmallPartBytes, 'bytes');
+    }
+    for (let at = 0; at < chunk.length; at += sliceBytes) {
+      const slice = decoder.decode(chunk.subarray(at, at + sliceBytes), { stream: true });
+      parse(part, () => parser.write(slice));
+      token.bytes += slice.length;
+      if (token.bytes > maxTokenBytes) {
+        throw limitExceeded(`A tag or text is too long (part ${part.name})`, maxTokenBytes, 'bytes');
+      }
+      const pause = pauseForOthers();
+      if (pause !== undefined) await pause;
+    }
+  }
+  parse(part, () => parser.close());
+}
+
+/** The bytes since the last tag: of a text, or of a tag that has not ended. */
+interface TokenSize {
+  bytes: number;
+}
+
+/** Returns a parser that calls the functions, and refuses what a small part must not have. */
+function createParser(
+  part: ZipPart,
+  onOpen: (tag: SaxesTagNS, path: string) => void,
+  onText: ((text: string, path: string) => void) | undefined,
+): { parser: SaxesParser<{ xmlns: true; position: false }>; token: TokenSize } {
   const parser = new SaxesParser({ xmlns: true, position: false });
   const path: string[] = [];
   let markup = 0;
-  let bytesSinceTag = 0;
+  const token: TokenSize = { bytes: 0 };
   const count = (): void => {
     if (++markup > maxMarkup) {
       throw limitExceeded(`Part ${part.name} is too large`, maxMarkup, 'elements and attributes');
@@ -63,7 +96,7 @@ export async function readSmallPart(
   });
   parser.on('opentag', (tag) => {
     count();
-    bytesSinceTag = 0;
+    token.bytes = 0;
     text = '';
     if (path.push(tag.local) > maxNesting) {
       throw new AppError(
@@ -83,30 +116,12 @@ export async function readSmallPart(
     parser.on('cdata', takeText);
   }
   parser.on('closetag', () => {
-    bytesSinceTag = 0;
+    token.bytes = 0;
     if (text !== '' && path.length <= maxDepth) onText?.(text, path.join('/'));
     text = '';
     path.pop();
   });
-  const decoder = new TextDecoder();
-  let bytes = 0;
-  for await (const chunk of decodeXml(container.read(part), part.name)) {
-    bytes += chunk.length;
-    if (bytes > maxSmallPartBytes) {
-      throw limitExceeded(`Part ${part.name} is too large`, maxSmallPartBytes, 'bytes');
-    }
-    for (let at = 0; at < chunk.length; at += sliceBytes) {
-      const slice = decoder.decode(chunk.subarray(at, at + sliceBytes), { stream: true });
-      parse(part, () => parser.write(slice));
-      bytesSinceTag += slice.length;
-      if (bytesSinceTag > maxTokenBytes) {
-        throw limitExceeded(`A tag or text is too long (part ${part.name})`, maxTokenBytes, 'bytes');
-      }
-      const pause = pauseForOthers();
-      if (pause !== undefined) await pause;
-    }
-  }
-  parse(part, () => parser.close());
+  return { parser, token };
 }
 
 const maxDepth = 4;
