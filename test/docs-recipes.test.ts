@@ -1,5 +1,5 @@
 /**
- * What docs/recipes.md says is so: the files that it shows are made, its requests are sent to the running service, and the
+ * Tests that docs/recipes.md is true: the files that it shows are created, its requests are sent to the running service, and the
  * answers and the rows are those that it shows.
  */
 import assert from 'node:assert/strict';

@@ -19,7 +19,7 @@ after(() => service.stop());
 
 const nextTable = tableNames('part_');
 
-/** Loads the file and returns the answer, with the rows of the table as objects of texts. */
+/** Loads the file and returns the answer, with the rows of the table as objects whose values are texts. */
 async function load(file: Buffer, query = ''): Promise<TestAnswer & { loaded: Record<string, string>[] }> {
   const name = nextTable();
   const answer = await service.upload(`/table/${name}/upload/excel?${query}`, file);
@@ -235,7 +235,7 @@ test('problems of hidden rows and columns that are left out do not refuse an upl
   assert.deepEqual(namesOf(skipped), ['id']);
 });
 
-test('a sheet of which all rows are hidden says so', async () => {
+test('a sheet whose rows are all hidden is refused, and a warning says why', async () => {
   const data = hideRows(sheetXml([['id'], [1], [2]]), [2, 'hidden="1"'], [3, 'hidden="1"']);
   const answer = await load(buildWorkbook({ sheets: [{ name: 'S', xml: data }] }), 'hidden=skip');
   const { warnings } = assertProblem(answer, 422, 'nothing-to-load');

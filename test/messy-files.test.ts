@@ -1,6 +1,6 @@
 /**
- * Loads files as people have them (test/messy). Each file is loaded as its expectations say; and where a second request is
- * needed, the first answer names the parameters of the second.
+ * Loads files as people have them (test/messy). Each file is loaded as its expectations say. If a second request is needed, the answer
+ * to the first one names the parameters of the second.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

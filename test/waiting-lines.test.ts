@@ -190,7 +190,7 @@ async function waitsForLock(service: TestService): Promise<void> {
 }
 
 suite('a database that hangs', () => {
-  /** A proxy that passes everything on until it is told to hang. */
+  /** A proxy that passes everything on until the test makes it hang. */
   let proxy: Server;
   let isHanging = false;
   let service: TestService;

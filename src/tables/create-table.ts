@@ -237,7 +237,7 @@ async function tryCreate(
   }
 }
 
-/** Returns the error for a request whose every attempt failed, because another session used one of the chosen names first. */
+/** Returns the error for a request if all attempts failed because other sessions used one of the chosen names first. */
 export function nameConflict(cause: unknown): AppError {
   const detail =
     'Other sessions created objects with names that this table needs at the same moment. Send the request again.';

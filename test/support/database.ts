@@ -35,7 +35,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     pool,
     drop: async () => {
       await pool.end();
-      // An autovacuum worker may be working in it. Only a superuser can end it.
+      // An autovacuum worker may use the database. Only a superuser can end this worker.
       await runStatement(admin ?? server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };

@@ -1,4 +1,4 @@
-/** Hostile workbooks, each with the answer that it must get; and some that look hostile but must be loaded. */
+/** Lists hostile workbooks, each with the answer that it must get, and some that look hostile but must be loaded. */
 import { constants, deflateRawSync } from 'node:zlib';
 import type { ErrorCode } from '../../src/errors.ts';
 import { randomNumbers } from './random-numbers.ts';
@@ -218,7 +218,7 @@ export const hostileWorkbooks: HostileWorkbook[] = [
   {
     name: 'entries that share bytes by way of a local header',
     build: () => {
-      // The local header says that the data begins so much later, where another entry's header is.
+      // The local header states that the data begins this many bytes later, at the header of another entry.
       const bytes = withEntries(() => undefined, [{ name: 'other', data: noise(70_000), isStored: true }]);
       const header = bytes.lastIndexOf(sheetPart, bytes.indexOf('other')) - 30;
       bytes.writeUInt16LE(300, header + 28);

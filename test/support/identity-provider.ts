@@ -14,7 +14,7 @@ export interface IdentityProvider {
   token(options?: TokenOptions): Promise<string>;
   /** Signs with a new key from now on. @param keeps the number of earlier keys that remain published */
   rotate(keeps: number): void;
-  /** Answers all requests in another way; undefined: as the provider. */
+  /** Answers all requests in another way; undefined: the provider answers them. */
   answerWith(listener: RequestListener | undefined): void;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The part of oidc-provider that the tests use. The package has no types. */
+/** Declares the part of oidc-provider that the tests use, because the package has no types. */
 declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http';
 

@@ -22,7 +22,7 @@ export interface Pooler {
 
 const startTimeoutMs = 30_000;
 
-/** Returns the URL of the same database through the pooler that listens there. */
+/** Returns the URL of the same database through the pooler that listens at this port. */
 export function atPort(databaseUrl: string, port: number): string {
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';

@@ -1,4 +1,4 @@
-/** Numbers that look random and are equal in every run (a linear congruential generator). */
+/** Returns numbers that look random and are equal in every run (a linear congruential generator). */
 
 /** @returns a whole number from 0 to `below` - 1 */
 export type RandomNumbers = (below: number) => number;

@@ -1,4 +1,4 @@
-/** Requests that no HTTP client would send: bytes on a socket, and whatever comes back. */
+/** Sends requests that no HTTP client would send, as bytes on a socket, and reads the answers. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -7,7 +7,7 @@ import type { TestAnswer } from './service.ts';
 /**
  * Sends the bytes and reads until the service closes the connection.
  *
- * @param request whole as it goes over the line; the service must close after it (`Connection: close`, or an error)
+ * @param request the bytes of the whole request, after which the service closes the connection (`Connection: close`, or an error)
  */
 export async function rawRequest(url: string, request: string | Buffer): Promise<TestAnswer> {
   const socket = await openSocket(url);
@@ -54,7 +54,7 @@ export async function beginUpload(
   contentType: string,
 ): Promise<Socket> {
   const socket = await openSocket(url);
-  // Whoever breaks connections on purpose hears of it in another way.
+  // A test that breaks connections on purpose notices this in another way.
   socket.on('error', () => {});
   socket.write(
     `POST /api/v1/table${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${token}\r\n` +

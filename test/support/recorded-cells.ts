@@ -1,4 +1,4 @@
-/** A sink that writes down what a source pushes, in words that are easy to compare. */
+/** A sink that records what a source pushes, as words that are easy to compare. */
 
 import * as kinds from '../../src/sources/cell-kind.ts';
 import type { CellSink } from '../../src/sources/cell-sink.ts';
@@ -65,7 +65,7 @@ const faultNames = [
 ];
 
 export function cellText(kind: number, bytes: Buffer, start: number, end: number): string {
-  // What a text without a type looks like is what inference takes it for.
+  // A text without a type is recorded as the kind that inference finds for it.
   if (kind === kinds.TEXT) return cellText(textKind(bytes, start, end), bytes, start, end);
   const name = kind === kinds.ROUNDED_NUMBER ? 'number' : cellNames[kind]!;
   return kind <= kinds.TRUE ? name : `${name} ${bytes.toString('utf8', start, end)}`;

@@ -1,4 +1,4 @@
-/** A transaction that leaves nothing behind. */
+/** Runs work in a transaction that is rolled back. */
 
 import type pg from 'pg';
 

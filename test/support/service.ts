@@ -1,6 +1,4 @@
-/**
- * The service on a database of its own, and a client for it: real HTTP, real PostgreSQL.
- */
+/** Starts the service on a separate database, with a client for it. The tests use real HTTP and a real PostgreSQL. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,13 +13,13 @@ export const secret = 'a secret for tests, of more than thirty-two bytes';
 /** Sends requests to a service. The token has all scopes if the test does not say otherwise. */
 export interface ServiceClient {
   url: string;
-  /** A token with all scopes, unless told otherwise. */
+  /** Returns a token. Default: with all scopes. */
   token(options?: Partial<DevTokenOptions>): Promise<string>;
-  /** `path` begins behind `/api/v1` where it begins with `/table`; else it is a whole path. */
+  /** Sends a request. A `path` that begins with `/table` gets the prefix `/api/v1`; every other path is sent unchanged. */
   request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>;
   post(path: string, json: unknown, options?: RequestOptions): Promise<TestAnswer>;
   get(path: string, options?: RequestOptions): Promise<TestAnswer>;
-  /** A multipart upload of the parts `file` and, where given, `body`. */
+  /** Sends a multipart upload with the part `file` and, if `body` is set, the part `body`. */
   upload(
     path: string,
     file: Buffer,

@@ -1,6 +1,4 @@
-/**
- * The requests that a document shows as shell blocks, each with the answer that stands below it.
- */
+/** Reads the requests that a document shows as shell blocks, each with the answer below it, and sends them. */
 import { spawn, spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 export interface ShellExample {
   /** The `curl` command. */
   command: string;
-  /** The status line and the answer, as they are shown; undefined: none is. */
+  /** The status line and the answer as the document shows them; undefined: it shows no answer. */
   shown: string | undefined;
 }
 
@@ -29,7 +27,7 @@ export function shellExamples(markdown: string): ShellExample[] {
   }));
 }
 
-/** Sends a command's request to the service at `url`: by curl itself where the machine has it. */
+/** Sends the request of a command to the service at `url`, with curl if the machine has it. */
 export function sendExample(
   command: string,
   url: string,
@@ -51,7 +49,7 @@ async function sendByCurl(command: string, token: string, folder: string): Promi
   return { status: Number(output.slice(end + 1)), body: withoutLoadId(output.slice(0, end)) };
 }
 
-/** Knows the options of curl that the documents use, and `gzip -c FILE |` before curl. */
+/** Sends the request of a curl command without curl. It supports the options that the documents use, and `gzip -c FILE |` before curl. */
 export async function sendByFetch(command: string, token: string, folder: string): Promise<HttpAnswer> {
   const headers = new Headers();
   let body: string | Buffer<ArrayBuffer> | FormData | undefined;
@@ -90,7 +88,7 @@ export async function sendByFetch(command: string, token: string, folder: string
   return { status: answer.status, body: withoutLoadId(await answer.text()) };
 }
 
-/** Splits a command as a shell does: quotes, backslashes at a line's end, `$TOKEN` outside of single quotes. */
+/** Splits a command as a shell does: it handles quotes, backslashes at the end of a line, and `$TOKEN` outside of single quotes. */
 function shellWords(command: string, token: string): string[] {
   const pattern = /'([^']*)'|"((?:[^"\\]|\\.)*)"|([^\s'"\\]+)|(\\\n|\s+)/g;
   const words = [''];
@@ -101,7 +99,7 @@ function shellWords(command: string, token: string): string[] {
   return words.filter((word) => word !== '');
 }
 
-/** Returns the shown text without the times and ids, which differ from one answer to the next. */
+/** Returns the shown text without times and ids, because they differ in each answer. */
 export function withoutChance(shown: string): string {
   return shown
     .replace(/^(\d{3}) [A-Z][a-z A-Z]*\n/, '$1 ')

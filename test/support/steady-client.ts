@@ -1,6 +1,6 @@
 /**
- * A client that asks for the same thing again and again, in a process of its own: what it measures is the service, and not
- * a test that is busy with sending. Run by itself it is that process: `steady-client.ts <url> <token> <pause in ms> <pid>`.
+ * Runs a client that sends the same request again and again. It runs in a separate process, so that it measures the service and not a
+ * test that is busy with sending. This file is also the program of that process: `steady-client.ts <url> <token> <pause in ms> <pid>`.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -8,19 +8,19 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface SteadyClient {
-  /** Settles when the first request was answered: what only a new process is slow at is done then. */
+  /** Resolves when the first request was answered. From then on no request is slow because the process is new. */
   ready: Promise<void>;
   /**
-   * Ends it. Returns for each request that ended after `since` (`Date.now()`) how long the service's event loop worked between
-   * the request and its answer, in milliseconds, the shortest first. This is processor time, because what other programs take
-   * from the machine is not the service's doing. Where the platform does not tell it, it is elapsed time.
+   * Ends it. Returns for each request that ended after `since` (`Date.now()`) how long the service's event loop worked between the
+   * request and its answer, in milliseconds, the shortest first. This is processor time, because the service does not cause the work of
+   * other programs. If the platform does not provide it, it is elapsed time.
    */
   stop(since: number): Promise<number[]>;
-  /** The same for the requests that ended since the last call, without ending it. At least one request is among them. */
+  /** Returns the times of the requests that ended since the last call, at least one, and does not end the client. */
   take(): Promise<number[]>;
 }
 
-/** Asks until it is stopped; `stop` fails where an answer was not 200. */
+/** Sends requests until it is stopped. `stop` fails if the status of an answer was not 200. */
 export function startSteadyClient(url: URL, token: string, pauseMs: number, pid: number): SteadyClient {
   const parameters = [url.href, token, String(pauseMs), String(pid)];
   const child = spawn(process.execPath, [import.meta.filename, ...parameters], {

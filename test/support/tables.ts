@@ -1,4 +1,4 @@
-/** The tables that the tests of a file make. */
+/** Names the tables that the tests of a file create. */
 import assert from 'node:assert/strict';
 import type { TestService } from './service.ts';
 

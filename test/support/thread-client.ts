@@ -1,6 +1,6 @@
 /**
- * A client in a thread of its own, so that what it does with large bodies is not measured as work of a service in this thread. Run as a
- * worker, this file is that thread.
+ * Runs a client in a separate thread, so that its work with large bodies is not measured as work of a service in this thread. This file
+ * is also the program of that thread.
  */
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 

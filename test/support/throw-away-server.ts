@@ -1,4 +1,4 @@
-/** A PostgreSQL server of its own for tests that need another version or other settings than the test run's. */
+/** Starts a separate PostgreSQL server, for tests that need another version or other settings than those of the test run. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -94,7 +94,7 @@ export async function startThrowAwayServer(
     url: url('tablewright', 'tablewright'),
     adminUrl,
     stop: async () => {
-      // Immediate shutdown: nothing of it is kept.
+      // This is an immediate shutdown, because nothing of the server is kept.
       child.kill('SIGQUIT');
       await ended;
       await rm(folder, { recursive: true, force: true });

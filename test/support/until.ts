@@ -1,4 +1,4 @@
-/** Waits for a state instead of a time: a test that does so is right on a machine of any speed. */
+/** Waits for a state instead of a time, so that a test is right on a machine of any speed. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 

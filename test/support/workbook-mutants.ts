@@ -1,6 +1,6 @@
 /**
- * Workbooks that are wrong in ways that readers of XML meet: the parts of good ones, changed token by token and zipped
- * anew with right sizes and CRCs, so that the changes reach the scanners. And what reading one of them comes to.
+ * Makes broken workbooks and reads them. Tokens in the parts of valid workbooks are changed, and the parts are zipped again with
+ * correct sizes and CRCs, so that the changes reach the scanners.
  */
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
@@ -105,7 +105,7 @@ export function mutant(seed: Parts, random: RandomNumbers): Buffer {
   return random(12) === 0 ? changeBytes(zip, random) : zip;
 }
 
-/** Sheets most of the time, for there the scanners are our own. */
+/** Chooses a sheet most of the time, because the scanners of sheets are written by hand. */
 function chooseVictim(parts: Parts, random: RandomNumbers): number {
   const wanted = ['worksheets/', 'worksheets/', 'worksheets/', 'sharedStrings', 'styles', 'xl/workbook', ''][
     random(7)
@@ -178,7 +178,7 @@ function changeTokens(tokens: string[], parts: Parts, random: RandomNumbers): vo
       changeValue(tokens, at, pick(texts, random));
       break;
     default:
-      // A piece of another part, where it has no business.
+      // Inserts a piece of another part at a wrong place.
       tokens.splice(
         at,
         0,
@@ -431,7 +431,7 @@ const pieces = [
   ],
 ];
 
-/** Changes that know nothing of XML: bits, bytes, ranges. */
+/** Changes bits, bytes and ranges, whatever the XML is. */
 function changeBytes(bytes: Buffer, random: RandomNumbers): Buffer {
   const from = random(bytes.length + 1);
   const to = Math.min(bytes.length, from + random(40));
@@ -463,7 +463,7 @@ function changeBytes(bytes: Buffer, random: RandomNumbers): Buffer {
  * Reads the file as a load without a definition would.
  *
  * @returns `read`, or the code of the refusal
- * @throws where it is neither rows nor a refusal (4xx)
+ * @throws the error, if the file is neither read nor refused (4xx)
  */
 export async function outcomeOf(bytes: Buffer): Promise<string> {
   const signal = AbortSignal.timeout(60_000);

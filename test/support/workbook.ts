@@ -1,4 +1,4 @@
-/** A workbook from rows of plain values, for tests that care for what becomes of them and not for the file. */
+/** Makes a workbook from rows of plain values, for tests in which the form of the file does not matter. */
 import { columnLetters } from '../../src/sources/spreadsheet/cell-address.ts';
 import { buildWorkbook, escapeXml, type WorkbookSpec } from './xlsx-builder.ts';
 

@@ -1,4 +1,4 @@
-/** Builds zip files and workbooks byte by byte for tests: right ones, and ones that are wrong in a chosen way. */
+/** Builds zip files and workbooks byte by byte for tests: valid ones, and ones with a chosen error. */
 
 import { crc32, deflateRawSync } from 'node:zlib';
 
@@ -6,7 +6,7 @@ export interface ZipEntry {
   name: string;
   data: Buffer | string;
   isStored?: boolean;
-  /** Sizes and CRC behind the data, as streaming writers put them. */
+  /** true: the sizes and the CRC follow the data, as programs that write streams put them. */
   hasDataDescriptor?: boolean;
   /** true: the central directory has 64-bit sizes and offsets. */
   isZip64?: boolean;

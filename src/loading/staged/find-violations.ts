@@ -64,7 +64,7 @@ export function isHidden(rule: RowRule): boolean {
 /**
  * Adds violations of one rule to the problems.
  *
- * @param total the number of all violations, of which `violations` are the first
+ * @param total the number of all violations; `violations` has the first of them
  */
 export function addViolations(
   violations: Violation[],
