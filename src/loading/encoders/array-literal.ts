@@ -106,7 +106,7 @@ function readLiteral(
       const problem = encodeElement(out, elementEncoder, bytes, encode);
       if (problem !== 0) return problem;
     }
-    // After an element or an inner array comes the end of its array, or a comma and another element.
+    // The array ends after an element or an inner array, or a comma and another element follow.
     if (depth === 0) break;
     skipSpaces(bytes);
     mayEnd = at < stop && bytes[at] === CLOSING_BRACE;

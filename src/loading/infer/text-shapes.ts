@@ -145,7 +145,7 @@ const words = new Map<string, number>([
   ['y', YES_NO | HAS_TRUE],
   ['n', YES_NO | HAS_FALSE],
 ]);
-/** The words and their shapes, as bytes in small letters. */
+/** The words in small letters, as bytes, with their shapes. */
 const wordBytes = [...words].map(([word, shape]) => ({ bytes: Buffer.from(word), shape }));
 const maxWordBytes = 5;
 

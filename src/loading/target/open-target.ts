@@ -40,7 +40,7 @@ export async function findTable({ pool, transaction }: LoadContext, request: Loa
     const existing = findLoadTarget(begun!.rows as TargetRights[], schema, name, needed);
     if (existing === undefined) return false;
     if (ifExists === 'fail') throw tableExists(schema, name, existing, uploadRemedies);
-    // The swap checks this again. The early check gives the answer before the rows are sent.
+    // The swap checks the dependent objects again. With this early check the caller gets the answer before the rows are sent.
     if (ifExists === 'replace') await refuseDependents(client, schema, name);
     return true;
   };
