@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 19568aaa24f873aa3335868da182fc8cf4529dde8d33482d0375c1d11136d697.
+// The structure of the OpenAPI document has the SHA-256 f65ca5eea9bdac944fe0bb82d9f6075132bc0d61e6f133652ed1b75b638a8874.
 
 export interface paths {
   '/healthz': {
@@ -637,6 +637,10 @@ export interface components {
        * @example mixed-reference
        * @example reference-not-unique
        * @example reference-type-mismatch
+       * @example distribution-conflict
+       * @example type-not-hashable
+       * @example key-without-distribution-column
+       * @example reference-not-colocated
        * @example differs
        * @example row-not-an-object
        * @example no-column-in-common
@@ -802,6 +806,7 @@ export interface components {
         | 'expectation-failed'
         | 'invalid-parameter'
         | 'invalid-definition'
+        | 'distribution-unavailable'
         | 'invalid-data'
         | 'nothing-to-load'
         | 'unsupported-file'
@@ -955,6 +960,23 @@ export interface components {
       /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request. */
       others?: components['schemas']['OtherConstraint'][];
     };
+    /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
+    Distribution: {
+      /**
+       * @description column: the value of one column decides on which node a row is. reference: every node has a copy. local: an ordinary table at the coordinator. schema: the schema of the table is distributed, and all its tables are on one node.
+       * @enum {string}
+       */
+      kind: 'column' | 'reference' | 'schema' | 'local';
+      /**
+       * @description With the kind `column`: the distribution column. Every key of the table must contain it.
+       * @example customer_id
+       */
+      column?: string | null;
+      /** @description With the kind `column`: the number of shards. Default: that of the tables that it refers to or replaces, or the setting `citus.shard_count`. Other kinds ignore it. */
+      shards?: number | null;
+      /** @description Ignored: only answers have it. */
+      bytes?: unknown;
+    };
     /**
      * @description A table definition.
      * @example {
@@ -1005,6 +1027,7 @@ export interface components {
       /** @description The columns, in the order of the table. */
       columns: components['schemas']['ColumnDefinition'][];
       constraints?: components['schemas']['Constraints'] | null;
+      distribution?: components['schemas']['Distribution'] | null;
     };
     TableDefinitionBody: {
       table: components['schemas']['TableDefinition'];
@@ -1033,6 +1056,20 @@ export interface components {
       /** @description Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request. */
       default_is_expression?: boolean;
     };
+    /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
+    DistributionDescription: {
+      /**
+       * @description column: the value of one column decides on which node a row is. reference: every node has a copy. local: an ordinary table at the coordinator. schema: the schema of the table is distributed, and all its tables are on one node.
+       * @enum {string}
+       */
+      kind: 'column' | 'reference' | 'schema' | 'local';
+      /** @description The distribution column. */
+      column?: string;
+      /** @description The number of shards. An ordinary table has none. */
+      shards?: number;
+      /** @description Only in the answer of Describe Table: the size of the table on all nodes, with indexes. null: a node does not answer. */
+      bytes?: number | null;
+    };
     /** @description The table in PostgreSQL. You can send this object again as a definition. */
     TableDescription: {
       name: string;
@@ -1058,6 +1095,7 @@ export interface components {
         /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
+      distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
       table: components['schemas']['TableDescription'];
@@ -1079,12 +1117,13 @@ export interface components {
         name: string;
         /** @enum {string} */
         kind: 'table' | 'partitioned table';
-        /** @description The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet. */
+        /** @description The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet, or the rows are on other nodes of Citus. */
         estimated_rows: number | null;
-        /** @description The size on disk, with indexes. null: it cannot be found out now, because another session has locked the table. */
+        /** @description The size on disk, with indexes, on all nodes. null: it cannot be found out now, because another session has locked the table, or a node of Citus does not answer. */
         bytes: number | null;
         /** @description The comment on the table. */
         comment: string | null;
+        distribution?: components['schemas']['DistributionDescription'];
       }[];
       /** @description Send this as `after` to get the tables that follow. null: there are no more. */
       next: string | null;
@@ -1307,6 +1346,7 @@ export interface components {
       /** @description The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows. */
       columns?: components['schemas']['ColumnDefinition'][];
       constraints?: components['schemas']['Constraints'] | null;
+      distribution?: components['schemas']['Distribution'] | null;
     };
     JsonUpload: {
       table?: components['schemas']['UploadDefinition'];
@@ -2138,7 +2178,7 @@ export interface operations {
       413: components['responses']['ContentTooLarge'];
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
       415: components['responses']['UnsupportedMediaType'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
       429: components['responses']['TooManyRequests'];
@@ -2952,7 +2992,7 @@ export interface operations {
       413: components['responses']['ContentTooLarge'];
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
       415: components['responses']['UnsupportedMediaType'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
       429: components['responses']['TooManyRequests'];
@@ -3238,7 +3278,7 @@ export interface operations {
       413: components['responses']['ContentTooLarge'];
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
       415: components['responses']['UnsupportedMediaType'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
       429: components['responses']['TooManyRequests'];

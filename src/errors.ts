@@ -39,6 +39,7 @@ export const errorCatalogue = {
   'expectation-failed': { status: 417, title: 'The expectation cannot be met' },
   'invalid-parameter': { status: 422, title: 'A parameter is not valid' },
   'invalid-definition': { status: 422, title: 'The table definition is not valid' },
+  'distribution-unavailable': { status: 422, title: 'The database cannot distribute tables' },
   'invalid-data': { status: 422, title: 'The data does not fit the table' },
   'nothing-to-load': { status: 422, title: 'The upload has neither a definition nor rows' },
   'unsupported-file': { status: 422, title: 'The file cannot be read as a spreadsheet' },

@@ -34,6 +34,14 @@ export const problemCodes = {
     'mixed-reference': 'entries of one foreign key refer to more than one table',
     'reference-not-unique': 'the referenced columns are neither a primary key nor unique',
     'reference-type-mismatch': 'the types of the two columns cannot be compared',
+    'distribution-conflict':
+      'Citus cannot distribute the table in this way in this schema, or with these foreign keys',
+    'type-not-hashable':
+      'a column with this type cannot be the distribution column, because the type has no hash operator class',
+    'key-without-distribution-column':
+      'the table is distributed by a column, and the key does not contain this column',
+    'reference-not-colocated':
+      'Citus cannot keep the foreign key, because of how the two tables are distributed; `detail` says what to do',
     differs: 'rows were sent for an existing table, and the definition differs from it',
   },
   'invalid-data': {
@@ -111,6 +119,9 @@ export const problemCodes = {
     'no-key': '`on_conflict` was sent, and the table has no key for it',
     'rows-not-found': 'the document has nothing at `rows_at`; `pointer` is the deepest part that was found',
     'rows-not-an-array': 'the value at `rows_at` is not an array; `pointer` is its place',
+  },
+  'distribution-unavailable': {
+    'not-supported': 'the definition has a distribution, and the database has no Citus',
   },
   'dependent-objects': {
     'dependent-object': 'the object depends on the table',

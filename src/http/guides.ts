@@ -57,6 +57,11 @@ export const guides: Guide[] = [
     about: 'deploy, upgrade, back up, scale, and what to do on alerts',
   },
   {
+    name: 'scale',
+    title: 'Scale',
+    about: 'when one PostgreSQL is enough, and how Citus distributes tables over several machines',
+  },
+  {
     name: 'reliability',
     title: 'Reliability',
     about: 'what is promised about loss, atomicity and cleaning up, and the test of each promise',

@@ -174,6 +174,7 @@ export const uploadErrors: ErrorCode[] = [
   'limit-exceeded',
   'unsupported-media-type',
   'invalid-definition',
+  'distribution-unavailable',
   'invalid-data',
   'nothing-to-load',
   'too-many-uploads',

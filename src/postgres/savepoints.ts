@@ -2,6 +2,7 @@
  * Sets savepoints and rolls back to them. Only the function that has set a savepoint rolls back to it.
  */
 import type { ClientBase, QueryResult } from 'pg';
+import { pipeline } from './pipeline.ts';
 import { quoteIdentifier } from './sql.ts';
 
 /** Runs the work. If it throws, everything that it did is undone, and the error is thrown again. */
@@ -40,6 +41,22 @@ export async function queryWithSavepoint(
   const results = await undoOnError(client, name, () => client.query(text));
   // A text with several statements has a list of results.
   return (results as unknown as QueryResult[]).slice(1, -1);
+}
+
+/**
+ * Sends statements without values in one round trip. If one fails, all are undone, and its error is thrown.
+ *
+ * @param areApart true: each statement has a message of its own. Citus needs this for a table that it distributes (`apartInCallersPath`)
+ */
+export async function runWithSavepoint(
+  client: ClientBase,
+  name: string,
+  statements: string[],
+  areApart: boolean,
+): Promise<void> {
+  const all = [savepoint(name), ...statements, release(name)];
+  const messages = areApart ? all : [all.join(';\n')];
+  await undoOnError(client, name, () => pipeline(client, messages));
 }
 
 /** Sets a savepoint. The caller later undoes the work after it with `rollBackTo`. */

@@ -15,6 +15,7 @@
  * of another caller.
  */
 import type { ClientBase, QueryResult } from 'pg';
+import { pipeline } from './pipeline.ts';
 
 /** The value of `search_path` outside the callers' path. */
 export const ownPath = 'pg_catalog, pg_temp';
@@ -29,7 +30,15 @@ const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;
 
 /** Returns one text that runs the statements in the callers' path. They must qualify every name. */
 export function inCallersPath(...statements: string[]): string {
-  return [`SELECT ${enterCallersPath}`, ...statements, restoreOwnPath].join(';\n');
+  return apartInCallersPath(...statements).join(';\n');
+}
+
+/**
+ * Returns the statements that run others in the callers' path. Send each of them in a message of its own (`pipeline`) if one of them
+ * changes a table that Citus distributes: Citus sends the whole text of the message to the workers.
+ */
+export function apartInCallersPath(...statements: string[]): string[] {
+  return [`SELECT ${enterCallersPath}`, ...statements, restoreOwnPath];
 }
 
 /** Runs one statement in the callers' path, in one round trip. It must qualify every name. */
@@ -37,9 +46,8 @@ export async function queryInCallersPath<Row extends object = Record<string, unk
   client: ClientBase,
   statement: string,
 ): Promise<QueryResult<Row & Record<string, unknown>>> {
-  // A text with several statements has a list of results.
-  const results = await client.query(inCallersPath(statement));
-  return (results as unknown as QueryResult<Row & Record<string, unknown>>[])[1]!;
+  const results = await pipeline(client, apartInCallersPath(statement));
+  return results[1] as QueryResult<Row & Record<string, unknown>>;
 }
 
 /**

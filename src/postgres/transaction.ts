@@ -55,8 +55,11 @@ export interface TransactionEdges {
    * Runs statements without values and ends the transaction, all in one message, so PostgreSQL does not wait for this process
    * between them. If one statement fails, the statements after it do not run, and the transaction has not ended: the caller can
    * roll back to a savepoint and continue.
+   *
+   * @param areApart true: each statement has a message of its own, as Citus needs it (`apartInCallersPath`). Ending the transaction then
+   *   takes a second round trip
    */
-  endAtOnce(statements: string[]): Promise<void>;
+  endAtOnce(statements: string[], areApart?: boolean): Promise<void>;
 }
 
 /**
@@ -98,10 +101,11 @@ export async function inTransaction<T>(
     },
   };
   const endWith = (statements: Query[]) => end(client, statements, ending);
-  const endAtOnce = async (statements: string[]) => {
-    isEnding = true;
+  const endAtOnce = async (statements: string[], areApart = false) => {
     try {
-      await endInOneMessage(client, statements, ending);
+      if (areApart) await pipeline(client, statements);
+      isEnding = true;
+      await endInOneMessage(client, areApart ? [] : statements, ending);
     } finally {
       isEnding = hasEnded;
       if (!hasEnded) options.onCommitRefused?.();

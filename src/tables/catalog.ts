@@ -4,6 +4,7 @@ import { readInCallersPath, readRowsInCallersPath } from '../postgres/search-pat
 import type { Statement } from '../postgres/sql.ts';
 import type { CatalogType } from './column-types.ts';
 import type { CatalogFunction, DefaultFacts, FunctionName } from './defaults.ts';
+import { isCitus } from './distribution/citus-facts.ts';
 import type { ColumnType, InputFunction, LoadColumn } from './load-column.ts';
 
 /** The names in a definition, to be looked up in one round trip. */
@@ -36,7 +37,8 @@ export interface RelationName {
 }
 
 export interface LookUpResult {
-  schema: { mayCreate: boolean; role: string } | null;
+  /** `isCitus`: the database has Citus 12 or newer. */
+  schema: { mayCreate: boolean; role: string; isCitus: boolean } | null;
   /** The object in the schema that has the table's name. Its kind is `pg_class.relkind`, or `type` for a type without a relation. */
   existing: { oid: number; kind: string } | null;
   /**
@@ -245,7 +247,8 @@ export async function lookUpDefinition(request: LookUpRequest): Promise<Statemen
 WITH request AS (SELECT $1::json AS r),
 here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')
 ${readInCallersPath(`pg_catalog.json_build_object(
-  'schema', (SELECT pg_catalog.json_build_object('mayCreate', pg_catalog.has_schema_privilege(oid, 'CREATE'), 'role', current_user) FROM here),
+  'schema', (SELECT pg_catalog.json_build_object('mayCreate', pg_catalog.has_schema_privilege(oid, 'CREATE'), 'role', current_user,
+    'isCitus', ${isCitus}) FROM here),
   'existing', coalesce(
     (SELECT pg_catalog.json_build_object('oid', c.oid::bigint, 'kind', c.relkind)
      FROM request, here, pg_catalog.pg_class c WHERE c.relnamespace = here.oid AND c.relname = r->>'table'),
@@ -419,6 +422,8 @@ export interface TableFacts {
   kind: string;
   /** The role may use the schema and has some privilege on it. */
   maySee: boolean;
+  /** The database has Citus 12 or newer. */
+  isCitus: boolean;
   columns:
     | {
         id: number;
@@ -462,7 +467,7 @@ export function describeRelation(schema: string, name: string): Statement {
     preparedName: 'tablewright describe',
     text: readInCallersPath(`(
 SELECT pg_catalog.json_build_object(
-  'oid', c.oid::bigint, 'kind', c.relkind, 'maySee', ${maySee('c')},
+  'oid', c.oid::bigint, 'kind', c.relkind, 'maySee', ${maySee('c')}, 'isCitus', ${isCitus},
   'columns', (
     SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
       'id', a.attnum, 'name', a.attname, 'type', pg_catalog.format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
@@ -524,6 +529,9 @@ FROM json_array_elements($1::json) WITH ORDINALITY AS x(pair, position))`),
 }
 
 export interface LoadFacts {
+  oid: number;
+  /** The database has Citus 12 or newer. */
+  isCitus: boolean;
   columns:
     | (Omit<LoadColumn, 'type' | 'default' | 'constant'> & {
         typeOid: number;
@@ -596,7 +604,7 @@ reached AS (
     SELECT f.atttypid, f.atttypmod FROM pg_catalog.pg_attribute f
     WHERE t.typtype = 'c' AND f.attrelid = t.typrelid AND f.attnum > 0 AND NOT f.attisdropped
   ) AS next ON true)
-SELECT
+SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
   (SELECT pg_catalog.json_agg(pg_catalog.json_strip_nulls(pg_catalog.json_build_object(
     'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', ${typeForSql('atttypid', '-1')},
     'collation', (SELECT pg_catalog.format('%I.%I', n.nspname, l.collname)

@@ -14,6 +14,9 @@ import type { ProblemCode } from '../problem-codes.ts';
 import { createTemporaryTable } from './ddl.ts';
 import {
   type ColumnDescription,
+  type DistributionDefinition,
+  type DistributionDescription,
+  distributionPointer,
   type KeyDefinition,
   type TableDescription,
   weightOfKey,
@@ -71,6 +74,7 @@ export async function compareDefinition(
   await compareColumns(columns, existing.columns, strictness, report);
   await compareKeys(prepared, existing, strictness, report);
   await compareForeignKeys(prepared.foreignKeys, existing, strictness, report);
+  compareDistribution(prepared.distribution, existing.distribution, strictness, report);
   if (strictness === 'same') {
     for (const { name } of existing.constraints.others ?? []) {
       report('/table/constraints', `the table has a constraint "${name}" that a definition cannot express`);
@@ -92,7 +96,7 @@ async function describeColumns(
     return await runAndUndo(client, 'comparison', async () => {
       await queryInCallersPath(client, text);
       const facts = await readTable(client, 'pg_temp', temporaryName);
-      return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions)).columns;
+      return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions, undefined)).columns;
     });
   } catch (error) {
     throw await asLackOfTemporary(client, error);
@@ -198,6 +202,26 @@ async function compareKeys(
     );
   };
   await forEachInTurns(unique, reportExtra, ({ columns }) => columns.length);
+}
+
+/** Compares the distributions, if the definition says one or the table has another one than its schema would give it. */
+function compareDistribution(
+  wanted: DistributionDefinition | undefined,
+  existing: DistributionDescription | undefined,
+  strictness: Strictness,
+  report: Report,
+): void {
+  if (existing === undefined) return;
+  const { kind, column, shards } = existing;
+  const shown = kind === 'column' ? `distributed by the column "${column}"` : `of the kind "${kind}"`;
+  if (wanted === undefined) {
+    const isBySchema = kind === 'schema' || kind === 'local';
+    if (strictness === 'same' && !isBySchema) report(distributionPointer, `the table is ${shown}`);
+  } else if (wanted.kind !== kind || wanted.column !== column) {
+    report(distributionPointer, `the table is ${shown}`);
+  } else if (strictness === 'same' && wanted.shards !== undefined && wanted.shards !== shards) {
+    report(`${distributionPointer}/shards`, `the table has ${shards} shards`);
+  }
 }
 
 function compareName(key: KeyDefinition, name: string, report: Report): void {

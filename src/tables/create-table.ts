@@ -1,8 +1,8 @@
 /** Creates a table from a definition, or describes how the existing table differs from it. */
 import type { ClientBase, Pool } from 'pg';
 import { AppError, type Warning } from '../errors.ts';
-import { queryWithSavepoint } from '../postgres/savepoints.ts';
-import { inCallersPath } from '../postgres/search-path.ts';
+import { runWithSavepoint } from '../postgres/savepoints.ts';
+import { apartInCallersPath } from '../postgres/search-path.ts';
 import { isNameClash, isStatementError } from '../postgres/sqlstate.ts';
 import type { TransactionEdges, TransactionOptions } from '../postgres/transaction.ts';
 import { inTransaction } from '../postgres/transaction.ts';
@@ -12,6 +12,7 @@ import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
 import type { TableDescription } from './definition.ts';
 import { describeFound, describeTable, isTable, readTable, toDescription } from './describe-table.ts';
+import { isSharded } from './distribution/placement.ts';
 import { warnOfDottedName } from './dotted-name.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { ExistingObject, PreparedTable } from './prepared-table.ts';
@@ -65,14 +66,15 @@ export async function createTable(
   const create = async (client: ClientBase, { begun, endWith }: TransactionEdges): Promise<CreateResult> => {
     const resolved = await resolveDraft(client, draft, begun!.rows[0].found);
     const { table, problems, admitSequences } = resolved;
-    if (table.existing !== undefined || problems.count > 0)
+    if (table.existing !== undefined || problems.count > 0 || isSharded(table.placement))
       return note(createWithCare(client, resolved, options));
     admitSequences();
     const warnings = await warningsOf(client, table, options);
     isCreated = true;
-    const results = await endWith([await creation(resolved), describeRelation(schema, name)]);
+    const results = await endWith([(await creation(resolved)).join(';\n'), describeRelation(schema, name)]);
     const facts: TableFacts = results.at(-1)!.rows[0].found;
-    const description = await toDescription(schema, name, facts, extraFunctions);
+    const distribution = table.placement && { kind: 'local' as const };
+    const description = await toDescription(schema, name, facts, extraFunctions, distribution);
     return { table: description, differences: undefined, warnings };
   };
   try {
@@ -199,12 +201,10 @@ const kinds: Record<string, string> = {
 /** The most attempts with other names, if another session creates an object with a chosen name at the same moment. */
 const maxTries = 3;
 
-/** Returns one text of several statements, which try modifiers and defaults, and then create the table. */
-async function creation({ table, trials }: ResolvedDefinition): Promise<string> {
+/** Returns the statements that try modifiers and defaults, and then create the table. */
+async function creation({ table, trials }: ResolvedDefinition): Promise<string[]> {
   const create = await ddl.createWholeTable(table);
-  return trials.length === 0
-    ? inCallersPath(create)
-    : inCallersPath(await trialBeforeCreation(trials), create);
+  return apartInCallersPath(...(trials.length === 0 ? [] : [await trialBeforeCreation(trials)]), ...create);
 }
 
 /**
@@ -219,9 +219,9 @@ async function tryCreate(
 ): Promise<ExistingObject | undefined> {
   const { table } = resolved;
   for (let tries = 1; ; tries++) {
-    const statements = [await creation(resolved)];
+    const statements = await creation(resolved);
     try {
-      await queryWithSavepoint(client, 'tablewright', statements);
+      await runWithSavepoint(client, 'tablewright', statements, isSharded(table.placement));
       return undefined;
     } catch (error) {
       if (!isStatementError(error)) throw error;

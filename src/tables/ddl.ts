@@ -6,6 +6,8 @@ import { mapInTurns } from '../pause-for-others.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { type KeyDefinition, weightOfKey } from './definition.ts';
+import { distribute, workSequentially } from './distribution/place-table.ts';
+import { isSharded } from './distribution/placement.ts';
 import type { ObjectNames } from './object-names.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 
@@ -30,26 +32,36 @@ export function createTemporaryTable(table: PreparedTable, name: string): Statem
   return { text: `CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${columnClauses(table).join(', ')})` };
 }
 
-/** Returns the one or two statements that create a table with its keys and foreign keys. */
-export async function createWholeTable(table: PreparedTable): Promise<string> {
-  const { primaryKey, unique } = table;
+/** Returns the statements that create a table without keys and foreign keys and, if it is a table of Citus, distribute it. */
+export function createPlacedTable(table: PreparedTable, naming: Naming): string[] {
+  const create = createBareTable(table, naming).text;
+  const placing = distribute(quoteQualified(table.schema, naming.name), table.placement);
+  if (placing === undefined) return [create];
+  return table.foreignKeys.length > 0 ? [workSequentially, create, placing] : [create, placing];
+}
+
+/** Returns the statements that create a table with its keys and foreign keys. */
+export async function createWholeTable(table: PreparedTable): Promise<string[]> {
+  const { primaryKey, unique, placement } = table;
   // In a single CREATE TABLE, PostgreSQL merges two constraints over the same columns.
-  if (primaryKey !== undefined && unique.some((key) => isSameList(key.columns, primaryKey.columns))) {
-    return `${createBareTable(table, table).text};\n${(await addConstraints(table, table)).text}`;
-  }
+  const isMerged =
+    primaryKey !== undefined && unique.some((key) => isSameList(key.columns, primaryKey.columns));
+  if (isMerged || isSharded(placement))
+    return [...createPlacedTable(table, table), ...(await addConstraints(table, table))];
   const clauses = [...columnClauses(table, table.names), ...(await constraintClauses(table, table))];
-  return `CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`;
+  return [`CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`];
 }
 
 export function hasConstraints({ primaryKey, unique, foreignKeys }: PreparedTable): boolean {
   return primaryKey !== undefined || unique.length > 0 || foreignKeys.length > 0;
 }
 
-/** Returns the statement that adds the keys and foreign keys to a table that has some (`hasConstraints`). */
-export async function addConstraints(table: PreparedTable, naming: Naming): Promise<Statement> {
-  const clauses = await constraintClauses(table, naming);
-  const additions = clauses.map((clause) => `ADD ${clause}`).join(', ');
-  return { text: `ALTER TABLE ${quoteQualified(table.schema, naming.name)} ${additions}` };
+/** Returns the statements that add the keys and foreign keys. Citus needs a statement for each of them. */
+export async function addConstraints(table: PreparedTable, naming: Naming): Promise<string[]> {
+  const additions = (await constraintClauses(table, naming)).map((clause) => `ADD ${clause}`);
+  const alter = `ALTER TABLE ${quoteQualified(table.schema, naming.name)}`;
+  if (isSharded(table.placement)) return additions.map((addition) => `${alter} ${addition}`);
+  return additions.length === 0 ? [] : [`${alter} ${additions.join(', ')}`];
 }
 
 /**

@@ -163,6 +163,68 @@ export const ColumnSchema = Type.Object(
   { title: 'ColumnDefinition', additionalProperties: false, description: 'A column.' },
 );
 
+/** The most shards of a table: MAX_SHARD_COUNT of Citus. */
+export const maxShards = 64_000;
+
+export const distributionPointer = '/table/distribution';
+
+export const distributionKinds = ['column', 'reference', 'schema', 'local'] as const;
+
+const distributionKind = Type.Unsafe<(typeof distributionKinds)[number]>(
+  Type.String({
+    enum: [...distributionKinds],
+    description:
+      'column: the value of one column decides on which node a row is. reference: every node has a copy. local: an ordinary table at the coordinator. schema: the schema of the table is distributed, and all its tables are on one node.',
+  }),
+);
+
+const distributionDescription =
+  'How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it.';
+
+export const DistributionSchema = Type.Object(
+  {
+    kind: distributionKind,
+    column: Type.Optional(
+      Type.Union([Type.String(nameLength), Type.Null()], {
+        description:
+          'With the kind `column`: the distribution column. Every key of the table must contain it.',
+        examples: ['customer_id'],
+      }),
+    ),
+    shards: Type.Optional(
+      Type.Union([Type.Number({ minimum: 1, maximum: maxShards, multipleOf: 1 }), Type.Null()], {
+        description:
+          'With the kind `column`: the number of shards. Default: that of the tables that it refers to or replaces, or the setting `citus.shard_count`. Other kinds ignore it.',
+      }),
+    ),
+    bytes: Type.Optional(Type.Unknown({ description: 'Ignored: only answers have it.' })),
+  },
+  {
+    title: 'Distribution',
+    additionalProperties: false,
+    description: `${distributionDescription} Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table.`,
+  },
+);
+
+export const DistributionDescriptionSchema = Type.Object(
+  {
+    kind: distributionKind,
+    column: Type.Optional(Type.String({ description: 'The distribution column.' })),
+    shards: Type.Optional(Type.Integer({ description: 'The number of shards. An ordinary table has none.' })),
+    bytes: Type.Optional(
+      Type.Union([Type.Integer(), Type.Null()], {
+        description:
+          'Only in the answer of Describe Table: the size of the table on all nodes, with indexes. null: a node does not answer.',
+      }),
+    ),
+  },
+  {
+    title: 'DistributionDescription',
+    additionalProperties: false,
+    description: distributionDescription,
+  },
+);
+
 /**
  * The `table` of a request. No member has the keyword `default`, because several client generators make a member with a default
  * required in requests. The description says the default instead.
@@ -179,6 +241,7 @@ export const TableDefinitionSchema = Type.Object(
       description: 'The columns, in the order of the table.',
     }),
     constraints: Type.Optional(Type.Union([ConstraintsSchema, Type.Null()])),
+    distribution: Type.Optional(Type.Union([DistributionSchema, Type.Null()])),
   },
   {
     title: 'TableDefinition',
@@ -280,6 +343,7 @@ export const TableDescriptionSchema = Type.Object(
       },
       { additionalProperties: false },
     ),
+    distribution: Type.Optional(DistributionDescriptionSchema),
   },
   {
     title: 'TableDescription',
@@ -290,6 +354,7 @@ export const TableDescriptionSchema = Type.Object(
 
 export type TableDescription = Type.Static<typeof TableDescriptionSchema>;
 export type ColumnDescription = TableDescription['columns'][number];
+export type DistributionDescription = NonNullable<TableDescription['distribution']>;
 
 /** A definition whose JSON has the right form. An empty `name` or `type` marks a value whose problem is already reported. */
 export interface TableDefinition {
@@ -297,6 +362,16 @@ export interface TableDefinition {
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: ForeignKeyDefinition[];
+  /** Undefined: the schema of the table, or the table that it replaces, decides. */
+  distribution: DistributionDefinition | undefined;
+}
+
+/** How the table is to be distributed over the nodes of Citus. */
+export interface DistributionDefinition {
+  kind: (typeof distributionKinds)[number];
+  /** For the kind `column`. */
+  column: string | undefined;
+  shards: number | undefined;
 }
 
 export interface ColumnDefinition {

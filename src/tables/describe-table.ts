@@ -14,7 +14,8 @@ import { toQuery } from '../postgres/own-session.ts';
 import type { TableFacts } from './catalog.ts';
 import { describeRelation } from './catalog.ts';
 import { describeDefault } from './defaults.ts';
-import type { ColumnDescription, TableDescription } from './definition.ts';
+import type { ColumnDescription, DistributionDescription, TableDescription } from './definition.ts';
+import { describeDistribution } from './distribution/describe-distribution.ts';
 import { hintAtDottedName } from './dotted-name.ts';
 import { didYouMean } from './identifiers.ts';
 
@@ -52,7 +53,8 @@ export async function describeFound(
 ): Promise<TableDescription> {
   if (facts !== undefined && !facts.maySee)
     return describeFound(client, schema, name, undefined, extraFunctions);
-  if (facts !== undefined && isTable(facts.kind)) return toDescription(schema, name, facts, extraFunctions);
+  if (facts !== undefined && isTable(facts.kind))
+    return toDescription(schema, name, facts, extraFunctions, await describeDistribution(client, facts));
   const kind = facts === undefined ? undefined : otherKinds[facts.kind];
   if (facts === undefined) await requireSchemaExists(client, schema);
   const hint = facts === undefined ? await suggestTables(client, schema, name) : '';
@@ -116,6 +118,7 @@ export async function toDescription(
   name: string,
   facts: TableFacts,
   extraFunctions: readonly string[],
+  distribution: DistributionDescription | undefined,
 ): Promise<TableDescription> {
   const columns = facts.columns ?? [];
   return {
@@ -123,6 +126,7 @@ export async function toDescription(
     schema,
     columns: await mapInTurns(columns, (column) => describeColumn(column, extraFunctions)),
     constraints: await describeConstraints(facts),
+    ...(distribution && { distribution }),
   };
 }
 

@@ -3,6 +3,9 @@
  */
 import type { ClientBase } from 'pg';
 import { maySee } from './catalog.ts';
+import type { DistributionDescription } from './definition.ts';
+import { isCitus } from './distribution/citus-facts.ts';
+import { findDistributions } from './distribution/describe-distribution.ts';
 
 export interface ListedTable {
   schema: string;
@@ -14,6 +17,8 @@ export interface ListedTable {
   bytes: number | null;
   /** The comment on the table; null: there is none. */
   comment: string | null;
+  /** How Citus distributes the table; undefined: the database has no Citus. */
+  distribution?: DistributionDescription;
 }
 
 /** The place of a table in the order of the list. */
@@ -39,13 +44,40 @@ export async function listTables(
   after: ListPlace | undefined,
   limit: number,
 ): Promise<ListedTable[]> {
-  const { rows } = await client.query<Omit<ListedTable, 'bytes'> & { bytes: string | null }>(nextTables, [
+  const { rows } = await client.query<FoundTable>(nextTables, [
     schemas,
     after?.schema ?? '',
     after?.name ?? '',
     limit,
   ]);
-  return rows.map((row) => ({ ...row, bytes: row.bytes === null ? null : Number(row.bytes) }));
+  const tables = rows.map(({ oid: _, isCitus: __, isLocked: ___, ...table }) => ({
+    ...table,
+    bytes: table.bytes === null ? null : Number(table.bytes),
+  }));
+  return rows[0]?.isCitus ? withDistributions(client, rows, tables) : tables;
+}
+
+/** A row of `nextTables`. */
+interface FoundTable extends Omit<ListedTable, 'bytes'> {
+  oid: number;
+  bytes: string | null;
+  isLocked: boolean;
+  isCitus: boolean;
+}
+
+/** Adds the distributions and the sizes on all nodes. PostgreSQL itself sees neither rows nor bytes of a table that has shards. */
+async function withDistributions(
+  client: ClientBase,
+  rows: FoundTable[],
+  tables: ListedTable[],
+): Promise<ListedTable[]> {
+  const found = await findDistributions(client, rows);
+  return tables.map((table, index) => {
+    const { distribution, bytes } = found.get(rows[index]!.oid)!;
+    return bytes === undefined
+      ? { ...table, distribution }
+      : { ...table, bytes, estimatedRows: null, distribution };
+  });
 }
 
 /** The function that measures a table waits while another session has an exclusive lock on the table or its index. */
@@ -61,7 +93,8 @@ locked AS MATERIALIZED (
   FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = l.relation
   WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
     AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = current_database()))
-SELECT p.nspname AS schema, p.relname AS name,
+SELECT p.oid::bigint::float8 AS oid, p.nspname AS schema, p.relname AS name, ${isCitus} AS "isCitus",
+  CASE p.relkind WHEN 'p' THEN EXISTS (SELECT FROM locked) ELSE p.oid IN (SELECT oid FROM locked) END AS "isLocked",
   CASE p.relkind WHEN 'p' THEN 'partitioned table' ELSE 'table' END AS kind,
   CASE WHEN p.reltuples >= 0 THEN p.reltuples::float8 END AS "estimatedRows",
   CASE WHEN p.relkind = 'r' AND p.oid NOT IN (SELECT oid FROM locked) THEN pg_total_relation_size(p.oid)

@@ -48,6 +48,7 @@ test('a definition with every part is parsed', async () => {
         { name: 'f', column: 'A "b"', reference_table: 'o', reference_column: 'y', reference_schema: 's' },
       ],
     },
+    distribution: { kind: 'column', column: 'b', shards: 8, bytes: 8192 },
   });
   assert.deepEqual(problems, []);
   assert.deepEqual(definition, {
@@ -74,6 +75,7 @@ test('a definition with every part is parsed', async () => {
         pairs: [{ pointer: '/table/constraints/foreign_keys/1', column: 'b', referenceColumn: 'x' }],
       },
     ],
+    distribution: { kind: 'column', column: 'b', shards: 8 },
   });
 });
 
@@ -309,6 +311,7 @@ const whole = {
     ],
     others: [],
   },
+  distribution: { kind: 'column', column: 'a', shards: 8, bytes: 1 },
 };
 
 /** Each object in a value, with its pointer and the schema that describes it. */
@@ -340,6 +343,7 @@ test('the schemas say which members there are, which must be there, and of which
       '/table/constraints/unique/0',
       '/table/constraints/primary_key',
       '/table/constraints/foreign_keys/0',
+      '/table/distribution',
     ],
   );
   assert.deepEqual(await problems(whole), []);
@@ -353,8 +357,11 @@ test('the schemas say which members there are, which must be there, and of which
       const ofForm = (codes: string[]) => codes.filter((code) => /(wrong-type|missing)$/.test(code));
       for (const value of values) {
         changed[name] = value;
-        const refused = ofForm(await problems(whole)).filter((problem) =>
-          problem.startsWith(`${pointer}/${name} `),
+        const refused = ofForm(await problems(whole)).filter(
+          (problem) =>
+            problem.startsWith(`${pointer}/${name} `) ||
+            // A distribution is the only optional object with a required member.
+            (name === 'distribution' && problem.startsWith(`${pointer}/${name}/kind missing`)),
         );
         const isValid = Schema.Check(member, value) || (value === null && !isRequired);
         // A table without columns is refused because of what it means.

@@ -12,10 +12,15 @@ import {
   ColumnSchema,
   ConstraintsSchema,
   columnPointer,
+  type DistributionDefinition,
+  DistributionSchema,
+  distributionKinds,
+  distributionPointer,
   type ForeignKeyDefinition,
   type ForeignKeyPair,
   ForeignKeySchema,
   type KeyDefinition,
+  maxShards,
   PrimaryKeySchema,
   type TableDefinition,
   TableDefinitionSchema,
@@ -34,12 +39,19 @@ export async function parseDefinition(
   problems: DefinitionProblems,
 ): Promise<TableDefinition> {
   const report = reportTo(problems);
-  const definition: TableDefinition = { columns: [], primaryKey: undefined, unique: [], foreignKeys: [] };
+  const definition: TableDefinition = {
+    columns: [],
+    primaryKey: undefined,
+    unique: [],
+    foreignKeys: [],
+    distribution: undefined,
+  };
   const table = readMembers(TableDefinitionSchema, value, '/table', report);
   if (table !== undefined) {
     const columns = table('columns', ': the list of the columns, each with a name and a type');
     definition.columns = await parseColumns(columns, report);
     await parseConstraints(table('constraints'), definition, report);
+    definition.distribution = parseDistribution(table('distribution'), report);
   }
   return definition;
 }
@@ -119,6 +131,36 @@ async function parseConstraints(value: unknown, definition: TableDefinition, rep
     const detail = 'these constraints cannot be defined here; leave "others" out';
     report(`${pointer}/others`, 'not-supported', detail);
   }
+}
+
+/** Returns undefined if the definition has no distribution, or one with a problem. */
+function parseDistribution(value: unknown, report: Report): DistributionDefinition | undefined {
+  if (value === undefined || value === null) return undefined;
+  const pointer = distributionPointer;
+  const distribution = readMembers(DistributionSchema, value, pointer, report);
+  const kind = distribution?.('kind', `: one of ${distributionKinds.join(', ')}`);
+  if (distribution === undefined || typeof kind !== 'string') return undefined;
+  if (!distributionKinds.includes(kind)) {
+    report(`${pointer}/kind`, 'wrong-type', `must be one of ${distributionKinds.join(', ')}`, kind);
+    return undefined;
+  }
+  const shards = distribution('shards');
+  if (typeof shards === 'number' && !isShardCount(shards)) {
+    report(`${pointer}/shards`, 'wrong-type', `must be a whole number from 1 to ${maxShards}`, shards);
+    return undefined;
+  }
+  const column = readName(distribution('column'), `${pointer}/column`, report);
+  if (kind === 'column' && column === undefined) {
+    const detail = 'the kind "column" needs the name of the distribution column';
+    report(`${pointer}/column`, 'distribution-conflict', detail);
+    return undefined;
+  }
+  if (kind !== 'column') return { kind, column: undefined, shards: undefined };
+  return { kind, column, shards: shards ?? undefined };
+}
+
+function isShardCount(value: number): boolean {
+  return Number.isInteger(value) && value >= 1 && value <= maxShards;
 }
 
 /** Returns how many items the work on the entry of a key counts for: the columns that it has, if it is a key. */

@@ -3,7 +3,8 @@
 import type { ClientBase } from 'pg';
 import type { Warning } from '../errors.ts';
 import type { CatalogType } from './column-types.ts';
-import type { ForeignKeyDefinition, KeyDefinition } from './definition.ts';
+import type { DistributionDefinition, ForeignKeyDefinition, KeyDefinition } from './definition.ts';
+import type { Placement } from './distribution/placement.ts';
 import type { ObjectNames } from './object-names.ts';
 
 export interface PreparedTable {
@@ -13,6 +14,10 @@ export interface PreparedTable {
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: PreparedForeignKey[];
+  /** Where Citus puts the table; undefined: the database has no Citus. */
+  placement: Placement | undefined;
+  /** The distribution as the definition says it; undefined: it says none. */
+  distribution: DistributionDefinition | undefined;
   /** The names of all its parts. They were free in the schema when they were looked up. */
   names: ObjectNames;
   /**

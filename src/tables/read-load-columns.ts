@@ -5,6 +5,7 @@ import { toQuery } from '../postgres/own-session.ts';
 import type { LoadFacts, TypeFacts } from './catalog.ts';
 import { loadColumns, showTypes } from './catalog.ts';
 import { constantDefault } from './default-values.ts';
+import { findDistributionColumn } from './distribution/describe-distribution.ts';
 import type { ColumnType, LoadColumn } from './load-column.ts';
 import { paddedTypeBytes } from './padded-width.ts';
 
@@ -18,9 +19,12 @@ export async function readLoadColumns(
   const facts = rows[0]?.types ?? [];
   await nameAsCallersDo(client, facts);
   const types = new Map(facts.map((type) => [typeKey(type.oid, type.typmod), type]));
+  const distributionColumn = rows[0]?.isCitus ? await findDistributionColumn(client, rows[0].oid) : undefined;
   return mapInTurns(
     rows[0]?.columns ?? [],
     ({ typeOid, typmod, hasDefault, defaultExpression, ...column }) => {
+      // Citus refuses NULL there, whatever the definition of the column says.
+      if (column.name === distributionColumn) column.isNullable = false;
       const type = toColumnType(types, typeOid, typmod);
       if (!hasDefault) return { ...column, type, default: 'none' };
       const stored = type.base ?? type;

@@ -9,7 +9,7 @@ import { AppError, type Problem } from '../errors.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import { refuseUnless, wasRefused } from '../postgres/refuse-unless.ts';
 import { rollBackAndRelease, rollBackTo, savepoint, setSavepoint } from '../postgres/savepoints.ts';
-import { enterCallersPath, inCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
+import { apartInCallersPath, enterCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import {
   conditionOf,
@@ -24,6 +24,7 @@ import { nameConflict } from './create-table.ts';
 import type { Naming } from './ddl.ts';
 import type { TableDescription } from './definition.ts';
 import { isTable, toDescription } from './describe-table.ts';
+import { describeDistribution } from './distribution/describe-distribution.ts';
 import { type ObjectNames, relationNames } from './object-names.ts';
 import type { PreparedTable } from './prepared-table.ts';
 
@@ -201,7 +202,7 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
   ]);
   const inheritance: Inheritance = inherited!.rows[0];
   const statements = inheritanceStatements(inheritance, built);
-  if (statements.length > 0) await client.query(inCallersPath(...statements));
+  if (statements.length > 0) await pipeline(client, apartInCallersPath(...statements));
   return {
     statements: [
       refuseUnless(
@@ -219,14 +220,15 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
       ...renames(schema, aside.names, table.names),
     ],
     swapped: {
-      description: await describeSwapped(described!.rows[0].found, replacement, inheritance),
+      description: await describeSwapped(client, described!.rows[0].found, replacement, inheritance),
       lost: (lost!.rows[0].found as { what: string }[]).map(({ what }) => what),
     },
   };
 }
 
 /** Returns the description that the new table will have after the swap. */
-function describeSwapped(
+async function describeSwapped(
+  client: ClientBase,
   facts: TableFacts,
   replacement: Replacement,
   { sequences }: Inheritance,
@@ -259,6 +261,7 @@ function describeSwapped(
         }) ?? null,
     },
     extraFunctions,
+    await describeDistribution(client, facts),
   );
 }
 
@@ -288,13 +291,15 @@ export async function refuseReferences(client: ClientBase, schema: string, name:
 class LockTries {
   readonly #client: ClientBase;
   readonly #relation: string;
+  readonly #isCitus: boolean;
   readonly #options: SwapOptions;
   readonly #startedAt = performance.now();
   #hasInsisted = false;
 
-  constructor(client: ClientBase, { schema, name }: PreparedTable, options: SwapOptions) {
+  constructor(client: ClientBase, { schema, name, placement }: PreparedTable, options: SwapOptions) {
     this.#client = client;
     this.#relation = quoteQualified(schema, name);
+    this.#isCitus = placement !== undefined;
     this.#options = options;
   }
 
@@ -309,12 +314,13 @@ class LockTries {
     for (;;) {
       signal.throwIfAborted();
       try {
-        await edges.endAtOnce([
+        const all = [
           savepoint('lock'),
           `SET LOCAL lock_timeout = ${tryMs}`,
           `LOCK TABLE ${this.#relation} IN ACCESS EXCLUSIVE MODE`,
           ...statements,
-        ]);
+        ];
+        await edges.endAtOnce(all, this.#isCitus);
         return;
       } catch (error) {
         if (conditionOf(error) !== 'lock_not_available') throw error;

@@ -29,6 +29,8 @@ import { expressionSql, isBuiltIn, mentionsOf, parseDefault } from './defaults.t
 import type { KeyDefinition, TableDefinition } from './definition.ts';
 import { columnPointer, weightOfKey } from './definition.ts';
 import { DefinitionProblems } from './definition-problems.ts';
+import { choosePlacement, refuseDistribution } from './distribution/choose-placement.ts';
+import type { Placement } from './distribution/placement.ts';
 import { isAdmitted } from './dotted-name.ts';
 import { askForSchema } from './find-load-target.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
@@ -36,7 +38,7 @@ import { checkTableName, isSystemSchema, refuseSystemSchema, shorten } from './i
 import { chooseNames, type ObjectNames, relationNames } from './object-names.ts';
 import { type PaddedColumn, paddingProblem } from './padded-width.ts';
 import { parseDefinition } from './parse-definition.ts';
-import type { ExistingObject, PreparedColumn, PreparedTable } from './prepared-table.ts';
+import type { ExistingObject, PreparedColumn, PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 import { parseRelationName } from './sql-tokens.ts';
 import { warnOfTextDefault } from './text-defaults.ts';
 import type { ColumnTrial } from './try-columns.ts';
@@ -158,6 +160,7 @@ export async function resolveDraft(
     problems,
   );
   const { primaryKey, unique } = definition;
+  const placement = await placementOf(client, draft, found, columns, foreignKeys);
   const named = { schema, name, definition, isFreed };
   const names = problems.count > 0 ? noNames : await chooseFreeNames(client, named, relations);
   return {
@@ -168,6 +171,8 @@ export async function resolveDraft(
       primaryKey,
       unique,
       foreignKeys,
+      placement,
+      distribution: definition.distribution,
       names,
       chooseNamesAgain: (client) => chooseNamesAgain(client, named),
       existing,
@@ -177,6 +182,29 @@ export async function resolveDraft(
     problems,
     admitSequences: () => admitSequences(draft, found),
   };
+}
+
+/**
+ * Returns where Citus puts the table. Takes a round trip if the database has Citus.
+ *
+ * @throws AppError `distribution-unavailable`
+ */
+async function placementOf(
+  client: ClientBase,
+  { schema, name, definition, problems, request }: DefinitionDraft,
+  found: Found,
+  columns: PreparedColumn[],
+  foreignKeys: PreparedForeignKey[],
+): Promise<Placement | undefined> {
+  const { distribution, primaryKey, unique } = definition;
+  if (!found.schema!.isCitus) {
+    refuseDistribution(distribution);
+    return undefined;
+  }
+  const keys = primaryKey ? [primaryKey, ...unique] : unique;
+  const { targets } = request;
+  const table = { schema, name, distribution, columns, keys, foreignKeys, targets };
+  return choosePlacement(client, table, problems);
 }
 
 /** @throws AppError `schema-not-found`; `permission-denied` if the table does not exist and the role may not create it */

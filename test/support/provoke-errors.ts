@@ -153,6 +153,10 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
     '/table/new',
     '{"table": {"columns": [{"name": "id", "type": "bigsreial"}, {"name": "amount", "type": "numeric(12,2)", "default": "none"}]}}',
   ),
+  'distribution-unavailable': json(
+    '/table/new',
+    '{"table": {"columns": [{"name": "customer_id", "type": "bigint"}], "distribution": {"kind": "column", "column": "customer_id"}}}',
+  ),
   'invalid-data': json(
     '/table/orders/upload/json?if_exists=append',
     '{"data": [{"number": "000424", "quantity": "two"}, {"number": "000431", "ordered_on": "2026-02-30"}, {"number": "000417", "quantity": 3}]}',

@@ -112,6 +112,7 @@ const documentation = {
       'limit-exceeded',
       'unsupported-media-type',
       'invalid-definition',
+      'distribution-unavailable',
     ),
   },
 };

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
+import { withBytes } from '../../tables/distribution/describe-distribution.ts';
 import type { HttpContext } from '../context.ts';
 import { describeForRequest } from '../describe-for-request.ts';
 import { problemResponses, tableErrors } from '../openapi.ts';
@@ -33,7 +34,9 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
     },
     async (request, reply) => {
       const { schema } = parseQuery(request.query);
-      const table = await describeForRequest(request, reply, context, schema, async (table) => table);
+      const table = await describeForRequest(request, reply, context, schema, (table, client) =>
+        withBytes(client, table),
+      );
       return { table };
     },
   );

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { wrongParameter } from '../../errors.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
+import { DistributionDescriptionSchema } from '../../tables/definition.ts';
 import { requireSchemaExists } from '../../tables/describe-table.ts';
 import { checkSchemaName, identifierProblem, refuseSystemSchema } from '../../tables/identifiers.ts';
 import { type ListedTable, type ListPlace, listTables, usableSchemas } from '../../tables/list-tables.ts';
@@ -38,13 +39,14 @@ const Listed = Type.Object(
         kind: Type.Unsafe<ListedTable['kind']>(Type.String({ enum: ['table', 'partitioned table'] })),
         estimated_rows: Type.Union([Type.Number(), Type.Null()], {
           description:
-            'The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet.',
+            'The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet, or the rows are on other nodes of Citus.',
         }),
         bytes: Type.Union([Type.Integer(), Type.Null()], {
           description:
-            'The size on disk, with indexes. null: it cannot be found out now, because another session has locked the table.',
+            'The size on disk, with indexes, on all nodes. null: it cannot be found out now, because another session has locked the table, or a node of Citus does not answer.',
         }),
         comment: Type.Union([Type.String(), Type.Null()], { description: 'The comment on the table.' }),
+        distribution: Type.Optional(DistributionDescriptionSchema),
       }),
       { description: 'Ordered by schema and name.' },
     ),

@@ -4,20 +4,21 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../../errors.ts';
-import { queryWithSavepoint } from '../../postgres/savepoints.ts';
-import { inCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
-import { quoteQualified, randomName, type Statement } from '../../postgres/sql.ts';
+import { runWithSavepoint } from '../../postgres/savepoints.ts';
+import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
+import { quoteQualified, randomName } from '../../postgres/sql.ts';
 import { isNameClash, isRefusalOfData, isUndefinedTable } from '../../postgres/sqlstate.ts';
 import { findRelation } from '../../tables/catalog.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import {
   addConstraints,
   continueNumbering,
-  createBareTable,
+  createPlacedTable,
   hasConstraints,
   type Naming,
 } from '../../tables/ddl.ts';
 import { isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import { isSharded } from '../../tables/distribution/placement.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import { changeColumnsOf } from '../../tables/load-statements.ts';
 import { namesAside } from '../../tables/object-names.ts';
@@ -54,7 +55,7 @@ export async function openNewTable(
   if (replaces) await refuseDependents(client, schema, table.name);
   const naming = replaces ? nameAside(table) : table;
   const refuseTaken = () => refuseTakenTableName(client, table);
-  await createNamed(client, table, 'bare', async () => createBareTable(table, naming), refuseTaken);
+  await createNamed(client, table, 'bare', async () => createPlacedTable(table, naming), refuseTaken);
   const columns = await readLoadColumns(client, schema, naming.name);
   return new NewTable(table, naming, columns, await conflictKeysOf(table, columns), replaces, options);
 }
@@ -121,9 +122,9 @@ export class NewTable implements RowTarget {
    */
   async addKeys(client: ClientBase): Promise<Error | undefined> {
     if (this.#hasKeys || !hasConstraints(this.#table)) return undefined;
-    const statement = () => addConstraints(this.#table, this.#naming);
+    const statements = () => addConstraints(this.#table, this.#naming);
     try {
-      await createNamed(client, this.#table, 'keys', statement, async () => {});
+      await createNamed(client, this.#table, 'keys', statements, async () => {});
       this.#hasKeys = true;
       return undefined;
     } catch (error) {
@@ -163,20 +164,25 @@ function targetDropped(cause: Error): AppError {
 const maxNameTries = 3;
 
 /**
- * Runs a statement that creates names, and runs it again with other names if a name already exists. If the statement fails, it is
+ * Runs statements that create names, and runs them again with other names if a name already exists. If a statement fails, all are
  * undone.
  */
 async function createNamed(
   client: ClientBase,
   table: PreparedTable,
   savepoint: string,
-  toStatement: () => Promise<Statement>,
+  toStatements: () => Promise<string[]>,
   onClash: () => Promise<void>,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
-    const { text } = await toStatement();
+    const statements = await toStatements();
     try {
-      await queryWithSavepoint(client, savepoint, [inCallersPath(text)]);
+      await runWithSavepoint(
+        client,
+        savepoint,
+        apartInCallersPath(...statements),
+        isSharded(table.placement),
+      );
       return;
     } catch (error) {
       if (!isNameClash(error)) throw error;

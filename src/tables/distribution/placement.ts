@@ -1,0 +1,25 @@
+/** Where Citus puts a table that will be created. */
+export type Placement = OrdinaryPlacement | ColumnPlacement;
+
+/**
+ * `local`: an ordinary table at the coordinator. `schema`: Citus distributes the schema, and places the table itself when it is created.
+ * `reference`: every node has a copy.
+ */
+export interface OrdinaryPlacement {
+  kind: 'local' | 'schema' | 'reference';
+}
+
+/** The value of one column decides on which node a row is. */
+export interface ColumnPlacement {
+  kind: 'column';
+  column: string;
+  /** The number of shards; undefined: that of `colocateWith`, or the setting of the server. */
+  shards: number | undefined;
+  /** A table, quoted, whose rows with the same value must be on the same node; undefined: Citus chooses. */
+  colocateWith: string | undefined;
+}
+
+/** Returns whether Citus keeps the rows of the table in shards. Citus accepts fewer statements for such a table. */
+export function isSharded(placement: Placement | undefined): boolean {
+  return placement !== undefined && placement.kind !== 'local';
+}

@@ -1,0 +1,73 @@
+/** Creates tables that Citus distributes, over HTTP. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type CitusService, startCitusService } from '../support/citus.ts';
+
+let service: CitusService;
+
+before(async () => {
+  service = await startCitusService();
+  await service.rows('CREATE SCHEMA sales');
+  await service.rows('SET citus.enable_schema_based_sharding TO on; CREATE SCHEMA tenant');
+});
+after(() => service?.stop());
+
+const byCustomer = { kind: 'column', column: 'customer_id' };
+
+function ordersBy(
+  distribution: unknown,
+  keys: object = { primary_key: { name: '', columns: ['customer_id', 'id'] } },
+) {
+  return {
+    table: {
+      columns: [
+        { name: 'id', type: 'bigserial', is_nullable: false },
+        { name: 'customer_id', type: 'bigint', is_nullable: false },
+        { name: 'Note "x"', type: 'text' },
+      ],
+      constraints: keys,
+      ...(distribution !== undefined && { distribution }),
+    },
+  };
+}
+
+/** Returns the kind of each table as Citus itself names it. */
+async function kindOf(table: string): Promise<unknown> {
+  const [row] = await service.rows(
+    'SELECT citus_table_type AS kind, distribution_column AS column, shard_count::int AS shards FROM citus_tables WHERE table_name = $1::regclass',
+    [table],
+  );
+  return row;
+}
+
+suite('a table is created with the distribution of its definition', () => {
+  test('by a column', async () => {
+    const answer = await service.post('/table/orders?schema=sales', ordersBy(byCustomer));
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(answer.body.table.distribution, { ...byCustomer, shards: 4 });
+    assert.deepEqual(await kindOf('sales.orders'), { kind: 'distributed', column: 'customer_id', shards: 4 });
+  });
+
+  test('as a reference table', async () => {
+    const answer = await service.post('/table/countries?schema=sales', ordersBy({ kind: 'reference' }));
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(answer.body.table.distribution, { kind: 'reference', shards: 1 });
+  });
+
+  test('as an ordinary table', async () => {
+    for (const distribution of [{ kind: 'local' }, undefined]) {
+      const name = distribution ? 'local_orders' : 'plain_orders';
+      const answer = await service.post(`/table/${name}?schema=sales`, ordersBy(distribution));
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      assert.deepEqual(answer.body.table.distribution, { kind: 'local' });
+      assert.equal(await kindOf(`sales.${name}`), undefined);
+    }
+  });
+
+  test('by its schema', async () => {
+    const answer = await service.post('/table/orders?schema=tenant', ordersBy(undefined));
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(answer.body.table.distribution, { kind: 'schema', shards: 1 });
+    assert.equal(((await kindOf('tenant.orders')) as { kind: string }).kind, 'schema');
+  });
+});

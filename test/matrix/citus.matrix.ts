@@ -1,0 +1,61 @@
+/**
+ * Runs test/citus/ against a cluster of Citus with a coordinator and two workers. It needs two folders: `CITUS_SCRIPTS` has the script
+ * cluster.sh that starts such a cluster, and `CITUS_BUILD` has a build of Citus for this script. `.ci/run` sets both if it has them.
+ */
+import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { root, runTests } from './run-tests.ts';
+
+const run = promisify(execFile);
+const timeoutMs = 600_000;
+
+const { CITUS_SCRIPTS: scripts = '', CITUS_BUILD: build = '' } = process.env;
+const skip =
+  (scripts === '' || build === '') && 'this machine has no Citus (CITUS_SCRIPTS and CITUS_BUILD are not set)';
+
+test('Citus with two workers', { timeout: timeoutMs, skip }, async (t) => {
+  // Another user than root runs the servers, so it must be able to reach the folder.
+  const folder = await mkdtemp('/tmp/tablewright-citus-');
+  const data = join(folder, 'data');
+  const cluster = (...parameters: string[]) =>
+    run('bash', [join(scripts, 'cluster.sh'), ...parameters], { env: { ...process.env, CITUS_DATA: data } });
+  try {
+    await run('chmod', ['755', folder]);
+    const { stdout } = await cluster('start', build, String(await threeFreePorts()));
+    const urls = Object.fromEntries(stdout.trim().split('\n').map(splitVariable));
+    const environment = { ...urls, CITUS_DATA: data, TEST_DATABASE_URL: urls.CITUS_URL! };
+    await runTests(t.name, environment, globSync('test/citus/*.test.ts', { cwd: root }));
+  } finally {
+    await cluster('destroy', build).catch(() => {});
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+/** Splits `NAME=value`. */
+function splitVariable(line: string): [string, string] {
+  const at = line.indexOf('=');
+  return [line.slice(0, at), line.slice(at + 1)];
+}
+
+/** Returns the first of three free ports that follow each other. The system gives no port below 32768 to a connection. */
+async function threeFreePorts(): Promise<number> {
+  for (let tries = 0; tries < 100; tries++) {
+    const first = 20_000 + 3 * Math.floor(Math.random() * 4000);
+    const free = await Promise.all([first, first + 1, first + 2].map(isFree));
+    if (free.every(Boolean)) return first;
+  }
+  throw new Error('there are no three free ports');
+}
+
+function isFree(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer();
+  server.once('error', () => resolve(false));
+  server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  return promise;
+}
