@@ -1,0 +1,124 @@
+/** Uploads into new tables that Citus distributes, over HTTP. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type CitusService, startCitusService } from '../support/citus.ts';
+
+let service: CitusService;
+
+before(async () => {
+  service = await startCitusService();
+  await service.rows('CREATE SCHEMA sales');
+  await service.rows('SET citus.enable_schema_based_sharding TO on; CREATE SCHEMA tenant');
+});
+after(() => service?.stop());
+
+const columns = [
+  { name: 'customer_id', type: 'bigint', is_nullable: false },
+  { name: 'id', type: 'bigserial', is_nullable: false },
+  { name: 'note', type: 'text' },
+];
+const constraints = {
+  primary_key: { name: '', columns: ['customer_id', 'id'] },
+  unique: [{ name: '', columns: ['note', 'customer_id'] }],
+};
+const byCustomer = { kind: 'column', column: 'customer_id' };
+const data = Array.from({ length: 50 }, (_, index) => ({ customer_id: index % 7, note: `n${index}` }));
+
+async function upload(path: string, body: object): Promise<{ table: Record<string, unknown> }> {
+  const answer = await service.post(path, body);
+  assert.ok([200, 201].includes(answer.status), `${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+async function count(table: string): Promise<unknown> {
+  return (await service.rows(`SELECT count(*)::int AS count FROM ${table}`))[0]!.count;
+}
+
+/** Returns the number of the group of tables whose rows are together. */
+async function colocation(table: string): Promise<unknown> {
+  return (
+    await service.rows('SELECT colocation_id AS id FROM citus_tables WHERE table_name = $1::regclass', [
+      table,
+    ])
+  )[0]?.id;
+}
+
+suite('an upload with a definition', () => {
+  test('creates a table by a column with its keys', async () => {
+    const { table } = await upload('/table/by_column/upload/json?schema=sales', {
+      table: { columns, constraints, distribution: byCustomer },
+      data,
+    });
+    assert.deepEqual(table.distribution, { ...byCustomer, shards: 4 });
+    assert.equal(await count('sales.by_column'), 50);
+  });
+
+  test('creates a reference table, and a table that refers to it', async () => {
+    await upload('/table/kinds/upload/json?schema=sales', {
+      table: {
+        columns: [{ name: 'kind', type: 'text' }],
+        constraints: { primary_key: { columns: ['kind'] } },
+        distribution: { kind: 'reference' },
+      },
+      data: [{ kind: 'a' }, { kind: 'b' }],
+    });
+    const { table } = await upload('/table/of_kinds/upload/json?schema=sales', {
+      table: {
+        columns: [...columns, { name: 'kind', type: 'text' }],
+        constraints: {
+          ...constraints,
+          unique: [],
+          foreign_keys: [
+            { column: 'kind', reference_table: 'kinds', reference_column: 'kind', reference_schema: 'sales' },
+          ],
+        },
+        distribution: byCustomer,
+      },
+      data: data.map((row) => ({ ...row, kind: 'b' })),
+    });
+    assert.deepEqual(table.distribution, { ...byCustomer, shards: 4 });
+  });
+
+  test('creates a table in a distributed schema', async () => {
+    const { table } = await upload('/table/orders/upload/json?schema=tenant', {
+      table: { columns, constraints },
+      data,
+    });
+    assert.deepEqual(table.distribution, { kind: 'schema', shards: 1 });
+  });
+});
+
+test('an upload without a definition creates a table in a distributed schema', async () => {
+  const { table } = await upload('/table/inferred/upload/json?schema=tenant&primary_key=note', { data });
+  assert.deepEqual(table.distribution, { kind: 'schema', shards: 1 });
+  assert.equal(await count('tenant.inferred'), 50);
+});
+
+suite('if_exists=replace makes a table that is distributed as the old one', () => {
+  test('by a column, with and without a definition', async () => {
+    const path = '/table/replaced/upload/json?schema=sales&if_exists=replace';
+    const definition = { columns, constraints, distribution: { ...byCustomer, shards: 3 } };
+    await upload(path, { table: definition, data });
+    const before = await colocation('sales.replaced');
+    const { table } = await upload(path, { table: { columns, constraints }, data });
+    assert.deepEqual(table.distribution, { ...byCustomer, shards: 3 });
+    assert.equal(await colocation('sales.replaced'), before);
+    const inferred = await upload(path, { data });
+    assert.deepEqual(inferred.table.distribution, { ...byCustomer, shards: 3 });
+    assert.equal(await colocation('sales.replaced'), before);
+    assert.equal(await count('sales.replaced'), 50);
+  });
+
+  test('as a reference table and by its schema', async () => {
+    const definition = { columns, constraints, distribution: { kind: 'reference' } };
+    await upload('/table/replaced_reference/upload/json?schema=sales', { table: definition, data });
+    for (const path of ['replaced_reference/upload/json?schema=sales', 'orders/upload/json?schema=tenant']) {
+      const { table } = await upload(`/table/${path}&if_exists=replace`, {
+        table: { columns, constraints },
+        data,
+      });
+      const kind = path.startsWith('orders') ? 'schema' : 'reference';
+      assert.deepEqual(table.distribution, { kind, shards: 1 });
+    }
+  });
+});
