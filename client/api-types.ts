@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 f65ca5eea9bdac944fe0bb82d9f6075132bc0d61e6f133652ed1b75b638a8874.
+// The structure of the OpenAPI document has the SHA-256 c1b556e8bb394956dc158243c467c5b255c505c74a370b31bd186261fa0cb185.
 
 export interface paths {
   '/healthz': {
