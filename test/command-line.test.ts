@@ -14,7 +14,7 @@ import { harmless, harmlessJson } from '../cli/harmless.ts';
 import { commandHelp, generalHelp } from '../cli/help.ts';
 import { progressText } from '../cli/progress.ts';
 import { allScopes } from '../src/dev-token.ts';
-import { serviceEnvironment } from './support/child-environment.ts';
+import { scriptEnvironment } from './support/child-environment.ts';
 import { type ChildService, startChildService } from './support/child-service.ts';
 import { freePort } from './support/free-port.ts';
 import { secret, startTestService, type TestService } from './support/service.ts';
@@ -34,7 +34,7 @@ before(async () => {
   service = await startTestService({ LOCK_TIMEOUT_MS: '60000' });
   folder = await mkdtemp(join(tmpdir(), 'tablewright-cli-'));
   environment = {
-    ...serviceEnvironment(),
+    ...scriptEnvironment(),
     HOME: folder,
     TABLEWRIGHT_URL: service.url,
     TABLEWRIGHT_TOKEN: await service.token(),
@@ -456,7 +456,12 @@ suite('what a terminal shows', () => {
 });
 
 test('serve starts the service and ends with the signal', async () => {
-  const own = { DATABASE_URL: service.database.serviceUrl, TOKEN_SECRET: secret };
+  const own = {
+    DATABASE_URL: service.database.serviceUrl,
+    TOKEN_SECRET: secret,
+    // The program of the service has a cache and flags of V8 of its own.
+    NODE_COMPILE_CACHE: undefined,
+  };
   const child = start(['serve', '--port', '0'], own);
   let out = '';
   child.stdout!.on('data', (chunk) => {
@@ -473,12 +478,13 @@ suite('completion', () => {
     execFileSync(process.execPath, [program, 'completion', shell], { encoding: 'utf8' });
   const hasBash = spawnSync('bash', ['--version']).status === 0;
   test('bash completes commands, options and values', { skip: !hasBash }, () => {
+    const bash = script('bash');
     const complete = (words: string) =>
       execFileSync(
         'bash',
         [
           '-c',
-          `${script('bash')}\nCOMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]}-1)); _tablewright; echo "\${COMPREPLY[@]}"`,
+          `${bash}\nCOMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]}-1)); _tablewright; echo "\${COMPREPLY[@]}"`,
         ],
         { encoding: 'utf8' },
       ).trim();
@@ -489,7 +495,8 @@ suite('completion', () => {
 
   test('zsh and fish get every command', () => {
     for (const shell of ['zsh', 'fish']) {
-      for (const name of Object.keys(commands)) assert(script(shell).includes(name), `${shell} ${name}`);
+      const text = script(shell);
+      for (const name of Object.keys(commands)) assert(text.includes(name), `${shell} ${name}`);
     }
   });
 });

@@ -10,12 +10,13 @@ import { after, before, suite, test } from 'node:test';
 import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
+import { sized } from './support/sized.ts';
 import { startSteadyClient } from './support/steady-client.ts';
 import { until } from './support/until.ts';
 
 const uploads = 8;
 /** UPLOAD_BYTES=200000000 gives the figures of docs/monitoring.md. */
-const uploadBytes = Number(process.env.UPLOAD_BYTES ?? 16 * 2 ** 20);
+const uploadBytes = Number(process.env.UPLOAD_BYTES ?? sized(8, 16) * 2 ** 20);
 
 suite('eight uploads at once', () => {
   let service: ChildWithDatabase;

@@ -86,15 +86,12 @@ test('output that is not a terminal has no password and no token', async () => {
   assert.match(banner, /--show-secrets/);
 });
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  test(`${signal} ends the service and its PostgreSQL, with success`, async () => {
-    const { child, url, databaseUrl } = await started(run());
-    assert.equal((await fetch(`${url}/healthz`)).status, 200);
-    assert(await databaseAnswers(databaseUrl));
-    child.kill(signal);
-    assert.deepEqual(await once(child, 'exit'), [0, null]);
-    assert(!(await databaseAnswers(databaseUrl)));
-  });
+/** Sends the signal, and checks that it ends the service and its PostgreSQL, with success. */
+async function assertEnds({ child, databaseUrl }: Started, signal: NodeJS.Signals): Promise<void> {
+  assert(await databaseAnswers(databaseUrl));
+  child.kill(signal);
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  assert(!(await databaseAnswers(databaseUrl)));
 }
 
 test('a Ctrl-C in the terminal, which reaches every process, ends all workers and their PostgreSQL', async () => {
@@ -108,8 +105,10 @@ test('a Ctrl-C in the terminal, which reaches every process, ends all workers an
   assert.throws(() => process.kill(-child.pid!, 0), { code: 'ESRCH' });
 });
 
-test('one Ctrl-C under npm, which arrives twice, stops the service without an error', async () => {
-  const { child, databaseUrl } = await started(run());
+test('one Ctrl-C under npm, which arrives twice, stops the service and its PostgreSQL without an error', async () => {
+  const { child, url, databaseUrl } = await started(run());
+  assert.equal((await fetch(`${url}/healthz`)).status, 200);
+  assert(await databaseAnswers(databaseUrl));
   child.kill('SIGINT');
   child.kill('SIGINT');
   setTimeout(() => child.kill('SIGINT'), 5);
@@ -117,18 +116,17 @@ test('one Ctrl-C under npm, which arrives twice, stops the service without an er
   assert(!(await databaseAnswers(databaseUrl)));
 });
 
-test('after a kill the next start uses the same folder and address', async () => {
+test('after a kill the next start uses the same folder and address, and ends with SIGTERM', async () => {
   const first = await started(run());
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
   const second = await started(run());
   assert.equal(second.databaseUrl, first.databaseUrl);
   assert.equal((await fetch(`${second.url}/readyz`)).status, 200);
-  second.child.kill('SIGTERM');
-  assert.deepEqual(await once(second.child, 'exit'), [0, null]);
+  await assertEnds(second, 'SIGTERM');
 });
 
-test('a second start with the same folder fails with one line, and the first is not affected', async () => {
+test('a second start with the same folder fails with one line, and the first is not affected and ends with SIGHUP', async () => {
   const first = await started(run());
   const second = run();
   const [message, [code]] = await Promise.all([text(second.stderr!), once(second, 'exit')]);
@@ -138,8 +136,7 @@ test('a second start with the same folder fails with one line, and the first is 
     /^Tablewright cannot start: another Tablewright \(process \d+\) uses the folder [^\n]*\n$/,
   );
   assert.equal((await fetch(`${first.url}/readyz`)).status, 200);
-  first.child.kill('SIGTERM');
-  await once(first.child, 'exit');
+  await assertEnds(first, 'SIGHUP');
 });
 
 test('invalid settings are all reported, without a stack', async () => {
@@ -150,13 +147,11 @@ test('invalid settings are all reported, without a stack', async () => {
   assert.doesNotMatch(message, /\n\s+at /);
 });
 
-test('a signal during the start ends it and leaves no process', async () => {
+test('a signal during the start ends it and leaves no process, and SIGINT ends the next start', async () => {
   for (const delayMs of [150, 300]) {
     const child = run();
     setTimeout(() => child.kill('SIGTERM'), delayMs);
     await once(child, 'exit');
   }
-  const { child } = await started(run());
-  child.kill('SIGTERM');
-  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  await assertEnds(await started(run()), 'SIGINT');
 });

@@ -5,7 +5,6 @@ import { readFileSync } from 'node:fs';
 import { type ClientRequest, request } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import * as library from '@e965/xlsx';
 import type { ErrorCode } from '../src/errors.ts';
 import {
@@ -57,7 +56,7 @@ function oldWorkbook(): Buffer {
 
 const upload = (file: Buffer) => (service: TestService) => service.upload('/table/t/upload/excel', file);
 
-/** Starts an upload that keeps its place until the socket is destroyed. */
+/** Starts an upload that keeps its place until the socket is destroyed, and waits until it has its place. */
 async function hold(service: TestService, headers: Record<string, string> = {}): Promise<ClientRequest> {
   const held = request(`${service.url}/api/v1/table/t/upload/json`, {
     method: 'POST',
@@ -65,11 +64,13 @@ async function hold(service: TestService, headers: Record<string, string> = {}):
       ...headers,
       authorization: `Bearer ${await service.token()}`,
       'content-type': 'application/json',
+      expect: '100-continue',
     },
   });
   held.on('error', () => {});
+  held.flushHeaders();
+  await once(held, 'continue');
   held.write('{"data":[{"a":1}');
-  await sleep(300);
   return held;
 }
 
@@ -103,9 +104,8 @@ async function twice(service: TestService, options?: RequestOptions): Promise<Te
   return service.get('/table/t', options);
 }
 
-/** Returns the answer to an upload that sends so many bytes every 100 ms and never ends. */
-async function trickle(service: TestService, bytes: number): Promise<Pick<TestAnswer, 'status' | 'body'>> {
-  const slow = await hold(service);
+/** Returns the answer to an upload that has its place, sends so many bytes every 100 ms and never ends. */
+async function trickle(slow: ClientRequest, bytes: number): Promise<Pick<TestAnswer, 'status' | 'body'>> {
   const sending = setInterval(() => slow.write(' '.repeat(bytes)), 100);
   try {
     const [response] = await once(slow, 'response');
@@ -154,11 +154,11 @@ const provocations: Record<string, Provocation> = {
   MAX_JSON_DEPTH: { settings: { MAX_JSON_DEPTH: '2' }, send: rowsOf('{"data":[{"a":[[[1]]]}]}') },
   BODY_IDLE_TIMEOUT_MS: {
     settings: { BODY_IDLE_TIMEOUT_MS: '1000' },
-    send: (service) => trickle(service, 0),
+    send: async (service) => trickle(await hold(service), 0),
   },
   MIN_BODY_BYTES_PER_SECOND: {
     settings: { BODY_IDLE_TIMEOUT_MS: '1000', MIN_BODY_BYTES_PER_SECOND: '1000000' },
-    send: (service) => trickle(service, 1),
+    send: async (service) => trickle(await hold(service), 1),
   },
   MIN_BUSY_BODY_BYTES_PER_SECOND: {
     settings: {
@@ -169,8 +169,7 @@ const provocations: Record<string, Provocation> = {
       MIN_BODY_BYTES_PER_SECOND: '0',
     },
     send: async (service) => {
-      const answer = trickle(service, 1);
-      await sleep(600);
+      const answer = trickle(await hold(service), 1);
       const [slow] = await Promise.all([answer, service.post('/table/u/upload/json', { data: [{ a: 1 }] })]);
       return slow;
     },

@@ -1,6 +1,6 @@
 /**
- * Kills the service at random moments while asynchronous loads and keyed requests run, and starts it again. The short run has 30 loads
- * and 4 kills (LOAD_FAULT_LOADS, LOAD_FAULT_KILLS). The whole run (`TEST_SIZE=whole`) has a PostgreSQL of its own, whose processes it kills too.
+ * Kills the service at random moments while asynchronous loads and keyed requests run, and starts it again. The short run has 18 loads
+ * and 2 kills (LOAD_FAULT_LOADS, LOAD_FAULT_KILLS). The whole run (`TEST_SIZE=whole`) has a PostgreSQL of its own, whose processes it kills too.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -26,8 +26,8 @@ const later = { prefer: 'respond-async' };
 const rowsOfWork = 500;
 
 test('each load and each key does its work once, and each event is delivered and true, however often the service is killed', async () => {
-  const loads = Number(process.env.LOAD_FAULT_LOADS ?? sized(30, 200));
-  const kills = Number(process.env.LOAD_FAULT_KILLS ?? sized(4, 20));
+  const loads = Number(process.env.LOAD_FAULT_LOADS ?? sized(18, 200));
+  const kills = Number(process.env.LOAD_FAULT_KILLS ?? sized(2, 20));
   const database = await startDatabase(loads > 100);
   const { rows } = database;
   const own = await mkdtemp(join(tmpdir(), 'tablewright-faults-'));

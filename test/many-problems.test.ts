@@ -64,7 +64,7 @@ async function assertCounted(
   assert.ok(errors.every((error, index) => index === 0 || error.row! >= errors[index - 1]!.row!));
 }
 
-const faultyCells = sized(200_000, 1_000_000);
+const faultyCells = sized(60_000, 1_000_000);
 
 test(`${faultyCells} cells with problems are all counted`, { timeout }, async (context) => {
   const row = (n: number) => `{"a":"${n}x","b":"${n}"}`;
@@ -91,7 +91,7 @@ test(`${faultyCells} cells with problems are all counted`, { timeout }, async (c
 });
 
 /** The number of rows, half of which have a problem. */
-const rowCount = sized(40_000, 200_000);
+const rowCount = sized(16_000, 200_000);
 
 test(`one repeated key among ${rowCount} rows, and ${rowCount / 2} of them, are found`, {
   timeout,
@@ -140,7 +140,7 @@ test('problems of cells, keys and references of one upload are all found', { tim
     if (n % 4 === 2) return `{"a":${n - 2}}`;
     return `{"a":${n},"b":${-n}}`;
   };
-  await assertCounted(upload('/table/mixed/upload/json?if_exists=append', undefined, 40_000, row), 30_000, {
+  await assertCounted(upload('/table/mixed/upload/json?if_exists=append', undefined, 20_000, row), 15_000, {
     row: 2,
     code: 'not-a-whole-number',
   });

@@ -17,6 +17,7 @@ import { type Service, startService } from '../src/service.ts';
 import { reasonAndRemedy, startFailure } from '../src/start-failure.ts';
 import { serviceEnvironment } from './support/child-environment.ts';
 import { startChildService } from './support/child-service.ts';
+import { createTestDatabase } from './support/database.ts';
 import { freePort } from './support/free-port.ts';
 import { findPgBouncer, startPooler } from './support/pooler.ts';
 import { assertProblem } from './support/problem.ts';
@@ -333,16 +334,16 @@ describe('a service starts, waits for its database and says what to check, for',
 });
 
 test('a service that waited for its database keeps records, runs the loads that wait, and logs each reason once', async () => {
-  const later = await startThrowAwayServer(await findBinaries());
+  const database = await createTestDatabase();
+  const target = new URL(database.url);
   const port = await freePort();
   const forwarded = new Set<Socket>();
   const relay = createServer((from) => {
-    const to = connect(later.port, '127.0.0.1');
+    const to = connect(Number(target.port), target.hostname);
     for (const socket of [from, to]) forwarded.add(socket.on('error', () => {}));
     from.pipe(to).pipe(from);
   });
-  const url = new URL(later.url);
-  url.port = String(port);
+  const url = Object.assign(new URL(target), { hostname: '127.0.0.1', port: String(port) });
   const service = await startChildService({ serviceUrl: url.href });
   try {
     assertProblem(await service.get('/api/v1/loads'), 503, 'database-unavailable');
@@ -361,13 +362,13 @@ test('a service that waited for its database keeps records, runs the loads that 
       .filter((line) => line.includes('The service waits for it'));
     assert.match(waiting.join(), /Nothing listens there/);
     assert.equal(waiting.length, 1);
-    assert.ok(!service.output().includes('a password for tests'));
+    assert.ok(!service.output().includes(target.password));
     assert.match(service.output(), /"msg":"The database can be reached\. The service is ready"/);
   } finally {
     await service.end('SIGTERM');
     relay.close();
     for (const socket of forwarded) socket.destroy();
-    await later.stop();
+    await database.drop();
   }
 });
 

@@ -28,6 +28,14 @@ async function hold(service: TestService, subject: string) {
   return request;
 }
 
+/** Waits until so many uploads wait for a place, as the metrics count them. */
+async function untilWaiting(service: TestService, count: number): Promise<void> {
+  await until(`${count} uploads to wait`, async () => {
+    const metrics = await (await fetch(service.metricsUrl!)).text();
+    return metrics.includes(`tablewright_requests_waiting{line="uploads"} ${count}\n`);
+  });
+}
+
 async function upload(service: TestService, subject: string): Promise<TestAnswer> {
   const token = await service.token({ subject });
   return service.post('/table/new/upload/json?dry_run=true', { data: [{ a: 1 }] }, { token });
@@ -35,7 +43,11 @@ async function upload(service: TestService, subject: string): Promise<TestAnswer
 
 suite('uploads', () => {
   test('wait for a place and are served in the order of arrival', async (context) => {
-    const service = await startTestService({ MAX_UPLOADS: '1', UPLOAD_WAIT_MS: '60000' });
+    const service = await startTestService({
+      MAX_UPLOADS: '1',
+      UPLOAD_WAIT_MS: '60000',
+      METRICS_PORT: '0',
+    });
     context.after(() => service.stop());
     const held = await hold(service, 'first');
     const served: number[] = [];
@@ -44,7 +56,7 @@ suite('uploads', () => {
       const answer = upload(service, `client ${n}`);
       answers.push(answer);
       answer.then(() => served.push(n));
-      await sleep(100);
+      await untilWaiting(service, n + 1);
     }
     assert.deepEqual(served, []);
     held.end(']}');
@@ -100,15 +112,21 @@ suite('uploads', () => {
       MAX_UPLOADS_PER_SUBJECT: '2',
       MAX_WAITING_UPLOADS: '2',
       UPLOAD_WAIT_MS: '60000',
+      METRICS_PORT: '0',
     });
     context.after(() => service.stop());
     const held = [await hold(service, 'greedy'), await hold(service, 'greedy'), await hold(service, 'third')];
     const order: string[] = [];
-    const waiting = ['greedy', 'greedy', 'other'].map(async (subject, n) => {
-      await sleep(n * 100);
+    const send = async (subject: string) => {
       const { status } = await upload(service, subject);
       order.push(`${subject} ${status}`);
-    });
+    };
+    const waiting: Promise<void>[] = [];
+    for (const count of [1, 2]) {
+      waiting.push(send('greedy'));
+      await untilWaiting(service, count);
+    }
+    waiting.push(send('other'));
     await until('the newest upload of the greedy subject to be refused', () => order.length === 1);
     assert.deepEqual(order, ['greedy 429']);
     held[0]!.end(']}');

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { kill } from 'node:process';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { FaultKind } from '../../soak/faults.ts';
@@ -89,21 +89,24 @@ const seed = Number(process.env.SOAK_SEED ?? 1);
 const onLinux = process.platform !== 'linux' && 'the loopback of this system has only one address';
 const withPooler = onLinux || (findPgBouncer() === undefined && 'this machine has no pgbouncer');
 
-for (const [way, skip] of [
-  ['name', onLinux],
-  ['name-and-pooler', withPooler],
-] as const) {
-  test(`every acknowledged operation is there and no other is after faults of an external database (${way})`, {
-    skip,
-    timeout: 600_000,
-  }, async (context) => {
-    context.diagnostic(`SOAK_SEED=${seed}`);
-    const log = (line: string) => context.diagnostic(line);
-    const faults = 3 * kinds.length;
-    const figures = await runSoak({ seed, operations: 15 * faults, faults, clients: 5, way, kinds, log });
-    assert.deepEqual(figures.violations, [], `with SOAK_SEED=${seed}`);
-    assert.equal(Object.keys(figures.faults).length, kinds.length);
-    assert.ok(figures.acknowledged > 0 && figures.failed + figures.unanswered > 0, JSON.stringify(figures));
-    context.diagnostic(`${Math.round(figures.durationMs / 1000)} s, ${JSON.stringify(figures.faults)}`);
-  });
-}
+// Each run has processes of its own, which wait most of the time, so the runs are made together.
+suite('faults of an external database', { concurrency: true }, () => {
+  for (const [way, skip] of [
+    ['name', onLinux],
+    ['name-and-pooler', withPooler],
+  ] as const) {
+    test(`every acknowledged operation is there and no other is after faults of an external database (${way})`, {
+      skip,
+      timeout: 600_000,
+    }, async (context) => {
+      context.diagnostic(`SOAK_SEED=${seed}`);
+      const log = (line: string) => context.diagnostic(line);
+      const faults = 3 * kinds.length;
+      const figures = await runSoak({ seed, operations: 15 * faults, faults, clients: 5, way, kinds, log });
+      assert.deepEqual(figures.violations, [], `with SOAK_SEED=${seed}`);
+      assert.equal(Object.keys(figures.faults).length, kinds.length);
+      assert.ok(figures.acknowledged > 0 && figures.failed + figures.unanswered > 0, JSON.stringify(figures));
+      context.diagnostic(`${Math.round(figures.durationMs / 1000)} s, ${JSON.stringify(figures.faults)}`);
+    });
+  }
+});

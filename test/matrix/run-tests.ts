@@ -10,8 +10,11 @@ import { pathToFileURL } from 'node:url';
 
 export const root = join(import.meta.dirname, '..', '..');
 
-/** The files of one process. A process for each file would start Node.js and load the service again for each. */
-const filesPerProcess = 6;
+/**
+ * The files of one process. A process for each file would start Node.js and load the service again for each. With many files in a process,
+ * the last processes would run alone.
+ */
+const filesPerProcess = 4;
 
 /**
  * Runs the files, a few in each process, and prints what fails and the closing lines.

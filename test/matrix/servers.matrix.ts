@@ -2,8 +2,9 @@
  * Runs the tests that depend on PostgreSQL with older versions of PostgreSQL, and through PgBouncer. It skips servers that this
  * machine cannot have.
  */
-import { globSync } from 'node:fs';
-import { basename } from 'node:path';
+import assert from 'node:assert/strict';
+import { existsSync, globSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
 import { findPgBouncer } from '../support/pooler.ts';
@@ -11,60 +12,170 @@ import { startThrowAwayServer } from '../support/throw-away-server.ts';
 import { findPrograms } from './find-programs.ts';
 import { root, runTests } from './run-tests.ts';
 
-/** The longest time of a run. It takes about two minutes on two cores. */
+/** The longest time of a run. It takes at most two minutes on two cores. */
 const timeoutMs = 900_000;
 
-/** Tests that do not depend on PostgreSQL's version or on the way to it, or that take long. `npm test` runs them. */
+/**
+ * Tests that do not depend on PostgreSQL's version or on the way to it, or that take long. `npm test` runs them. Most of them are about
+ * HTTP, files, tokens, processes or programs, and send PostgreSQL only statements that other tests send, too.
+ */
 const independent = [
   'access-log',
   'amplification',
   'attacks',
+  'audit-log',
   'auth',
   'catalogue',
+  'client',
+  'command-line',
   'concurrent-uploads',
   'connections',
+  'console',
+  'console-follows',
   'content-encoding',
   'cors',
   'definitions-injection',
   'demo',
+  'docs-events',
+  'docs-recipes',
   'docs-spreadsheets',
   'embedded',
   'embedded-process',
+  'empty-cells',
   'full-disk-at-start',
   'fuzz-workbooks',
   'guards',
   'guides',
+  'hidden-and-footer',
   'hostile-workbooks',
   'house',
   'http-errors',
+  'identity-provider',
+  'in-process-end',
   'inspect-excel',
   'inspect-json',
   'json-forms',
+  'keys-over-tls',
+  'large-definitions',
   'launcher',
   'limits',
+  'load-says-what-was-guessed',
   'many-problems',
+  'messy-files',
+  'metrics',
+  'mixed-columns',
   'named-tests',
   'openapi',
   'packaging',
   'pipelined-requests',
+  'places-in-workbooks',
   'poolers',
+  'problem-groups',
+  'problems-csv',
   'readme',
+  'repeated-definition-keys',
+  'request-limits',
   'sheet-reading',
   'soak',
   'start-failures',
+  'table-proposals',
+  'table-range',
+  'test-groups',
   'text-files',
   'text-reading',
   'tiny-chunks',
   'token',
+  'token-keys',
+  'tracing',
   'upload-csv',
+  'upload-excel',
   'upload-legacy',
   'waiting-lines',
+  'webhook-addresses',
+];
+
+/**
+ * Tests of what may differ between two versions of PostgreSQL: SQL, types, the catalogue, messages, plans, privileges and locks. The versions
+ * between the oldest and the newest one run only these. Anything else, such as the protocol, that works with both the oldest version
+ * and the newest one, which `npm test` uses, works with the versions between them.
+ */
+const ofVersions = [
+  'authenticator',
+  'checks-inside-values',
+  'column-defaults',
+  'concurrent-definitions',
+  'constraint-names',
+  'create-table',
+  'default-functions',
+  'definitions',
+  'definitions-round-trip',
+  'existing-tables',
+  'frozen-rows',
+  'generated-keys',
+  'hidden-objects',
+  'hostile-functions',
+  'keys-of-domains',
+  'left-in-sessions',
+  'left-out-parts',
+  'left-out-rows',
+  'on-conflict',
+  'parallel-upserts',
+  'privileges',
+  'replace',
+  'row-triggers',
+  'search-path',
+  'service-schema',
+  'staged-plans',
+  'upload-json',
+  'values-as-postgresql',
+];
+
+/**
+ * Tests of what a PgBouncer in session mode may change: settings, prepared statements, temporary objects, locks, notifications, the
+ * cancellation of statements, and connections that end. In this mode each connection of the service has a session of its own,
+ * as without a PgBouncer. All other tests run in transaction mode, in which a statement may rely on less.
+ */
+const ofSessions = [
+  'async-loads',
+  'authenticator',
+  'concurrent-definitions',
+  'events',
+  'faults',
+  'hostile-functions',
+  'idempotency',
+  'interrupted-uploads',
+  'left-in-sessions',
+  'load-faults',
+  'load-progress',
+  'load-states',
+  'loads',
+  'on-conflict',
+  'parallel-upserts',
+  'privileges',
+  'replace',
+  'row-triggers',
+  'search-path',
+  'service-schema',
+  'webhooks',
+];
+
+/** Tests of what PostgreSQL does with types and values. The statements go through a PgBouncer unchanged. */
+const ofValues = [
+  'checks-inside-values',
+  'definitions-round-trip',
+  'frozen-rows',
+  'keys-of-domains',
+  'left-out-parts',
+  'staged-plans',
+  'values-as-postgresql',
 ];
 
 /** These tests use one separate connection without the service, so a pooler makes no difference for them. */
 const withoutService = ['src/**/*.database.test.ts', 'src/postgres/*.test.ts'];
 
-for (const version of [15, 16, 17]) {
+const oldestVersion = 15;
+
+for (const version of [oldestVersion, 16, 17]) {
   test(`the tests pass with PostgreSQL ${version}`, { timeout: timeoutMs }, async (t) => {
     let programs: Binaries;
     try {
@@ -76,21 +187,36 @@ for (const version of [15, 16, 17]) {
     const server = await startThrowAwayServer(programs);
     try {
       const environment = { TEST_DATABASE_URL: server.url, TEST_ADMIN_DATABASE_URL: server.adminUrl };
-      await runTests(`PostgreSQL ${version}`, environment, [...overHttp(), ...withoutService]);
+      const files = version === oldestVersion ? allExcept(independent) : pathsOf(ofVersions);
+      await runTests(`PostgreSQL ${version}`, environment, [...files, ...withoutService]);
     } finally {
       await server.stop();
     }
   });
 }
 
-for (const mode of ['session', 'transaction']) {
+for (const [mode, files] of [
+  ['session', pathsOf(ofSessions)],
+  ['transaction', allExcept([...independent, ...ofValues])],
+] as const) {
   const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
   test(`the tests over HTTP pass with PgBouncer in ${mode} mode`, { timeout: timeoutMs, skip }, async () => {
-    await runTests(`PgBouncer in ${mode} mode`, { TEST_POOLER: mode }, overHttp());
+    await runTests(`PgBouncer in ${mode} mode`, { TEST_POOLER: mode }, files);
   });
 }
 
-function overHttp(): string[] {
-  const files = globSync('test/*.test.ts', { cwd: root });
-  return files.filter((file) => !independent.includes(basename(file, '.test.ts')));
+/** Returns the test files with these names. A name without a file is an error, because its test was renamed. */
+function pathsOf(names: string[]): string[] {
+  const missing = names.filter((name) => !existsSync(join(root, pathOf(name))));
+  assert.deepEqual(missing, [], 'there are no such test files');
+  return names.map(pathOf);
+}
+
+function allExcept(names: string[]): string[] {
+  const left = new Set(pathsOf(names));
+  return globSync('test/*.test.ts', { cwd: root }).filter((file) => !left.has(file));
+}
+
+function pathOf(name: string): string {
+  return `test/${name}.test.ts`;
 }

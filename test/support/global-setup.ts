@@ -8,8 +8,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
+import { runStatement } from './database.ts';
 import { type Pooler, type PoolMode, startPooler } from './pooler.ts';
 import { makeRunFolder } from './run-folder.ts';
+import { createTemplate } from './template-database.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -23,6 +25,7 @@ export async function globalSetup(): Promise<void> {
   folder = await makeRunFolder();
   process.env.TMPDIR = folder;
   if (!process.env.TEST_DATABASE_URL) await startServer(folder);
+  process.env.TEST_TEMPLATE_DATABASE = await createTemplate(process.env.TEST_DATABASE_URL!);
   const mode = process.env.TEST_POOLER as PoolMode | undefined;
   if (!mode) return;
   pooler = await startPooler(mode, process.env.TEST_DATABASE_URL!);
@@ -46,6 +49,10 @@ async function startServer(parent: string): Promise<void> {
 
 export async function globalTeardown(): Promise<void> {
   await pooler?.stop();
+  if (!server) {
+    const { TEST_DATABASE_URL, TEST_TEMPLATE_DATABASE } = process.env;
+    await runStatement(TEST_DATABASE_URL!, `DROP DATABASE IF EXISTS ${TEST_TEMPLATE_DATABASE}`);
+  }
   await server?.stop();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 }

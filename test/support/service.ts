@@ -62,7 +62,9 @@ export async function startTestService(
   environment: Record<string, string> = {},
   prepare?: (database: TestDatabase) => Promise<string>,
 ): Promise<TestService> {
-  const database = await createTestDatabase();
+  // The schema in the template belongs to the role of the test server, and has the default name.
+  const fitsTemplate = prepare === undefined && environment.SERVICE_SCHEMA === undefined;
+  const database = await createTestDatabase(fitsTemplate ? process.env.TEST_TEMPLATE_DATABASE : undefined);
   const url = await prepare?.(database);
   const dataDir = await mkdtemp(join(tmpdir(), 'tablewright-service-'));
   const config = readConfig(
