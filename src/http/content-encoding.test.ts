@@ -72,8 +72,8 @@ test('a damaged body is refused or unpacked completely, and never hangs', async 
         if (damage === 'append') sent = Buffer.concat([packed, Buffer.of(value)]);
         try {
           const found = await unpacked(sent, places, [coding]);
-          // Brotli has no checksum, and some bytes of a header have no effect.
-          assert.ok(coding === 'br' || body.equals(found));
+          // Some bytes of a header have no effect. Without a checksum other damage may give other bytes.
+          assert.ok(!hasChecksum(coding, sent) || body.equals(found));
           assert.ok(damage === 'flip' || damage === 'insert', damage);
         } catch (error) {
           assert.ok(error instanceof AppError, String(error));
@@ -84,6 +84,13 @@ test('a damaged body is refused or unpacked completely, and never hangs', async 
     { numRuns: 500 },
   );
 });
+
+/** Brotli has no checksum, and neither has DEFLATE without the header of zlib (RFC 1950), as which a body with a damaged header is read. */
+function hasChecksum(coding: string, sent: Buffer): boolean {
+  if (coding === 'deflate')
+    return (sent[0]! & 0x8f) === 8 && sent.length > 1 && sent.readUInt16BE(0) % 31 === 0;
+  return coding !== 'br';
+}
 
 test('if the reader stops in the middle, the source ends', async () => {
   for (const coding of Object.keys(packers)) {
