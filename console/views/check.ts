@@ -272,6 +272,7 @@ function shownRow({ problem, row }: ShownProblem, actions: Actions): VNode {
           rowHeight: 36,
           headHeight: 32,
           maxHeight: 100,
+          shownColumn: row.value.marked,
           head: (column: number) => data(row.value.names[column] ?? ''),
           cell: (_: number, column: number) => {
             const value = row.value.values[column] ?? null;

@@ -18,6 +18,8 @@ interface GridProps {
   number?: (row: number) => Child;
   rowKind?: (row: number) => string;
   cornerLabel?: string;
+  /** The column that is visible at first. */
+  shownColumn?: number;
 }
 
 interface Window {
@@ -46,6 +48,7 @@ export class VirtualGrid extends Component<GridProps, Window> {
   override componentDidMount(): void {
     this.#observer = new ResizeObserver(this.#measure);
     this.#observer.observe(this.#element.current!);
+    this.#showColumn();
     this.#measure();
   }
 
@@ -53,7 +56,20 @@ export class VirtualGrid extends Component<GridProps, Window> {
     this.#observer?.disconnect();
   }
 
-  render(props: GridProps, { left, top, width, height }: Window): VNode {
+  override componentDidUpdate({ shownColumn }: GridProps): void {
+    if (shownColumn !== this.props.shownColumn) this.#showColumn();
+  }
+
+  /** Scrolls the column into the middle. */
+  #showColumn(): void {
+    const { shownColumn = -1, columnWidth, numberWidth = 0 } = scaled(this.props);
+    const element = this.#element.current!;
+    if (shownColumn < 0) return;
+    element.scrollLeft = numberWidth + (shownColumn + 0.5) * columnWidth - element.clientWidth / 2;
+  }
+
+  render(given: GridProps, { left, top, width, height }: Window): VNode {
+    const props = scaled(given);
     const {
       label,
       columnCount,
@@ -172,6 +188,24 @@ export class VirtualGrid extends Component<GridProps, Window> {
   }
 }
 
+/** Sizes are given for a font of 15 px. Large screens have a larger font (style.css). */
+function scaled(props: GridProps): GridProps {
+  const scale = scaleOfPage();
+  if (scale === 1) return props;
+  return {
+    ...props,
+    columnWidth: props.columnWidth * scale,
+    rowHeight: props.rowHeight * scale,
+    headHeight: props.headHeight * scale,
+    maxHeight: props.maxHeight * scale,
+    numberWidth: (props.numberWidth ?? 0) * scale,
+  };
+}
+
+function scaleOfPage(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 15;
+}
+
 interface RowsProps {
   label: string;
   count: number;
@@ -205,9 +239,11 @@ export class VirtualRows extends Component<RowsProps, { top: number; height: num
   }
 
   render(
-    { label, count, rowHeight, maxHeight, role = 'list', row }: RowsProps,
+    { label, count, rowHeight: givenHeight, maxHeight, role = 'list', row }: RowsProps,
     { top, height, focused }: { top: number; height: number; focused: number },
   ): VNode {
+    const scale = scaleOfPage();
+    const rowHeight = givenHeight * scale;
     const first = Math.max(0, Math.floor(top / rowHeight) - overscan);
     const end = Math.min(count, Math.ceil((top + height) / rowHeight) + overscan);
     const shown = range(first, end);
@@ -221,7 +257,7 @@ export class VirtualRows extends Component<RowsProps, { top: number; height: num
         role: 'region',
         tabIndex: 0,
         'aria-label': label,
-        style: { maxHeight: `${maxHeight}px`, height: `${count * rowHeight + 2}px` },
+        style: { maxHeight: `${maxHeight * scale}px`, height: `${count * rowHeight + 2}px` },
         onScroll: this.#measure,
         onFocusIn: ({ target }: FocusEvent) => {
           const index = (target as HTMLElement).closest('[data-index]')?.getAttribute('data-index');

@@ -295,6 +295,18 @@ describe('the console', { skip: noBrowser }, () => {
       assert.equal(await page.locator('img').count(), 0);
     }));
 
+  test('a cell with 16 MB of text is shown in part', () =>
+    inPage(async (page) => {
+      await drop(page, 'long.csv', `a,b\n\u202E${'x'.repeat(16_000_000)},1\n`);
+      const cell = page.locator('.grid-cell', { hasText: 'x'.repeat(90) });
+      await cell.waitFor();
+      await check(page);
+      await load(page);
+      await cell.waitFor();
+      assert.ok((await page.content()).length < 200_000);
+      assert.deepEqual(await rows('SELECT length(a) FROM long'), [{ length: 16_000_001 }]);
+    }));
+
   test('1,600 columns and 10,000 problems are shown with few elements', () =>
     inPage(async (page) => {
       const header = Array.from({ length: 1500 }, (_, index) => `c${index}`).join(',');
@@ -304,6 +316,11 @@ describe('the console', { skip: noBrowser }, () => {
         .getByRole('region', { name: 'Columns of the table' })
         .evaluate((element) => element.scrollTo(0, 1e6));
       await page.getByLabel('Name of the column for c1499').waitFor();
+      await page.getByLabel('Type of c1499', { exact: true }).fill('integer');
+      await check(page);
+      await page.locator('.problem').first().click();
+      await page.locator('.shown-row .at-fault', { hasText: 'c1499' }).waitFor();
+      await page.getByRole('button', { name: 'Back to the columns' }).click();
       await page.getByRole('button', { name: 'Choose another file' }).click();
       const values = Array.from({ length: 10_000 }, (_, index) => `v${index}`).join('\n');
       await drop(page, 'many.csv', `a\n${values}\n`);
