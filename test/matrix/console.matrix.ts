@@ -297,14 +297,10 @@ describe('the console', { skip: noBrowser }, () => {
 
   test('a cell with 16 MB of text is shown in part', () =>
     inPage(async (page) => {
-      await drop(page, 'long.csv', `a,b\n\u202E${'x'.repeat(16_000_000)},1\n`);
-      const cell = page.locator('.grid-cell', { hasText: 'x'.repeat(90) });
-      await cell.waitFor();
-      await check(page);
-      await load(page);
-      await cell.waitFor();
+      await rows(`CREATE TABLE long AS SELECT U&'\\202E' || repeat('x', 16000000) AS a`);
+      await page.goto(`${url()}/#/tables/public/long`);
+      await page.locator('.grid-cell', { hasText: 'x'.repeat(300) }).waitFor();
       assert.ok((await page.content()).length < 200_000);
-      assert.deepEqual(await rows('SELECT length(a) FROM long'), [{ length: 16_000_001 }]);
     }));
 
   test('1,600 columns and 10,000 problems are shown with few elements', () =>
