@@ -34,7 +34,7 @@ async function benchShape(server: BenchServer, shape: Shape): Promise<void> {
 
   const withDefinition = await startBenchService(server);
   const inferring = await startBenchService(server);
-  const naive = await startBenchService(server, 'bench/support/naive-service.ts');
+  const naive = await startBenchService(server, { script: 'bench/support/naive-service.ts' });
   const prepare = () => server.sql('DROP TABLE IF EXISTS bench');
   const path = '/api/v1/table/bench/upload/json';
   const json = 'application/json';

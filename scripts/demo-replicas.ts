@@ -222,7 +222,8 @@ interface Watched {
 /** Yields the states of a load until it has ended. */
 async function* watch(demo: Demo, path: string): AsyncGenerator<Watched, undefined> {
   const headers = { authorization: `Bearer ${demo.token}` };
-  const stream = await fetch(demo.url + path, { headers, signal: demo.signal });
+  const signal = AbortSignal.any([demo.signal, AbortSignal.timeout(60_000)]);
+  const stream = await fetch(demo.url + path, { headers, signal });
   check(stream.status === 200, `${path} was answered with ${stream.status}`);
   const replica = stream.headers.get('x-replica')!;
   say(`GET ${path}`);

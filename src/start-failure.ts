@@ -40,7 +40,8 @@ function remedyOf(error: Error): string | undefined {
   if (diskFull.test(code) || diskFull.test(error.message))
     return 'No space left on device: free or enlarge the disk of DATA_DIR, or of the database, and start Tablewright again. Rows that were acknowledged are kept.';
   if (code === 'ERR_MODULE_NOT_FOUND') return 'Run "npm ci" first.';
-  if (syscall === 'listen')
+  // A worker gets the error of its primary process, with the name of another call.
+  if (syscall === 'listen' || syscall === 'bind')
     return (
       listenRemedies[code] ?? 'Set HOST and PORT to an address and a port on which the service can listen.'
     );

@@ -4,6 +4,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
@@ -165,15 +167,27 @@ test('a service whose workers end again and again ends, too', isLinux, async () 
 test('a start that fails says why in one message, whatever the number of workers', async () => {
   const wrong = new URL(database.serviceUrl);
   wrong.password = 'wrong';
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const [wrongPassword, portInUse] = await Promise.all([
+    failedStart({ DATABASE_URL: wrong.href }),
+    failedStart({ PORT: String(port) }),
+  ]);
+  other.close();
+  assert.match(wrongPassword, /^Tablewright cannot start: password authentication failed/);
+  assert.match(portInUse, /^Tablewright cannot start: .*EADDRINUSE.*\nAnother program listens there\./);
+});
+
+/** Returns what a service with three workers that cannot start prints. */
+async function failedStart(environment: Record<string, string>): Promise<string> {
+  const settings = testEnvironment(database, tmpdir(), { WORKERS: '3', ...environment });
   const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'src', 'main.ts')], {
-    env: {
-      ...serviceEnvironment(),
-      ...testEnvironment({ serviceUrl: wrong.href }, '/tmp', { WORKERS: '3', METRICS_PORT: '0' }),
-    },
+    env: { ...serviceEnvironment(), ...settings },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const [message, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
   assert.equal(code, 1);
   assert.equal(message.match(/Tablewright cannot start/g)?.length, 1);
-  assert.match(message, /^Tablewright cannot start: password authentication failed/);
-});
+  return message;
+}

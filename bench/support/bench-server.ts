@@ -66,9 +66,12 @@ export async function startBenchServer(): Promise<BenchServer> {
 /**
  * Starts the service as a separate process.
  *
- * @param script a server program that reads the settings of the service from the environment
+ * @param options `script`: a server program that reads the settings of the service from the environment
  */
-export async function startBenchService(server: BenchServer, script = 'src/main.ts'): Promise<BenchService> {
+export async function startBenchService(
+  server: BenchServer,
+  { script = 'src/main.ts', settings = {} }: { script?: string; settings?: Record<string, string> } = {},
+): Promise<BenchService> {
   const child = spawn(process.execPath, [script], {
     env: {
       ...process.env,
@@ -76,6 +79,7 @@ export async function startBenchService(server: BenchServer, script = 'src/main.
       DATABASE_URL: server.databaseUrl,
       TOKEN_SECRET: secret,
       DATA_DIR: join(server.folder, 'service'),
+      ...settings,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
