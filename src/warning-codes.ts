@@ -28,6 +28,8 @@ export const warningCodes = {
   'suppressed-rows':
     'a trigger or a rule (CREATE RULE) of the table left out rows, and no count includes them. Rules apply only with `on_conflict` and to types that are read from text, because COPY ignores them',
   'rows-left-out': 'rows with problems were left out (`faulty_rows=leave_out`); `left_out` names them',
+  'recovery-pending':
+    'a server of the database cluster did not confirm that it has committed its rows. They appear when the coordinator has recovered the transaction, usually within a minute',
   'own-numbers':
     'rows for an existing table set the values of an identity column; its sequence was not advanced, so generated values may collide later. The sequence of a new table continues after its highest value',
   'dotted-name':

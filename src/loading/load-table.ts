@@ -2,6 +2,7 @@
  * Runs the whole load in one transaction: read the input, infer types if needed, encode, COPY, add constraints, describe, commit.
  */
 import type { ClientBase } from 'pg';
+import type { Warning } from '../errors.ts';
 import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
 import { withSecondReading } from '../sources/row-source.ts';
 import { warnOfDottedName } from '../tables/dotted-name.ts';
@@ -38,10 +39,18 @@ export async function loadTable(
   if (!exists) request.requireCreation();
   await input.open();
   const mayBeNew = !exists || !addsRows(request);
-  const load = (from: LoadInput, types: TableTypes) =>
-    inTransaction(context.pool, { ...context.transaction, rollback }, (client, edges) =>
-      loadWithin(client, edges, { context, request, input: from, mayBeNew }, types),
+  let isLate = false;
+  const onLateCommit = (): void => {
+    isLate = true;
+  };
+  const load = async (from: LoadInput, types: TableTypes): Promise<LoadResult> => {
+    const result = await inTransaction(
+      context.pool,
+      { ...context.transaction, rollback, onLateCommit },
+      (client, edges) => loadWithin(client, edges, { context, request, input: from, mayBeNew }, types),
     );
+    return isLate ? { ...result, warnings: [...result.warnings, recoveryPending], isLate } : result;
+  };
   const isAllInferred = mayBeNew && input.definition === undefined && (!exists || extraColumns !== 'add');
   const { limits, headSize = usualHead } = context;
   const outcome: Outcome<LoadResult> = isAllInferred
@@ -54,6 +63,12 @@ export async function loadTable(
   if (ifExists === 'truncate' && !inferred) await input.keep(signal);
   return withSecondReading(() => load(input, { inferred }));
 }
+
+const recoveryPending: Warning = {
+  code: 'recovery-pending',
+  detail:
+    'The load is committed, but a server of the database cluster has not confirmed it. Its rows appear when the cluster has recovered the transaction, usually within a minute.',
+};
 
 /** Loads the rows within a transaction. */
 async function loadWithin(

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { AppError } from '../errors.ts';
 import { sendCancelRequest } from './cancel-request.ts';
+import { isLateCommit, type Notice } from './citus/worker-errors.ts';
 import { breakConnection } from './deadline-client.ts';
 import { noteSession, ownSession, type SessionFacts } from './own-session.ts';
 import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
@@ -35,6 +36,8 @@ export interface TransactionOptions extends TransactionSettings {
   beforeCommit?: (() => string[]) | undefined;
   /** Called if an attempt to commit failed without ending the transaction, which may be tried again (`endAtOnce`). */
   onCommitRefused?: (() => void) | undefined;
+  /** Called if the transaction is committed, but a worker of Citus has not confirmed it (`isLateCommit`). */
+  onLateCommit?: (() => void) | undefined;
 }
 
 /** How long aborted work may take to end by itself. Nearly always it needs one round trip. */
@@ -83,6 +86,11 @@ export async function inTransaction<T>(
   const client = await acquire(pool, signal);
   // A broken connection fails the query that runs on it. The event without a listener would end the process.
   client.on('error', ignore);
+  const { onLateCommit } = options;
+  const onNotice = (notice: Notice): void => {
+    if (isLateCommit(notice)) onLateCommit?.();
+  };
+  if (onLateCommit) client.on('notice', onNotice);
   let isClean = false;
   let isEnding = false;
   let hasEnded = false;
@@ -123,6 +131,7 @@ export async function inTransaction<T>(
     if (hasEnded) return running;
     throw signal?.aborted ? signal.reason : error;
   } finally {
+    client.off('notice', onNotice);
     // If the end of the transaction left something in the session, the clean-up is not tried again.
     await giveBack(client, isClean && (isTidied || (!hasEnded && (await tidySession(client)))));
   }

@@ -15,12 +15,14 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+const emptyTemplate = process.env.TEST_TEMPLATE ?? 'template0';
+
 /**
  * Creates the database on the server of the test run (`test/support/global-setup.ts`).
  *
- * @param template the database to copy; default: an empty one
+ * @param template the database to copy; default: that of the variable `TEST_TEMPLATE`, or an empty one
  */
-export async function createTestDatabase(template = 'template0'): Promise<TestDatabase> {
+export async function createTestDatabase(template = emptyTemplate): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('no test server: run with --test-global-setup=test/support/global-setup.ts');
   const name = `test_${randomBytes(8).toString('hex')}`;

@@ -80,6 +80,8 @@ export interface LoadResult {
   /** undefined: no row may be left out. */
   leftOut?: LeftOut;
   warnings: Warning[];
+  /** true: the last warning was found after the COMMIT (`recovery-pending`), so the stored answer does not have it. */
+  isLate?: boolean;
 }
 
 /** The rows that were left out because they have problems. */

@@ -129,6 +129,20 @@ export function hideWorker(error: DatabaseError): void {
   }
 }
 
+/** The fields of a notice of the server. */
+export interface Notice {
+  message?: string | undefined;
+  file?: string | undefined;
+}
+
+/**
+ * Returns whether a notice says that a worker has not confirmed the COMMIT of a transaction that is committed. It makes its part visible
+ * when the coordinator has recovered the transaction (`citus.recover_2pc_interval`).
+ */
+export function isLateCommit({ message = '', file = '' }: Notice): boolean {
+  return file === 'remote_transaction.c' && message.startsWith('failed to commit transaction on');
+}
+
 /** Changes an error of a worker in place that a function of PL/pgSQL has caught. Such an error has no context. */
 export function hideShards(error: DatabaseError): void {
   nameTheRule(error as Fields, true);

@@ -141,7 +141,7 @@ type Outcome = 'committed' | 'not committed';
 
 test(`${LOADS} loads and ${KILLS} kills leave nothing half, and every answer is true`, async () => {
   const outcomes = new Map<string, Outcome>();
-  const counts = { committed: 0, refused: 0, unknown: 0 };
+  const counts = { committed: 0, refused: 0, unknown: 0, late: 0 };
   let next = 100;
   let killed = 0;
   const isOver = () => next >= 100 + Number(LOADS) && killed >= Number(KILLS);
@@ -182,10 +182,12 @@ test(`${LOADS} loads and ${KILLS} kills leave nothing half, and every answer is 
 /** Returns what the answer says about the rows. If it does not know, the record of the load knows. */
 async function outcomeOf(
   answer: TestAnswer,
-  counts: Record<'committed' | 'refused' | 'unknown', number>,
+  counts: Record<'committed' | 'refused' | 'unknown' | 'late', number>,
 ): Promise<Outcome> {
   if (answer.status === 200) {
     counts.committed += 1;
+    const codes = answer.body.load.warnings.map(({ code }: { code: string }) => code);
+    if (codes.includes('recovery-pending')) counts.late += 1;
     return 'committed';
   }
   assert.ok([409, 503].includes(answer.status), JSON.stringify(answer.body));
