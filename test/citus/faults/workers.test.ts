@@ -137,6 +137,39 @@ test('a worker that is killed while the rows arrive leaves nothing of the load',
   assert.equal(await countRows('tenant', 2), 0);
 });
 
+test('if a worker is killed before it has confirmed the commit, the load is committed with a warning, and its rows appear after the recovery', async () => {
+  const worker = await workerOfTenant();
+  const setStandbys = async (value: string) => {
+    await service.adminRows(`ALTER SYSTEM SET synchronous_standby_names = '${value}'`);
+    await service.adminRows('SELECT pg_reload_conf()');
+  };
+  // The coordinator now waits for a standby after the workers have prepared the commit, but only in new sessions of the service.
+  await service.adminRows(`ALTER SYSTEM SET synchronous_commit = 'local'`);
+  await setStandbys('nobody');
+  const { username, pathname } = new URL(service.databaseUrl);
+  await service.adminRows(`ALTER ROLE ${username} IN DATABASE ${pathname.slice(1)} SET synchronous_commit = 'on'`);
+  await service.adminRows(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tablewright' AND datname = current_database()`);
+  const answered = upload('tenant', 3);
+  try {
+    await until('a worker to prepare the commit', async () => (await preparedAtWorkers()).includes('1'));
+    await cluster('kill-worker', worker);
+  } finally {
+    await service.adminRows('ALTER SYSTEM RESET synchronous_commit');
+    await setStandbys('');
+  }
+  const answer = await answered;
+  await cluster('start-worker', worker);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.deepEqual(
+    answer.body.load.warnings.map(({ code }: { code: string }) => code),
+    ['recovery-pending'],
+  );
+  const load = await service.get(`/api/v1/loads/${answer.headers.get('load-id')}`);
+  assert.equal(load.body.state, 'committed');
+  await recover();
+  assert.equal(await countRows('tenant', 3), rowsPerLoad);
+});
+
 type Outcome = 'committed' | 'not committed';
 
 test(`${LOADS} loads and ${KILLS} kills leave nothing half, and every answer is true`, async () => {
@@ -204,11 +237,14 @@ async function outcomeOf(
 async function recover(): Promise<void> {
   await until('the prepared transactions to be ended', async () => {
     await askAgain(() => service.adminRows('SELECT recover_prepared_transactions()'));
-    const found = await askAgain(() =>
-      service.adminRows(
-        `SELECT success, result FROM run_command_on_workers('SELECT count(*) FROM pg_prepared_xacts')`,
-      ),
-    );
-    return found.every(({ success, result }) => success === true && result === '0');
+    return (await askAgain(preparedAtWorkers)).join() === '0,0';
   });
+}
+
+/** Returns the number of prepared transactions at each worker, as text. */
+async function preparedAtWorkers(): Promise<unknown[]> {
+  const found = await service.adminRows(
+    `SELECT result FROM run_command_on_workers('SELECT count(*) FROM pg_prepared_xacts')`,
+  );
+  return found.map(({ result }) => result);
 }
