@@ -28,7 +28,13 @@ import type { RowOptions } from './row-options.ts';
 import type { RefusedLoad } from './staged/explain-refusal.ts';
 import { warnOfKeylessRows } from './staged/keyless-rows.ts';
 import { movedRows } from './staged/merge-statements.ts';
-import { checkDeferred, inMovingOrder, type MovedRows, moveRows } from './staged/move-rows.ts';
+import {
+  checkDeferred,
+  inMovingOrder,
+  type MovedRows,
+  type MoveResult,
+  moveRows,
+} from './staged/move-rows.ts';
 import { stageRows } from './staged/stage-rows.ts';
 import type { StagedLoad } from './staged/staged-load.ts';
 import { maxStagedColumns } from './staged/staging-table.ts';
@@ -213,9 +219,20 @@ async function endRefused(
 async function moveStaged(client: ClientBase, load: RowLoad, rows: Staged): Promise<RowsOutcome> {
   if (mayLeaveOut(load)) return { loaded: await moveGood(client, load, rows, false) };
   const { staged, copied } = rows;
-  const { moved, refusal } = await moveRows(client, staged);
+  const { moved, refusal } = await moveWithKeys(client, load.target, staged);
   if (refusal) return { refused: { refusal, target: load.target, places: copied.places, staged } };
   return { loaded: stagedRows(staged, copied, moved, await warnOfKeylessRows(client, staged)) };
+}
+
+/** Moves the rows of the staging table and, if the table needs that, adds its keys. After a refusal the table is unchanged. */
+async function moveWithKeys(client: ClientBase, target: LoadTarget, staged: StagedLoad): Promise<MoveResult> {
+  if (!target.isBare || !target.addsKeysAtOnce) return moveRows(client, staged);
+  await setSavepoint(client, 'keys of shards');
+  const result = await moveRows(client, staged);
+  const error = result.moved && (await target.addKeys(client));
+  if (!error) return result;
+  await rollBackTo(client, 'keys of shards');
+  return { refusal: { error } };
 }
 
 /**
@@ -243,7 +260,7 @@ async function refusalOfKeys(client: ClientBase, load: RowLoad): Promise<Refusal
   const { target } = load;
   if (!target.isBare) return checkDeferred(client);
   // Otherwise the keys are added when the load is finished.
-  const error = mayLeaveOut(load) ? await target.addKeys(client) : undefined;
+  const error = mayLeaveOut(load) || target.addsKeysAtOnce ? await target.addKeys(client) : undefined;
   return error && { error };
 }
 

@@ -12,6 +12,7 @@ let service: CitusService;
 before(async () => {
   service = await startCitusService(process.env.DBG ? { LOG_LEVEL: 'error' } : {});
   await service.rows('CREATE SCHEMA ordinary');
+  await service.rows('CREATE SCHEMA sales');
   await service.rows('CREATE SCHEMA tenant');
   await service.rows(`SELECT citus_schema_distribute('tenant')`);
 });
@@ -342,46 +343,137 @@ for (const place of places) {
   });
 }
 
-test('in a distributed schema, tables are created, replaced and described', async () => {
-  await service.rows('DROP TABLE IF EXISTS tenant.made');
-  const path = '/table/made/upload/json?schema=tenant';
-  const made = withoutShards(
-    await service.post(path, {
-      data: [
-        { id: 1, t: 'a' },
-        { id: 2, t: 'b' },
+const newTables = [
+  { schema: 'ordinary', distribution: undefined },
+  { schema: 'tenant', distribution: undefined },
+  { schema: 'sales', distribution: { kind: 'column', column: 'k' } },
+];
+
+for (const { schema, distribution } of newTables) {
+  describe(`a new table in the schema ${schema}`, () => {
+    const path = `/table/made/upload/json?schema=${schema}`;
+    const table = {
+      columns: [
+        { name: 'k', type: 'integer', is_nullable: true },
+        { name: 'id', type: 'bigserial' },
+        { name: 't', type: 'text' },
       ],
-    }),
-  );
-  assert.equal(made.status, 201, JSON.stringify(made.body));
+      constraints: { unique: [{ name: 'made_t', columns: ['k', 't'] }] },
+      ...(distribution && { distribution }),
+    };
+    const upload = async (data: unknown[], query = '') =>
+      withoutShards(await service.post(`${path}${query}`, { table, data }));
+    const stored = () => service.rows(`SELECT k, t FROM ${schema}.made ORDER BY k, t`);
+
+    beforeEach(() => service.rows(`DROP TABLE IF EXISTS ${schema}.made`));
+
+    test('names the rows with the same key', async () => {
+      const data = Array.from({ length: 40 }, (_, row) => ({ k: row % 7, t: `t${row}` }));
+      const refused = await upload([...data, { k: 3, t: 't17' }, { k: 2, t: 't9' }]);
+      assert.deepEqual(problemsOf(refused), [
+        {
+          row: 41,
+          column: 'k, t',
+          value: '3, t17',
+          code: 'not-unique',
+          detail: 'must be unique: also in row 18',
+        },
+        {
+          row: 42,
+          column: 'k, t',
+          value: '2, t9',
+          code: 'not-unique',
+          detail: 'must be unique: also in row 10',
+        },
+      ]);
+      assert.equal((await upload(data)).status, 201);
+      assert.equal((await stored()).length, 40);
+    });
+
+    test('leaves out rows with problems', async () => {
+      const answer = await upload(
+        [
+          { k: 1, t: 'a' },
+          { k: 2, t: 'b' },
+          { k: 1, t: 'a' },
+          { k: 'x', t: 'c' },
+        ],
+        '&faulty_rows=leave_out',
+      );
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      assert.equal(answer.body.load.rows_left_out, 2);
+      assert.deepEqual(await stored(), [
+        { k: 1, t: 'a' },
+        { k: 2, t: 'b' },
+      ]);
+    });
+
+    test('uses the last row with a key with on_conflict=update, and is replaced', async () => {
+      const first = await upload(
+        [
+          { k: 1, t: 'a' },
+          { k: 2, t: 'b' },
+          { k: 1, t: 'a' },
+        ],
+        '&on_conflict=update',
+      );
+      assert.equal(first.status, 201, JSON.stringify(first.body));
+      assert.equal((await stored()).length, 2);
+      const replaced = await upload([{ k: 5, t: 'e' }], '&if_exists=replace');
+      assert.equal(replaced.status, 201, JSON.stringify(replaced.body));
+      assert.deepEqual(await stored(), [{ k: 5, t: 'e' }]);
+    });
+  });
+}
+
+test('a new table refuses rows without a value for its distribution column', async () => {
   const table = {
     columns: [
-      { name: 'id', type: 'bigserial' },
+      { name: 'k', type: 'integer' },
       { name: 't', type: 'text' },
     ],
-    constraints: { primary_key: { name: '', columns: ['id'] }, unique: [{ name: 'made_t', columns: ['t'] }] },
+    distribution: { kind: 'column', column: 'k' },
   };
+  const data = [{ k: 1 }, { t: 'x' }];
+  const refused = await service.post('/table/needs_k/upload/json?schema=sales', { table, data });
+  assert.deepEqual(
+    problemsOf(refused).map(({ row, column, code }) => ({ row, column, code })),
+    [{ row: 2, column: 'k', code: 'null-not-allowed' }],
+  );
+});
+
+test('a new table names the rows whose references have no match', async () => {
+  await service.rows('CREATE TABLE sales.kinds (kind text PRIMARY KEY)');
+  await service.rows(`SELECT create_reference_table('sales.kinds')`);
+  await service.rows(`INSERT INTO sales.kinds VALUES ('a')`);
+  const table = {
+    columns: [
+      { name: 'k', type: 'integer' },
+      { name: 'kind', type: 'text' },
+    ],
+    constraints: {
+      foreign_keys: [
+        { column: 'kind', reference_table: 'kinds', reference_column: 'kind', reference_schema: 'sales' },
+      ],
+    },
+    distribution: { kind: 'column', column: 'k' },
+  };
+  const data = [
+    { k: 1, kind: 'a' },
+    { k: 2, kind: 'b' },
+    { k: 3, kind: 'a' },
+  ];
   const refused = withoutShards(
-    await service.post(`${path}&if_exists=replace`, { table, data: [{ t: 'a' }, { t: 'b' }, { t: 'a' }] }),
+    await service.post('/table/of_kinds/upload/json?schema=sales', { table, data }),
   );
   assert.deepEqual(problemsOf(refused), [
-    { row: 3, column: 't', value: 'a', code: 'not-unique', detail: 'must be unique: also in row 1' },
-  ]);
-  const replaced = withoutShards(
-    await service.post(`${path}&if_exists=replace`, { table, data: [{ t: 'a' }, { t: 'b' }] }),
-  );
-  assert.equal(replaced.status, 201, JSON.stringify(replaced.body));
-  const left = withoutShards(
-    await service.post(`${path}&if_exists=replace&faulty_rows=leave_out`, {
-      table,
-      data: [{ t: 'a' }, { t: 'b' }, { t: 'a' }],
-    }),
-  );
-  assert.equal(left.status, 201, JSON.stringify(left.body));
-  assert.equal(left.body.load.rows_left_out, 1);
-  assert.deepEqual(await service.rows('SELECT id::int, t FROM tenant.made ORDER BY t'), [
-    { id: 1, t: 'a' },
-    { id: 2, t: 'b' },
+    {
+      row: 2,
+      column: 'kind',
+      value: 'b',
+      code: 'no-such-reference',
+      detail: 'has no match in sales.kinds (kind)',
+    },
   ]);
 });
 
@@ -401,6 +493,6 @@ function countsOf(answer: TestAnswer): Record<string, number> {
 /** Asserts that the answer names neither a shard nor a worker. */
 function withoutShards(answer: TestAnswer): TestAnswer {
   const text = JSON.stringify(answer.body);
-  assert.doesNotMatch(text, /_10\d{4}\b|127\.0\.0\.1|localhost|shard/i);
+  assert.doesNotMatch(text, /_10\d{4}\b|127\.0\.0\.1|localhost|\bshard\b/i);
   return answer;
 }

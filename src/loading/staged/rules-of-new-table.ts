@@ -7,6 +7,7 @@ import { mapInTurns } from '../../pause-for-others.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { type KeyDefinition, weightOfKey } from '../../tables/definition.ts';
 import { readLoadColumns } from '../../tables/describe-table.ts';
+import { isSharded } from '../../tables/distribution/placement.ts';
 import { baseOfDomain, equalityOperator, type LoadColumn } from '../../tables/load-column.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
 import type { ConflictKey } from './conflict-rule.ts';
@@ -63,6 +64,8 @@ export async function rulesOfNewTable(
         referencedSchema: key.schema,
         referencedTable: key.table,
         referencedColumns: referencedNames,
+        // Where the referenced table is does not matter. It is copied if it is not known to be a table of the coordinator.
+        isOfSharded: !key.isSelf && isSharded(table.placement),
         equals: equalitiesOf(referencedNames, referenced[index]!, names, own),
       };
     }),

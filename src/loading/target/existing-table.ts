@@ -63,6 +63,7 @@ export async function openExistingTable(
     changesRows,
     hasRules,
     isSharded,
+    addsKeysAtOnce: false,
     takesNoCopy: hasRowSecurity,
     primaryKey: rules.find((rule) => rule.kind === 'unique' && rule.isPrimary)?.columns,
     keys: keysOf(rules),

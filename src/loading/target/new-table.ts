@@ -73,7 +73,8 @@ export class NewTable implements RowTarget {
   readonly changesRows = false;
   readonly hasRules = false;
   readonly takesNoCopy = false;
-  readonly isSharded: boolean = false;
+  readonly isSharded: boolean;
+  readonly addsKeysAtOnce: boolean;
   readonly primaryKey: readonly string[] | undefined;
   readonly warnings: Warning[];
   readonly #table: PreparedTable;
@@ -91,10 +92,12 @@ export class NewTable implements RowTarget {
     options: NewTableOptions,
   ) {
     this.relation = quoteQualified(table.schema, naming.name);
-    this.columns = columns;
+    this.columns = requireDistributionColumn(table, columns);
     this.keys = keys;
     this.replaces = replaces;
-    this.mayRefuseRows = columns.some(isDomain);
+    this.isSharded = isSharded(table.placement);
+    this.addsKeysAtOnce = table.placement?.kind === 'column' && hasConstraints(table);
+    this.mayRefuseRows = this.addsKeysAtOnce || columns.some(isDomain);
     this.primaryKey = table.primaryKey?.columns;
     this.warnings = table.warnings;
     this.#table = table;
@@ -112,7 +115,8 @@ export class NewTable implements RowTarget {
   /** Adds columns and converts others, with the rows that the table has. The table must have no keys. */
   async change(client: ClientBase, change: TableChange): Promise<void> {
     await queryInCallersPath(client, changeColumnsOf(this.relation, change));
-    this.columns = await readLoadColumns(client, this.#table.schema, this.#naming.name);
+    const columns = await readLoadColumns(client, this.#table.schema, this.#naming.name);
+    this.columns = requireDistributionColumn(this.#table, columns);
   }
 
   /**
@@ -148,6 +152,14 @@ export class NewTable implements RowTarget {
     const replacement = { table: this.#table, aside: this.#naming, extraFunctions };
     return new TableSwap(client, replacement, this.#options);
   }
+}
+
+/** Citus stores no row with NULL in the distribution column, whether or not the column is NOT NULL. */
+function requireDistributionColumn({ placement }: PreparedTable, columns: LoadColumn[]): LoadColumn[] {
+  if (placement?.kind !== 'column') return columns;
+  return columns.map((column) =>
+    column.name === placement.column ? { ...column, isNullable: false } : column,
+  );
 }
 
 function nameAside(table: PreparedTable): Naming {
