@@ -35,10 +35,13 @@ const connection: Record<string, Option> = {
   profile: { value: 'NAME', about: 'the profile. Default: TABLEWRIGHT_PROFILE, or "default"' },
 };
 
-const output: Record<string, Option> = {
+const output = {
   json: { about: 'print JSON for programs' },
   quiet: { about: 'print errors only' },
-};
+} satisfies Record<string, Option>;
+
+/** The output of these commands is their result, so they cannot be quiet. */
+const { json } = output;
 
 const schema: Option = { value: 'NAME', about: 'the schema of the table. Default: public' };
 
@@ -158,7 +161,7 @@ export const commands: Record<string, Command> = {
           .map((name) => [optionOf(name), parameters[name]]),
       ),
       kind,
-      ...output,
+      json,
       ...connection,
     },
     examples: [
@@ -183,14 +186,14 @@ export const commands: Record<string, Command> = {
   describe: {
     usage: 'describe NAME [options]',
     about: 'show the definition of a table',
-    options: { schema, ...output, ...connection },
+    options: { schema, json, ...connection },
     examples: ['tablewright describe orders', 'tablewright describe orders --json > orders-definition.json'],
     run: async (line) => (await import('./tables.ts')).describe(line),
   },
   tables: {
     usage: 'tables [options]',
     about: 'list tables',
-    options: { schema: { value: 'NAME', about: 'only the tables of this schema' }, ...output, ...connection },
+    options: { schema: { value: 'NAME', about: 'only the tables of this schema' }, json, ...connection },
     examples: ['tablewright tables', 'tablewright tables --schema sales --json'],
     run: async (line) => (await import('./tables.ts')).list(line),
   },

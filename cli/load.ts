@@ -70,7 +70,6 @@ export function queryOf(options: CommandLine['options']): LoadQuery {
 /** @throws WrongUse */
 function infersMissing({ infer, 'extra-columns': extra = 'add' }: CommandLine['options']): boolean {
   if (infer === undefined) return false;
-  if (infer !== 'missing') throw new WrongUse(`--infer is missing, not "${infer}".`);
   if (extra !== 'add')
     throw new WrongUse('--infer missing contradicts --extra-columns. Leave one of them out.');
   return true;

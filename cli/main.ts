@@ -44,7 +44,18 @@ async function run(name: string | undefined, parameters: string[]): Promise<numb
   }
 }
 
-function parse({ options }: Command, parameters: string[]) {
+/** @throws WrongUse */
+function parse(command: Command, parameters: string[]) {
+  const line = parseOptions(command, parameters);
+  for (const [name, { choices }] of Object.entries(command.options)) {
+    const value = line.options[name];
+    if (choices && typeof value === 'string' && !choices.includes(value))
+      throw new WrongUse(`--${name} is ${choices.join(' or ')}, not "${value}".`);
+  }
+  return line;
+}
+
+function parseOptions({ options }: Command, parameters: string[]) {
   const types = Object.entries(options).map(([name, { value }]) => {
     return [name, { type: value === undefined ? 'boolean' : 'string' }] as const;
   });

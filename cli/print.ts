@@ -35,9 +35,20 @@ export function removeBar(): void {
   hasBar = false;
 }
 
-/** Returns the rows as lines whose columns are as wide as their longest text. Long texts are shortened. */
-export function tableLines(head: string[], rows: string[][], maxWidth = 60): string[] {
-  const all = [head, ...rows].map((row) => row.map((cell) => shorten(harmless(cell), maxWidth)));
+/**
+ * Returns the rows as lines whose columns are as wide as their longest text. Longer texts than `maxWidth` are shortened, and in the last column those
+ * that are longer than `lastMaxWidth`.
+ */
+export function tableLines(
+  head: string[],
+  rows: string[][],
+  maxWidth = 60,
+  lastMaxWidth = maxWidth,
+): string[] {
+  const widthOf = (column: number) => (column === head.length - 1 ? lastMaxWidth : maxWidth);
+  const all = [head, ...rows].map((row) =>
+    row.map((cell, column) => shorten(harmless(cell), widthOf(column))),
+  );
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
   const lines = all.map((row) =>
     row
@@ -45,7 +56,7 @@ export function tableLines(head: string[], rows: string[][], maxWidth = 60): str
       .join('  ')
       .trimEnd(),
   );
-  lines.splice(1, 0, widths.map((width) => '-'.repeat(width)).join('  '));
+  lines.splice(1, 0, widths.map((width) => '-'.repeat(Math.min(width, maxWidth))).join('  '));
   return lines;
 }
 

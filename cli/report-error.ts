@@ -4,6 +4,8 @@ import { exitCodes, WrongUse } from './exit-codes.ts';
 import { inCount, note, tableLines } from './print.ts';
 
 const shownProblems = 50;
+const head = ['place', 'column', 'value', 'problem'];
+const valueWidth = 60;
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof WrongUse) return exitCodes.wrongUse;
@@ -22,7 +24,8 @@ export function reportError(error: unknown): number {
 function reportProblem({ status, code, detail, title, errors, errorCount }: ProblemError): void {
   note(`error: ${title}${code ? ` (${code})` : ''}`);
   if (detail !== title) note(detail);
-  noteProblems(errors, errorCount);
+  // The only problem may be what the detail says.
+  if (errors.length !== 1 || errors[0]!.detail !== detail) noteProblems(errors, errorCount);
   if (status === 401) note('Set TABLEWRIGHT_TOKEN to a valid access token.');
 }
 
@@ -37,7 +40,7 @@ export function noteProblems(problems: Problem[], count: number): void {
     problem.detail,
   ]);
   note('');
-  for (const line of tableLines(['place', 'column', 'value', 'problem'], rows)) note(line);
+  for (const line of tableLines(head, rows, valueWidth, Infinity)) note(line);
   if (count > shown.length) {
     note(
       `… and ${inCount(count - shown.length, 'more problem')}. --problems FILE.csv writes all of them into a file.`,

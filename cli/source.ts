@@ -14,6 +14,8 @@ export interface Source {
   kind: FileKind;
   /** undefined: not known. */
   bytes: number | undefined;
+  /** The first bytes, each as one character; empty if they cannot be read twice. */
+  start: string;
   file: FileContent | (() => FileContent);
 }
 
@@ -47,9 +49,6 @@ async function filesOf(pattern: string): Promise<string[]> {
 
 /** @throws WrongUse if the file cannot be read */
 export async function openSource(path: string, kind: string | undefined): Promise<Source> {
-  if (kind !== undefined && !['json', 'ndjson', 'spreadsheet'].includes(kind)) {
-    throw new WrongUse(`--kind is json, ndjson or spreadsheet, not "${kind}".`);
-  }
   if (path === standardInput) return openStandardInput(kind as FileKind | undefined);
   const stats = statSync(path, { throwIfNoEntry: false });
   try {
@@ -58,13 +57,15 @@ export async function openSource(path: string, kind: string | undefined): Promis
     // A named pipe has no length, and can be read once.
     const isFile = stats?.isFile() === true;
     const file = isFile ? await openAsBlob(path) : (Readable.toWeb(createReadStream(path)) as FileContent);
-    return { path, name: basename(path), kind: found, bytes: isFile ? stats.size : undefined, file };
+    return { path, name: basename(path), kind: found, bytes: isFile ? stats.size : undefined, start, file };
   } catch (error) {
     throw new WrongUse(`"${path}" cannot be read: ${(error as Error).message}`);
   }
 }
 
 const sniffedBytes = 4096;
+/** That of UTF-8, with each byte as one character. */
+export const byteOrderMark = '\u00ef\u00bb\u00bf';
 
 async function firstBytes(path: string): Promise<string> {
   if (!statSync(path).isFile()) return '';
@@ -86,7 +87,7 @@ function kindOf(path: string, start: string): FileKind {
 
 /** JSON begins with `[` or `{`. If the first line is a whole object and another one follows, each line is a row. */
 function kindOfContent(start: string, isNamedJson: boolean): FileKind {
-  const text = start.replace(/^\u00ef\u00bb\u00bf/, '').trimStart();
+  const text = start.replace(byteOrderMark, '').trimStart();
   if (!/^[[{]/.test(text)) return isNamedJson ? 'json' : 'spreadsheet';
   const [first = '', second] = text.split(/\r?\n/, 2);
   if (!text.startsWith('{')) return 'json';
@@ -117,6 +118,7 @@ async function openStandardInput(kind: FileKind | undefined): Promise<Source> {
     name: 'stdin',
     kind: kind ?? kindOfContent(start, false),
     bytes: undefined,
+    start,
     file,
   };
 }

@@ -2,7 +2,7 @@
 import type { FileContent, UploadDefinition } from '../client/client.ts';
 import { linesAsItems, withoutByteOrderMark } from '../client/lines-as-items.ts';
 import { WrongUse } from './exit-codes.ts';
-import type { Source } from './source.ts';
+import { byteOrderMark, type Source } from './source.ts';
 
 /** @throws WrongUse if the document is an object, which may have a definition of its own */
 export async function withDefinition(source: Source, definition: UploadDefinition): Promise<Source> {
@@ -12,12 +12,11 @@ export async function withDefinition(source: Source, definition: UploadDefinitio
     const file = () => joined(lines(), `${head}[`, linesAsItems(), ']}');
     return { ...source, kind: 'json', bytes: undefined, file: isReadOnce(source.file) ? file() : file };
   }
+  const text = source.start.replace(byteOrderMark, '').trimStart();
+  if (text.startsWith('{')) throw objectHasDefinition();
   if (source.file instanceof Blob) {
-    // This decodes without the byte order mark.
-    const start = await source.file.slice(0, 100).text();
-    if (!start.trimStart().startsWith('[')) throw objectHasDefinition();
-    const mark = (await hasByteOrderMark(source.file)) ? 3 : 0;
-    return { ...source, file: new Blob([head, source.file.slice(mark), '}']) };
+    const markBytes = source.start.startsWith(byteOrderMark) ? byteOrderMark.length : 0;
+    return { ...source, file: new Blob([head, source.file.slice(markBytes), '}']) };
   }
   return { ...source, file: joined(opener(source.file)(), head, afterByteOrderMark(), '}') };
 }
@@ -55,11 +54,6 @@ function joined(
       flush: (controller) => controller.enqueue(Buffer.from(tail)),
     }),
   );
-}
-
-async function hasByteOrderMark(file: Blob): Promise<boolean> {
-  const bytes = new Uint8Array(await file.slice(0, 3).arrayBuffer());
-  return withoutByteOrderMark(bytes).length < bytes.length;
 }
 
 function afterByteOrderMark(): Change {

@@ -1,4 +1,8 @@
 /** The text for a person who has just started the service: everything that is needed to try it, ready to copy. */
+import { join, relative } from 'node:path';
+import process from 'node:process';
+import { programFolder } from './program-files.ts';
+
 export interface BannerFacts {
   /** The service's URL. */
   url: string;
@@ -32,7 +36,7 @@ ${isWaiting ? 'Tablewright waits for its database. The log has the reason.' : 'T
   Service        ${url}
   API reference  ${url}/docs${consoleLine(hasConsole, url, undefined)}
 
-${hasSecret ? 'npm run -s token prints an access token, under the same settings.' : providerToken}
+${hasSecret ? `${commands.token} prints an access token, under the same settings.` : providerToken}
 `;
 }
 
@@ -48,9 +52,9 @@ ${secrets ? shown(secrets) : hidden(hasSecret)}
 
 Create a table, load JSON rows, load a workbook:
 
-  curl ${authorization} -H "Content-Type: application/json" --data-binary @examples/definition.json ${path}/customers
-  curl ${authorization} -H "Content-Type: application/json" --data-binary @examples/rows.json ${path}/shipments/upload/json
-  curl ${authorization} -F file=@examples/orders.xlsx ${path}/orders/upload/excel
+  curl ${authorization} -H "Content-Type: application/json" --data-binary @${commands.examples}/definition.json ${path}/customers
+  curl ${authorization} -H "Content-Type: application/json" --data-binary @${commands.examples}/rows.json ${path}/shipments/upload/json
+  curl ${authorization} -F file=@${commands.examples}/orders.xlsx ${path}/orders/upload/excel
 
 Ctrl-C stops both.
 `;
@@ -68,17 +72,26 @@ function shown({ databaseUrl, token }: Secrets): string {
   const tokenText =
     token === undefined
       ? providerToken
-      : `A token for development, valid for a day (npm run -s token prints others):\n\n  TOKEN=${token}`;
+      : `A token for development, valid for a day (${commands.token} prints others):\n\n  TOKEN=${token}`;
   return `  Database       psql "${databaseUrl}"\n\n${tokenText}`;
 }
 
 /** Only a terminal shows the database's password and a token: other output is often kept in a log. */
 function hidden(hasSecret: boolean): string {
-  const shownOn = 'shown on a terminal, or with npm start -- --show-secrets.';
+  const shownOn = `shown on a terminal, or with ${commands.secrets}.`;
   if (!hasSecret) return `\nThe password of the database is ${shownOn}\n${providerToken}`;
   return `
 The password of the database and a token are ${shownOn} A token for
 development, valid for an hour, under the same settings:
 
-  TOKEN=$(npm run -s token)`;
+  TOKEN=$(${commands.token})`;
 }
+
+/** The commands and the folder of examples as they are in a clone of the repository, in the installed package, or in the container image. */
+const commands = import.meta.filename.endsWith('.ts')
+  ? { token: 'npm run -s token', secrets: 'npm start -- --show-secrets', examples: 'examples' }
+  : {
+      token: import.meta.dirname === programFolder ? 'node token.js' : 'npx tablewright token',
+      secrets: 'npx tablewright serve --show-secrets',
+      examples: relative(process.cwd(), join(programFolder, 'examples')),
+    };

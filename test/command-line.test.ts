@@ -150,7 +150,7 @@ suite('load', () => {
     await writeFile(join(folder, 'text.csv'), '\ufeffid,note\n1,a\n');
     for (const file of ['lines.ndjson', 'array.json', 'text.csv']) {
       const refused = await run(['load', file, '--definition', 'part.json']);
-      assert.match(refused.err, /note +is not a column of the table/, file);
+      assert.match(refused.err, /note +is not a column of the table\. .*extra_columns=/, file);
       const loaded = await run(['load', file, '--definition', 'part.json', '--infer', 'missing', '--json']);
       const { table } = JSON.parse(loaded.out);
       assert.deepEqual(
@@ -162,6 +162,10 @@ suite('load', () => {
         file,
       );
     }
+    const object = ['load', '-', '--table', 'objects', '--definition', 'part.json'];
+    assert.match((await run(object, '{"data":[]}')).err, /has its definition in its member "table"/);
+    const long = await run(['load', 'orders.xlsx', '--table', 'x'.repeat(64)]);
+    assert.equal(long.err.match(/at most 63 bytes/g)!.length, 1);
     const wrong = ['load', 'text.csv', '--infer', 'missing', '--extra-columns', 'ignore'];
     assert.equal((await run(wrong)).code, 2);
   });
@@ -380,6 +384,7 @@ suite('exit codes', () => {
     [['load'], /Name a file/],
     [['load', 'nowhere.xlsx'], /There is no file "nowhere\.xlsx"/],
     [['load', 'orders.xlsx', '.'], /"\." is a folder/],
+    [['load', 'orders.xlsx', '--if-exists', 'maybe'], /--if-exists is fail or append or .*, not "maybe"/],
     [['load', 'orders.xlsx', '--if-exist', 'append'], /--if-exist/],
   ] as const) {
     test(`the exit code is 2 for: tablewright ${parameters.join(' ')}`, async () => {

@@ -93,6 +93,10 @@ test('the installed package serves, makes a token, loads and tells its version, 
     await untilReady(url, isRunning, () => output);
     assert.deepEqual(await (await fetch(`${url}/version`)).json(), { name: 'tablewright', version });
     assert.equal(JSON.parse(output.slice(0, output.indexOf('\n'))).version, version);
+    // What is printed to copy works without a clone of the repository.
+    assert.match(output, /TOKEN=\$\(npx tablewright token\)/);
+    assert.match(output, /@node_modules\/tablewright\/examples\/orders\.xlsx/);
+    assert.doesNotMatch(output, /npm (run|start)/);
     assert.equal((await fetch(`${url}/docs/loading`)).status, 200);
     const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
     const [, script = 'none'] = /<script type="module" src="([^"]+)"/.exec(page) ?? [];
