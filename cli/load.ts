@@ -129,7 +129,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
     }
     const isRefused = error instanceof ProblemError;
     if (options.json)
-      sayJson({ file: path, error: isRefused ? documentOf(error) : { detail: String(error) } });
+      sayJson({ file: path, error: isRefused ? documentOf(error) : { detail: (error as Error).message } });
     else {
       note(`${path} was not loaded.`);
       reportError(error);

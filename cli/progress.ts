@@ -13,7 +13,10 @@ export interface Progress {
 
 const barMs = 100;
 const lineMs = 5_000;
-const barWidth = 24;
+const longestBar = 24;
+const shortestBar = 6;
+/** What the texts before and after the bar need most of the time. */
+const textWidth = 56;
 
 /** @param total the bytes of the file; undefined: not known */
 export function showProgress(name: string, total: number | undefined, isQuiet: boolean): Progress {
@@ -23,7 +26,8 @@ export function showProgress(name: string, total: number | undefined, isQuiet: b
   const isTerminal = process.stderr.isTTY === true;
   const seconds = (): number => (performance.now() - startedAt) / 1000;
   const show = isTerminal ? drawBar : note;
-  const tell = (): void => show(progressText({ name, total, sent, rows, seconds: seconds() }));
+  const tell = (): void =>
+    show(progressText({ name, total, sent, rows, seconds: seconds(), columns: process.stderr.columns }));
   const timer = isQuiet ? undefined : setInterval(tell, isTerminal ? barMs : lineMs);
   timer?.unref();
   return {
@@ -46,15 +50,19 @@ export interface ProgressFacts {
   sent: number;
   rows: number;
   seconds: number;
+  /** The width of the terminal. In a narrow one the bar is short or left out. Default: wide enough. */
+  columns?: number | undefined;
 }
 
 /** Returns the line: the part that was sent, the rows, the rate and the time that is left. */
-export function progressText({ name, total, sent, rows, seconds }: ProgressFacts): string {
+export function progressText({ name, total, sent, rows, seconds, columns }: ProgressFacts): string {
   const parts = [name];
   if (total !== undefined && total > 0) {
     const share = Math.min(sent / total, 1);
-    const filled = Math.round(share * barWidth);
-    parts.push(`${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}`, `${Math.floor(share * 100)}%`);
+    const width = Math.min((columns || Infinity) - textWidth, longestBar);
+    const filled = Math.round(share * width);
+    if (width >= shortestBar) parts.push(`${'█'.repeat(filled)}${'░'.repeat(width - filled)}`);
+    parts.push(`${Math.floor(share * 100)}%`);
   }
   parts.push(`${inBytes(sent)} sent`);
   if (rows > 0) parts.push(inCount(rows, 'row'), `${inCount(Math.round(rows / seconds), 'row')}/s`);

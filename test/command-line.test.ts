@@ -449,6 +449,8 @@ suite('what a terminal shows', () => {
       progressText(facts),
       `a.xlsx  ${bar}  25%  1.0 MiB sent  30,000 rows  1,000 rows/s  1:30 left`,
     );
+    assert.equal(progressText({ ...facts, rows: 0, columns: 40 }), 'a.xlsx  25%  1.0 MiB sent  1:30 left');
+    assert.match(progressText({ ...facts, columns: 80 }), /^a\.xlsx {2}█{6}░{18} {2}25%/);
     assert.equal(progressText({ ...facts, total: undefined, rows: 0, sent: 12 }), 'a.xlsx  12 bytes sent');
   });
 
