@@ -16,7 +16,7 @@ import { connectionOptions } from '../src/postgres/tls.ts';
 import { type Service, startService } from '../src/service.ts';
 import { reasonAndRemedy, startFailure } from '../src/start-failure.ts';
 import { serviceEnvironment } from './support/child-environment.ts';
-import { startChildService } from './support/child-service.ts';
+import { serviceProgram, startChildService } from './support/child-service.ts';
 import { createTestDatabase } from './support/database.ts';
 import { freePort } from './support/free-port.ts';
 import { findPgBouncer, startPooler } from './support/pooler.ts';
@@ -27,7 +27,6 @@ import { until } from './support/until.ts';
 
 const certificates = join(import.meta.dirname, 'support', 'certificates');
 const authority = join(certificates, 'ca.pem');
-const main = join(import.meta.dirname, '..', 'src', 'main.ts');
 
 const run = promisify(execFile);
 const keyPassword = 'the-password-of-the-key';
@@ -152,7 +151,7 @@ async function start(databaseUrl: string): Promise<Outcome> {
 /** Starts the service in a separate process. */
 async function startProcess(databaseUrl: string, environment: Record<string, string>): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'tablewright-start-'));
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [await serviceProgram()], {
     cwd: folder,
     env: { ...serviceEnvironment(), ...environmentWith(databaseUrl), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

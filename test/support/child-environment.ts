@@ -1,7 +1,7 @@
 /** The environment variables that a process of a test needs. Settings of the service in the test's own environment do not reach it. */
 
 /**
- * For `src/main.ts`. It uses a cache of compiled modules of its own: V8 does not use code that was compiled with other flags, and a
+ * For the program of the service. It uses a cache of compiled modules of its own: V8 does not use code that was compiled with other flags, and a
  * process with other flags would replace the code in a common cache each time.
  */
 export function serviceEnvironment(): Record<string, string | undefined> {

@@ -1,13 +1,14 @@
 /** Runs the service as a separate process that a test can kill and measure, and whose output it can read. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceEnvironment } from './child-environment.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
+import { until } from './until.ts';
 
 /** The longest time to wait for the end of a process, so that a process that hangs does not block the tests. */
 const endTimeoutMs = 30_000;
@@ -15,7 +16,16 @@ const endTimeoutMs = 30_000;
 /** The unit of processor time in Linux: a hundredth of a second (USER_HZ). */
 const msPerTick = 10;
 
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+/**
+ * Returns the path of the service's program: in the bundle that the setup of the test run makes (`whole-run-setup.ts`), or the TypeScript file if
+ * it makes none.
+ */
+export async function serviceProgram(): Promise<string> {
+  const folder = process.env.TEST_SERVICE_FOLDER;
+  if (folder === undefined) return join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+  await until('the bundle of the service', () => existsSync(folder));
+  return join(folder, 'main.js');
+}
 
 export interface ChildService extends ServiceClient {
   child: ChildProcess;
@@ -68,7 +78,8 @@ export async function startChildService(
 ): Promise<ChildService> {
   const folder = await mkdtemp(join(tmpdir(), 'tablewright-child-'));
   const limit = maxOpenFiles === undefined ? '' : `ulimit -n ${maxOpenFiles} && `;
-  const child = spawn('sh', ['-c', `${limit}exec "$0" "$1"`, process.execPath, main], {
+  const program = await serviceProgram();
+  const child = spawn('sh', ['-c', `${limit}exec "$0" "$1"`, process.execPath, program], {
     cwd: folder,
     env: {
       ...serviceEnvironment(),
