@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,6 +14,7 @@ import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { logLines } from './support/log-lines.ts';
 import { testEnvironment } from './support/service.ts';
 import { until } from './support/until.ts';
+import { workerPids } from './support/worker-pids.ts';
 
 let database: TestDatabase;
 let service: ChildService;
@@ -38,13 +38,6 @@ after(async () => {
 const allListen = () => until('all workers', () => service.output().includes('Tablewright is up'));
 
 const lines = (message: string) => logLines(service.output()).filter(({ msg }) => msg === message);
-
-/** The processes of the workers. */
-function workerPids(): number[] {
-  const { pid } = service.child;
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-  return children === '' ? [] : children.split(' ').map(Number);
-}
 
 /** Starts an upload on a connection of its own. It sends one row and then nothing until `finish` is called. */
 async function startUpload(table: string) {
@@ -107,7 +100,7 @@ test(
     const uploads = await Promise.all(['third', 'fourth'].map(startUpload));
     const arriving = ['committed', 'committed', 'receiving', 'receiving'];
     await until('the records of both loads', async () => (await loadStates()).join() === arriving.join());
-    const before = workerPids();
+    const before = workerPids(service.child);
     process.kill(before[0]!, 'SIGKILL');
     await until('a new worker', () => lines('Tablewright starts').length === 3);
     const ended = ['committed', 'committed', 'failed', 'receiving'];
@@ -128,7 +121,7 @@ test('SIGTERM lets the requests of all workers end, and leaves no process', isLi
     'both uploads',
     async () => (await loadStates()).filter((state) => state === 'receiving').length === 2,
   );
-  const pids = workerPids();
+  const pids = workerPids(service.child);
   assert.equal(pids.length, 2);
   const ended = service.end('SIGTERM');
   await until('the stop of both workers', () => lines('The service is stopping').length === 2);
@@ -141,27 +134,6 @@ test('SIGTERM lets the requests of all workers end, and leaves no process', isLi
     [1, 0],
     [2, 0],
   ]);
-});
-
-test('a service whose workers end again and again ends, too', isLinux, async () => {
-  service = await startChildService(database, { WORKERS: '2' });
-  await allListen();
-  const ended = once(service.child, 'exit');
-  const seen = new Set<number>();
-  while (service.child.exitCode === null) {
-    const pid = workerPids().find((one) => !seen.has(one));
-    if (pid !== undefined) process.kill(pid, 'SIGKILL');
-    seen.add(pid ?? 0);
-    await until(
-      'a new worker or the end',
-      () => service.child.exitCode !== null || workerPids().some((one) => !seen.has(one)),
-    );
-  }
-  assert.deepEqual(await ended, [1, null]);
-  assert.match(
-    service.output(),
-    /^Tablewright ends: workers ended by themselves 6 times in a minute: SIGKILL$/m,
-  );
 });
 
 test('a start that fails says why in one message, whatever the number of workers', async () => {
