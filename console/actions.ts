@@ -64,7 +64,9 @@ export function createActions(store: Store) {
   let inspecting = new AbortController();
   let checking = new AbortController();
   let sending = new AbortController();
-  let lookingUp: ReturnType<typeof setTimeout> | undefined;
+  let targetChanges = 0;
+  /** Fulfilled when the last change of the target has been looked up. A check or load of an earlier answer would be about another table. */
+  let lookedUp: Promise<void> = Promise.resolve();
 
   /** Returns the failure for the page, and asks for another token if the service does not accept this one. */
   function failureOf(error: unknown): Failure {
@@ -231,20 +233,24 @@ export function createActions(store: Store) {
 
   /** Asks whether the table exists, a moment after the last key. */
   function lookUpTarget(): void {
-    clearTimeout(lookingUp);
-    lookingUp = setTimeout(async () => {
-      const { schema, table } = store.state.target;
-      if (table === '' || schema === '') return;
-      let existing: State['existing'];
-      try {
-        existing = { is: 'ready', value: (await client.describeTable(table, { schema })).table };
-      } catch (error) {
-        const isMissing = error instanceof ProblemError && error.code === 'table-not-found';
-        existing = isMissing ? { is: 'ready', value: null } : { is: 'failed', failure: failureOf(error) };
-      }
-      const { target } = store.state;
-      if (target.schema === schema && target.table === table) update((state) => ({ ...state, existing }));
-    }, 300);
+    targetChanges++;
+    const change = targetChanges;
+    const moment = new Promise<void>((resolve) => setTimeout(resolve, 300));
+    lookedUp = moment.then(() => (change === targetChanges ? readTarget() : lookedUp));
+  }
+
+  async function readTarget(): Promise<void> {
+    const { schema, table } = store.state.target;
+    if (table === '' || schema === '') return;
+    let existing: State['existing'];
+    try {
+      existing = { is: 'ready', value: (await client.describeTable(table, { schema })).table };
+    } catch (error) {
+      const isMissing = error instanceof ProblemError && error.code === 'table-not-found';
+      existing = isMissing ? { is: 'ready', value: null } : { is: 'failed', failure: failureOf(error) };
+    }
+    const { target } = store.state;
+    if (target.schema === schema && target.table === table) update((state) => ({ ...state, existing }));
   }
 
   function showStep(step: Step): void {
@@ -301,6 +307,7 @@ export function createActions(store: Store) {
 
   /** Does a dry run: everything is done and checked, and then rolled back. */
   async function check(): Promise<void> {
+    await lookedUp;
     checking.abort();
     checking = new AbortController();
     const { signal } = checking;
