@@ -40,12 +40,14 @@ export function tablesView({ tables, tableFilter }: State, actions: Actions): VN
             rowHeight: 46,
             maxHeight: 46 * 18,
             row: (index: number) => {
-              const { schema, name, estimated_rows: rows, bytes, comment } = shown[index]!;
+              const { schema, name, estimated_rows: rows, bytes, comment, distribution } = shown[index]!;
+              const placed = distributionInWords(distribution);
               return h(
                 'a',
                 { class: 'list-row', href: hashOf({ page: 'table', schema, name }) },
                 h('span', { class: 'list-name' }, h('span', { class: 'dim' }, data(schema), '.'), data(name)),
                 h('span', { class: 'list-comment dim' }, comment ? data(comment) : ''),
+                placed === undefined ? null : h('span', { class: 'dim' }, data(placed)),
                 h('span', { class: 'list-number' }, rows === null ? '' : `about ${plural(rows, 'row')}`),
                 h('span', { class: 'list-number' }, bytes === null ? '' : sizeInWords(bytes)),
               );
@@ -93,7 +95,17 @@ export function tableView({ table }: State): VNode {
   );
 }
 
-function keysOf({ constraints }: TableDescription): VNode | null {
+/** Returns how Citus distributes a table; undefined: it is an ordinary table. */
+function distributionInWords(distribution: TableDescription['distribution']): string | undefined {
+  if (distribution === undefined || distribution.kind === 'local') return undefined;
+  const { kind, column, shards, bytes } = distribution;
+  const how =
+    kind === 'column' ? `by ${column}` : kind === 'reference' ? 'a copy on every node' : 'with its schema';
+  const size = bytes == null ? '' : `, ${sizeInWords(bytes)} on all nodes`;
+  return shards === undefined ? `${how}${size}` : `${how}, ${plural(shards, 'shard')}${size}`;
+}
+
+function keysOf({ constraints, distribution }: TableDescription): VNode | null {
   const { primary_key: primary, unique, foreign_keys: references } = constraints;
   const lines: [string, string][] = [];
   if (primary?.columns?.length) lines.push(['Primary key', primary.columns.join(', ')]);
@@ -106,6 +118,8 @@ function keysOf({ constraints }: TableDescription): VNode | null {
   } of references ?? []) {
     lines.push(['Foreign key', `${column} to ${schema ?? 'public'}.${name}.${of}`]);
   }
+  const placed = distributionInWords(distribution);
+  if (placed !== undefined) lines.push(['Distributed', placed]);
   if (lines.length === 0) return null;
   return h(
     'dl',

@@ -71,3 +71,38 @@ suite('a table is created with the distribution of its definition', () => {
     assert.equal(((await kindOf('tenant.orders')) as { kind: string }).kind, 'schema');
   });
 });
+
+test('an answer makes an equal table again, and reports what differs', async () => {
+  const { body } = await service.get('/table/orders?schema=sales');
+  const { bytes, ...distribution } = body.table.distribution;
+  assert.deepEqual(distribution, { ...byCustomer, shards: 4 });
+  assert.ok(bytes > 0);
+  const names = { primary_key: { ...body.table.constraints.primary_key, name: '' } };
+  const table = { ...body.table, constraints: names };
+  const again = await service.post('/table/orders_again?schema=sales', { table });
+  assert.equal(again.status, 201, JSON.stringify(again.body));
+  assert.deepEqual(again.body.table.distribution, distribution);
+  const same = await service.post('/table/orders?schema=sales&if_not_exists=true', body);
+  assert.deepEqual(same.body.differences, []);
+  const other = { table: { ...body.table, distribution: { kind: 'reference' } } };
+  const { body: answer } = await service.post('/table/orders?schema=sales&if_not_exists=true', other);
+  assert.deepEqual(answer.differences, ['the table is distributed by the column "customer_id"']);
+});
+
+test('the list of tables has distributions and sizes on all nodes', async () => {
+  const { body } = await service.get('/api/v1/tables');
+  const found = new Map(
+    body.tables.map((table: { schema: string; name: string }) => [`${table.schema}.${table.name}`, table]),
+  );
+  const listed = (name: string) => {
+    const { distribution, bytes, estimated_rows: rows } = found.get(name) as Record<string, unknown>;
+    return { distribution, isMeasured: (bytes as number) > 0, rows };
+  };
+  assert.deepEqual(listed('sales.orders'), {
+    distribution: { ...byCustomer, shards: 4 },
+    isMeasured: true,
+    rows: null,
+  });
+  assert.deepEqual(listed('tenant.orders').distribution, { kind: 'schema', shards: 1 });
+  assert.deepEqual(listed('sales.plain_orders').distribution, { kind: 'local' });
+});
