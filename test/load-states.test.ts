@@ -14,12 +14,11 @@ import {
   queueAbandonedLoads,
   queueAgain,
   queueLoad,
-  renewLease,
   requestCancel,
-  serveSpool,
   takeQueuedLoad,
   writeLoads,
 } from '../src/loads/load-statements.ts';
+import { renewLease, serveSpool } from '../src/loads/process-statements.ts';
 import { uuidV7 } from '../src/loads/uuid-v7.ts';
 import type { Statement } from '../src/postgres/sql.ts';
 import { inTransaction } from '../src/postgres/transaction.ts';

@@ -5,6 +5,7 @@ import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
+import { Loads } from '../src/loads/loads.ts';
 import { startChildService } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
@@ -182,6 +183,53 @@ suite('the record', () => {
     assert.equal(answer.status, 422);
     assert.equal((await loadOf(answer)).state, 'refused');
     assert.deepEqual(await service.rows('SELECT FROM public.child'), []);
+  });
+
+  test('of a load that was answered shows its end, although the end is not recorded yet', async () => {
+    const { pool } = service.database;
+    const answer = { status: 422, headers: {}, body: Buffer.from('{}') };
+    const log = { info() {}, warn() {} };
+    const own = { name: schema, quoted: `"${schema}"` };
+    const options = { schema: own, pool, recordPool: pool, log, historyDays: 1, abandonedAnswer: answer };
+    const loads = new Loads(options);
+    const facts = {
+      operation: 'upload-json',
+      schema: 'public',
+      table: 'late',
+      dryRun: false,
+      owner: Buffer.alloc(1),
+      subject: undefined,
+      role: undefined,
+      bytesExpected: 1,
+    } as const;
+    const body = { bytesReceived: () => 1, isReceived: () => true };
+    const all = { owner: undefined, schemas: undefined, maySee: () => true };
+    const stateOf = async ({ id }: { id: string }) => (await loads.reader.read(id, all))?.state;
+    const [recorded, unrecorded, unknown] = [1, 2, 3].map(() => loads.begin(facts, body));
+    await loads.record(recorded!);
+    await loads.record(unknown!);
+    const holder = await pool.connect();
+    try {
+      await holder.query(`BEGIN; LOCK TABLE ${schema}.loads IN SHARE MODE`);
+      const ending = Promise.all([
+        loads.end(recorded!, 'refused', answer),
+        loads.end(unrecorded!, 'refused', answer),
+        // The connection broke at the COMMIT.
+        loads.end(unknown!, 'failed', answer, false),
+      ]);
+      assert.equal(await stateOf(recorded!), 'refused');
+      assert.equal((await loads.reader.read(recorded!.id, all))!.answer!.status, 422);
+      assert.equal(await stateOf(unrecorded!), 'refused');
+      assert.equal(await stateOf(unknown!), 'running');
+      await holder.query('ROLLBACK');
+      await ending;
+      for (const run of [recorded!, unrecorded!]) assert.equal(await stateOf(run), 'refused');
+      assert.equal(await stateOf(unknown!), 'failed');
+    } finally {
+      await holder.query('ROLLBACK');
+      holder.release();
+      await loads.stop();
+    }
   });
 
   test('cannot be read or written by a trigger under the role of a token', async () => {

@@ -170,6 +170,29 @@ suite('a webhook', () => {
     await service.rows(`DELETE FROM ${outbox}.webhooks WHERE subject = 'collector'`);
   });
 
+  test('with very many deliveries is removed with all of them, and no statement removes more than 10,000', async () => {
+    const { body } = await create({ url: receiver.url, types: ['load.failed'] });
+    await service.rows(`CREATE TABLE public.removed (deliveries int);
+      CREATE FUNCTION public.note_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO public.removed SELECT pg_catalog.count(*) FROM old_deliveries; RETURN NULL; END $$;
+      CREATE TRIGGER note AFTER DELETE ON ${outbox}.deliveries REFERENCING OLD TABLE AS old_deliveries
+        FOR EACH STATEMENT EXECUTE FUNCTION public.note_removed()`);
+    await service.rows(
+      `INSERT INTO ${outbox}.deliveries (webhook, event_id, event, state, ended_at)
+       SELECT $1, gen_random_uuid(), '{}', 'delivered', now() FROM generate_series(1, 20001)`,
+      [body.id],
+    );
+    const answer = await remove(body.id);
+    assert.deepEqual([answer.status, answer.body.id, answer.body.disabled_at], [200, body.id, null]);
+    assert.equal((await remove(body.id)).status, 404);
+    const removed = await service.rows('SELECT deliveries FROM public.removed WHERE deliveries > 0');
+    assert.deepEqual(
+      removed.map(({ deliveries }) => deliveries),
+      [10_000, 10_000, 1],
+    );
+    await service.rows(`DROP TRIGGER note ON ${outbox}.deliveries`);
+  });
+
   test('counts an answer that never comes after 101 as a failed attempt', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {});

@@ -4,10 +4,10 @@
  */
 
 import type { Pool } from 'pg';
+import { inBatches } from '../postgres/in-batches.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { readRows, runStatements } from '../postgres/transaction.ts';
 import { numberEvents, readEvents, readState, removeEvents, type StoredEvent } from './outbox.ts';
 
 /** How long events are kept. */
@@ -63,7 +63,7 @@ export class EventFeed {
 
   /** Returns the next events after a position. */
   async read(after: number): Promise<StoredEvent[]> {
-    return this.#ask<StoredEvent>(readEvents(this.#schema, after, pageSize));
+    return readRows(this.#pool, readEvents(this.#schema, after, pageSize));
   }
 
   /** Waits until there are events after the position, but at most a second. Returns whether there are. */
@@ -84,11 +84,7 @@ export class EventFeed {
     // An event without a position was never read. It gets one, so that its removal is remembered.
     await this.#refresh();
     const statements = removeEvents(this.#schema, days, size);
-    const removeSome = async (): Promise<number> => {
-      const results = await inTransaction(this.#pool, {}, (_, { endWith }) => endWith(statements));
-      return results[1]!.rows[0]?.count ?? 0;
-    };
-    while ((await removeSome()) === size);
+    await inBatches(size, async () => (await runStatements(this.#pool, statements))[1]!.rows[0]?.count ?? 0);
   }
 
   #poll(): void {
@@ -112,18 +108,15 @@ export class EventFeed {
 
   /** Gives all new events their positions. */
   async #refresh(): Promise<OutboxState> {
-    let [state] = await this.#ask<OutboxState>(readState(this.#schema));
+    const read = () => readRows<OutboxState>(this.#pool, readState(this.#schema));
+    let [state] = await read();
     while (state!.isNew) {
-      await inTransaction(this.#pool, {}, (_, { endWith }) => endWith(numberEvents(this.#schema)));
-      [state] = await this.#ask<OutboxState>(readState(this.#schema));
+      await runStatements(this.#pool, numberEvents(this.#schema));
+      [state] = await read();
     }
     // After the database was restored from a backup it is lower than before.
     this.#last = state!.last;
     return state!;
-  }
-
-  async #ask<Row>(statement: Statement): Promise<Row[]> {
-    return inTransaction(this.#pool, {}, async (_, { begun }) => begun!.rows as Row[], statement);
   }
 
   #warn(error: unknown): void {

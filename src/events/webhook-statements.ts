@@ -79,12 +79,27 @@ export function findWebhook({ quoted }: ServiceSchema, id: string, owner: Buffer
   };
 }
 
-/** Returns the removed webhook. Its deliveries are removed, too. */
-export function deleteWebhook({ quoted }: ServiceSchema, id: string, owner: Buffer): Statement {
-  return {
-    text: `DELETE FROM ${quoted}.webhooks WHERE id = $1 AND owner = $2 RETURNING ${webhookView}`,
-    values: [id, owner],
-  };
+/**
+ * Returns statements of one transaction. The second one removes deliveries of a webhook, at most `limit`, and the last one removes the webhook if no
+ * delivery is left. The first one disables the webhook, so that it gets no more deliveries.
+ */
+export function deleteWebhook(schema: ServiceSchema, id: string, limit: number): Statement[] {
+  const { quoted } = schema;
+  return [
+    // The webhook is locked before its deliveries, as when its receiver ends it.
+    disableWebhook(schema, id),
+    {
+      text: `DELETE FROM ${quoted}.deliveries d
+        USING (SELECT event_id FROM ${quoted}.deliveries WHERE webhook = $1 LIMIT $2 FOR UPDATE) old
+        WHERE d.webhook = $1 AND d.event_id = old.event_id`,
+      values: [id, limit],
+    },
+    {
+      text: `DELETE FROM ${quoted}.webhooks
+        WHERE id = $1 AND NOT EXISTS (SELECT FROM ${quoted}.deliveries WHERE webhook = $1)`,
+      values: [id],
+    },
+  ];
 }
 
 export function listDeliveries(

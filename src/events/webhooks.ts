@@ -8,10 +8,11 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
+import { inBatches } from '../postgres/in-batches.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import { pingEvent } from './event.ts';
 import { type EventFeed, keptDays } from './event-feed.ts';
 import { type Outcome, sendWebhook } from './send-webhook.ts';
@@ -103,9 +104,8 @@ export class Webhooks {
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     const row = { ...webhook, id: randomUUID(), secret, position: last };
     const statements = insertWebhook(this.#options.schema, row, maxWebhooksPerCaller);
-    const created = await inTransaction(this.#options.pool, {}, async (_, { endWith }) => {
-      return (await endWith(statements)).at(-1)!.rows[0] as WebhookView | undefined;
-    });
+    const results = await runStatements(this.#options.pool, statements);
+    const created: WebhookView | undefined = results.at(-1)!.rows[0];
     this.#wake();
     return created && { ...created, secret };
   }
@@ -119,33 +119,47 @@ export class Webhooks {
   }
 
   async list(owner: Buffer): Promise<WebhookView[]> {
-    return this.#query<WebhookView>(listWebhooks(this.#options.schema, owner));
+    return readRows(this.#options.pool, listWebhooks(this.#options.schema, owner));
   }
 
   /** Returns the webhook; undefined: the caller has none with this id. */
   async find(id: string, owner: Buffer): Promise<WebhookView | undefined> {
-    return (await this.#query<WebhookView>(findWebhook(this.#options.schema, id, owner)))[0];
+    const { pool, schema } = this.#options;
+    return (await readRows<WebhookView>(pool, findWebhook(schema, id, owner)))[0];
   }
 
-  /** Returns the removed webhook; undefined: the caller has none with this id. */
+  /**
+   * Removes a webhook and its deliveries. It is disabled at once; if its deliveries are many, they are removed before it, by several statements.
+   *
+   * @returns the webhook as it was; undefined: the caller has none with this id
+   */
   async remove(id: string, owner: Buffer): Promise<WebhookView | undefined> {
-    return (await this.#query<WebhookView>(deleteWebhook(this.#options.schema, id, owner)))[0];
+    const { pool, schema } = this.#options;
+    const found = await this.find(id, owner);
+    if (found === undefined) return undefined;
+    const statements = deleteWebhook(schema, id, batch);
+    await inBatches(1, async () => {
+      const [, deliveries, webhooks] = await runStatements(pool, statements);
+      return webhooks!.rowCount === 0 ? deliveries!.rowCount! : 0;
+    });
+    return found;
   }
 
   async deliveries(
     id: string,
     filter: { state: DeliveryState | undefined; limit: number },
   ): Promise<DeliveryView[]> {
-    return this.#query<DeliveryView>(listDeliveries(this.#options.schema, id, filter));
+    return readRows(this.#options.pool, listDeliveries(this.#options.schema, id, filter));
   }
 
   /** Sends a test event to this webhook only. @returns the id of the event; undefined: the webhook is disabled */
   async ping(id: string): Promise<string | undefined> {
     const eventId = randomUUID();
     const event = pingEvent(id, eventId, new Date());
-    const rows = await this.#query(insertDelivery(this.#options.schema, id, eventId, event));
+    const { pool, schema } = this.#options;
+    const { rowCount } = await runStatement(pool, insertDelivery(schema, id, eventId, event));
     this.#wake();
-    return rows.length === 0 ? undefined : eventId;
+    return rowCount === 0 ? undefined : eventId;
   }
 
   async #run(): Promise<void> {
@@ -165,16 +179,16 @@ export class Webhooks {
 
   /** Makes the deliveries of new events and starts the attempts that are due. @returns whether there are webhooks */
   async #work(): Promise<boolean> {
-    const { schema, feed } = this.#options;
+    const { schema, feed, recordPool } = this.#options;
     await this.#tidyUp();
-    const [progress] = await this.#record<{ count: number; position: number }>(readProgress(schema));
+    const [progress] = await readRows<{ count: number; position: number }>(recordPool, readProgress(schema));
     const { count } = progress!;
     if (count === 0) return false;
     const { last } = await feed.range();
     const events = Math.max(1, Math.floor(batch / count));
     for (let { position } = progress!; position < last; ) {
       position = Math.min(last, position + events);
-      await this.#recordAll(makeDeliveries(schema, position));
+      await runStatements(recordPool, makeDeliveries(schema, position));
     }
     await this.#startAttempts();
     return true;
@@ -191,13 +205,8 @@ export class Webhooks {
 
   /** Runs a statement until it changes fewer rows than its limit. */
   async #repeat(statement: Statement): Promise<void> {
-    const run = async (): Promise<number> => {
-      const results = await inTransaction(this.#options.recordPool, {}, (_, { endWith }) =>
-        endWith([statement]),
-      );
-      return results[0]!.rowCount ?? 0;
-    };
-    while ((await run()) >= batch && !this.#stopping.signal.aborted);
+    const run = async () => (await runStatement(this.#options.recordPool, statement)).rowCount ?? 0;
+    await inBatches(batch, run, () => this.#stopping.signal.aborted);
   }
 
   async #startAttempts(): Promise<void> {
@@ -205,7 +214,8 @@ export class Webhooks {
     if (limit <= 0) return;
     const [perWebhook, perCaller] = [maxAttemptsPerWebhook, maxAttemptsPerCaller];
     const claim = { limit, perWebhook, perCaller, running: this.#running, leaseSeconds };
-    const claimed = await this.#record<ClaimedDelivery>(claimDeliveries(this.#options.schema, claim));
+    const { recordPool, schema } = this.#options;
+    const claimed: ClaimedDelivery[] = (await runStatement(recordPool, claimDeliveries(schema, claim))).rows;
     for (const delivery of claimed) {
       const attempt = this.#attempt(delivery)
         .catch((error: unknown) => this.#warn(error))
@@ -227,10 +237,10 @@ export class Webhooks {
   }
 
   async #attempt(delivery: ClaimedDelivery): Promise<void> {
-    const { addresses } = this.#options;
+    const { addresses, recordPool } = this.#options;
     const { signal } = this.#stopping;
     const outcome = await sendWebhook(delivery, addresses, signal);
-    await this.#recordAll(this.#ending(delivery, outcome, signal.aborted));
+    await runStatements(recordPool, this.#ending(delivery, outcome, signal.aborted));
     if (outcome.status === gone) await this.#repeat(endDeliveries(this.#options.schema, batch));
   }
 
@@ -251,25 +261,9 @@ export class Webhooks {
     return [delayDelivery(schema, delivery, pause, outcome)];
   }
 
-  async #query<Row>(statement: Statement): Promise<Row[]> {
-    return runStatement(this.#options.pool, statement);
-  }
-
-  async #record<Row>(statement: Statement): Promise<Row[]> {
-    return runStatement(this.#options.recordPool, statement);
-  }
-
-  async #recordAll(statements: Statement[]): Promise<void> {
-    await inTransaction(this.#options.recordPool, {}, (_, { endWith }) => endWith(statements));
-  }
-
   #warn(error: unknown): void {
     this.#options.log.warn({ err: error }, 'The deliveries of webhooks failed; the service tries again');
   }
-}
-
-async function runStatement<Row>(pool: Pool, statement: Statement): Promise<Row[]> {
-  return inTransaction(pool, {}, async (_, { endWith }) => (await endWith([statement]))[0]!.rows as Row[]);
 }
 
 /** Returns the seconds until the next attempt. They vary by a tenth, so that receivers are not called for everything at once. */

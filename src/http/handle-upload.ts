@@ -9,15 +9,9 @@ import { factsOf } from './access-log.ts';
 import { originOf } from './answer-upload.ts';
 import { BodyDigest } from './body-digest.ts';
 import type { HttpContext } from './context.ts';
+import { eitherSignal } from './either-signal.ts';
 import { answerRepeated, endKey, idempotencyKeyOf, replyWith } from './idempotency.ts';
-import {
-  type CommitStatements,
-  eitherSignal,
-  endWithError,
-  type LoadOutcome,
-  loadIdHeader,
-  runToEnd,
-} from './load-end.ts';
+import { type CommitStatements, endWithError, type LoadOutcome, loadIdHeader, runToEnd } from './load-end.ts';
 import { prefersLater, storeUpload } from './stored-uploads.ts';
 import type { TableRequest } from './table-request.ts';
 import { type AdmittedUpload, admitUpload, type UploadQuery } from './upload.ts';

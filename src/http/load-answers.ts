@@ -2,9 +2,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError, wrongParameter } from '../errors.ts';
-import type { KeptAnswer, LoadView } from '../loads/load-record.ts';
+import type { KeptAnswer } from '../loads/load-record.ts';
 import { loadStates } from '../loads/load-state.ts';
 import type { Visible } from '../loads/load-statements.ts';
+import type { LoadView } from '../loads/load-view.ts';
 import type { Loads } from '../loads/loads.ts';
 import { allowsSchema, type Grants, type Scope } from './auth.ts';
 import type { HttpContext } from './context.ts';

@@ -1,9 +1,10 @@
 /** How a load ends: its state, its answer, and the error for its caller. */
 import { AppError, type ErrorCode } from '../errors.ts';
+import { isRefusedCommit, loadCancelled } from '../loads/load-errors.ts';
 import type { KeptAnswer } from '../loads/load-record.ts';
 import type { LoadRun } from '../loads/load-run.ts';
 import { endOfStatus, type LoadState } from '../loads/load-state.ts';
-import { isRefusedCommit, type Loads, loadCancelled } from '../loads/loads.ts';
+import type { Loads } from '../loads/loads.ts';
 import { asKeyError } from './idempotency.ts';
 import { asAppError, keptProblem } from './problem-json.ts';
 import { ClientGone } from './request-body.ts';
@@ -61,7 +62,7 @@ export async function endWithError(
   if (known && unbegun.includes(known.code)) return { error, known, hasEnded: false };
   // Some errors are made without the collector. They list all of their problems.
   if (run.found.count === 0) for (const problem of known?.errors ?? []) run.found.add(problem);
-  await loads.end(run, state, answer);
+  await loads.end(run, state, answer, known?.isOutcomeUnknown !== true);
   return { error, known, hasEnded: true };
 }
 
@@ -86,23 +87,4 @@ export function abandonedAnswer(): KeptAnswer {
   const detail =
     'The process of the service that ran the load ended before the load did; nothing was changed. Send the request again.';
   return keptProblem(new AppError('shutting-down', detail), '00000000-0000-0000-0000-000000000000');
-}
-
-/**
- * Combines two signals without `AbortSignal.any`, because that removes its listeners only when the garbage collector runs.
- *
- * @param first lives longer than the work. `release` removes the listener from it
- */
-export function eitherSignal(
-  first: AbortSignal,
-  second: AbortSignal,
-): { signal: AbortSignal; release: () => void } {
-  const either = new AbortController();
-  const abortBy = (signal: AbortSignal) => () => either.abort(signal.reason);
-  const onFirst = abortBy(first);
-  if (first.aborted) onFirst();
-  first.addEventListener('abort', onFirst, { once: true });
-  if (second.aborted) either.abort(second.reason);
-  second.addEventListener('abort', abortBy(second), { once: true });
-  return { signal: either.signal, release: () => first.removeEventListener('abort', onFirst) };
 }

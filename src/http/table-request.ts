@@ -11,6 +11,7 @@ import { authenticate, type Grants, requireSchema, requireScope, type Scope } fr
 import type { BodyDigest } from './body-digest.ts';
 import { identifyCaller } from './caller.ts';
 import { type HttpContext, requireReady } from './context.ts';
+import { eitherSignal } from './either-signal.ts';
 import { ClientGone } from './request-body.ts';
 import { invalidToken } from './tokens/invalid-token.ts';
 
@@ -130,15 +131,13 @@ function refuseDotSegment(name: string): void {
   throw wrongParameter('table_name', detail, { code: 'invalid-name', value: name });
 }
 
-/** Combines two signals without `AbortSignal.any`, because that removes its listeners only when the garbage collector runs. */
+/** Returns a signal that is aborted when the client disconnects before the answer or the service stops. */
 function abortSignalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
-  const ending = new AbortController();
-  const stop = () => ending.abort(stopping.reason);
-  if (stopping.aborted) stop();
-  stopping.addEventListener('abort', stop, { once: true });
+  const leaving = new AbortController();
+  const { signal, release } = eitherSignal(stopping, leaving.signal);
   reply.raw.once('close', () => {
-    stopping.removeEventListener('abort', stop);
-    if (!reply.raw.writableFinished) ending.abort(new ClientGone());
+    release();
+    if (!reply.raw.writableFinished) leaving.abort(new ClientGone());
   });
-  return ending.signal;
+  return signal;
 }

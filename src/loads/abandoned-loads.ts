@@ -3,16 +3,16 @@ import type { Pool } from 'pg';
 import { insertEvents } from '../events/outbox.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { inTransaction, readRows, runStatement } from '../postgres/transaction.ts';
 import type { Lease } from './lease.ts';
 import type { KeptAnswer } from './load-record.ts';
 import {
   type AbandonedLoad,
   disownLoads,
-  endLeases,
   failAbandonedLoads,
   readUnendedOf,
 } from './load-statements.ts';
+import { endLeases } from './process-statements.ts';
 
 export interface AbandonedLoadsOptions {
   schema: ServiceSchema;
@@ -35,7 +35,10 @@ export class AbandonedLoads {
 
   /** Ends the leases of processes that are known to have ended, so that the next sweep need not wait for them to expire. */
   async endLeases(processes: string[]): Promise<void> {
-    if (processes.length > 0) await this.#ask(endLeases(this.#options.schema, processes));
+    if (processes.length > 0) {
+      const { schema, recordPool } = this.#options;
+      await runStatement(recordPool, endLeases(schema, processes));
+    }
   }
 
   /** Records the abandoned loads of other processes as failed. */
@@ -69,15 +72,11 @@ export class AbandonedLoads {
    * queue is not in the registry yet.
    */
   async #disownStrays(): Promise<void> {
-    const { schema, lease, isRunning } = this.#options;
-    const rows = await this.#ask(readUnendedOf(schema, lease.process));
-    const strays = rows.map(({ id }) => id as string).filter((id) => !isRunning(id));
+    const { schema, recordPool, lease, isRunning } = this.#options;
+    const rows = await readRows<{ id: string }>(recordPool, readUnendedOf(schema, lease.process));
+    const strays = rows.map(({ id }) => id).filter((id) => !isRunning(id));
     const again = strays.filter((id) => this.#strays.has(id));
     this.#strays = new Set(strays);
-    if (again.length > 0) await this.#ask(disownLoads(schema, lease.process, again));
-  }
-
-  async #ask(statement: Statement): Promise<Record<string, unknown>[]> {
-    return inTransaction(this.#options.recordPool, {}, async (_, { begun }) => begun!.rows, statement);
+    if (again.length > 0) await runStatement(recordPool, disownLoads(schema, lease.process, again));
   }
 }

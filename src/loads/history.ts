@@ -4,14 +4,14 @@
  * A statement removes a limited number of rows, so that it neither lasts long nor locks much. Statements follow until nothing is left to
  * remove.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { inBatches } from '../postgres/in-batches.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { runStatement } from '../postgres/transaction.ts';
 import { removeOldKeys } from './idempotency-statements.ts';
-import { removeOldLoads, removeOldProcesses } from './load-statements.ts';
+import { removeOldLoads } from './load-statements.ts';
+import { removeOldProcesses } from './process-statements.ts';
 
 export interface HistoryOptions {
   schema: ServiceSchema;
@@ -24,8 +24,6 @@ export interface HistoryOptions {
 const everyMs = 3_600_000;
 /** The most rows that one statement removes. */
 const batchRows = 1000;
-/** The pause between two statements, in which others use the connection. */
-const pauseMs = 10;
 
 export class History {
   readonly #options: HistoryOptions;
@@ -60,18 +58,14 @@ export class History {
   }
 
   async #remove(): Promise<void> {
-    const { schema, historyDays, leaseSeconds } = this.#options;
+    const { schema, recordPool, historyDays, leaseSeconds } = this.#options;
     for (const statement of [
       removeOldKeys(schema, leaseSeconds, batchRows),
       removeOldLoads(schema, historyDays, batchRows),
       removeOldProcesses(schema, leaseSeconds, batchRows),
-    ])
-      while (!this.#isStopped && (await this.#run(statement)) === batchRows) await sleep(pauseMs);
-  }
-
-  /** @returns the number of removed rows */
-  async #run(statement: Statement): Promise<number> {
-    const { recordPool } = this.#options;
-    return inTransaction(recordPool, {}, async (_, { begun }) => begun!.rowCount ?? 0, statement);
+    ]) {
+      const removeSome = async () => (await runStatement(recordPool, statement)).rowCount ?? 0;
+      await inBatches(batchRows, removeSome, () => this.#isStopped);
+    }
   }
 }

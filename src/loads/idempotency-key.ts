@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { wasRefused } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { runStatements } from '../postgres/transaction.ts';
 import { answerKey, type ClaimedKeyRow, claimKey, readKey, releaseKey } from './idempotency-statements.ts';
 import type { KeptAnswer } from './load-record.ts';
-import { renewLease } from './load-statements.ts';
 
 /** The result of a request for a key. */
 export type KeyClaim =
@@ -21,8 +21,9 @@ export type KeyClaim =
 const releasePausesMs = [1000, 5000, 30_000, 300_000];
 
 /**
- * Claims a key for a request, and renews the lease of its process.
+ * Claims a key for a request.
  *
+ * @param renewal the statements that renew the lease of its process, if it is time for that
  * @param running the claims of the requests that run in this process, with this one
  * @throws PostgreSQL's errors
  */
@@ -31,14 +32,17 @@ export async function claimIdempotencyKey(
   schema: ServiceSchema,
   row: ClaimedKeyRow,
   leaseSeconds: number,
+  renewal: Statement[],
   running: string[],
 ): Promise<KeyClaim> {
   const statements = [
-    renewLease(schema, row.process),
+    // If PostgreSQL crashes and loses the claim, the work of the request is lost, too.
+    'SET LOCAL synchronous_commit TO off',
+    ...renewal,
     claimKey(schema, row, leaseSeconds, running),
     readKey(schema, row.owner, row.key),
   ];
-  const [, claimed, found] = await inTransaction(pool, {}, (_, { endWith }) => endWith(statements));
+  const [claimed, found] = (await runStatements(pool, statements)).slice(-2);
   if (claimed!.rows.length > 0) return { claimed: new ClaimedKey(pool, schema, row) };
   const [known] = found!.rows;
   // At this moment the other request was answered with an error that is not kept. The caller may try again at once.
@@ -74,8 +78,7 @@ export class ClaimedKey {
 
   /** Keeps the answer of a request that has changed nothing. */
   async keep(answer: KeptAnswer): Promise<void> {
-    const statement = this.commitStatement(answer);
-    await inTransaction(this.#pool, {}, (_, { endWith }) => endWith([statement]));
+    await runStatements(this.#pool, [this.commitStatement(answer)]);
   }
 
   /**
@@ -89,8 +92,7 @@ export class ClaimedKey {
   }
 
   async #tryToRelease(): Promise<void> {
-    const statement = releaseKey(this.#schema, this.#row);
-    await inTransaction(this.#pool, {}, (_, { endWith }) => endWith([statement]));
+    await runStatements(this.#pool, [releaseKey(this.#schema, this.#row)]);
   }
 
   async #releaseLater(): Promise<void> {

@@ -4,6 +4,7 @@ import { refuseUnless } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
 import type { KeptAnswer } from './load-record.ts';
+import { hasRenewed } from './process-statements.ts';
 
 /** How long a key is kept. */
 const keyHours = 24;
@@ -95,6 +96,6 @@ export function removeOldKeys({ quoted }: ServiceSchema, leaseSeconds: number, a
 
 /** The process of a key has renewed its lease. */
 function isAlive(quoted: string, leaseSeconds: string): string {
-  return `EXISTS (SELECT FROM ${quoted}.processes p WHERE p.id OPERATOR(pg_catalog.=) known.process
-    AND p.seen_at OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => ${leaseSeconds})))`;
+  return `EXISTS (SELECT FROM ${quoted}.processes p
+    WHERE p.id OPERATOR(pg_catalog.=) known.process AND ${hasRenewed('p', `secs => ${leaseSeconds}`)})`;
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { renewLease } from './load-statements.ts';
+import { renewLease } from './process-statements.ts';
 
 export class Lease {
   /** Identifies this process. */

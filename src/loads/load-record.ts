@@ -45,28 +45,5 @@ export interface LoadSnapshot {
   stored: { count: number; bytes: number } | undefined;
 }
 
-/** A load as a caller sees it. */
-export interface LoadView {
-  id: string;
-  state: LoadState;
-  operation: LoadFacts['operation'];
-  schema: string;
-  table: string;
-  dryRun: boolean;
-  subject: string | null;
-  bytesExpected: number | null;
-  bytesReceived: number;
-  rowsRead: number;
-  problemsFound: number;
-  /** The number of problems that can be read. */
-  problemsStored: number;
-  cancelRequested: boolean;
-  createdAt: Date;
-  startedAt: Date | null;
-  endedAt: Date | null;
-  /** undefined: it was not asked for. null: there is none. */
-  answer?: KeptAnswer | null;
-}
-
 /** Longer bodies of answers are not kept. */
 export const maxKeptAnswerBytes = 1024 * 1024;

@@ -16,6 +16,8 @@ export interface RunOptions {
   facts: LoadFacts;
   /** Default: now. */
   createdAt?: Date;
+  /** true: the load was taken from the queue, so no caller waits for its answer. Default: false. */
+  isTaken?: boolean;
   /** Returns the bytes of the body that have arrived. */
   bytesReceived: () => number;
   /** Returns whether the whole body has arrived. */
@@ -52,6 +54,11 @@ export class LoadRun implements LoadObserver {
   /** The transaction is being committed. Its row is locked, so nothing else may write it. */
   isCommitting = false;
   answer: KeptAnswer | undefined;
+  /**
+   * The caller gets or has an answer that says how the load ended. A load of the queue has no such answer, and neither has one whose connection broke
+   * at the COMMIT: only the record says how it ended.
+   */
+  isAnswered = false;
   readonly #options: RunOptions;
   readonly #cancelling = new AbortController();
   #startedAt: Date | undefined;
@@ -110,13 +117,14 @@ export class LoadRun implements LoadObserver {
     this.isCommitting = false;
   }
 
-  /** Ends the load. A committed load has been recorded by its transaction. */
-  end(state: LoadState, answer: KeptAnswer | undefined): void {
+  /** Ends the load. A committed load has been recorded by its transaction. @param isCertain nothing else may have ended it */
+  end(state: LoadState, answer: KeptAnswer | undefined, isCertain = true): void {
     if (!canReach(this.state, state)) throw new Error(`A load that is ${this.state} cannot become ${state}`);
     this.isCommitting = false;
     this.#end = state;
     this.#endedAt = new Date();
     this.answer = answer;
+    this.isAnswered = isCertain && this.#options.isTaken !== true;
   }
 
   /** Returns the pages of problems that are stored with the end of the load. */

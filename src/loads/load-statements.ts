@@ -6,6 +6,7 @@ import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
 import { eventOfEnd } from './load-events.ts';
 import { type KeptAnswer, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
 import type { LoadState } from './load-state.ts';
+import { hasRenewed } from './process-statements.ts';
 import { firstUuidV7At } from './uuid-v7.ts';
 
 /** The columns that are set when the row is inserted, with their types. */
@@ -260,23 +261,6 @@ export interface AbandonedLoad {
   dryRun: boolean;
 }
 
-/** Renews the lease of a process. */
-export function renewLease({ quoted }: ServiceSchema, process: string): Statement {
-  return {
-    text: `INSERT INTO ${quoted}.processes AS known (id) VALUES ($1)
-      ON CONFLICT (id) DO UPDATE SET seen_at = pg_catalog.clock_timestamp()`,
-    values: [process],
-  };
-}
-
-/** Ends the leases of processes that have ended. */
-export function endLeases({ quoted }: ServiceSchema, processes: string[]): Statement {
-  return {
-    text: `UPDATE ${quoted}.processes SET seen_at = '-infinity' WHERE id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.uuid[])`,
-    values: [processes],
-  };
-}
-
 /**
  * Ends the loads of processes whose lease has expired: their transactions can no longer be committed. Rows that another session has
  * locked are left for the next time, because a load that is being committed is alive. It returns an `AbandonedLoad` for each.
@@ -291,7 +275,7 @@ export function failAbandonedLoads(
     text: `WITH dead AS (
         SELECT l.id FROM ${quoted}.loads l LEFT JOIN ${quoted}.processes p ON p.id OPERATOR(pg_catalog.=) l.process
         WHERE l.ended_at IS NULL AND l.spool IS NULL AND l.process OPERATOR(pg_catalog.<>) $1
-          AND coalesce(p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $2)), true)
+          AND (${hasRenewed('p', 'secs => $2')}) IS NOT TRUE
         ORDER BY l.id LIMIT 1000 FOR UPDATE OF l SKIP LOCKED)
       UPDATE ${quoted}.loads l SET state = 'failed', ended_at = pg_catalog.clock_timestamp(),
         answer_status = $3, answer_headers = $4, answer_body = $5
@@ -319,23 +303,6 @@ export function removeOldLoads({ quoted }: ServiceSchema, historyDays: number, a
 }
 
 const dayMs = 86_400_000;
-
-/** Removes dead processes that have no running loads, at most `atMost` of them. */
-export function removeOldProcesses(
-  { quoted }: ServiceSchema,
-  leaseSeconds: number,
-  atMost: number,
-): Statement {
-  return {
-    text: `DELETE FROM ${quoted}.processes WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
-      SELECT p.id FROM ${quoted}.processes p
-      WHERE p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $1))
-        AND NOT EXISTS (SELECT FROM ${quoted}.loads l WHERE l.process OPERATOR(pg_catalog.=) p.id AND l.ended_at IS NULL)
-        AND (p.spool IS NULL OR p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 2)))
-      LIMIT $2 FOR UPDATE SKIP LOCKED))`,
-    values: [leaseSeconds * 10, atMost],
-  };
-}
 
 /** What is kept of the request of an asynchronous load, to run it later. It has no token. */
 export interface StoredRequest {
@@ -393,6 +360,28 @@ export function readQueueSize({ quoted }: ServiceSchema, spool: string, owner: B
   };
 }
 
+/** The loads of a folder that have not ended, and the bytes of their bodies, by their state. */
+export interface QueueCounts {
+  queued: number;
+  running: number;
+  queuedBytes: number;
+  runningBytes: number;
+}
+
+/** Reads the `QueueCounts` of a folder. */
+export function readQueueCounts({ quoted }: ServiceSchema, spool: string): Statement {
+  const isQueued = `state OPERATOR(pg_catalog.=) 'queued'`;
+  const count = (condition: string) => `pg_catalog.count(*) FILTER (WHERE ${condition})::pg_catalog.float8`;
+  const bytes = (condition: string) =>
+    `coalesce(pg_catalog.sum(coalesce(spool_bytes, bytes_received)) FILTER (WHERE ${condition}), 0)::pg_catalog.float8`;
+  return {
+    text: `SELECT ${count(isQueued)} AS queued, ${count(`NOT ${isQueued}`)} AS running,
+        ${bytes(isQueued)} AS "queuedBytes", ${bytes(`NOT ${isQueued}`)} AS "runningBytes"
+      FROM ${quoted}.loads WHERE ended_at IS NULL AND spool OPERATOR(pg_catalog.=) $1`,
+    values: [spool],
+  };
+}
+
 /** Takes the oldest load that waits in a folder, for this process, and counts the attempt. It returns its row. */
 export function takeQueuedLoad({ quoted }: ServiceSchema, spool: string, process: string): Statement {
   return {
@@ -435,18 +424,9 @@ export function queueAbandonedLoads({ quoted }: ServiceSchema, own: string, leas
         SELECT l.id FROM ${quoted}.loads l LEFT JOIN ${quoted}.processes p ON p.id OPERATOR(pg_catalog.=) l.process
         WHERE l.ended_at IS NULL AND l.spool IS NOT NULL AND l.state OPERATOR(pg_catalog.=) 'running'
           AND l.process OPERATOR(pg_catalog.<>) $1
-          AND coalesce(p.seen_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => $2)), true)
+          AND (${hasRenewed('p', 'secs => $2')}) IS NOT TRUE
         ORDER BY l.id LIMIT 1000 FOR UPDATE OF l SKIP LOCKED))`,
     values: [own, leaseSeconds],
-  };
-}
-
-/** Records that a process serves a folder. */
-export function serveSpool({ quoted }: ServiceSchema, process: string, spool: string): Statement {
-  return {
-    text: `INSERT INTO ${quoted}.processes AS known (id, spool) VALUES ($1, $2)
-      ON CONFLICT (id) DO UPDATE SET spool = excluded.spool, seen_at = pg_catalog.clock_timestamp()`,
-    values: [process, spool],
   };
 }
 
@@ -457,8 +437,8 @@ export function failUnservedLoads({ quoted }: ServiceSchema, answer: KeptAnswer)
         answer_status = $1, answer_headers = $2, answer_body = $3
       WHERE l.spool IS NOT NULL AND l.state OPERATOR(pg_catalog.=) 'queued'
         AND l.created_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 1))
-        AND NOT EXISTS (SELECT FROM ${quoted}.processes p WHERE p.spool OPERATOR(pg_catalog.=) l.spool
-          AND p.seen_at OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => 1)))
+        AND NOT EXISTS (SELECT FROM ${quoted}.processes p
+          WHERE p.spool OPERATOR(pg_catalog.=) l.spool AND ${hasRenewed('p', 'days => 1')})
       RETURNING l.id, l.table_schema AS schema, l.table_name AS table, l.dry_run AS "dryRun"`,
     values: [answer.status, JSON.stringify(answer.headers), answer.body],
   };

@@ -9,32 +9,27 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { AppError, type Problem } from '../errors.ts';
 import type { Log } from '../postgres/log.ts';
-import { wasRefused } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import { AbandonedLoads } from './abandoned-loads.ts';
 import { History } from './history.ts';
 import { claimIdempotencyKey, type KeyClaim } from './idempotency-key.ts';
 import { Lease } from './lease.ts';
-import type { KeptAnswer, LoadFacts, LoadView } from './load-record.ts';
+import { leaseLost, loadCancelled } from './load-errors.ts';
+import { LoadReader, watchedMs } from './load-reader.ts';
+import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import { LoadRun, type RunOptions, type TakenRun } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
 import {
-  type LoadFilter,
-  listLoads,
-  readLoad,
   readRequestsAbout,
   removeLoad,
   requestCancel,
   type Visible,
   type WrittenLoad,
-  watchLoad,
   writeLoads,
 } from './load-statements.ts';
-import { problemsFrom, readProblemPage, removeOlderProblems, storePages } from './stored-problems.ts';
+import { removeOlderProblems, storePages } from './stored-problems.ts';
 import { uuidV7 } from './uuid-v7.ts';
 
 export interface LoadsOptions {
@@ -54,8 +49,7 @@ export interface LoadsOptions {
 const tickMs = 250;
 /** A load that has lasted this long is recorded. */
 const recordAfterMs = 200;
-/** How often the progress of a load is written: of one that somebody watches, and of any other. */
-const watchedMs = 500;
+/** How often the progress of a load is written that nobody watches. */
 const unwatchedMs = 5000;
 const sweepMs = 60_000;
 /** How long the answer of a load waits for the record of its end. */
@@ -72,6 +66,8 @@ export class Loads {
   readonly schema: ServiceSchema;
   readonly lease: Lease;
   readonly abandoned: AbandonedLoads;
+  /** Reads the loads of all processes. */
+  readonly reader: LoadReader;
   readonly #options: LoadsOptions;
   readonly #history: History;
   readonly #running = new Map<string, Running>();
@@ -88,6 +84,7 @@ export class Loads {
     this.schema = schema;
     this.lease = new Lease(schema, leaseMs);
     const isRunning = (id: string): boolean => this.#running.has(id);
+    this.reader = new LoadReader(schema, options.pool, (id) => this.#running.get(id)?.run);
     const { lease } = this;
     this.abandoned = new AbandonedLoads({ schema, recordPool, lease, answer: abandonedAnswer, isRunning });
     this.#history = new History({ schema, recordPool, historyDays, leaseSeconds: lease.seconds, log });
@@ -130,14 +127,18 @@ export class Loads {
     claim: string,
     work: (claim: KeyClaim) => Promise<Result>,
   ): Promise<Result> {
+    const { lease, schema } = this;
     const { recordPool } = this.#options;
     const row = { owner, key, process: this.process, claim };
     this.#claims.add(claim);
     this.#tickLater();
+    const now = performance.now();
+    const renewal = lease.isDue ? [lease.renewal()] : [];
     try {
-      return await work(
-        await claimIdempotencyKey(recordPool, this.schema, row, this.lease.seconds, [...this.#claims]),
-      );
+      const claims = [...this.#claims];
+      const claimed = await claimIdempotencyKey(recordPool, schema, row, lease.seconds, renewal, claims);
+      if (renewal.length > 0) lease.renewed(now);
+      return await work(claimed);
     } finally {
       this.#claims.delete(claim);
     }
@@ -162,9 +163,18 @@ export class Loads {
     return run;
   }
 
-  /** Ends a load. Its end is recorded when this resolves, or soon after if the database does not answer. */
-  async end(run: LoadRun, state: LoadState, answer: KeptAnswer | undefined): Promise<void> {
-    run.end(state, answer);
+  /**
+   * Ends a load. Its end is recorded when this resolves, or soon after if the database does not answer.
+   *
+   * @param isCertain the load has not been committed
+   */
+  async end(
+    run: LoadRun,
+    state: LoadState,
+    answer: KeptAnswer | undefined,
+    isCertain?: boolean,
+  ): Promise<void> {
+    run.end(state, answer, isCertain);
     if (state === 'committed') {
       this.#running.delete(run.id);
       if (run.found.count > 0) this.#removeOlderProblems(run);
@@ -174,33 +184,6 @@ export class Loads {
     await Promise.race([written, sleep(recordWaitMs, undefined, { ref: false })]);
   }
 
-  /** Reads a load with its answer. @returns undefined if there is no such load, or the caller may not see it */
-  async read(id: string, visible: Visible): Promise<LoadView | undefined> {
-    const { rows } = await this.#ask(this.#options.pool, readLoad(this.schema, id, visible));
-    const row = rows[0];
-    if (row === undefined) return this.#viewOfRunning(id, visible);
-    const { answer_status: status, answer_headers: headers, answer_body: body, ...view } = row;
-    const answer = status === null ? null : { status, headers, body: body ?? Buffer.alloc(0) };
-    return { ...this.#withProgress(view as unknown as LoadView), answer: answer as KeptAnswer | null };
-  }
-
-  /** Yields the stored problems of a load in lists, from the one after `after` on, at most `limit`. */
-  problemsOf(
-    { id, problemsStored }: LoadView,
-    { after, limit }: { after: number; limit: number },
-  ): AsyncGenerator<Problem[]> {
-    return problemsFrom(after, Math.min(problemsStored, after + limit), async (first) => {
-      const { rows } = await this.#ask(this.#options.pool, readProblemPage(this.schema, id, first));
-      return rows[0]?.problems as string | undefined;
-    });
-  }
-
-  /** Reads a page of loads without their answers, the newest first. */
-  async list(filter: LoadFilter, visible: Visible): Promise<LoadView[]> {
-    const { rows } = await this.#ask(this.#options.pool, listLoads(this.schema, filter, visible));
-    return rows.map((row) => this.#withProgress(row as unknown as LoadView));
-  }
-
   /**
    * Cancels a load of this process or of another one. When this resolves with `accepted`, the load will not be committed.
    */
@@ -208,16 +191,16 @@ export class Loads {
     const run = this.#running.get(id)?.run;
     const isOwn = run !== undefined && (visible.owner === undefined || visible.owner.equals(run.facts.owner));
     if (isOwn && !run.isRecorded && !run.hasEnded) await this.#write([run]);
-    if ((await this.read(id, visible)) === undefined) return 'unknown';
-    const { rows } = await this.#ask(this.#options.recordPool, requestCancel(this.schema, id));
-    if (rows.length === 0) return 'ended';
+    if ((await this.reader.read(id, visible)) === undefined) return 'unknown';
+    const { rowCount } = await runStatement(this.#options.recordPool, requestCancel(this.schema, id));
+    if (rowCount === 0) return 'ended';
     run?.cancel(loadCancelled());
     return 'accepted';
   }
 
   /** Runs a load of the queue in this process. The caller must call `end` or `forget` when it ends. */
   adopt({ id, facts, bytesReceived, createdAt }: TakenRun): LoadRun {
-    const body = { bytesReceived: () => bytesReceived, isReceived: () => true };
+    const body = { isTaken: true, bytesReceived: () => bytesReceived, isReceived: () => true };
     const run = new LoadRun({ id, schema: this.schema, process: this.process, facts, createdAt, ...body });
     run.isRecorded = true;
     run.start();
@@ -237,53 +220,11 @@ export class Loads {
     this.forget(run);
     try {
       await run.recording?.catch(() => {});
-      if (run.isRecorded) await this.#ask(this.#options.recordPool, removeLoad(this.schema, run.id));
+      if (run.isRecorded) await runStatement(this.#options.recordPool, removeLoad(this.schema, run.id));
     } catch (error) {
       // The record has no load in this process then, and is ended by `sweep`.
       this.#warn(error);
     }
-  }
-
-  /**
-   * Yields a load at most four times a second if this process runs it, and at most twice a second otherwise, until it has ended. The last
-   * one has the answer. It yields nothing if there is no such load, or the caller may not see it.
-   *
-   * @throws the reason of the signal
-   */
-  async *watch(id: string, visible: Visible, signal: AbortSignal): AsyncGenerator<LoadView, void, undefined> {
-    for (;;) {
-      let view = this.#viewOfRunning(id, visible);
-      const isOwn = view !== undefined;
-      if (view === undefined) {
-        view = await this.read(id, visible);
-        if (view?.endedAt === null) await this.#ask(this.#options.pool, watchLoad(this.schema, id));
-      }
-      if (view === undefined) return;
-      yield view;
-      if (view.endedAt !== null) return;
-      await waitFor(isOwn ? tickMs : watchedMs, signal);
-    }
-  }
-
-  #viewOfRunning(id: string, { owner, maySee }: Visible): LoadView | undefined {
-    const run = this.#running.get(id)?.run;
-    // The end of a load is read from its record, which another process may have written.
-    if (run === undefined || run.hasEnded) return undefined;
-    const isOwner = owner === undefined || owner.equals(run.facts.owner);
-    if (!isOwner || !maySee(run.facts.schema)) return undefined;
-    return viewOf(run);
-  }
-
-  /** The numbers of a load of this process are newer than those in its record. */
-  #withProgress(view: LoadView): LoadView {
-    const run = this.#running.get(view.id)?.run;
-    if (run === undefined || view.endedAt !== null) return view;
-    const { bytesReceived, rowsRead, problemsFound } = run.snapshot();
-    return { ...view, bytesReceived, rowsRead, problemsFound };
-  }
-
-  async #ask(pool: Pool, statement: Statement): Promise<{ rows: Record<string, unknown>[] }> {
-    return inTransaction(pool, {}, async (_, { begun }) => begun!, statement);
   }
 
   #tickLater(): void {
@@ -301,6 +242,7 @@ export class Loads {
 
   /** Writes the records that are due, and reads which loads of this process were cancelled by a request to another process. */
   async #writeDue(isLast: boolean): Promise<void> {
+    const { recordPool } = this.#options;
     const now = performance.now();
     const due: LoadRun[] = [];
     const others: LoadRun[] = [];
@@ -312,13 +254,12 @@ export class Loads {
     }
     if (due.length > 0) await this.#write(due);
     if ((this.#claims.size > 0 || this.#running.size > 0) && this.lease.isDue) {
-      await this.#ask(this.#options.recordPool, this.lease.renewal());
+      await runStatement(recordPool, this.lease.renewal());
       this.lease.renewed(now);
     }
     if (others.length === 0 || isLast) return;
     const ids = others.map(({ id }) => id);
-    const { rows } = await this.#ask(this.#options.recordPool, readRequestsAbout(this.schema, ids));
-    this.#note(others, rows as unknown as WrittenLoad[]);
+    this.#note(others, await readRows<WrittenLoad>(recordPool, readRequestsAbout(this.schema, ids)));
   }
 
   #write(runs: LoadRun[]): Promise<void> {
@@ -342,9 +283,7 @@ export class Loads {
     ];
     const ended = runs.filter((run) => run.found.count > 0 && run.hasEnded);
     const pages = ended.flatMap((run) => storePages(this.schema, run.id, run.storedPages()));
-    const results = await inTransaction(recordPool, {}, (_, { endWith }) =>
-      endWith([...statements, ...pages]),
-    );
+    const results = await runStatements(recordPool, [...statements, ...pages]);
     for (const run of ended) this.#removeOlderProblems(run);
     if (mustRenew) this.lease.renewed(now);
     for (const run of runs) {
@@ -356,7 +295,7 @@ export class Loads {
   }
 
   #removeOlderProblems({ facts: { owner } }: LoadRun): void {
-    const removing = this.#ask(this.#options.recordPool, removeOlderProblems(this.schema, owner));
+    const removing = runStatement(this.#options.recordPool, removeOlderProblems(this.schema, owner));
     removing.catch((error) => this.#warn(error));
   }
 
@@ -382,62 +321,4 @@ export class Loads {
       'The records of loads could not be written; the service tries again',
     );
   }
-}
-
-async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal, ref: false }).catch(() => signal.throwIfAborted());
-}
-
-/** Returns whether a transaction was refused because its load has ended or is to be cancelled. */
-export function isRefusedCommit(error: unknown): boolean {
-  return wasRefused(error, 'the load has ended or is cancelled');
-}
-
-/** The error of a load that its caller has cancelled. */
-export function loadCancelled(): AppError {
-  return new AppError('load-cancelled', 'The load was cancelled; nothing was changed.');
-}
-
-/** The error of a load that another process has recorded as failed, because this process did not renew its lease in time. */
-function leaseLost(): AppError {
-  return new AppError(
-    'database-unavailable',
-    'The service could not reach its records for too long, so the load was ended; nothing was changed. Send the request again.',
-    { headers: { 'retry-after': '5' } },
-  );
-}
-
-/** Returns a load of this process as a caller sees it. */
-export function viewOf(run: LoadRun): LoadView {
-  const {
-    state,
-    facts,
-    bytesReceived,
-    rowsRead,
-    problemsFound,
-    stored,
-    createdAt,
-    startedAt,
-    endedAt,
-    answer,
-  } = run.snapshot();
-  return {
-    id: run.id,
-    state,
-    operation: facts.operation,
-    schema: facts.schema,
-    table: facts.table,
-    dryRun: facts.dryRun,
-    subject: facts.subject ?? null,
-    bytesExpected: facts.bytesExpected ?? null,
-    bytesReceived,
-    rowsRead,
-    problemsFound,
-    problemsStored: stored?.count ?? 0,
-    cancelRequested: run.cancelled.aborted,
-    createdAt,
-    startedAt: startedAt ?? null,
-    endedAt: endedAt ?? null,
-    answer: answer ?? null,
-  };
 }

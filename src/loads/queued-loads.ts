@@ -8,21 +8,23 @@ import type { Pool } from 'pg';
 import type { Log } from '../postgres/log.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { isDatabaseAway } from '../postgres/sqlstate.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
 import {
   failUnservedLoads,
+  type QueueCounts,
   queueAbandonedLoads,
   queueAgain,
   queueLoad,
   readEnds,
+  readQueueCounts,
   readQueued,
   type StoredRequest,
-  serveSpool,
   takeQueuedLoad,
 } from './load-statements.ts';
 import type { Loads } from './loads.ts';
+import { serveSpool } from './process-statements.ts';
 import { QueueLimits, type QueueLimitValues } from './queue-limits.ts';
 import { StoredBodies } from './stored-bodies.ts';
 
@@ -144,7 +146,7 @@ export class QueuedLoads {
     const { loads, recordPool } = this.#options;
     run.isCommitting = true;
     const statements = [...queueLoad(loads.schema, run.snapshot(), body, request), ...also()];
-    await inTransaction(recordPool, {}, (_, { endWith }) => endWith(statements));
+    await runStatements(recordPool, statements);
   }
 
   /** Removes the body of a load that could not be put into the queue. @throws the error */
@@ -155,6 +157,14 @@ export class QueuedLoads {
     if (waiting === undefined) await bodies.remove(run.id);
     run.isCommitting = false;
     throw error;
+  }
+
+  /** Counts the loads of the folder. */
+  async counts(): Promise<QueueCounts> {
+    const { loads, recordPool } = this.#options;
+    if (this.#bodies === undefined) return { queued: 0, running: 0, queuedBytes: 0, runningBytes: 0 };
+    const [counts] = await readRows<QueueCounts>(recordPool, readQueueCounts(loads.schema, this.#bodies.id));
+    return counts!;
   }
 
   /** Takes over the loads of processes that have ended, and removes the stored bodies of loads that have ended. */
@@ -201,9 +211,7 @@ export class QueuedLoads {
         serveSpool(loads.schema, loads.process, bodies.id),
         takeQueuedLoad(loads.schema, bodies.id, loads.process),
       ];
-      const results = await inTransaction(this.#options.recordPool, {}, (_, { endWith }) =>
-        endWith(statements),
-      );
+      const results = await runStatements(this.#options.recordPool, statements);
       const row = results.at(-1)!.rows[0];
       if (row === undefined) return;
       const job: Promise<void> = this.#runTaken(takenOf(row), bodies)
@@ -250,8 +258,7 @@ export class QueuedLoads {
   }
 
   async #ask(statement: Statement): Promise<Record<string, unknown>[]> {
-    const { recordPool } = this.#options;
-    return inTransaction(recordPool, {}, async (_, { begun }) => begun!.rows, statement);
+    return (await runStatement(this.#options.recordPool, statement)).rows;
   }
 
   #inBackground(work: Promise<void>): void {

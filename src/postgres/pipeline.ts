@@ -11,16 +11,16 @@ export type Query = string | Statement;
  * Sends all queries before PostgreSQL answers the first one (PostgreSQL 54.2.4, "Pipelining"). If one query fails, PostgreSQL still runs
  * the queries after it; inside a transaction these fail, too. The connection must be idle.
  *
- * @param onLast called when all queries except the last are answered, with true if all of these succeeded
+ * @param onFirst called when the first query is answered, with true if it succeeded
  * @returns the results, in order
  * @throws the first error, after all queries are answered
  */
 export async function pipeline(
   client: ClientBase,
   queries: Query[],
-  onLast: (haveSucceeded: boolean) => void = () => {},
+  onFirst: (hasSucceeded: boolean) => void = () => {},
 ): Promise<QueryResult[]> {
-  const { results } = await pipelineWithTail(client, queries, undefined, onLast);
+  const { results } = await pipelineWithTail(client, queries, undefined, { onFirst });
   return results();
 }
 
@@ -31,17 +31,22 @@ export interface PipelineWithTail {
   tail: QueryResult | undefined;
 }
 
+interface PipelineEvents {
+  /** Called when the first query is answered, with true if it succeeded. */
+  onFirst?: (hasSucceeded: boolean) => void;
+  /** Called when all queries except the last have been answered; the tail does not count. */
+  onLast?: () => void;
+}
+
 /**
  * Sends queries like `pipeline`, and one more query after the others (the tail). A failure of the tail does not change the
  * results of the others.
- *
- * @param onLast called when all queries except the last have been answered; the tail does not count
  */
 export async function pipelineWithTail(
   client: ClientBase,
   queries: Query[],
   tail: Query | undefined,
-  onLast: (haveSucceeded: boolean) => void = () => {},
+  { onFirst, onLast }: PipelineEvents = {},
 ): Promise<PipelineWithTail> {
   // Pipelining is switched off again at the end, because a COPY cannot be sent in this mode.
   setPipelining(client, true);
@@ -52,9 +57,12 @@ export async function pipelineWithTail(
   const sent = queries.map(send);
   const sentTail = tail === undefined ? undefined : send(tail).catch(() => undefined);
   stream.uncork();
-  Promise.allSettled(sent.slice(0, -1)).then((answers) =>
-    onLast(answers.every(({ status }) => status === 'fulfilled')),
-  );
+  if (onFirst)
+    sent[0]!.then(
+      () => onFirst(true),
+      () => onFirst(false),
+    );
+  if (onLast) Promise.allSettled(sent.slice(0, -1)).then(onLast);
   const answers = await Promise.allSettled(sent);
   const answerToTail = await sentTail;
   setPipelining(client, false);

@@ -7,7 +7,7 @@
 import { settingsOfCluster } from './citus/session-settings.ts';
 import { askForSession, type SessionFacts } from './own-session.ts';
 import { ownPath } from './search-path.ts';
-import { quoteIdentifier } from './sql.ts';
+import { quoteIdentifier, type Statement } from './sql.ts';
 
 export interface TransactionSettings {
   /** The role to run under (`SET LOCAL ROLE`). Default: the role that the service connects as. */
@@ -102,6 +102,11 @@ export function settingsOfWorkers(settings: TransactionSettings): string {
 /** Returns one text that runs the statements under the role that the service connects as, in a transaction that has another role. */
 export function underOwnRole(role: string, statements: string[]): string {
   return ['SET LOCAL role TO DEFAULT', ...statements, `SET LOCAL ROLE ${quoteIdentifier(role)}`].join(';\n');
+}
+
+/** Returns a statement that fails if the role cannot be set. Outside a transaction it changes nothing. */
+export function tryRole(role: string): Statement {
+  return { text: `SELECT pg_catalog.set_config('role', $1, true)`, values: [role] };
 }
 
 /** Returns the statement that limits the time of each following statement of the transaction. 0: no limit. */

@@ -9,7 +9,13 @@ import { copyFrom } from './copy.ts';
 import { createPool } from './pool.ts';
 import { asciiLiteral } from './sql.ts';
 import { toAppError } from './sqlstate.ts';
-import { inTransaction, type TransactionEdges } from './transaction.ts';
+import {
+  inTransaction,
+  readRows,
+  runStatement,
+  runStatements,
+  type TransactionEdges,
+} from './transaction.ts';
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -63,6 +69,43 @@ test('a transaction commits and returns the result of the work', async () => {
   });
   assert.equal(answer, 'done');
   assert.equal(await countRows(), 1);
+});
+
+test('statements of the service run in one round trip, all or none of them', async () => {
+  await runStatements(pool, ['INSERT INTO public.t VALUES (1)', 'SELECT 1']);
+  const client = await pool.connect();
+  const query = client.query.bind(client) as (...sent: unknown[]) => Promise<unknown>;
+  let [trips, unanswered] = [0, 0];
+  Object.assign(client, {
+    query: (...sent: unknown[]) => {
+      if (unanswered++ === 0) trips++;
+      return query(...sent).finally(() => unanswered--);
+    },
+  });
+  client.release();
+  const results = await runStatements(pool, [
+    'INSERT INTO public.t VALUES (2)',
+    { text: 'SELECT a + $1 AS b FROM public.t ORDER BY a', values: [1] },
+  ]);
+  assert.deepEqual(results.at(-1)!.rows, [{ b: 2 }, { b: 3 }]);
+  assert.equal(trips, 1);
+  assert.deepEqual(await readRows(pool, { text: 'SELECT a FROM public.t ORDER BY a' }), [{ a: 1 }, { a: 2 }]);
+  assert.equal((await runStatement(pool, { text: 'DELETE FROM public.t' })).rowCount, 2);
+  // The constraint is checked at the COMMIT.
+  const twice = 'INSERT INTO public.t VALUES (3)';
+  await assert.rejects(runStatements(pool, [twice, twice]), { code: '23505' });
+  await assert.rejects(runStatements(pool, [twice, 'SELECT 1 / 0', twice]), { code: '22012' });
+  await assert.rejects(readRows(pool, { text: `${twice} RETURNING a` }), { code: '25006' });
+  // One for each, and a ROLLBACK after each failure.
+  assert.equal(trips, 3 + 3 * 2);
+  delete (client as { query?: unknown }).query;
+  assert.equal(await countRows(), 0);
+});
+
+test('if the connection breaks, it is unknown whether statements of the service were kept, but not a reading one', async () => {
+  const end = { text: 'SELECT pg_terminate_backend(pg_backend_pid())' };
+  for (const work of [runStatement(pool, end), readRows(pool, end)])
+    await assert.rejects(work, (error) => (toAppError(error) as AppError).code === 'database-unavailable');
 });
 
 test('a transaction whose work throws is rolled back, and its connection remains usable', async () => {

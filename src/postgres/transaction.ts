@@ -18,6 +18,7 @@ import {
   beginStatements,
   settingsOfWorkers,
   type TransactionSettings,
+  tryRole,
   underOwnRole,
 } from './transaction-settings.ts';
 
@@ -74,7 +75,7 @@ export interface TransactionEdges {
  *
  * @param first a statement that is sent together with BEGIN, even if BEGIN or SET ROLE then fails. It must do no harm outside the
  *   transaction or under another role
- * @throws AppError `permission-denied` if the role does not exist or the service may not use it
+ * @throws AppError `permission-denied` if the role does not exist or the service may not use it, also if this has changed during the work
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
@@ -127,13 +128,63 @@ export async function inTransaction<T>(
     isClean = true;
     return result;
   } catch (error) {
-    isClean = !(error instanceof Abandoned) && (hasEnded || (await rollBack(client)));
+    isClean = hasEnded && !(error instanceof Abandoned);
     if (hasEnded) return running;
-    throw signal?.aborted ? signal.reason : error;
+    let isRoleLost = false;
+    if (!(error instanceof Abandoned)) ({ isClean, isRoleLost } = await rollBack(client, options.role));
+    if (signal?.aborted) throw signal.reason;
+    throw isRoleLost ? unusableRole(options.role!, error) : error;
   } finally {
     client.off('notice', onNotice);
     // If the end of the transaction left something in the session, the clean-up is not tried again.
     await giveBack(client, isClean && (isTidied || (!hasEnded && (await tidySession(client)))));
+  }
+}
+
+/**
+ * Runs statements of the service itself in a transaction of their own, in one round trip. They may run no code of other people, because the
+ * session is not cleaned up after them.
+ *
+ * @param statements are sent even if BEGIN then fails, which it does on a standby. A standby refuses to change anything
+ * @returns their results
+ */
+export async function runStatements(pool: pg.Pool, statements: Query[]): Promise<pg.QueryResult[]> {
+  try {
+    return await runAtOnce(pool, {}, statements);
+  } catch (error) {
+    throw error instanceof AppError || !isBrokenConnection(error) ? error : unknownOutcome(error);
+  }
+}
+
+/** Runs a statement like `runStatements`. @returns its result */
+export async function runStatement(pool: pg.Pool, statement: Statement): Promise<pg.QueryResult> {
+  return (await runStatements(pool, [statement]))[0]!;
+}
+
+/** Runs a query of the service itself like `runStatements`, in a read-only transaction. @returns its rows */
+export async function readRows<Row>(pool: pg.Pool, query: Statement): Promise<Row[]> {
+  const [result] = await runAtOnce(pool, { readOnly: true }, [query]);
+  return result!.rows;
+}
+
+/** Runs a whole transaction in one round trip. */
+async function runAtOnce(
+  pool: pg.Pool,
+  settings: TransactionSettings,
+  statements: Query[],
+): Promise<pg.QueryResult[]> {
+  const client = await acquire(pool, undefined);
+  client.on('error', ignore);
+  let isClean = false;
+  try {
+    const { results } = await beginWith(client, settings, [...statements, 'COMMIT']);
+    isClean = true;
+    return results.slice(0, -1);
+  } catch (error) {
+    ({ isClean } = await rollBack(client));
+    throw error;
+  } finally {
+    giveBack(client, isClean);
   }
 }
 
@@ -188,42 +239,54 @@ async function begin(
   options: TransactionOptions,
   first: Statement | undefined,
 ): Promise<pg.QueryResult | undefined> {
+  const { results, needsSettings } = await beginWith(client, options, first === undefined ? [] : [first]);
+  if (needsSettings) await client.query(settingsOfWorkers(options));
+  return results[0];
+}
+
+interface Begun {
+  /** The results of the queries. */
+  results: pg.QueryResult[];
+  /** The settings of the workers of Citus were not sent with BEGIN, because the session was not known. */
+  needsSettings: boolean;
+}
+
+/** Begins a transaction and runs queries, in one round trip. */
+async function beginWith(
+  client: pg.PoolClient,
+  settings: TransactionSettings,
+  queries: Query[],
+): Promise<Begun> {
   const session = ownSession(client);
-  const queries: Query[] = [beginStatements(options, session)];
-  if (first !== undefined) queries.push(first);
   const deadline = setTimeout(() => breakConnection(client), beginMs);
   let hasBegun = false;
-  const onLast = (haveSucceeded: boolean): void => {
-    if (first === undefined) return;
-    // The first statement may wait for locks.
+  const onBegun = (hasSucceeded: boolean): void => {
+    // The queries may wait for locks.
     clearTimeout(deadline);
-    hasBegun = haveSucceeded;
+    hasBegun = hasSucceeded;
   };
   try {
-    const [began, begun] = await pipeline(client, queries, onLast);
+    const all = [beginStatements(settings, session), ...queries];
+    const [began, ...results] = await pipeline(client, all, onBegun);
     // A text with several statements has a list of results.
-    if (session === undefined) {
-      const facts: SessionFacts = (began as unknown as pg.QueryResult[]).at(-1)!.rows[0];
-      noteSession(client, facts);
-      if (facts.hasCitus) await client.query(settingsOfWorkers(options));
-    }
-    return begun;
+    if (session !== undefined) return { results, needsSettings: false };
+    const facts: SessionFacts = (began as unknown as pg.QueryResult[]).at(-1)!.rows[0];
+    noteSession(client, facts);
+    return { results, needsSettings: facts.hasCitus };
   } catch (error) {
     if (hasBegun) throw error;
     // A standby refuses READ WRITE with this SQLSTATE.
     if (conditionOf(error) === 'feature_not_supported') throw readOnlyDatabase(error as pg.DatabaseError);
-    const { role } = options;
-    if (role === undefined || !isUnusableRole(error)) throw error;
-    throw new AppError(
-      'permission-denied',
-      `The access token's role "${role}" does not exist, or this service may not use it.`,
-      {
-        cause: error,
-      },
-    );
+    const { role } = settings;
+    throw role === undefined || !isUnusableRole(error) ? error : unusableRole(role, error);
   } finally {
     clearTimeout(deadline);
   }
+}
+
+function unusableRole(role: string, cause: unknown): AppError {
+  const detail = `The access token's role "${role}" does not exist, or this service may not use it.`;
+  return new AppError('permission-denied', detail, { cause });
 }
 
 /**
@@ -252,7 +315,7 @@ async function endInOneMessage(client: pg.PoolClient, statements: string[], endi
 async function sendEnd(client: pg.PoolClient, queries: Query[], ending: Ending): Promise<pg.QueryResult[]> {
   const { command, tidies, onEnding, onEnded } = ending;
   const tail = tidies ? tidyUp(client) : undefined;
-  const sent = await pipelineWithTail(client, queries, tail, onEnding);
+  const sent = await pipelineWithTail(client, queries, tail, { onLast: onEnding });
   const results = resultsOf(sent, command);
   const last = results.at(-1);
   // A text with several statements has a list of results.
@@ -284,17 +347,26 @@ function unknownOutcome(cause: unknown): AppError {
   );
 }
 
-/**
- * Rolls back.
- *
- * @returns whether the connection can be used again
- */
-async function rollBack(client: pg.PoolClient): Promise<boolean> {
+interface RolledBack {
+  /** The connection can be used again. */
+  isClean: boolean;
+  /**
+   * The role of the transaction can no longer be used. If a role is dropped during a transaction, PostgreSQL refuses the statements after that
+   * with errors of many kinds, such as those for a type that does not exist.
+   */
+  isRoleLost: boolean;
+}
+
+/** Rolls back, and tries the role of the transaction. */
+async function rollBack(client: pg.PoolClient, role?: string): Promise<RolledBack> {
+  const isRoleLost = async (): Promise<boolean> =>
+    role !== undefined && client.query(tryRole(role)).then(() => false, isUnusableRole);
+  const unusable = { isClean: false, isRoleLost: false };
   const rolledBack = client.query('ROLLBACK').then(
-    () => true,
-    () => false,
+    async () => ({ isClean: true, isRoleLost: await isRoleLost() }),
+    () => unusable,
   );
-  return settledWithin(rolledBack, rollbackMs, false);
+  return settledWithin(rolledBack, rollbackMs, unusable);
 }
 
 /** Waits for the end of the work after an abort. If it takes too long, its statement is cancelled, unless that is the COMMIT. */

@@ -42,10 +42,10 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
         const outcome = await loads.cancel(id, cancellable);
         if (outcome === 'unknown') {
           // The token may read the load of another subject.
-          if ((await loads.read(id, visible)) !== undefined) requireScope(grants, 'load:cancel-all');
+          if ((await loads.reader.read(id, visible)) !== undefined) requireScope(grants, 'load:cancel-all');
           throw loadNotFound();
         }
-        const found = (await loads.read(id, cancellable))!;
+        const found = (await loads.reader.read(id, cancellable))!;
         const { schema, table } = found;
         if (outcome === 'accepted')
           noteChange(request, { outcome: 'committed', change: 'cancel-requested', load: id, schema, table });

@@ -71,7 +71,9 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
         // One more load than the page has shows whether there is another page.
         limit: limit + 1,
       };
-      const found = await context.lines.describes.use('loads', signal, () => loads.list(filter, visible));
+      const found = await context.lines.describes.use('loads', signal, () =>
+        loads.reader.list(filter, visible),
+      );
       const page = found.slice(0, limit);
       return { loads: page.map(shownLoad), next: found.length > limit ? page.at(-1)!.id : null };
     },

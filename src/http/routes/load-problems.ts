@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { Problem } from '../../errors.ts';
-import type { LoadView } from '../../loads/load-record.ts';
 import { loadStates } from '../../loads/load-state.ts';
+import type { LoadView } from '../../loads/load-view.ts';
 import { maxCollectedProblems } from '../../loads/problem-lines.ts';
 import { prefersCsv } from '../accept.ts';
 import type { HttpContext } from '../context.ts';
@@ -90,12 +90,12 @@ export function loadProblemsRoute(app: FastifyInstance, context: HttpContext): v
       const id = loadIdOf(request);
       const inLine = <Result>(read: () => Promise<Result>) =>
         context.lines.describes.use('loads', signal, read);
-      const view = await inLine(() => loads.read(id, visible));
+      const view = await inLine(() => loads.reader.read(id, visible));
       if (view === undefined) throw loadNotFound();
       const next = after + limit < view.problemsStored ? after + limit : null;
       if (next !== null)
         reply.header('link', `</api/v1/loads/${id}/problems?after=${next}&limit=${limit}>; rel="next"`);
-      const lists = readInLine(loads.problemsOf(view, { after, limit }), inLine);
+      const lists = readInLine(loads.reader.problemsOf(view, { after, limit }), inLine);
       const isCsv = prefersCsv(request.headers.accept);
       const text = isCsv ? csvOf(lists) : jsonOf(view, next, lists);
       reply

@@ -1,7 +1,7 @@
 /** `GET /api/v1/loads/{id}/events`: the states and the progress of a load as server-sent events. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import type { LoadView } from '../../loads/load-record.ts';
+import type { LoadView } from '../../loads/load-view.ts';
 import type { HttpContext } from '../context.ts';
 import { type Pause, type ServerSentEvent, sendEventStream } from '../event-stream.ts';
 import { admitLoadRequest, LoadPath, loadIdOf, loadNotFound, shownLoad } from '../load-answers.ts';
@@ -40,7 +40,7 @@ export function watchLoadRoute(app: FastifyInstance, context: HttpContext): void
     },
     async (request, reply) => {
       const { loads, visible, caller, signal } = await admitLoadRequest(request, reply, context);
-      const views = loads.watch(loadIdOf(request), visible, signal);
+      const views = loads.reader.watch(loadIdOf(request), visible, signal);
       // The first one is read before the answer begins, so that an error is answered as on the other endpoints.
       const first = await views.next();
       if (first.done) throw loadNotFound();

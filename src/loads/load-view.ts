@@ -1,0 +1,61 @@
+/** A load as a caller sees it. */
+import type { KeptAnswer, LoadFacts } from './load-record.ts';
+import type { LoadRun } from './load-run.ts';
+import type { LoadState } from './load-state.ts';
+
+export interface LoadView {
+  id: string;
+  state: LoadState;
+  operation: LoadFacts['operation'];
+  schema: string;
+  table: string;
+  dryRun: boolean;
+  subject: string | null;
+  bytesExpected: number | null;
+  bytesReceived: number;
+  rowsRead: number;
+  problemsFound: number;
+  /** The number of problems that can be read. */
+  problemsStored: number;
+  cancelRequested: boolean;
+  createdAt: Date;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  /** undefined: it was not asked for. null: there is none. */
+  answer?: KeptAnswer | null;
+}
+
+/** Returns a load of this process as a caller sees it. */
+export function viewOf(run: LoadRun): LoadView {
+  const {
+    state,
+    facts,
+    bytesReceived,
+    rowsRead,
+    problemsFound,
+    stored,
+    createdAt,
+    startedAt,
+    endedAt,
+    answer,
+  } = run.snapshot();
+  return {
+    id: run.id,
+    state,
+    operation: facts.operation,
+    schema: facts.schema,
+    table: facts.table,
+    dryRun: facts.dryRun,
+    subject: facts.subject ?? null,
+    bytesExpected: facts.bytesExpected ?? null,
+    bytesReceived,
+    rowsRead,
+    problemsFound,
+    problemsStored: stored?.count ?? 0,
+    cancelRequested: run.cancelled.aborted,
+    createdAt,
+    startedAt: startedAt ?? null,
+    endedAt: endedAt ?? null,
+    answer: answer ?? null,
+  };
+}
