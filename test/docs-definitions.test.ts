@@ -15,6 +15,7 @@ import { startTestService, type TestService } from './support/service.ts';
 const root = join(import.meta.dirname, '..');
 const read = (...path: string[]) => readFileSync(join(root, ...path), 'utf8');
 const page = read('docs', 'definitions.md');
+const loadsPage = read('docs', 'loads.md');
 
 let service: TestService;
 
@@ -252,6 +253,11 @@ test('a creation takes as many round trips as the page says', async () => {
     constraints: { foreign_keys: [{ ...reference, column: 'customer' }] },
   };
   assert.equal(await trips('unlike', unlike), 3);
+  const headers = { 'idempotency-key': 'trips' };
+  const keyed = () => service.post('/table/keyed', { table: rich }, { headers });
+  // Another connection claims the key in one round trip.
+  assert.equal(await roundTrips(keyed), 3);
+  assert.match(loadsPage, /A creation with a key takes two round trips to PostgreSQL more/);
 });
 
 /**

@@ -2,8 +2,9 @@
 import type { ClientBase } from 'pg';
 import type { Warning } from '../errors.ts';
 import type { TransactionEdges } from '../postgres/transaction.ts';
+import { hiddenTable } from '../tables/create-table.ts';
 import type { TableDescription } from '../tables/definition.ts';
-import { describeTable } from '../tables/describe-table.ts';
+import { describeFound, readTable } from '../tables/describe-table.ts';
 import { type EndedUpload, loadWarnings } from './load-warnings.ts';
 import type { Problems } from './problems/problems.ts';
 import type { LeftOut, LoadContext, LoadRequest, LoadResult } from './request/load-request.ts';
@@ -17,7 +18,7 @@ export interface LoadedUpload extends Omit<EndedUpload, 'ofEnd'> {
 /**
  * Replaces the existing table, if the upload is to replace it, and commits. Without a replacement, the caller of `inTransaction` commits.
  *
- * @throws AppError `dependent-objects`, `database-busy`, `write-conflict`
+ * @throws AppError `dependent-objects`, `database-busy`, `write-conflict`, `permission-denied`
  */
 export async function endLoad(
   client: ClientBase,
@@ -28,7 +29,10 @@ export async function endLoad(
   const { request, target } = upload;
   if (!target.isBare || !target.replaces) {
     const { schema, name } = request;
-    const result = resultOf(upload, await describeTable(client, schema, name, extraFunctions), []);
+    const facts = await readTable(client, schema, name);
+    // The role has lost its privileges during the load.
+    if (facts?.maySee === false) throw hiddenTable(schema, name);
+    const result = resultOf(upload, await describeFound(client, schema, name, facts, extraFunctions), []);
     observer?.committing(result);
     return result;
   }

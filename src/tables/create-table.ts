@@ -1,6 +1,7 @@
 /** Creates a table from a definition, or describes how the existing table differs from it. */
-import type { ClientBase, Pool } from 'pg';
+import type { ClientBase, Pool, QueryResult } from 'pg';
 import { AppError, type Warning } from '../errors.ts';
+import { pipeline } from '../postgres/pipeline.ts';
 import { runWithSavepoint } from '../postgres/savepoints.ts';
 import { apartInCallersPath } from '../postgres/search-path.ts';
 import { isNameClash, isStatementError } from '../postgres/sqlstate.ts';
@@ -23,7 +24,7 @@ import { trialBeforeCreation } from './try-columns.ts';
 export interface CreateOptions extends PrepareOptions {
   /** An existing table remains unchanged, and its differences from the definition are reported. */
   ifNotExists: boolean;
-  /** Called with the result before the transaction ends. With it, a creation takes two round trips more. */
+  /** Called with the result before the transaction ends. With it, a creation takes one round trip more. */
   onResult?: ((result: CreateResult) => void) | undefined;
   /** Returns further statements like those of `TransactionOptions`, if the table is created. */
   beforeCommit?: (() => string[]) | undefined;
@@ -61,6 +62,7 @@ export async function createTable(
     isCreated = false;
     const result = await creating;
     isCreated = result.differences === undefined;
+    onResult?.(result);
     return result;
   };
   const create = async (client: ClientBase, { begun, endWith }: TransactionEdges): Promise<CreateResult> => {
@@ -70,24 +72,24 @@ export async function createTable(
       return note(createWithCare(client, resolved, options));
     admitSequences();
     const warnings = await warningsOf(client, table, options);
+    const statements = [(await creation(resolved)).join(';\n'), describeRelation(schema, name)];
+    const toResult = async (results: QueryResult[]): Promise<CreateResult> => {
+      const facts: TableFacts = results.at(-1)!.rows[0].found;
+      const distribution = table.placement && { kind: 'local' as const };
+      const description = await toDescription(schema, name, facts, extraFunctions, distribution);
+      return { table: description, differences: undefined, warnings };
+    };
+    if (onResult !== undefined) return note(pipeline(client, statements).then(toResult));
     isCreated = true;
-    const results = await endWith([(await creation(resolved)).join(';\n'), describeRelation(schema, name)]);
-    const facts: TableFacts = results.at(-1)!.rows[0].found;
-    const distribution = table.placement && { kind: 'local' as const };
-    const description = await toDescription(schema, name, facts, extraFunctions, distribution);
-    return { table: description, differences: undefined, warnings };
+    return toResult(await endWith(statements));
   };
   try {
-    if (onResult === undefined)
-      return await inTransaction(pool, within, create, await lookUpDefinition(draft.request));
+    return await inTransaction(pool, within, create, await lookUpDefinition(draft.request));
   } catch (error) {
     if (!isStatementError(error) && !isDroppedMeanwhile(error)) throw error;
   }
-  const createWithin = async (client: ClientBase): Promise<CreateResult> => {
-    const result = await note(createTableWithin(client, options));
-    onResult?.(result);
-    return result;
-  };
+  const createWithin = (client: ClientBase): Promise<CreateResult> =>
+    note(createTableWithin(client, options));
   for (let tries = 1; ; tries++) {
     try {
       return await inTransaction(pool, within, createWithin);
@@ -158,7 +160,7 @@ async function warningsOf(
  * Returns the answer for a table that the role may not see. The answer must say that the name is used, but only roles with a
  * privilege on the table may see its definition.
  */
-function hiddenTable(schema: string, name: string): AppError {
+export function hiddenTable(schema: string, name: string): AppError {
   const detail = `The table "${schema}"."${name}" exists, and the role has no privilege on it.`;
   return new AppError('permission-denied', detail);
 }
