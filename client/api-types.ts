@@ -1133,6 +1133,12 @@ export interface components {
       rows: {
         [key: string]: unknown;
       }[];
+      /** @description The values that are not whole, if there are any. A text or `bytea` of more than 1 MiB is cut to its first 1,000 characters or bytes. A value of another type that takes more than 256 KiB in PostgreSQL is null. */
+      cut?: {
+        /** @description The number of the row in `rows`, from 1. */
+        row: number;
+        column: string;
+      }[];
       /** @description true: the table has further rows, or they are longer than 16 MiB in all. */
       has_more: boolean;
     };

@@ -186,13 +186,57 @@ suite('the first rows', () => {
   });
 
   test('stop before they are longer than 16 MiB, and one longer row is refused', async () => {
-    const text = await values('a text', `SELECT repeat('x', 6 * 1024 * 1024) FROM generate_series(1, 4)`);
-    const { rows: shown, has_more } = JSON.parse(text);
-    assert.deepEqual([shown.length, has_more], [2, true]);
-    await service.rows(`TRUNCATE sales.shown; INSERT INTO sales.shown SELECT repeat('x', 17 * 1024 * 1024)`);
+    const mebibyte = `repeat('x', 1024 * 1024)`;
+    const columns = Array.from({ length: 17 }, (_, index) => `c${index}`);
+    const some = (count: number) => columns.map((_, index) => (index < count ? mebibyte : 'NULL')).join();
+    const text = await values(
+      `${columns.join(' text, ')} text`,
+      `SELECT ${some(6)} FROM generate_series(1, 4)`,
+    );
+    const { rows: shown, has_more, cut } = JSON.parse(text);
+    assert.deepEqual([shown.length, has_more, cut], [2, true, undefined]);
+    await service.rows(`TRUNCATE sales.shown; INSERT INTO sales.shown SELECT ${some(17)}`);
     const long = await rows('shown');
     assert.equal(long.status, 413);
     assert.match(long.text, /The first row is too long to be listed: the limit is 16 MiB/);
+  });
+
+  test('have only the beginning of long texts, no other long values, and a list of these', async () => {
+    await service.rows(`CREATE DOMAIN sales.note AS text; CREATE TYPE sales.tag AS (t text)`);
+    const long = `repeat('é', 600 * 1024)`;
+    const text = await values(
+      `"t" text, "it's" sales.note, v varchar, b bytea, j jsonb, l int[], o sales.tag, s text`,
+      `SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL::sales.tag, 'short'
+       UNION ALL SELECT ${long}, ${long}, ${long}, convert_to(${long}, 'UTF8'),
+        to_jsonb(ARRAY(SELECT sqrt(n) FROM generate_series(1, 40000) n)), ARRAY(SELECT n FROM generate_series(1, 100000) n),
+        ROW((SELECT string_agg(md5(n::text), '') FROM generate_series(1, 20000) n))::sales.tag, 'short'`,
+    );
+    const { rows: shown, cut } = JSON.parse(text);
+    const beginning = 'é'.repeat(1000);
+    assert.deepEqual(shown[0], {
+      t: null,
+      "it's": null,
+      v: null,
+      b: null,
+      j: null,
+      l: null,
+      o: null,
+      s: 'short',
+    });
+    assert.deepEqual(shown[1], {
+      t: beginning,
+      "it's": beginning,
+      v: beginning,
+      b: `\\x${'c3a9'.repeat(500)}`.slice(1),
+      j: null,
+      l: null,
+      o: null,
+      s: 'short',
+    });
+    assert.deepEqual(
+      cut,
+      ['t', "it's", 'v', 'b', 'j', 'l', 'o'].map((column) => ({ row: 2, column })),
+    );
   });
 
   test('are refused if PostgreSQL needs a text of more than 1 GiB for them', async () => {

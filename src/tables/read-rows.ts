@@ -4,19 +4,37 @@
  * PostgreSQL itself writes the JSON, so a number has all its digits. For that it would call a cast to `json` that somebody has made for a
  * type of their own, and that function would run with the rights of the service. So values of types outside `pg_catalog` are read as
  * text, by the output function of the type, which only a superuser can make.
+ *
+ * A value of hundreds of megabytes would take seconds to write. PostgreSQL knows the lengths of values without reading them, so it reads only the
+ * beginning of long texts, and no other long values.
  */
 import type { ClientBase } from 'pg';
 import { limitExceeded } from '../limit-exceeded.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
-import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
+import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import { conditionOf } from '../postgres/sqlstate.ts';
 
 /** The longest list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;
+/** A longer text, or `bytea`, is cut to this number of characters, or bytes. */
+const maxTextBytes = 1024 * 1024;
+const cutLength = 1000;
+/** The most bytes in which PostgreSQL stores a value of another type that is listed. Compressed, they may be a hundred times more. */
+const maxStoredBytes = 256 * 1024;
+/** How many bytes an entry of `cut` counts, without the name of its column. */
+const bytesOfCut = 64;
+
+export interface CutValue {
+  /** The number of the row in the list, from 1. */
+  row: number;
+  column: string;
+}
 
 export interface FirstRows {
   /** One JSON object for each row, as text. Its members are the columns, in their order. */
   rows: string[];
+  /** The values that are not whole: texts that are cut, and null for values of other types. */
+  cut: CutValue[];
   /** The table has further rows. */
   hasMore: boolean;
 }
@@ -34,7 +52,7 @@ export async function readFirstRows(
 ): Promise<FirstRows> {
   const relation = quoteQualified(schema, name);
   const { rows: columns } = await client.query<RowColumn>(rowColumns, [schema, name]);
-  const { rows } = await queryInCallersPath<{ row: string | null; bytes: string }>(
+  const { rows } = await queryInCallersPath<{ row: string | null; cut: string[] | null }>(
     client,
     firstRows(relation, columns, limit + 1),
   ).catch((error) => {
@@ -45,13 +63,20 @@ export async function readFirstRows(
   if (fitting.length === 0 && rows.length > 0) {
     throw limitExceeded('The first row is too long to be listed', maxListedRowsBytes, 'bytes');
   }
-  return { rows: fitting, hasMore: rows.length > fitting.length };
+  const cut = rows
+    .slice(0, fitting.length)
+    .flatMap(({ cut }, index) => (cut ?? []).map((column) => ({ row: index + 1, column })));
+  return { rows: fitting, cut, hasMore: rows.length > fitting.length };
 }
 
 interface RowColumn {
   name: string;
   /** The type, or the type that the domain is based on, is one of PostgreSQL's own. */
   isBuiltIn: boolean;
+  /** A value may be long. */
+  isLong: boolean;
+  /** The length of the text, or `bytea`, is known without reading it, and its beginning can be read alone. */
+  isText: boolean;
 }
 
 /**
@@ -59,35 +84,81 @@ interface RowColumn {
  * (`synchronize_seqscans`).
  */
 const rowColumns = `
-SELECT a.attname AS name,
-  (WITH RECURSIVE base AS (
-    SELECT t.typtype, t.typbasetype, t.typnamespace FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid
-    UNION ALL
-    SELECT t.typtype, t.typbasetype, t.typnamespace FROM base b JOIN pg_catalog.pg_type t ON t.oid = b.typbasetype
-    WHERE b.typtype = 'd')
-   SELECT b.typnamespace = 'pg_catalog'::regnamespace FROM base b WHERE b.typtype <> 'd') AS "isBuiltIn",
+SELECT a.attname AS name, b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
+  b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText",
   set_config('synchronize_seqscans', 'off', true) AS setting
 FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL (
+  WITH RECURSIVE base AS (
+    SELECT t.oid, t.typtype, t.typbasetype, t.typnamespace FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid
+    UNION ALL
+    SELECT t.oid, t.typtype, t.typbasetype, t.typnamespace FROM base JOIN pg_catalog.pg_type t ON t.oid = base.typbasetype
+    WHERE base.typtype = 'd')
+  SELECT base.oid, base.typnamespace FROM base WHERE base.typtype <> 'd') AS b
 WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum`;
 
-/** Returns a query of the rows. `row` is null if the rows up to this one are too long together. */
+/**
+ * Returns a query of the rows. `row` is null if the rows up to this one are too long together. The lengths of their texts show this for most rows
+ * before PostgreSQL writes them, because the JSON of a text is not shorter than the text.
+ */
 function firstRows(relation: string, columns: RowColumn[], limit: number): string {
-  const values = columns.map(({ name, isBuiltIn }) => {
-    const column = `t.${quoteIdentifier(name)}`;
-    if (isBuiltIn) return column;
-    // `IS NULL` cannot be used here, because it is also true for a composite value whose fields are all null.
-    return `CASE WHEN pg_catalog.num_nulls(${column}) OPERATOR(pg_catalog.=) 0
-      THEN pg_catalog.format('%s', ${column}) END AS ${quoteIdentifier(name)}`;
-  });
+  const long = columns.filter(({ isLong }) => isLong);
+  const cut = long.map((one) => `CASE WHEN ${isTooLong(one)} THEN ${quoteLiteral(one.name)} END`);
+  const lengths = ['0::pg_catalog.int8', ...long.map(leastLength)].join(' OPERATOR(pg_catalog.+) ');
+  // The names of columns may be any, so the inner query has other ones.
+  const stored = columns.map(({ name }, index) => `t.${quoteIdentifier(name)} AS c${index}, `);
+  const values = columns.map(
+    (column, index) => `${shownValue(column, `stored.c${index}`)} AS ${quoteIdentifier(column.name)}`,
+  );
   return `
-SELECT CASE WHEN summed.bytes OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN summed.row END AS row
+SELECT CASE WHEN summed.bytes OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN summed.row END AS row, summed.cut
 FROM (
-  SELECT written.row, pg_catalog.sum(pg_catalog.octet_length(written.row)) OVER (ROWS UNBOUNDED PRECEDING) AS bytes
+  SELECT written.row, written.cut, pg_catalog.sum(coalesce(pg_catalog.octet_length(written.row), ${maxListedRowsBytes + 1})
+    OPERATOR(pg_catalog.+) pg_catalog.octet_length(pg_catalog.array_to_json(written.cut)::pg_catalog.text)
+    OPERATOR(pg_catalog.+) (${bytesOfCut} OPERATOR(pg_catalog.*) pg_catalog.cardinality(written.cut))) OVER (ROWS UNBOUNDED PRECEDING) AS bytes
   FROM (
-    SELECT pg_catalog.row_to_json(v.*)::pg_catalog.text AS row
-    FROM (SELECT ${values.join(', ')} FROM ${relation} AS t LIMIT ${limit}) AS v
+    SELECT stored.cut, CASE WHEN stored.least OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN (
+      SELECT pg_catalog.row_to_json(v.*)::pg_catalog.text FROM (SELECT ${values.join(', ')}) AS v) END AS row
+    FROM (
+      SELECT ${stored.join('')}pg_catalog.array_remove(ARRAY[${cut.join(', ')}]::pg_catalog.text[], NULL) AS cut,
+        pg_catalog.sum(${lengths}) OVER (ROWS UNBOUNDED PRECEDING) AS least
+      FROM (SELECT t.* FROM ${relation} AS t LIMIT ${limit}) AS t
+    ) AS stored
   ) AS written
 ) AS summed`;
+}
+
+/** Returns the condition that a value is not shown whole. PostgreSQL does not read the value for it. */
+function isTooLong({ name, isText }: RowColumn): string {
+  const value = `t.${quoteIdentifier(name)}`;
+  return isText
+    ? `pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${maxTextBytes}`
+    : `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.>) ${maxStoredBytes}`;
+}
+
+/** Returns an expression for a number of bytes that the JSON of the value has at least. */
+function leastLength(column: RowColumn): string {
+  const value = `t.${quoteIdentifier(column.name)}`;
+  const length = column.isText
+    ? `pg_catalog.octet_length(${value})`
+    : // The eight bytes of a number in a list may be one digit.
+      `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog./) 16`;
+  return `CASE WHEN ${isTooLong(column)} THEN 0 ELSE coalesce(${length}, 0) END`;
+}
+
+/** Returns an expression for the value that is shown. */
+function shownValue({ isBuiltIn, isLong, isText }: RowColumn, value: string): string {
+  if (isText) {
+    return `CASE WHEN pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${maxTextBytes}
+      THEN pg_catalog.substr(${value}, 1, ${cutLength}) ELSE ${value} END`;
+  }
+  const isShown = isLong
+    ? [`pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.<=) ${maxStoredBytes}`]
+    : [];
+  // `IS NULL` cannot be used here, because it is also true for a composite value whose fields are all null.
+  if (!isBuiltIn) isShown.push(`pg_catalog.num_nulls(${value}) OPERATOR(pg_catalog.=) 0`);
+  const shown = isBuiltIn ? value : `pg_catalog.format('%s', ${value})`;
+  return isShown.length === 0 ? shown : `CASE WHEN ${isShown.join(' AND ')} THEN ${shown} END`;
 }

@@ -24,6 +24,18 @@ const FirstRows = Type.Object(
       description:
         'The rows, as objects with a member for each column. Numbers have all their digits. Values of types that are not built into PostgreSQL are text.',
     }),
+    cut: Type.Optional(
+      Type.Array(
+        Type.Object({
+          row: Type.Integer({ description: 'The number of the row in `rows`, from 1.' }),
+          column: Type.String(),
+        }),
+        {
+          description:
+            'The values that are not whole, if there are any. A text or `bytea` of more than 1 MiB is cut to its first 1,000 characters or bytes. A value of another type that takes more than 256 KiB in PostgreSQL is null.',
+        },
+      ),
+    ),
     has_more: Type.Boolean({
       description: 'true: the table has further rows, or they are longer than 16 MiB in all.',
     }),
@@ -53,7 +65,7 @@ export function readRowsRoute(app: FastifyInstance, context: HttpContext): void 
     },
     async (request, reply) => {
       const { schema, limit } = parseQuery(request.query);
-      const { rows, hasMore } = await describeForRequest(
+      const { rows, cut, hasMore } = await describeForRequest(
         request,
         reply,
         context,
@@ -62,7 +74,8 @@ export function readRowsRoute(app: FastifyInstance, context: HttpContext): void 
       );
       // The rows are JSON already. Parsed and written again, large numbers would lose digits.
       reply.type('application/json; charset=utf-8');
-      return Buffer.from(`{"rows":[${rows.join(',')}],"has_more":${hasMore}}`);
+      const ofCut = cut.length === 0 ? '' : `"cut":${JSON.stringify(cut)},`;
+      return Buffer.from(`{"rows":[${rows.join(',')}],${ofCut}"has_more":${hasMore}}`);
     },
   );
 }
