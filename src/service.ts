@@ -118,8 +118,11 @@ export async function startService(
   const databaseCheck = createDatabaseCheck(databaseUrl, log);
   let metricsServer: MetricsServer | undefined;
   let tracing: Tracing | undefined;
+  let opened = noRecords;
   try {
-    const metrics = await openMetrics(config, { pool, poolSize: database.poolSize, lines }, log, worker);
+    const readQueue = async () => opened.queuedLoads?.counts();
+    const watched = { pool, poolSize: database.poolSize, lines, readQueue };
+    const metrics = await openMetrics(config, watched, log, worker);
     metricsServer = metrics?.server;
     tracing = await startTracing(environment, log);
     const context: Omit<HttpContext, 'quotas'> = {
@@ -149,6 +152,7 @@ export async function startService(
     const begin = async (records: RecordContext) => {
       if (ending.signal.aborted) return;
       Object.assign(context, records);
+      opened = records;
       away.end();
       isWaiting = false;
       isReady = true;

@@ -87,6 +87,35 @@ test('rows, problems and errors of asynchronous loads are counted', async () => 
   assert.equal(await growth(wrong, 'tablewright_problems_total', { code: 'not-a-whole-number' }, true), 1);
 });
 
+test('asynchronous loads that wait and run are counted, with the bytes of their bodies', async () => {
+  await service.rows('CREATE TABLE public.waited_for (a bigint)');
+  const holder = await service.database.pool.connect();
+  await holder.query('BEGIN; LOCK TABLE public.waited_for');
+  const body = { data: [{ a: 1 }] };
+  const bytes = JSON.stringify(body).length;
+  const path = '/table/waited_for/upload/json?if_exists=append';
+  const [name, nameOfBytes] = ['tablewright_queued_loads', 'tablewright_queued_bytes'];
+  try {
+    // Four of them run at the same time.
+    for (let n = 0; n < 6; n++) await service.post(path, body, { headers: { prefer: 'respond-async' } });
+    let metrics = '';
+    await until('four loads to run', async () => {
+      metrics = await readMetrics();
+      return seriesValue(metrics, name, { state: 'running' }) === 4;
+    });
+    assert.equal(seriesValue(metrics, name, { state: 'queued' }), 2);
+    assert.equal(seriesValue(metrics, nameOfBytes, { state: 'running' }), 4 * bytes);
+    assert.equal(seriesValue(metrics, nameOfBytes, { state: 'queued' }), 2 * bytes);
+  } finally {
+    await holder.query('ROLLBACK');
+    holder.release();
+  }
+  await until(
+    'the loads to end',
+    async () => seriesValue(await readMetrics(), name, { state: 'running' }) === 0,
+  );
+});
+
 test('requests are counted by route and status, and no path or parameter of a request is a label', async () => {
   const name = 'tablewright_http_request_duration_seconds_count';
   const created = { method: 'POST', route, status: '201' };

@@ -3,12 +3,14 @@
  *
  * Each label has few values: patterns of routes, statuses, codes of the catalogues, formats. No value comes from a request.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { errorCatalogue } from '../errors.ts';
 import type { Lines } from '../http/lines.ts';
 import type { Measures } from '../http/measures.ts';
 import { tokenRefusals } from '../http/tokens/invalid-token.ts';
+import type { QueueCounts } from '../loads/load-statements.ts';
 
 export interface Metrics {
   registry: Registry;
@@ -21,6 +23,8 @@ export interface Watched {
   /** The most connections of the pool. */
   poolSize: number;
   lines: Lines;
+  /** Reads what the queue of asynchronous loads has from the database; undefined: the service has no queue. */
+  readQueue: () => Promise<QueueCounts | undefined>;
 }
 
 /** Seconds. Descriptions take milliseconds, uploads up to hours. */
@@ -35,6 +39,7 @@ export function createMetrics(watched: Watched, worker?: number): Metrics {
   collectDefaultMetrics({ register: registry });
   watchDatabase(registry, watched);
   watchLines(registry, watched.lines);
+  watchQueue(registry, watched);
   return { registry, measures: createMeasures(registry) };
 }
 
@@ -155,4 +160,44 @@ function watchLines(registry: Registry, lines: Lines): void {
       for (const [line, { waitingCount }] of Object.entries(lines)) waiting.set({ line }, waitingCount);
     },
   });
+}
+
+/** How long the queue may take to be read, so that the other metrics are answered if the database does not answer. */
+const queueMs = 1000;
+
+/** Without an answer of the database, the two metrics of the queue have no series. */
+function watchQueue(registry: Registry, { readQueue }: Watched): void {
+  let reading: Promise<QueueCounts | undefined> | undefined;
+  /** Both metrics need the same answer. */
+  const read = (): Promise<QueueCounts | undefined> => {
+    const late = sleep(queueMs, undefined, { ref: false });
+    reading ??= Promise.race([readQueue().catch(() => undefined), late]).finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+  const gauge = (name: string, help: string, valuesOf: (counts: QueueCounts) => Record<string, number>) => {
+    const one: Gauge = new Gauge({
+      name,
+      help,
+      labelNames: ['state'],
+      registers: [registry],
+      collect: async () => {
+        const counts = await read();
+        one.reset();
+        for (const [state, value] of Object.entries(counts ? valuesOf(counts) : {}))
+          one.set({ state }, value);
+      },
+    });
+  };
+  gauge(
+    'tablewright_queued_loads',
+    'Asynchronous loads of the folder of stored bodies (SPOOL_DIR) by state: queued or running.',
+    ({ queued, running }) => ({ queued, running }),
+  );
+  gauge(
+    'tablewright_queued_bytes',
+    'Bytes of the stored bodies of these loads (SPOOL_DIR) by state: queued or running.',
+    ({ queuedBytes, runningBytes }) => ({ queued: queuedBytes, running: runningBytes }),
+  );
 }
