@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
 import { until } from './support/until.ts';
@@ -36,6 +37,11 @@ async function startUpload(table: string) {
     );
   });
   request.write('{"table":{"columns":[{"name":"a","type":"bigint"}]},"data":[{"a":1}');
+  return { request, answer, id: await recordedLoad(table) };
+}
+
+/** Waits until the load into a table is recorded. */
+async function recordedLoad(table: string): Promise<string> {
   let id: string | undefined;
   await until('the record of the load', async () => {
     const [row] = await service.rows(
@@ -45,7 +51,35 @@ async function startUpload(table: string) {
     id = row?.id as string | undefined;
     return id !== undefined;
   });
-  return { request, answer, id: id! };
+  return id!;
+}
+
+/** Makes a type whose values PostgreSQL compares for minutes when it builds an index. */
+async function makeSlowType(adminUrl: string): Promise<void> {
+  const admin = new pg.Client(adminUrl);
+  await admin.connect();
+  const operators = ['<', '<=', '=', '>=', '>'];
+  const { rows } = await admin.query(`SELECT to_regtype('public.slow_text') IS NULL AS "isNew"`);
+  if (rows[0].isNew) {
+    await admin.query(`CREATE TYPE public.slow_text AS (t text);
+      CREATE FUNCTION public.slow_cmp(a public.slow_text, b public.slow_text) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+        IF EXISTS (SELECT FROM pg_catalog.pg_stat_progress_create_index WHERE pid = pg_catalog.pg_backend_pid()) THEN
+          PERFORM pg_catalog.pg_sleep(0.1);
+        END IF;
+        RETURN CASE WHEN a.t < b.t THEN -1 WHEN a.t = b.t THEN 0 ELSE 1 END; END $$;
+      ${operators.map(comparison).join('')}
+      CREATE OPERATOR CLASS public.slow_ops DEFAULT FOR TYPE public.slow_text USING btree AS
+        ${operators.map((operator, index) => `OPERATOR ${index + 1} public.${operator}`).join(', ')},
+        FUNCTION 1 public.slow_cmp(public.slow_text, public.slow_text)`);
+  }
+  await admin.end();
+}
+
+function comparison(operator: string, index: number): string {
+  const types = 'public.slow_text, public.slow_text';
+  return `CREATE FUNCTION public.slow_${index}(${types}) RETURNS boolean LANGUAGE sql IMMUTABLE
+      AS 'SELECT public.slow_cmp($1, $2) ${operator} 0';
+    CREATE OPERATOR public.${operator} (LEFTARG = public.slow_text, RIGHTARG = public.slow_text, FUNCTION = public.slow_${index});`;
 }
 
 interface Event {
@@ -150,6 +184,27 @@ for (const [where, at] of [
         assert.deepEqual(await service.rows('SELECT FROM public.slow'), []);
       });
     }
+
+    test('a load is cancelled while PostgreSQL builds the index of the key of its new table', async (context) => {
+      const { adminUrl } = service.database;
+      if (adminUrl === undefined) return context.skip('only a superuser may make the order of a type');
+      await makeSlowType(adminUrl);
+      const table = {
+        columns: [{ name: 'a', type: 'public.slow_text' }],
+        constraints: { primary_key: { columns: ['a'] } },
+      };
+      const data = Array.from({ length: 500 }, (_, n) => ({ a: `(${(n * 7919) % 500})` }));
+      const uploading = service.post('/table/indexed/upload/json', { table, data });
+      await until('the index', async () => {
+        const built = 'SELECT FROM pg_stat_progress_create_index WHERE datname = current_database()';
+        return (await service.rows(built)).length > 0;
+      });
+      const id = await recordedLoad('indexed');
+      assert.equal((await at().request('POST', `/api/v1/loads/${id}/cancel`)).status, 202);
+      assertProblem(await uploading, 409, 'load-cancelled');
+      assert.equal((await at().get(`/api/v1/loads/${id}`)).body.state, 'cancelled');
+      assert.equal((await service.get('/table/indexed')).status, 404);
+    });
 
     test('a load of another subject is neither watched nor cancelled', async () => {
       const { answer, id, request } = await startUpload('others');
