@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { until } from '../../test/support/until.ts';
 import { AppError } from '../errors.ts';
 import { copyFrom } from './copy.ts';
+import { breakConnection } from './deadline-client.ts';
 import { createPool } from './pool.ts';
 import { asciiLiteral } from './sql.ts';
 import { toAppError } from './sqlstate.ts';
@@ -103,9 +104,44 @@ test('statements of the service run in one round trip, all or none of them', asy
 });
 
 test('if the connection breaks, it is unknown whether statements of the service were kept, but not a reading one', async () => {
-  const end = { text: 'SELECT pg_terminate_backend(pg_backend_pid())' };
-  for (const work of [runStatement(pool, end), readRows(pool, end)])
-    await assert.rejects(work, (error) => (toAppError(error) as AppError).code === 'database-unavailable');
+  /** Breaks the connection while the statement sleeps. */
+  const breaking = async (run: (pool: pg.Pool, statement: { text: string }) => Promise<unknown>) => {
+    const client = await pool.connect();
+    client.release();
+    const running = run(pool, { text: 'SELECT pg_sleep(300)' });
+    running.catch(() => {});
+    await untilWaitsFor('PgSleep');
+    breakConnection(client);
+    // PostgreSQL notices it only when the statement has ended.
+    await until('the end of the statement', async () => {
+      const { rows } = await database.pool.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
+      );
+      return rows.length === 0;
+    });
+    return running;
+  };
+  const nobody = createPool(
+    { url: 'postgresql://a@127.0.0.1:1/a', poolSize: 1, statementTimeoutMs: 0 },
+    { info() {}, warn() {} },
+  );
+  const outcomes = [
+    [() => breaking(runStatement), true],
+    [() => breaking(readRows), false],
+    // Nothing was sent.
+    [() => runStatement(nobody, { text: 'SELECT 1' }), false],
+  ] as const;
+  for (const [work, isOutcomeUnknown] of outcomes)
+    await assert.rejects(work(), (error) => {
+      const known = toAppError(error) as AppError;
+      assert.deepEqual(
+        [known.code, known.isOutcomeUnknown],
+        ['database-unavailable', isOutcomeUnknown],
+        String(error),
+      );
+      return true;
+    });
+  await nobody.end();
 });
 
 test('a transaction whose work throws is rolled back, and its connection remains usable', async () => {

@@ -149,11 +149,7 @@ export async function inTransaction<T>(
  * @returns their results
  */
 export async function runStatements(pool: pg.Pool, statements: Query[]): Promise<pg.QueryResult[]> {
-  try {
-    return await runAtOnce(pool, {}, statements);
-  } catch (error) {
-    throw error instanceof AppError || !isBrokenConnection(error) ? error : unknownOutcome(error);
-  }
+  return runAtOnce(pool, {}, statements);
 }
 
 /** Runs a statement like `runStatements`. @returns its result */
@@ -182,7 +178,8 @@ async function runAtOnce(
     return results.slice(0, -1);
   } catch (error) {
     ({ isClean } = await rollBack(client));
-    throw error;
+    const isKnown = settings.readOnly || error instanceof AppError || !isBrokenConnection(error);
+    throw isKnown ? error : unknownOutcome(error);
   } finally {
     giveBack(client, isClean);
   }
