@@ -6,12 +6,7 @@ import type { Statement } from '../postgres/sql.ts';
 import { inTransaction, readRows, runStatement } from '../postgres/transaction.ts';
 import type { Lease } from './lease.ts';
 import type { KeptAnswer } from './load-record.ts';
-import {
-  type AbandonedLoad,
-  disownLoads,
-  failAbandonedLoads,
-  readUnendedOf,
-} from './load-statements.ts';
+import { type AbandonedLoad, disownLoads, failAbandonedLoads, readUnendedOf } from './load-statements.ts';
 import { endLeases } from './process-statements.ts';
 
 export interface AbandonedLoadsOptions {
