@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 c1b556e8bb394956dc158243c467c5b255c505c74a370b31bd186261fa0cb185.
+// The structure of the OpenAPI document has the SHA-256 764625d029118bb58c2bd18a9ed33668a3c109d1ddbb15ebe0a496c7f8dd97af.
 
 export interface paths {
   '/healthz': {
