@@ -28,8 +28,20 @@ test('Citus with two workers', { timeout: timeoutMs, skip }, async (t) => {
     await run('chmod', ['755', folder]);
     const { stdout } = await cluster('start', build, String(await threeFreePorts()));
     const urls = Object.fromEntries(stdout.trim().split('\n').map(splitVariable));
-    const environment = { ...urls, CITUS_DATA: data, TEST_DATABASE_URL: urls.CITUS_URL! };
+    // The tests copy no template of a database: each of them makes its own database at all nodes.
+    const environment = {
+      ...urls,
+      CITUS_DATA: data,
+      TEST_DATABASE_URL: urls.CITUS_URL!,
+      TEST_TEMPLATE: 'template0',
+    };
     await runTests(t.name, environment, globSync('test/citus/*.test.ts', { cwd: root }));
+    // These tests kill workers, so no other tests run with them.
+    await runTests(
+      `${t.name}, which are killed`,
+      environment,
+      globSync('test/citus/faults/*.test.ts', { cwd: root }),
+    );
   } finally {
     await cluster('destroy', build).catch(() => {});
     await rm(folder, { recursive: true, force: true });

@@ -25,7 +25,9 @@ export async function globalSetup(): Promise<void> {
   folder = await makeRunFolder();
   process.env.TMPDIR = folder;
   if (!process.env.TEST_DATABASE_URL) await startServer(folder);
-  process.env.TEST_TEMPLATE_DATABASE = await createTemplate(process.env.TEST_DATABASE_URL!);
+  // Citus keeps a connection to each database that was used, and PostgreSQL copies no database with a connection.
+  if (!process.env.TEST_TEMPLATE)
+    process.env.TEST_TEMPLATE_DATABASE = await createTemplate(process.env.TEST_DATABASE_URL!);
   const mode = process.env.TEST_POOLER as PoolMode | undefined;
   if (!mode) return;
   pooler = await startPooler(mode, process.env.TEST_DATABASE_URL!);
@@ -49,8 +51,8 @@ async function startServer(parent: string): Promise<void> {
 
 export async function globalTeardown(): Promise<void> {
   await pooler?.stop();
-  if (!server) {
-    const { TEST_DATABASE_URL, TEST_TEMPLATE_DATABASE } = process.env;
+  const { TEST_DATABASE_URL, TEST_TEMPLATE_DATABASE } = process.env;
+  if (!server && TEST_TEMPLATE_DATABASE) {
     await runStatement(TEST_DATABASE_URL!, `DROP DATABASE IF EXISTS ${TEST_TEMPLATE_DATABASE}`);
   }
   await server?.stop();

@@ -139,11 +139,13 @@ export function runQuery({ rule, statement }: ViolationQuery, { existing }: Sent
  * @param table quoted
  */
 export function storeAnswer({ statement }: ViolationQuery, table: string): string[] {
-  const view = `pg_temp.${quoteIdentifier(randomName('violations'))}`;
+  const name = quoteIdentifier(randomName('violations'));
+  const view = `pg_temp.${name}`;
   return [
     `CREATE TEMPORARY VIEW ${view} AS ${statement.text}`,
     inCallersPath(`CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS TABLE ${view}`),
-    `DROP VIEW ${view}`,
+    // Citus does not find a view by the name pg_temp. The name is random, and the service's own path ends with this schema.
+    `DROP VIEW ${name}`,
   ];
 }
 
