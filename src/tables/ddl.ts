@@ -77,6 +77,23 @@ HAVING ${highest} > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $
   };
 }
 
+/** Returns a query of `highest`: the highest value in a column, as text; null: the column has no value. */
+export function highestNumber(relation: string, column: string): Statement {
+  return { text: `SELECT max(${quoteIdentifier(column)})::text AS highest FROM ${relation}` };
+}
+
+/**
+ * Does the same as `continueNumbering` for a value that `highestNumber` has found. Citus runs a query of a table with one shard
+ * at a worker as a whole, and a sequence has other bounds there.
+ */
+export function continueNumberingAfter(relation: string, column: string, highest: string | null): Statement {
+  return {
+    text: `SELECT setval(pg_get_serial_sequence($1, $2), $3::bigint)
+WHERE $3::bigint > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass), 0)`,
+    values: [relation, column, highest],
+  };
+}
+
 /**
  * Returns the clauses of the columns.
  *

@@ -122,3 +122,40 @@ suite('if_exists=replace makes a table that is distributed as the old one', () =
     }
   });
 });
+
+test('numbers that rows bring are followed by the next numbers, and a replacement keeps comment and grants', async () => {
+  const numbered = data.slice(0, 5).map((row, index) => ({ ...row, id: 100 + index }));
+  for (const [place, distribution] of [
+    ['numbered?schema=sales', byCustomer],
+    ['numbered_reference?schema=sales', { kind: 'reference' }],
+    ['numbered?schema=tenant', undefined],
+  ] as const) {
+    const [name, query] = place.split('?');
+    const schema = query!.split('=')[1]!;
+    const path = `/table/${name}/upload/json?${query}`;
+    await upload(path, { table: { columns, distribution }, data: numbered });
+    await service.rows(`COMMENT ON TABLE ${schema}.${name} IS 'kept'`);
+    await service.rows(`GRANT SELECT ON ${schema}.${name} TO PUBLIC`);
+    await upload(`${path}&if_exists=replace`, { table: { columns }, data: numbered });
+    await upload(`${path}&if_exists=append`, { data: [{ customer_id: 1 }] });
+    const [row] = await service.rows(`SELECT max(id)::int AS id FROM ${schema}.${name}`);
+    assert.deepEqual(row, { id: 105 }, place);
+    const [kept] = await service.rows(
+      `SELECT obj_description($1::regclass) AS comment, has_table_privilege('public', $1::regclass, 'SELECT') AS granted`,
+      [`${schema}.${name}`],
+    );
+    assert.deepEqual(kept, { comment: 'kept', granted: true }, place);
+  }
+});
+
+test('a later row may give the distribution column of a replacement another type', async () => {
+  const path = '/table/retyped/upload/json?schema=sales';
+  const table = { columns: columns.slice(0, 1), distribution: { ...byCustomer, shards: 3 } };
+  await upload(path, { table, data: [{ customer_id: 1 }] });
+  const rows = Array.from({ length: 60_000 }, (_, index) => ({ customer_id: index }));
+  const { table: made } = await upload(`${path}&if_exists=replace`, {
+    data: [...rows, { customer_id: 'none' }],
+  });
+  assert.deepEqual(made.distribution, { ...byCustomer, shards: 3 });
+  assert.equal((made.columns as { type: string }[])[0]!.type, 'text');
+});

@@ -13,8 +13,10 @@ import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-t
 import {
   addConstraints,
   continueNumbering,
+  continueNumberingAfter,
   createPlacedTable,
   hasConstraints,
+  highestNumber,
   type Naming,
 } from '../../tables/ddl.ts';
 import { isTable, readLoadColumns } from '../../tables/describe-table.ts';
@@ -142,7 +144,9 @@ export class NewTable implements RowTarget {
   async continueNumbering(client: ClientBase, { sourceColumn }: CellPlaces): Promise<void> {
     for (const { name, identity } of this.#table.columns) {
       const isSent = sourceColumn(name) >= 0;
-      if (identity !== 'none' && isSent) await client.query(continueNumbering(this.relation, name));
+      if (identity === 'none' || !isSent) continue;
+      if (isSharded(this.#table.placement)) await continueApart(client, this.relation, name);
+      else await client.query(continueNumbering(this.relation, name));
     }
   }
 
@@ -160,6 +164,11 @@ function requireDistributionColumn({ placement }: PreparedTable, columns: LoadCo
   return columns.map((column) =>
     column.name === placement.column ? { ...column, isNullable: false } : column,
   );
+}
+
+async function continueApart(client: ClientBase, relation: string, column: string): Promise<void> {
+  const { rows } = await client.query<{ highest: string | null }>(highestNumber(relation, column));
+  await client.query(continueNumberingAfter(relation, column, rows[0]!.highest));
 }
 
 function nameAside(table: PreparedTable): Naming {
