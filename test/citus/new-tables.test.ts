@@ -159,3 +159,56 @@ test('a later row may give the distribution column of a replacement another type
   assert.deepEqual(made.distribution, { ...byCustomer, shards: 3 });
   assert.equal((made.columns as { type: string }[])[0]!.type, 'text');
 });
+
+test('a replacement keeps foreign keys to itself and to a colocated table, and names the row that breaks one', async () => {
+  const keys = { primary_key: { name: '', columns: ['customer_id', 'id'] } };
+  const pair = (name: string, column: string, table: string, referenced: string) => ({
+    name,
+    column,
+    reference_schema: 'sales',
+    reference_table: table,
+    reference_column: referenced,
+  });
+  const parents = { columns, constraints: keys, distribution: byCustomer };
+  const rows = data.slice(0, 5).map(({ customer_id }, index) => ({ customer_id, id: index, parent: index }));
+  const ids = rows.map(({ customer_id, id }) => ({ customer_id, id }));
+  await upload('/table/parents/upload/json?schema=sales', { table: parents, data: ids });
+  const children = {
+    ...parents,
+    columns: [...columns, { name: 'parent', type: 'bigint' }],
+    constraints: {
+      ...keys,
+      foreign_keys: [
+        pair('of_parent', 'customer_id', 'parents', 'customer_id'),
+        pair('of_parent', 'parent', 'parents', 'id'),
+        pair('of_itself', 'customer_id', 'children', 'customer_id'),
+        pair('of_itself', 'parent', 'children', 'id'),
+      ],
+    },
+  };
+  const path = '/table/children/upload/json?schema=sales&if_exists=replace';
+  for (const _ of ['created', 'replaced']) {
+    const { table } = await upload(path, { table: children, data: rows });
+    assert.equal((table.constraints as { foreign_keys: unknown[] }).foreign_keys.length, 4);
+  }
+  const orphan = { customer_id: 0, id: 77, parent: 77 };
+  const refused = await service.post(path, { table: children, data: [...rows, orphan] });
+  assert.equal(refused.status, 422);
+  assert.deepEqual(
+    refused.body.errors.map(({ code, row }: Record<string, unknown>) => [code, row]),
+    [['no-such-reference', 6]],
+  );
+  assert.doesNotMatch(JSON.stringify(refused.body), /_\d{6}/);
+});
+
+test('a replacement may change the distribution, and a dry run answers it', async () => {
+  const table = { columns, constraints };
+  for (const distribution of [{ kind: 'local' }, { kind: 'reference' }, byCustomer, { kind: 'local' }]) {
+    const path = '/table/changing/upload/json?schema=sales&if_exists=replace';
+    const dry = await upload(`${path}&dry_run=true`, { table: { ...table, distribution }, data });
+    const made = await upload(path, { table: { ...table, distribution }, data });
+    const { shards: _, ...answered } = made.table.distribution as Record<string, unknown>;
+    assert.deepEqual(answered, distribution);
+    assert.deepEqual(dry.table.distribution, made.table.distribution);
+  }
+});
