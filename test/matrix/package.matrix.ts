@@ -13,6 +13,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint';
 import { databaseUser } from '../../src/postgres/embedded/system-user.ts';
 import { freePort } from '../support/free-port.ts';
+import { until } from '../support/until.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
@@ -93,7 +94,8 @@ test('the installed package serves, makes a token, loads and tells its version, 
     await untilReady(url, isRunning, () => output);
     assert.deepEqual(await (await fetch(`${url}/version`)).json(), { name: 'tablewright', version });
     assert.equal(JSON.parse(output.slice(0, output.indexOf('\n'))).version, version);
-    // What is printed to copy works without a clone of the repository.
+    // What is printed to copy works without a clone of the repository. It may be printed after the first answer.
+    await until('the commands to copy', () => output.includes('orders.xlsx'));
     assert.match(output, /TOKEN=\$\(npx tablewright token\)/);
     assert.match(output, /@node_modules\/tablewright\/examples\/orders\.xlsx/);
     assert.doesNotMatch(output, /npm (run|start)/);
