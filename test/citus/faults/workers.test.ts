@@ -137,43 +137,6 @@ test('a worker that is killed while the rows arrive leaves nothing of the load',
   assert.equal(await countRows('tenant', 2), 0);
 });
 
-test('if a worker is killed before it has confirmed the commit, the load is committed with a warning, and its rows appear after the recovery', async () => {
-  const worker = await workerOfTenant();
-  const setStandbys = async (value: string) => {
-    await service.adminRows(`ALTER SYSTEM SET synchronous_standby_names = '${value}'`);
-    await service.adminRows('SELECT pg_reload_conf()');
-  };
-  // The coordinator now waits for a standby after the workers have prepared the commit, but only in new sessions of the service.
-  await service.adminRows(`ALTER SYSTEM SET synchronous_commit = 'local'`);
-  await setStandbys('nobody');
-  const { username, pathname } = new URL(service.databaseUrl);
-  await service.adminRows(
-    `ALTER ROLE ${username} IN DATABASE ${pathname.slice(1)} SET synchronous_commit = 'on'`,
-  );
-  await service.adminRows(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tablewright' AND datname = current_database()`,
-  );
-  const answered = upload('tenant', 3);
-  try {
-    await until('a worker to prepare the commit', async () => (await preparedAtWorkers()).includes('1'));
-    await cluster('kill-worker', worker);
-  } finally {
-    await service.adminRows('ALTER SYSTEM RESET synchronous_commit');
-    await setStandbys('');
-  }
-  const answer = await answered;
-  await cluster('start-worker', worker);
-  assert.equal(answer.status, 200, JSON.stringify(answer.body));
-  assert.deepEqual(
-    answer.body.load.warnings.map(({ code }: { code: string }) => code),
-    ['recovery-pending'],
-  );
-  const load = await service.get(`/api/v1/loads/${answer.headers.get('load-id')}`);
-  assert.equal(load.body.state, 'committed');
-  await recover();
-  assert.equal(await countRows('tenant', 3), rowsPerLoad);
-});
-
 type Outcome = 'committed' | 'not committed';
 
 test(`${LOADS} loads and ${KILLS} kills leave nothing half, and every answer is true`, async () => {
