@@ -1,6 +1,5 @@
 /** Starts the workers, starts those again that end by themselves, and stops all. */
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import type { Log } from '../postgres/log.ts';
 import { ExplainedFailure } from '../start-failure.ts';
 import { mergeMetrics } from './merge-metrics.ts';
@@ -27,6 +26,18 @@ interface Member {
   /** Why it ends, if it has said so. */
   failure: string | undefined;
   started: PromiseWithResolvers<ListeningFacts>;
+  /** Whether `start` fails if this worker ends: no worker with its number has listened yet. */
+  decidesStart: boolean;
+  ended: PromiseWithResolvers<End>;
+  hasEnded: boolean;
+  /** The requests for metrics that it has not answered yet. */
+  readings: Map<number, (text: string) => void>;
+}
+
+/** How a worker ended. */
+interface End {
+  isInOrder: boolean;
+  how: string;
 }
 
 /** If workers end by themselves more often than this in a minute, something is wrong that new workers do not repair. */
@@ -42,11 +53,9 @@ export class WorkerGroup {
   readonly #members = new Map<number, Member>();
   /** The leases of dead workers that no new worker has ended yet. */
   readonly #deadLeases = new Set<string>();
-  readonly #metrics = new Map<number, (text: string) => void>();
   #restartedAtMs: number[] = [];
   #restartCount = 0;
   #lastRequest = 0;
-  #hasStarted = false;
   #isStopping = false;
 
   constructor(options: WorkerGroupOptions) {
@@ -60,18 +69,21 @@ export class WorkerGroup {
    * @throws ExplainedFailure why a worker cannot start
    */
   async start(): Promise<ListeningFacts> {
-    const first = await this.#fork(1);
-    const others = Array.from({ length: this.#options.count - 1 }, (_, index) => this.#fork(index + 2));
+    const first = await this.#fork(1, true);
+    const others = Array.from({ length: this.#options.count - 1 }, (_, index) => this.#fork(index + 2, true));
     await Promise.all(others);
-    this.#hasStarted = true;
     return first;
   }
 
   /** Stops all workers, and resolves when they have ended. @throws Error if one of them has not stopped in order */
   async stop(cause: string | undefined): Promise<void> {
     this.#isStopping = true;
-    const ends = [...this.#members.values()].map((member) => this.#stopOne(member, cause));
-    const faults = (await Promise.all(ends)).filter((fault) => fault !== undefined);
+    const ends = await Promise.allSettled(
+      [...this.#members.values()].map((member) => this.#stopOne(member, cause)),
+    );
+    const faults = ends
+      .map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason)))
+      .filter((fault) => fault !== undefined);
     if (faults.length > 0) throw new ExplainedFailure(faults.join('\n'));
   }
 
@@ -81,18 +93,29 @@ export class WorkerGroup {
     return mergeMetrics([...texts, this.#ownMetrics()]);
   }
 
-  #fork(number: number): Promise<ListeningFacts> {
+  #fork(number: number, decidesStart: boolean): Promise<ListeningFacts> {
     const worker = cluster.fork();
-    const started = Promise.withResolvers<ListeningFacts>();
-    const deadLeases = [...this.#deadLeases];
-    const member: Member = { number, worker, lease: undefined, deadLeases, failure: undefined, started };
+    const member: Member = {
+      number,
+      worker,
+      lease: undefined,
+      deadLeases: [...this.#deadLeases],
+      failure: undefined,
+      started: Promise.withResolvers(),
+      decidesStart,
+      ended: Promise.withResolvers(),
+      hasEnded: false,
+      readings: new Map(),
+    };
+    // Nobody waits for a worker that replaces another one.
+    member.started.promise.catch(() => {});
     this.#members.set(number, member);
     worker.on('message', (message: ToPrimary) => this.#receive(member, message));
-    worker.on('error', (error) => this.#options.log.warn({ err: error }, 'A worker does not answer'));
+    worker.on('error', (error) => this.#noteError(member, error));
     worker.once('exit', (code: number | null, signal: string | null) =>
-      this.#noteEnd(member, signal ?? `exit code ${code}`),
+      this.#noteEnd(member, { isInOrder: code === 0, how: signal ?? `exit code ${code}` }),
     );
-    return started.promise;
+    return member.started.promise;
   }
 
   #receive(member: Member, message: ToPrimary): void {
@@ -102,6 +125,7 @@ export class WorkerGroup {
         send(member, { kind: 'start', number: member.number, databaseUrl, deadLeases: member.deadLeases });
         return;
       case 'listening':
+        member.decidesStart = false;
         member.started.resolve(message);
         return;
       case 'ready':
@@ -109,7 +133,7 @@ export class WorkerGroup {
         for (const lease of member.deadLeases) this.#deadLeases.delete(lease);
         return;
       case 'metrics':
-        this.#metrics.get(message.request)?.(message.text);
+        member.readings.get(message.request)?.(message.text);
         return;
       case 'failed':
         member.failure = message.detail;
@@ -118,10 +142,24 @@ export class WorkerGroup {
     }
   }
 
-  #noteEnd(member: Member, how: string): void {
+  /** Notes that a process could not be created, or that a worker did not get a message. */
+  #noteError(member: Member, error: Error): void {
+    // Node.js emits no `exit` for a process that it could not create.
+    if (member.worker.process.pid === undefined)
+      this.#noteEnd(member, { isInOrder: false, how: error.message });
+    else this.#options.log.warn({ err: error }, 'A worker does not answer');
+  }
+
+  #noteEnd(member: Member, end: End): void {
+    if (member.hasEnded) return;
+    member.hasEnded = true;
     const { number, lease, failure } = member;
+    const { how } = end;
+    this.#members.delete(number);
+    member.ended.resolve(end);
+    for (const resolve of member.readings.values()) resolve('');
     member.started.reject(new ExplainedFailure(`Tablewright cannot start: worker ${number} ended: ${how}`));
-    if (!this.#hasStarted || this.#isStopping || failure !== undefined) return;
+    if (member.decidesStart || this.#isStopping || failure !== undefined) return;
     const { log, onFailure } = this.#options;
     if (lease !== undefined) this.#deadLeases.add(lease);
     const now = performance.now();
@@ -132,20 +170,21 @@ export class WorkerGroup {
     }
     this.#restartCount++;
     log.warn({ worker: number, reason: how }, 'A worker ended by itself. It is started again');
-    this.#fork(number).catch(() => {});
+    this.#fork(number, false);
   }
 
   /** @returns why the worker has not stopped in order */
   async #stopOne(member: Member, cause: string | undefined): Promise<string | undefined> {
     const { worker, number } = member;
-    if (worker.isDead()) return undefined;
-    const ended = once(worker, 'exit');
-    send(member, { kind: 'stop', cause });
     const killing = setTimeout(() => worker.process.kill('SIGKILL'), this.#options.graceMs + stopMs);
-    const [code, signal] = await ended;
-    clearTimeout(killing);
-    if (code === 0) return undefined;
-    return member.failure ?? `Worker ${number} did not stop in order: ${signal ?? `exit code ${code}`}`;
+    try {
+      send(member, { kind: 'stop', cause });
+      // An error of the worker is not its end: it may still commit, and needs its database.
+      const { isInOrder, how } = await member.ended.promise;
+      return isInOrder ? undefined : (member.failure ?? `Worker ${number} did not stop in order: ${how}`);
+    } finally {
+      clearTimeout(killing);
+    }
   }
 
   async #metricsOf(member: Member): Promise<string> {
@@ -153,11 +192,11 @@ export class WorkerGroup {
     const request = this.#lastRequest;
     const { promise, resolve } = Promise.withResolvers<string>();
     const timer = setTimeout(resolve, metricsMs, '');
-    this.#metrics.set(request, resolve);
+    member.readings.set(request, resolve);
     send(member, { kind: 'read-metrics', request });
     const text = await promise;
     clearTimeout(timer);
-    this.#metrics.delete(request);
+    member.readings.delete(request);
     return text;
   }
 
