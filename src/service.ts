@@ -24,6 +24,7 @@ import { Loads } from './loads/loads.ts';
 import { QueuedLoads } from './loads/queued-loads.ts';
 import { noServiceSchema, prepareServiceSchema } from './loads/service-schema.ts';
 import { spoolFolder, spoolProblem } from './loads/spool-folder.ts';
+import { StoredBodies } from './loads/stored-bodies.ts';
 import type { Watched } from './metrics/metrics.ts';
 import { type MetricsServer, startMetricsServer } from './metrics/metrics-server.ts';
 import { startEmbeddedPostgres } from './postgres/embedded.ts';
@@ -157,6 +158,8 @@ export async function startService(
       isWaiting = false;
       isReady = true;
       await server.takeQueuedLoads();
+      // The stop may have begun meanwhile, and has stopped the webhooks.
+      if (ending.signal.aborted) return;
       records.webhooks?.start();
       ready.resolve();
     };
@@ -335,6 +338,7 @@ async function openQueuedLoads(
 ): Promise<QueuedLoads> {
   const base = config.loads.spoolDir ?? join(config.dataDir, 'spool');
   const folder = await spoolFolder(pool, loads.schema, base);
+  await StoredBodies.check(folder);
   const problem = await spoolProblem(folder);
   if (problem !== undefined) {
     log.warn(

@@ -1,10 +1,13 @@
 /** Asynchronous uploads: they are answered when the body is stored, and are loaded once whatever happens to the process. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { appendFile, mkdtemp, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { readConfig } from '../src/config.ts';
+import { spoolFolder } from '../src/loads/spool-folder.ts';
+import { startService } from '../src/service.ts';
 import { startChildService } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
 import {
@@ -12,6 +15,7 @@ import {
   startTestService,
   type TestAnswer,
   type TestService,
+  testEnvironment,
 } from './support/service.ts';
 import { until } from './support/until.ts';
 import { sheetOf } from './support/workbook.ts';
@@ -255,6 +259,16 @@ test('services with different databases may share a folder, and each removes onl
     client.release();
   }
   for (const id of ids) assert.equal((await endOf(id)).state, 'committed');
+});
+
+test('a service does not start if the id of the folder was changed, and says which file to restore', async () => {
+  const { database } = service;
+  const base = join(folder, 'changed');
+  const changed = await spoolFolder(database.pool, { name: schema, quoted: '' }, base);
+  await mkdir(changed, { recursive: true });
+  await writeFile(join(changed, 'folder-id'), "x'");
+  const config = readConfig(testEnvironment(database, base, { SPOOL_DIR: base }));
+  await assert.rejects(startService(config), /folder-id must contain one UUID/);
 });
 
 test('a service that cannot write to the folder warns, and loads while the request lasts', async () => {

@@ -2,7 +2,7 @@
 import { storeEvents } from '../events/outbox.ts';
 import { refuseUnless } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
+import { asciiLiteral, bytesLiteral, quoteLiteral, type Statement } from '../postgres/sql.ts';
 import { eventOfEnd } from './load-events.ts';
 import { type KeptAnswer, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
 import type { LoadState } from './load-state.ts';
@@ -329,7 +329,7 @@ export function queueLoad(
 ): string[] {
   return [
     commitLoad(schema, { ...snapshot, state: 'queued' }),
-    `UPDATE ${schema.quoted}.loads SET spool = '${spool}'::pg_catalog.uuid, spool_bytes = ${Math.trunc(bytes)},
+    `UPDATE ${schema.quoted}.loads SET spool = ${quoteLiteral(spool)}::pg_catalog.uuid, spool_bytes = ${Math.trunc(bytes)},
       request = ${asciiLiteral(JSON.stringify(request, storable))}::pg_catalog.jsonb
     WHERE id OPERATOR(pg_catalog.=) '${snapshot.id}'::pg_catalog.uuid`,
   ];

@@ -15,6 +15,7 @@ import { readRows, runStatement, runStatements } from '../postgres/transaction.t
 import { AbandonedLoads } from './abandoned-loads.ts';
 import { History } from './history.ts';
 import { claimIdempotencyKey, type KeyClaim } from './idempotency-key.ts';
+import type { ClaimedKeyRow } from './idempotency-statements.ts';
 import { Lease } from './lease.ts';
 import { leaseLost, loadCancelled } from './load-errors.ts';
 import { LoadReader, watchedMs } from './load-reader.ts';
@@ -73,6 +74,8 @@ export class Loads {
   readonly #running = new Map<string, Running>();
   /** The claims of the requests with keys that run in this process. */
   readonly #claims = new Set<string>();
+  /** The last request of this process that claims a key, by the owner and the key. It never rejects. */
+  readonly #claiming = new Map<string, Promise<unknown>>();
   #ticking: NodeJS.Timeout | undefined;
   #sweeping: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
@@ -127,21 +130,41 @@ export class Loads {
     claim: string,
     work: (claim: KeyClaim) => Promise<Result>,
   ): Promise<Result> {
-    const { lease, schema } = this;
-    const { recordPool } = this.#options;
-    const row = { owner, key, process: this.process, claim };
     this.#claims.add(claim);
     this.#tickLater();
-    const now = performance.now();
-    const renewal = lease.isDue ? [lease.renewal()] : [];
     try {
-      const claims = [...this.#claims];
-      const claimed = await claimIdempotencyKey(recordPool, schema, row, lease.seconds, renewal, claims);
-      if (renewal.length > 0) lease.renewed(now);
-      return await work(claimed);
+      return await work(await this.#claimInTurn({ owner, key, process: this.process, claim }));
     } finally {
       this.#claims.delete(claim);
     }
+  }
+
+  /**
+   * Claims a key when no other request of this process is claiming it. The statement gets a list of the claims of this process. If another
+   * request claimed the key after this list was made, its claim would look like one whose request has ended.
+   */
+  async #claimInTurn(row: ClaimedKeyRow): Promise<KeyClaim> {
+    const name = `${row.owner.toString('hex')} ${row.key}`;
+    const before = this.#claiming.get(name);
+    const claimed = before === undefined ? this.#claim(row) : before.then(() => this.#claim(row));
+    const settled = claimed.catch(() => {});
+    this.#claiming.set(name, settled);
+    try {
+      return await claimed;
+    } finally {
+      if (this.#claiming.get(name) === settled) this.#claiming.delete(name);
+    }
+  }
+
+  async #claim(row: ClaimedKeyRow): Promise<KeyClaim> {
+    const { lease, schema } = this;
+    const now = performance.now();
+    const renewal = lease.isDue ? [lease.renewal()] : [];
+    const claims = [...this.#claims];
+    const { recordPool } = this.#options;
+    const claimed = await claimIdempotencyKey(recordPool, schema, row, lease.seconds, renewal, claims);
+    if (renewal.length > 0) lease.renewed(now);
+    return claimed;
   }
 
   /** Records a load at once. Without this call, a load is recorded only if it lasts long. */

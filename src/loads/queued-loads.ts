@@ -81,7 +81,10 @@ export class QueuedLoads {
   #bodies: StoredBodies | undefined;
   #run: RunTaken | undefined;
   #sweeping: NodeJS.Timeout | undefined;
+  #sweep: Promise<void> | undefined;
   #taking: Promise<void> | undefined;
+  /** A load was accepted or has ended while loads were taken, so perhaps one more can be taken. */
+  #takesAgain = false;
   #isStopped = false;
 
   constructor(options: QueuedLoadsOptions) {
@@ -93,8 +96,9 @@ export class QueuedLoads {
   /** Takes loads from the queue from now on. */
   async start(run: RunTaken): Promise<void> {
     this.#run = run;
-    await this.sweep().catch((error) => this.#warn(error));
-    this.#sweeping = setInterval(() => this.#inBackground(this.sweep()), this.#options.leaseMs / 3);
+    await this.#sweepOnce();
+    if (this.#isStopped) return;
+    this.#sweeping = setInterval(() => this.#sweepOnce(), this.#options.leaseMs / 3);
     this.#sweeping.unref();
   }
 
@@ -102,6 +106,7 @@ export class QueuedLoads {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#sweeping);
+    await this.#sweep;
     await this.#taking?.catch(() => {});
     await Promise.all(this.#jobs);
   }
@@ -167,8 +172,18 @@ export class QueuedLoads {
     return counts!;
   }
 
+  /** Sweeps, unless a sweep runs. */
+  #sweepOnce(): Promise<void> {
+    this.#sweep ??= this.#sweepNow()
+      .catch((error) => this.#warn(error))
+      .finally(() => {
+        this.#sweep = undefined;
+      });
+    return this.#sweep;
+  }
+
   /** Takes over the loads of processes that have ended, and removes the stored bodies of loads that have ended. */
-  async sweep(): Promise<void> {
+  async #sweepNow(): Promise<void> {
     const { loads, leaseMs, lostAnswer } = this.#options;
     await loads.abandoned.failWith(failUnservedLoads(loads.schema, lostAnswer), lostAnswer);
     await this.#ask(queueAbandonedLoads(loads.schema, loads.process, leaseMs / 1000));
@@ -196,9 +211,15 @@ export class QueuedLoads {
 
   /** Takes as many loads as there are places. */
   #take(): void {
-    if (this.#taking !== undefined || this.#isStopped) return;
+    if (this.#isStopped) return;
+    if (this.#taking !== undefined) {
+      this.#takesAgain = true;
+      return;
+    }
+    this.#takesAgain = false;
     this.#taking = this.#takeAll().finally(() => {
       this.#taking = undefined;
+      if (this.#takesAgain) this.#take();
     });
     this.#inBackground(this.#taking);
   }

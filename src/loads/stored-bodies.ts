@@ -11,6 +11,7 @@ const idFile = 'folder-id';
 const suffix = '.body';
 /** The name of a file with a body. Files that others have put into the folder have other names. */
 const bodyName = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.body$/;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const readBytes = 64 * 1024;
 /** A body without a load may be one that is being received. After this time it is a remnant. */
 const remnantMs = 3_600_000;
@@ -25,7 +26,14 @@ export class StoredBodies {
     this.id = id;
   }
 
-  /** Opens the folder, and creates it if it does not exist. */
+  /** Checks the id of the folder, if the folder has one. @throws Error if it is not a UUID */
+  static async check(folder: string): Promise<void> {
+    const path = join(folder, idFile);
+    const text = await readFile(path, 'utf8').catch(() => undefined);
+    if (text !== undefined) checkedId(path, text);
+  }
+
+  /** Opens the folder, and creates it if it does not exist. @throws Error if its id is not a UUID */
   static async open(folder: string): Promise<StoredBodies> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return new StoredBodies(folder, await readOrCreateId(folder));
@@ -153,7 +161,7 @@ export class StoredBodies {
 async function readOrCreateId(folder: string, newId: string = randomUUID()): Promise<string> {
   const path = join(folder, idFile);
   const known = await readFile(path, 'utf8').catch(() => '');
-  if (known !== '') return known.trim();
+  if (known !== '') return checkedId(path, known);
   const aside = `${path}.${randomUUID()}`;
   try {
     const file = await open(aside, 'wx', 0o600);
@@ -171,7 +179,16 @@ async function readOrCreateId(folder: string, newId: string = randomUUID()): Pro
   } finally {
     await rm(aside, { force: true });
   }
-  return (await readFile(path, 'utf8')).trim();
+  return checkedId(path, await readFile(path, 'utf8'));
+}
+
+/** Returns the id in the text of the file. Somebody may have changed the file, and the id becomes a part of SQL. */
+function checkedId(path: string, text: string): string {
+  const id = text.trim();
+  if (uuid.test(id)) return id;
+  throw new Error(
+    `the file ${path} must contain one UUID and nothing else. Restore the file, or remove it if no asynchronous upload waits.`,
+  );
 }
 
 /** Writes the names of a folder to the disk. A file that was written is lost without its name (fsync(2)). */

@@ -1,0 +1,212 @@
+/** The order of events that a test needs is made by PostgreSQL: a trigger makes the transactions that renew a lease wait for a lock. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, test } from 'node:test';
+import type { Pool, PoolClient } from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { until } from '../../test/support/until.ts';
+import { createPool } from '../postgres/pool.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
+import type { LoadFacts } from './load-record.ts';
+import { Loads } from './loads.ts';
+import { QueuedLoads } from './queued-loads.ts';
+import { prepareServiceSchema } from './service-schema.ts';
+import { StoredBodies } from './stored-bodies.ts';
+
+const log = { info: () => {}, warn: () => {}, error: () => {} };
+const answer = { status: 503, headers: {}, body: Buffer.from('{}') };
+/** The sweep repeats after a third of this time, so it does not repeat during the tests. */
+const leaseMs = 3_600_000;
+const owner = Buffer.from('an owner');
+const facts: LoadFacts = {
+  operation: 'upload-json',
+  schema: 'public',
+  table: 'orders',
+  dryRun: false,
+  owner,
+  subject: undefined,
+  role: undefined,
+  bytesExpected: undefined,
+};
+const request = { query: {}, headers: {}, scopes: [], schemas: undefined, caller: 'a', requestId: 'a' };
+const limits = {
+  maxQueuedLoads: 10,
+  maxQueuedLoadsPerSubject: 10,
+  maxQueuedBytes: 1000,
+  maxQueuedBytesPerSubject: 1000,
+};
+
+let database: TestDatabase;
+let pool: Pool;
+let schema: ServiceSchema;
+let base: string;
+let loads: Loads;
+
+before(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ url: database.url, poolSize: 6, statementTimeoutMs: 0 }, log);
+  schema = (await prepareServiceSchema(pool, 'tablewright_service')).schema!;
+  base = await mkdtemp(join(tmpdir(), 'tablewright-queue-'));
+  await database.pool.query(`CREATE FUNCTION public.wait_for_test() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$`);
+  await database.pool.query(`CREATE CONSTRAINT TRIGGER wait_for_test AFTER INSERT OR UPDATE ON ${schema.quoted}.processes
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_for_test()`);
+});
+
+beforeEach(() => {
+  const options = { schema, pool, recordPool: pool, log, historyDays: 1, abandonedAnswer: answer, leaseMs };
+  loads = new Loads(options);
+  // Only taking loads and the sweep renew the lease.
+  loads.lease.renewed(performance.now());
+});
+
+after(async () => {
+  await pool.end();
+  await database.drop();
+  await rm(base, { recursive: true });
+});
+
+function createQueue(folder: string): QueuedLoads {
+  const options = { loads, recordPool: pool, folder, canAccept: true, places: 2, limits, leaseMs, log };
+  return new QueuedLoads({ ...options, lostAnswer: answer });
+}
+
+/** Makes the transactions that renew a lease wait before their end, until the returned function is called. */
+async function holdRenewals(): Promise<() => Promise<void>> {
+  const client: PoolClient = await database.pool.connect();
+  await client.query('SELECT pg_advisory_lock(7)');
+  return async () => {
+    await client.query('SELECT pg_advisory_unlock(7)');
+    client.release();
+  };
+}
+
+const aRenewalWaits = () =>
+  until('a transaction that waits', async () => {
+    const { rows } = await database.pool.query(
+      `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 7 AND NOT granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    return rows.length > 0;
+  });
+
+async function accept(queue: QueuedLoads): Promise<string> {
+  const run = loads.begin(facts, { bytesReceived: () => 1, isReceived: () => true });
+  const body = (async function* () {
+    yield Buffer.from('1');
+  })();
+  await queue.accept(
+    run,
+    request,
+    body,
+    async () => {},
+    () => [],
+  );
+  loads.forget(run);
+  return run.id;
+}
+
+test('a load is run that was accepted after the service had found no load and before it knew that', async () => {
+  const queue = createQueue(join(base, 'accepted'));
+  const begun: string[] = [];
+  const mayEnd = Promise.withResolvers<void>();
+  await queue.start(async ({ id }, run) => {
+    begun.push(id);
+    await mayEnd.promise;
+    await loads.end(run, 'failed', answer);
+    return 'ended';
+  });
+  const first = await accept(queue);
+  await until('the first load', () => begun.includes(first));
+  const release = await holdRenewals();
+  let second: string;
+  try {
+    mayEnd.resolve();
+    await aRenewalWaits();
+    second = await accept(queue);
+  } finally {
+    await release();
+  }
+  await until('the second load', () => begun.includes(second));
+  await queue.stop();
+  await loads.stop();
+});
+
+test('a stop during the first sweep waits for it, and no other sweep follows', async (context) => {
+  const folder = join(base, 'stopped');
+  await StoredBodies.open(folder);
+  const queue = createQueue(folder);
+  const intervals = context.mock.method(globalThis, 'setInterval').mock;
+  const release = await holdRenewals();
+  let starting: Promise<void>;
+  let stopping: Promise<void>;
+  try {
+    starting = queue.start(async () => 'ended');
+    await aRenewalWaits();
+    stopping = queue.stop();
+    const first = await Promise.race([
+      stopping.then(() => 'stopped'),
+      database.pool.query('SELECT 1').then(() => 'waits'),
+    ]);
+    assert.equal(first, 'waits');
+  } finally {
+    await release();
+  }
+  await Promise.all([starting, stopping]);
+  assert.equal(intervals.callCount(), 0);
+});
+
+test('of two requests of a process with one key, one does the work, although they get connections in another order', async () => {
+  let isFirst = true;
+  const mayConnect = Promise.withResolvers<void>();
+  // The first request gets its connection after the second one.
+  const slowPool: Pool = Object.create(pool, {
+    connect: {
+      value: async () => {
+        if (isFirst) {
+          isFirst = false;
+          await mayConnect.promise;
+        }
+        return pool.connect();
+      },
+    },
+  });
+  const options = {
+    schema,
+    pool,
+    recordPool: slowPool,
+    log,
+    historyDays: 1,
+    abandonedAnswer: answer,
+    leaseMs,
+  };
+  const slow = new Loads(options);
+  let working = 0;
+  let refused = 0;
+  const mayEnd = Promise.withResolvers<void>();
+  const send = (claim: string) =>
+    slow.withKey(owner, 'a key', claim, async ({ claimed }) => {
+      if (claimed === undefined) {
+        refused++;
+        return 'in use';
+      }
+      working++;
+      await mayEnd.promise;
+      await claimed.release();
+      return 'done';
+    });
+  const answers = [
+    send('00000000-0000-4000-8000-000000000001'),
+    send('00000000-0000-4000-8000-000000000002'),
+  ];
+  // Without a turn of its own, the second request gets the key meanwhile.
+  for (let query = 0; query < 20; query++) await database.pool.query('SELECT 1');
+  mayConnect.resolve();
+  await until('both claims', () => working + refused === 2);
+  mayEnd.resolve();
+  assert.deepEqual((await Promise.all(answers)).toSorted(), ['done', 'in use']);
+  assert.equal(working, 1);
+  await slow.stop();
+});
