@@ -1,7 +1,9 @@
 /**
- * Runs the benchmarks: `npm run bench -- create`, `npm run bench -- readers`, `npm run bench -- command-line`, `npm run bench --
- * json [shape …]`, `npm run bench -- excel [small large]`, `npm run bench -- workers`. Each compares the service with psql and others on one server, in turn, for several rounds.
+ * Runs the benchmarks: `npm run bench -- citus`, `npm run bench -- command-line`, `npm run bench -- create`, `npm run bench -- excel
+ * [small large]`, `npm run bench -- json [shape …]`, `npm run bench -- readers`, `npm run bench -- workers`. Each runs its programs in
+ * turn on one server, for several rounds.
  */
+import { benchCitus } from './citus.ts';
 import { benchCommandLine } from './command-line.ts';
 import { benchCreate } from './create.ts';
 import { benchExcel } from './excel.ts';
@@ -10,6 +12,7 @@ import { benchReaders } from './readers.ts';
 import { benchWorkers } from './workers.ts';
 
 const benches: Record<string, (words: string[]) => Promise<void>> = {
+  citus: benchCitus,
   'command-line': benchCommandLine,
   create: benchCreate,
   excel: benchExcel,

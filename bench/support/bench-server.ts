@@ -69,7 +69,7 @@ export async function startBenchServer(): Promise<BenchServer> {
  * @param options `script`: a server program that reads the settings of the service from the environment
  */
 export async function startBenchService(
-  server: BenchServer,
+  server: Pick<BenchServer, 'databaseUrl' | 'folder'>,
   { script = 'src/main.ts', settings = {} }: { script?: string; settings?: Record<string, string> } = {},
 ): Promise<BenchService> {
   const child = spawn(process.execPath, [script], {
