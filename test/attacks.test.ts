@@ -119,6 +119,7 @@ const attacks: Attack[] = [
   },
   {
     name: 'nothing but faulty cells',
+    probeMs: 600,
     statuses: [422],
     send: () => upload([definition('integer'), '"data":[{"a":"x"}', repeated(',{"a":"x"}', many * 10), ']}']),
   },
