@@ -10,7 +10,7 @@ import { sheetOf } from '../support/workbook.ts';
 
 let service: CitusService;
 before(async () => {
-  service = await startCitusService(process.env.DBG ? { LOG_LEVEL: 'error' } : {});
+  service = await startCitusService();
   await service.rows('CREATE SCHEMA ordinary');
   await service.rows('CREATE SCHEMA sales');
   await service.rows('CREATE SCHEMA tenant');
@@ -256,8 +256,14 @@ for (const place of places) {
         '&faulty_rows=leave_out&on_conflict=update',
       );
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
-      assert.deepEqual(countsOf(answer), { rows: 1, skipped: 0, updated: 2 });
-      assert.equal(answer.body.load.rows_left_out, 2);
+      assert.deepEqual(countsOf(answer), { rows: 1, skipped: 0, updated: 1 });
+      assert.equal(answer.body.load.rows_left_out, 3);
+      const leftOut = answer.body.load.left_out.map(({ row, code }: Record<string, unknown>) => [row, code]);
+      assert.deepEqual(leftOut, [
+        [1, 'check-violation'],
+        [3, 'not-unique'],
+        [5, 'not-unique'],
+      ]);
     });
 
     test('an exclusion constraint or another rule that no query checks is answered with the name of the rule', async () => {

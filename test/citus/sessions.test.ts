@@ -8,10 +8,7 @@ import { until } from '../support/until.ts';
 
 let service: CitusService;
 before(async () => {
-  service = await startCitusService({
-    LOCK_TIMEOUT_MS: '500',
-    ...(process.env.DBG && { LOG_LEVEL: 'error' }),
-  });
+  service = await startCitusService({ LOCK_TIMEOUT_MS: '500' });
   await service.rows('CREATE SCHEMA tenant');
   await service.rows(`SELECT citus_schema_distribute('tenant')`);
   await service.rows('CREATE TABLE tenant.t (k integer PRIMARY KEY, n integer)');

@@ -24,7 +24,7 @@ async function cluster(what: string, worker: number): Promise<void> {
 
 let service: CitusService;
 before(async () => {
-  service = await startCitusService(process.env.DBG ? { LOG_LEVEL: 'error' } : {});
+  service = await startCitusService();
   await service.rows('CREATE SCHEMA tenant');
   await service.rows(`SELECT citus_schema_distribute('tenant')`);
   for (const schema of ['public', 'tenant']) {
