@@ -2,7 +2,7 @@
  * Pure functions that return the statements with which a load opens an existing table and sends its rows. Relations are quoted by
  * the caller (`quoteQualified`).
  */
-import { isSharded } from '../postgres/citus/sharded-tables.ts';
+import { isKnownToCitus } from '../postgres/citus/sharded-tables.ts';
 import { quoteIdentifier, randomName, type Statement } from '../postgres/sql.ts';
 
 /**
@@ -119,7 +119,7 @@ export function kindOfTable(relation: string): Statement {
 export function mayLockTable(relation: string): Statement {
   return {
     text: `SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass($1), 'INSERT, UPDATE, DELETE, TRUNCATE')
-  AND NOT ${isSharded('pg_catalog.to_regclass($1)')} AS may`,
+  AND NOT ${isKnownToCitus('pg_catalog.to_regclass($1)')} AS may`,
     values: [relation],
   };
 }
@@ -152,7 +152,7 @@ SELECT (SELECT relkind::text FROM pg_catalog.pg_class WHERE oid = $1::regclass) 
   pg_catalog.row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
   EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows",
   EXISTS (SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules",
-  ${isSharded('$1::regclass')} AS "isSharded"`;
+  ${isKnownToCitus('$1::regclass')} AS "isSharded"`;
   return { text, values: [relation] };
 }
 

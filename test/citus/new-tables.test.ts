@@ -94,6 +94,46 @@ test('an upload without a definition creates a table in a distributed schema', a
   assert.equal(await count('tenant.inferred'), 50);
 });
 
+suite('a new table', () => {
+  const open = columns.map(({ name, type }) => ({ name, type }));
+  const distributions = [
+    ['by a column', 'sales', byCustomer],
+    ['by its schema', 'tenant', { kind: 'schema' }],
+  ] as const;
+  for (const [how, schema, distribution] of distributions) {
+    test(`${how} stores a row without values, unless the row needs a value for the distribution column`, async () => {
+      const answer = await service.post(`/table/empty_rows/upload/json?schema=${schema}`, {
+        table: { columns: open, distribution },
+        data: [{}, {}],
+      });
+      if (distribution.kind === 'schema') {
+        assert.equal(answer.status, 201, JSON.stringify(answer.body));
+        assert.equal(await count('tenant.empty_rows'), 2);
+      } else {
+        assert.equal(answer.status, 422, JSON.stringify(answer.body));
+        const { code, column, row } = answer.body.errors[0];
+        assert.deepEqual([code, column, row], ['null-not-allowed', 'customer_id', 1]);
+      }
+    });
+
+    test(`${how} stores all rows of a body above 1 MiB, and finds the last row that repeats a key`, async () => {
+      const note = 'x'.repeat(100);
+      const rows = Array.from({ length: 12_000 }, (_, id) => ({ customer_id: id % 100, id, note }));
+      const path = `/table/large/upload/json?schema=${schema}`;
+      const { primary_key } = constraints;
+      const table = { columns, constraints: { primary_key }, distribution };
+      const refused = await service.post(path, { table, data: [...rows, rows[0]] });
+      assert.equal(refused.status, 422, JSON.stringify(refused.body));
+      assert.deepEqual([refused.body.errors[0].code, refused.body.errors[0].row], ['not-unique', 12_001]);
+      await upload(path, { table, data: rows });
+      const [stored] = await service.rows(
+        `SELECT count(*)::int AS count, sum(id)::int AS sum, sum(length(note))::int AS length FROM ${schema}.large`,
+      );
+      assert.deepEqual(stored, { count: 12_000, sum: 71_994_000, length: 1_200_000 });
+    });
+  }
+});
+
 suite('if_exists=replace makes a table that is distributed as the old one', () => {
   test('by a column, with and without a definition', async () => {
     const path = '/table/replaced/upload/json?schema=sales&if_exists=replace';

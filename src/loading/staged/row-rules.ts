@@ -2,7 +2,7 @@
  * Reads the rules that the rows of a table must meet, except types and NOT NULL, in a form that queries for violations can use.
  */
 import type { ClientBase } from 'pg';
-import { isSharded } from '../../postgres/citus/sharded-tables.ts';
+import { isKnownToCitus } from '../../postgres/citus/sharded-tables.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import type { Equality } from './equality.ts';
 
@@ -170,7 +170,7 @@ SELECT pg_catalog.jsonb_build_object(
                 FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum),
     'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', pg_catalog.row_security_active(f.confrelid),
-    'isOfSharded', ${isSharded('f.confrelid')}, 'referencedSchema', n.nspname, 'referencedTable', r.relname,
+    'isOfSharded', ${isKnownToCitus('f.confrelid')}, 'referencedSchema', n.nspname, 'referencedTable', r.relname,
     'referencedColumns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
                           FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
                           JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum),

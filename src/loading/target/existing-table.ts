@@ -51,8 +51,10 @@ export async function openExistingTable(
     columns = await readLoadColumns(client, schema, name);
   }
   const rules = await readRowRules(client, schema, name);
-  if (changesRows) columns = columns.map(leaveNotNullToPostgres);
-  if (isSharded) columns = await requireDistributionColumn(client, relation, columns);
+  if (changesRows) {
+    columns = columns.map(leaveNotNullToPostgres);
+    if (isSharded) columns = await requireDistributionColumn(client, relation, columns);
+  }
   return {
     relation,
     columns,

@@ -7,7 +7,7 @@ import type { Statement } from '../sql.ts';
  *
  * @param table an expression of the type `regclass` or `oid`, which does not use the names of the subquery
  */
-export function isSharded(table: string): string {
+export function isKnownToCitus(table: string): string {
   return `EXISTS (SELECT FROM pg_catalog.pg_trigger of_citus JOIN pg_catalog.pg_proc function_of_citus ON function_of_citus.oid = of_citus.tgfoid
     WHERE of_citus.tgrelid = ${table} AND of_citus.tgisinternal AND function_of_citus.proname = 'citus_truncate_trigger')`;
 }
