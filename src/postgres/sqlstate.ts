@@ -204,6 +204,7 @@ const conditions = {
   '23505': 'unique_violation',
   '23514': 'check_violation',
   '23P01': 'exclusion_violation',
+  '25006': 'read_only_sql_transaction',
   '28000': 'invalid_authorization_specification',
   '28P01': 'invalid_password',
   '3D000': 'invalid_catalog_name',

@@ -34,7 +34,6 @@ test('the error of a failed COPY gets the SQLSTATE, the names and the message th
       said: 'duplicate key value violates unique constraint "t_code_key"',
       detail: 'Key (code)=(A_102043) already exists.',
       constraint: 't_code_key',
-      where: '',
     },
   );
   assert.deepEqual(
@@ -48,7 +47,6 @@ test('the error of a failed COPY gets the SQLSTATE, the names and the message th
       detail: 'Key (p)=(5) is not present in table "p".',
       table: 't',
       constraint: 't_p_fkey',
-      where: '',
     },
   );
 });
@@ -129,6 +127,70 @@ test('a role without LOGIN gets an error that says what it needs', () => {
   const answered = toAppError(error) as AppError;
   assert.equal(answered.code, 'permission-denied');
   assert.match(answered.detail, /the role "r" needs LOGIN/);
+});
+
+test('an error of a failed COPY that names no row is not an error of the data', () => {
+  const codeOf = (message: string) => {
+    const error = errorOf(message, ofCopy);
+    hideWorker(error);
+    const answered = toAppError(error);
+    return answered instanceof AppError ? answered.code : error.code;
+  };
+  const cases = {
+    'cannot execute COPY FROM in a read-only transaction': 'database-unavailable',
+    'relation "public.orders_102043" does not exist': 'write-conflict',
+    'cache lookup failed for relation 16432': 'write-conflict',
+    'could not open relation with OID 16432': 'write-conflict',
+    'relation "rates" does not exist': internal,
+    'function f(integer) does not exist': internal,
+    'could not read block 0 in file "base/5/16432": read only 0 of 8192 bytes': internal,
+    'doppelter Schlüsselwert verletzt Unique-Constraint »t_pkey_102043«': 'invalid-data',
+    'Fehler beim Lesen der Datei »base/5/16432«': internal,
+    'invalid page in block 0 of relation "größe_102043"': internal,
+    'value for domain positive violates check constraint "positive_check"': 'invalid-data',
+    'value too long for type character varying(3)': 'invalid-data',
+    'new row violates row-level security policy for table "orders_102043"': 'invalid-data',
+  };
+  for (const [message, code] of Object.entries(cases)) assert.equal(codeOf(message), code, message);
+});
+
+test('only the addresses of workers are hidden, and not other text with a colon', () => {
+  const where = 'while executing command on 10.1.2.3:5432';
+  const fields = { code: sqlstateFor('check_violation'), file: 'remote_commands.c', where };
+  const said = (message: string) => hidden(message, fields).said;
+  assert.equal(said('open from 08:00 to 17:30 a:80'), 'open from 08:00 to 17:30 a:80');
+  assert.equal(said('10.1.2.3:5432 said no'), 'a worker said no');
+  assert.equal(said('Adding event for node w-1.example:5432 failed'), 'Adding event for a worker failed');
+  assert.equal(said('node "[::1]:5432" does not exist'), 'a worker does not exist');
+});
+
+test('the number of a shard is removed only from names of tables and indexes', () => {
+  const said = (message: string) => hidden(message, ofCopy).said;
+  assert.equal(said('permission denied for table orders_102043'), 'permission denied for table orders');
+  assert.equal(said('must be owner of table "my orders_102043"'), 'must be owner of table "my orders"');
+  assert.equal(
+    said('column "c_102043" of relation "t_102043" does not exist'),
+    'column "c_102043" of relation "t" does not exist',
+  );
+  assert.equal(
+    said('index row size 2744 exceeds btree version 4 maximum 2704 for index "t_v_idx_102043"'),
+    'index row size 2744 exceeds btree version 4 maximum 2704 for index "t_v_idx"',
+  );
+  assert.equal(said('send these rows to "sales_202401"'), 'send these rows to "sales_202401"');
+});
+
+test('a row that another table refers to is answered with the names of both tables', () => {
+  const { said, detail, table, constraint } = hidden(
+    'update or delete on table "p_102050" violates foreign key constraint "t_p_fkey_102043" on table "t_102043"',
+    {
+      code: sqlstateFor('foreign_key_violation'),
+      file: 'remote_commands.c',
+      detail: 'Key (id)=(1) is still referenced from table "t_102043".',
+    },
+  );
+  assert.equal(said, 'update or delete on table "p" violates foreign key constraint "t_p_fkey" on table "t"');
+  assert.equal(detail, 'Key (id)=(1) is still referenced from table "t".');
+  assert.deepEqual({ table, constraint }, { table: 't', constraint: 't_p_fkey' });
 });
 
 test('errors of PostgreSQL itself are not changed', () => {

@@ -7,7 +7,8 @@
  * and the addresses of workers. It changes no error of PostgreSQL itself.
  *
  * The messages are found in English, which is the language of a worker with `lc_messages` = `C` or English. In another language a
- * violation is still a violation, but the column or the constraint is not known from the error alone.
+ * violation is still a violation if its message names a shard, but the column or the constraint is not known from the error alone. Other
+ * errors of a COPY remain internal errors.
  */
 import { DatabaseError } from 'pg';
 import { type Condition, sqlstateFor, workerUnavailable } from '../sqlstate.ts';
@@ -26,7 +27,7 @@ const filesOfCitus = new Set([
 ]);
 
 /** The context that Citus adds to the error of a worker. */
-const contextOfWorker = /while executing command on \S+:\d+/;
+const contextOfWorker = /while executing command on (\S+:\d+)/g;
 
 /** The messages for a worker that cannot be reached or that ends. Some are followed by an address or by words of the operating system. */
 const awayMessages =
@@ -88,6 +89,12 @@ const rowMessages: readonly RowMessage[] = [
     condition: 'check_violation',
     fields: ['table'],
   },
+  {
+    pattern: /^update or delete on table "(.+)" violates foreign key constraint "(.+)" on table "(.+)"$/s,
+    condition: 'foreign_key_violation',
+    // As without Citus, the field has the table with the foreign key.
+    fields: ['table', 'constraint', 'table'],
+  },
 ];
 
 /** Other messages that the error of a failed COPY may have, and their conditions. */
@@ -100,6 +107,9 @@ const copyMessages: readonly [RegExp, Condition][] = [
   ],
   [/^could not serialize access/, 'serialization_failure'],
   [/^permission denied/, 'insufficient_privilege'],
+  [/^cannot execute .+ in a read-only transaction/, 'read_only_sql_transaction'],
+  // Another session has moved or dropped the shard.
+  [/^relation "[^"]+_\d{6,}" does not exist/, 'serialization_failure'],
   [/No space left on device|Disk quota exceeded/, 'disk_full'],
   [/^out of (shared )?memory/, 'out_of_memory'],
   [/^(sorry, too many clients|remaining connection slots)/, 'too_many_connections'],
@@ -111,13 +121,15 @@ const copyMessages: readonly [RegExp, Condition][] = [
  * to a shard. Its SQLSTATE is `stateOfCopy`.
  */
 export const messagesOfRows =
-  '^(duplicate key value|null value in column|new row |insert or update on table|conflicting key value|no partition of relation|index row|row is too big)';
+  '^(duplicate key value|null value in column|new row |insert or update on table|conflicting key value|no partition of relation|index row|row is too big|value (for domain|too long|out of range|")|invalid input |division by zero|numeric field overflow|(small|big)?int(eger)? out of range)';
+const messageOfRow = new RegExp(messagesOfRows);
 export const stateOfCopy = sqlstateFor('internal_error');
 
 /** Changes an error of Citus in place. It must be called once, before the error is used. */
 export function hideWorker(error: DatabaseError): void {
   const { where = '', file = '' } = error as Fields;
-  if (!filesOfCitus.has(file) && !contextOfWorker.test(where)) return;
+  const workers = Array.from(where.matchAll(contextOfWorker), ([, address]) => address!);
+  if (!filesOfCitus.has(file) && workers.length === 0) return;
   const { message } = error;
   const [, role] = noLogin.exec(message) ?? [];
   if (role !== undefined) replace(error, 'insufficient_privilege', loginNeeded(role));
@@ -125,7 +137,7 @@ export function hideWorker(error: DatabaseError): void {
   else if (unknownMessage.test(message)) replace(error, 'transaction_resolution_unknown', unanswered);
   else {
     nameTheRule(error as Fields, file === 'multi_copy.c');
-    (error as Fields).where = withoutAddress(where);
+    hideAddresses(error as Fields, workers);
   }
 }
 
@@ -167,21 +179,37 @@ function nameTheRule(error: Fields, mayBeOfCopy: boolean): void {
       error.message = error.message.replace(`"${name}"`, () => `"${own}"`);
     });
     if (error.detail !== undefined)
-      error.detail = error.detail.replace(tableAtTheEnd, (_, name) => `table "${withoutShard(name)}".`);
+      error.detail = error.detail.replace(
+        tableAtTheEnd,
+        (_, before, name) => `${before}"${withoutShard(name)}".`,
+      );
     return;
   }
   const other = copyMessages.find(([pattern]) => pattern.test(message));
-  setTo(other?.[1] ?? 'integrity_constraint_violation');
-  error.message = withoutAddress(message.replace(quotedShard, (_, name) => `"${withoutShard(name)}"`));
-  if (error.detail !== undefined) error.detail = withoutAddress(error.detail);
+  if (other !== undefined) setTo(other[1]);
+  // Any other error, such as one of a function that a worker does not have, remains an internal error. It says nothing about the rows.
+  else if (messageOfRow.test(message) || isViolationInOtherLanguage(message))
+    setTo('integrity_constraint_violation');
+  if (messagesWithNames.test(message))
+    error.message = message.replace(nameOfShard, (_, quoted, bare) =>
+      quoted === undefined ? withoutShard(bare) : `"${withoutShard(quoted)}"`,
+    );
 }
 
-/** The table that a foreign key refers to: `Key (a)=(1) is not present in table "p_102050".` */
-const tableAtTheEnd = /table "([^"]+)"\.$/;
+/** The translations of PostgreSQL's messages have letters or quotes that are not ASCII. A violation names the table or the index of a shard. */
+function isViolationInOtherLanguage(message: string): boolean {
+  return /_\d{6,}(?!\w)/.test(message) && /[^\p{ASCII}]/u.test(message.replace(/"[^"]*"/g, ''));
+}
+
+/** The table of a foreign key: `Key (a)=(1) is not present in table "p_102050".` */
+const tableAtTheEnd = /((?:is not present in|is still referenced from) table )"([^"]+)"\.$/;
 /** Citus numbers shards from 102008. */
 const shardSuffix = /_\d{6,}$/;
-const quotedShard = /"([^"]+_\d{6,})"/g;
-const address = /(?:[^\s@"]+@)?(?:[\w.-]+|\[[0-9a-f:]+\]):\d{2,5}\b/g;
+/** Other messages of PostgreSQL that name a table or an index of a worker. Only in these messages is a number a part of a shard's name. */
+const messagesWithNames =
+  /^(permission denied for (table|relation) |must be owner of (table|relation|index) |relation "|column "[^"]+" of relation "|new row violates row-level security policy |index row size |could not create unique index )/;
+const nameOfShard = /(?<=\b(?:table|relation|index) )(?:"([^"]+)"|([^"]+)$)/g;
+
 /** The longest name of PostgreSQL, in bytes. Citus shortens a name that is too long with the number of its shard, and adds a hash. */
 const maxNameBytes = 63;
 const hashSuffix = /_[0-9a-f]{8}$/;
@@ -213,9 +241,19 @@ export function completeName(error: Error, names: readonly string[]): void {
   fields.message = fields.message.replace(constraint, () => fitting[0]!);
 }
 
-function withoutAddress(text: string): string {
-  return text.replace(address, 'a worker').replace(/\bshard \d{6,}\b/g, 'a shard');
+/** Replaces the addresses that the context names, and those that Citus itself writes. Other text may look like an address, such as a time. */
+function hideAddresses(error: Fields, workers: readonly string[]): void {
+  const hide = (text: string): string => {
+    const known = workers.reduce((rest, worker) => rest.replaceAll(worker, 'a worker'), text);
+    return known.replace(addressOfNode, 'a worker').replace(/\bshard \d{6,}\b/g, 'a shard');
+  };
+  error.message = hide(error.message);
+  if (error.detail !== undefined) error.detail = hide(error.detail);
+  if (error.where !== undefined) error.where = hide(error.where);
 }
+
+/** Examples: `the node 10.1.2.3:5432`, `node "worker-1:5432"`. */
+const addressOfNode = /(?:\bthe )?\b(?:remote )?node "?(?:[\w.-]+|\[[0-9a-f:]+\]):\d{3,5}\b"?/g;
 
 /** Replaces the error by one about a worker. The cause is the original error, for the log. */
 function replace(error: DatabaseError, condition: Condition, message: string): void {
