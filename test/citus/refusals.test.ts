@@ -1,7 +1,9 @@
 /** What Citus cannot keep is refused by name before a row is sent, over HTTP. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
 import { type CitusService, startCitusService } from '../support/citus.ts';
+import { assertProblem } from '../support/problem.ts';
 
 let service: CitusService;
 
@@ -213,4 +215,27 @@ test('NULL in the distribution column is a problem of its cell', async () => {
       ['null-not-allowed', 'customer_id', 3],
     ]);
   }
+});
+
+test('a shard that does not exist at its worker is not a problem of the data', async () => {
+  await service.rows('CREATE TABLE sales.moved (id bigint PRIMARY KEY)');
+  await service.rows(`SELECT create_distributed_table('sales.moved', 'id', shard_count => 1)`);
+  const [shard] = await service.rows(
+    `SELECT shard_name AS name, nodeport AS port FROM citus_shards WHERE table_name = 'sales.moved'::regclass`,
+  );
+  const url = new URL(service.databaseUrl);
+  url.port = String(shard!.port);
+  const worker = new pg.Client(url.href);
+  await worker.connect();
+  try {
+    await worker.query('SET citus.enable_manual_changes_to_shards TO on');
+    await worker.query(`DROP TABLE ${shard!.name}`);
+  } finally {
+    await worker.end();
+  }
+  const answer = await service.post('/table/moved/upload/json?schema=sales&if_exists=append', {
+    data: [{ id: 1 }],
+  });
+  assertProblem(answer, 409, 'write-conflict');
+  assert.doesNotMatch(JSON.stringify(answer.body), /_\d{6}/);
 });

@@ -154,6 +154,17 @@ test('an error of a failed COPY that names no row is not an error of the data', 
   for (const [message, code] of Object.entries(cases)) assert.equal(codeOf(message), code, message);
 });
 
+test('a shard that another session has moved is a conflict, and a table that a function does not find is not', () => {
+  const codeOf = (where: string) =>
+    hidden('relation "t_102043" does not exist', {
+      code: sqlstateFor('undefined_table'),
+      file: 'remote_commands.c',
+      where: `${where}while executing command on 10.1.2.3:5432`,
+    }).code;
+  assert.equal(codeOf(''), sqlstateFor('serialization_failure'));
+  assert.equal(codeOf('PL/pgSQL function f() line 1\n'), sqlstateFor('undefined_table'));
+});
+
 test('only the addresses of workers are hidden, and not other text with a colon', () => {
   const where = 'while executing command on 10.1.2.3:5432';
   const fields = { code: sqlstateFor('check_violation'), file: 'remote_commands.c', where };

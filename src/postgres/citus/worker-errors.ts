@@ -11,6 +11,7 @@
  * errors of a COPY remain internal errors.
  */
 import { DatabaseError } from 'pg';
+import { isOfFunction } from '../server-internals.ts';
 import { type Condition, sqlstateFor, workerUnavailable } from '../sqlstate.ts';
 
 type Fields = Partial<Omit<DatabaseError, 'name'>> & { message: string; cause?: unknown };
@@ -97,6 +98,9 @@ const rowMessages: readonly RowMessage[] = [
   },
 ];
 
+/** Another session has moved or dropped the shard. */
+const lostShard = /^relation "[^"]+_\d{6,}" does not exist/;
+
 /** Other messages that the error of a failed COPY may have, and their conditions. */
 const copyMessages: readonly [RegExp, Condition][] = [
   [/^canceling statement due to lock timeout/, 'lock_not_available'],
@@ -108,8 +112,7 @@ const copyMessages: readonly [RegExp, Condition][] = [
   [/^could not serialize access/, 'serialization_failure'],
   [/^permission denied/, 'insufficient_privilege'],
   [/^cannot execute .+ in a read-only transaction/, 'read_only_sql_transaction'],
-  // Another session has moved or dropped the shard.
-  [/^relation "[^"]+_\d{6,}" does not exist/, 'serialization_failure'],
+  [lostShard, 'serialization_failure'],
   [/No space left on device|Disk quota exceeded/, 'disk_full'],
   [/^out of (shared )?memory/, 'out_of_memory'],
   [/^(sorry, too many clients|remaining connection slots)/, 'too_many_connections'],
@@ -136,6 +139,9 @@ export function hideWorker(error: DatabaseError): void {
   else if (awayMessages.test(message)) replace(error, 'cannot_connect_now', workerUnavailable);
   else if (unknownMessage.test(message)) replace(error, 'transaction_resolution_unknown', unanswered);
   else {
+    // The statement of the service names the table, which exists. A function may name a table that does not exist.
+    const isOfShard = error.code === sqlstateFor('undefined_table') && !isOfFunction(error);
+    if (isOfShard && lostShard.test(message)) error.code = sqlstateFor('serialization_failure');
     nameTheRule(error as Fields, file === 'multi_copy.c');
     hideAddresses(error as Fields, workers);
   }
