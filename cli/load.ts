@@ -1,15 +1,17 @@
 /** `tablewright load FILE…` */
-import { writeFileSync } from 'node:fs';
 import { parse } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
+  ConnectionError,
+  hasEnded,
   type Load,
   type LoadedTable,
   type LoadOptions,
   type LoadQuery,
   ProblemError,
+  resultOf,
   type UploadDefinition,
 } from '../client/client.ts';
 import { newKey } from '../client/new-key.ts';
@@ -18,8 +20,9 @@ import { type Connected, withClient } from './connect.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { type FindLoad, keepsRecords, loadFinder } from './find-load.ts';
 import { inCount, note, say, sayJson } from './print.ts';
+import { checkProblemsFile, writeProblems } from './problems-file.ts';
 import { showProgress } from './progress.ts';
-import { exitCodeOf, noteProblems, reportError } from './report-error.ts';
+import { errorDocument, exitCodeOf, isAnswerLost, noteProblems, reportError } from './report-error.ts';
 import { expandPaths, openSource, readDefinition, type Source, standardInput } from './source.ts';
 import { withDefinition } from './with-definition.ts';
 
@@ -35,6 +38,12 @@ export async function load(line: CommandLine): Promise<number> {
     if (paths.length > 1 && options[name] !== undefined)
       throw new WrongUse(`--${name} needs exactly one file.`);
   }
+  if (options.async && options.problems !== undefined) {
+    throw new WrongUse(
+      '--async ends before the problems are known, so it contradicts --problems. Leave one of them out.',
+    );
+  }
+  if (typeof options.problems === 'string') checkProblemsFile(options.problems);
   const path = options.definition as string | undefined;
   const definition = path === undefined ? undefined : readDefinition(path);
   const query = queryOf(options);
@@ -51,9 +60,9 @@ export async function load(line: CommandLine): Promise<number> {
         query: { ...query, ...further },
         definition,
       });
-      const left = paths.length - index - 1;
-      if (code !== exitCodes.done && left > 0) note(`${inCount(left, 'file')} after it not loaded.`);
-      if (code !== exitCodes.done) return code;
+      if (code === exitCodes.done) continue;
+      reportSkipped(paths.slice(index + 1), options.json === true);
+      return code;
     }
     return exitCodes.done;
   });
@@ -93,7 +102,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
   // The key names the load while it runs, also if its body can be sent only once.
   const key = given ?? newKey();
   const findLoad = loadFinder(client, key);
-  let hasSent = false;
+  let hasSent = false as boolean;
   const interrupt = onInterrupt(client, findLoad, () => hasSent, stop);
   const following = new AbortController();
   try {
@@ -113,12 +122,17 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
         progress.sent(bytes);
       },
     };
-    const answer = options.async ? await client.enqueue(upload) : await client.load(upload);
+    const send = options.async ? client.enqueue : client.load;
+    const answer = await send(upload).catch(async (error) => {
+      const found = hasSent && hasKeys && isAnswerLost(error) && (await loadedAnyway(client, key));
+      if (!found) throw error;
+      return found;
+    });
     following.abort();
     progress.stop();
-    await writeProblems(client, options.problems, 'load' in answer ? answer.load.id : undefined);
     report(path, answer, options);
-    return exitCodes.done;
+    const id = 'load' in answer ? answer.load.id : undefined;
+    return (await writeProblems(client, options.problems, id)) ? exitCodes.done : exitCodes.refused;
   } catch (error) {
     following.abort();
     progress.stop();
@@ -127,18 +141,41 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
       note(isCertain ? 'Cancelled. Nothing was changed.' : stoppedUnconfirmed);
       return exitCodes.interrupted;
     }
-    const isRefused = error instanceof ProblemError;
-    if (options.json)
-      sayJson({ file: path, error: isRefused ? documentOf(error) : { detail: (error as Error).message } });
-    else {
-      note(`${path} was not loaded.`);
+    const isUnknown = hasSent && isAnswerLost(error);
+    if (options.json) {
+      sayJson({ file: path, ...(isUnknown && { outcome: 'unknown' }), error: errorDocument(error) });
+    } else {
+      note(isUnknown ? unknownOutcome(path) : `${path} was not loaded.`);
       reportError(error);
     }
-    if (isRefused && error.errorCount > 0) await writeProblems(client, options.problems, error.loadId);
+    if (error instanceof ProblemError && error.errorCount > 0)
+      await writeProblems(client, options.problems, error.loadId);
     return exitCodeOf(error);
   } finally {
     interrupt.end();
   }
+}
+
+function unknownOutcome(path: string): string {
+  return `It is not known whether ${path} was loaded, because the answer of the service was lost. See "tablewright loads".`;
+}
+
+/** Returns the answer of a load whose connection ended before its answer; undefined: the load was not committed, or the service does not answer. */
+async function loadedAnyway(client: Client, key: string): Promise<LoadedTable | undefined> {
+  try {
+    const signal = AbortSignal.timeout(cancelMs);
+    const id = await loadFinder(client, key)(signal);
+    const load = id === undefined ? undefined : await client.describeLoad(id, { signal });
+    return load && hasEnded(load) ? resultOf(load) : undefined;
+  } catch {
+    // The caller reports the error of the upload.
+    return undefined;
+  }
+}
+
+function reportSkipped(paths: string[], isJson: boolean): void {
+  if (isJson) for (const file of paths) sayJson({ file, skipped: true });
+  else if (paths.length > 0) note(`${inCount(paths.length, 'file')} after it not loaded.`);
 }
 
 async function sourceOf(path: string, { line, definition }: FileLoad): Promise<Source> {
@@ -154,6 +191,7 @@ const stoppedUnconfirmed =
 
 function isInterruption(error: unknown): boolean {
   if (error instanceof ProblemError) return error.code === 'load-cancelled';
+  if (error instanceof ConnectionError) return true;
   return (error as Error | undefined)?.name === 'AbortError';
 }
 
@@ -228,23 +266,6 @@ async function followRows(
   }
 }
 
-/** Writes all problems of the load into the file of `--problems`. */
-async function writeProblems(
-  client: Client,
-  path: string | boolean | undefined,
-  id: string | undefined,
-): Promise<void> {
-  if (typeof path !== 'string') return;
-  if (id === undefined) {
-    note(`${path} was not written, because the service has no record of the load.`);
-    return;
-  }
-  const csv = await client.problemsCsv(id);
-  writeFileSync(path, csv);
-  const count = Math.max(0, csv.trimEnd().split('\n').length - 1);
-  if (count > 0) note(`All problems are in ${path}.`);
-}
-
 function report(path: string, answer: Load | LoadedTable, { json, quiet }: CommandLine['options']): void {
   if (json) sayJson({ file: path, ...('load' in answer ? answer : { load: answer }) });
   else if ('load' in answer) reportLoaded(path, answer, quiet === true);
@@ -275,17 +296,4 @@ function reportLoaded(path: string, { table, load }: LoadedTable, isQuiet: boole
     );
   }
   noteProblems(problems, count);
-}
-
-function documentOf({
-  status,
-  code,
-  title,
-  detail,
-  instance,
-  errors,
-  errorCount,
-  loadId,
-}: ProblemError): object {
-  return { status, code, title, detail, instance, errors, error_count: errorCount, load_id: loadId };
 }

@@ -33,8 +33,10 @@ export const nodeTransport: Transport = (url, { method, headers, body, signal, o
       response.on('close', () => signal?.removeEventListener('abort', stop));
       resolve(answerOf(response));
     });
-    if (isLarge) whenContinued(request, () => send(request, body, onSent));
-    else send(request, body, onSent);
+    const start = (): Promise<void> => send(request, body, onSent);
+    if (isLarge) whenContinued(request, start);
+    else if (onSent) whenConnected(request, start);
+    else start();
   });
 
 /** Returns the length in bytes; undefined: it is not known. */
@@ -55,6 +57,14 @@ function whenContinued(request: ClientRequest, start: () => void): void {
   request.on('response', () => once(false));
   request.on('error', () => once(false));
   request.flushHeaders();
+}
+
+/** Bytes that are written before the connection is open are not sent if it fails. So they must not be counted. */
+function whenConnected(request: ClientRequest, start: () => void): void {
+  request.once('socket', (socket) => {
+    if (socket.connecting) socket.once('connect', start);
+    else start();
+  });
 }
 
 async function send(

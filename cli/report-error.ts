@@ -10,8 +10,34 @@ const valueWidth = 60;
 export function exitCodeOf(error: unknown): number {
   if (error instanceof WrongUse) return exitCodes.wrongUse;
   if (error instanceof ConnectionError) return exitCodes.unreachable;
-  if (error instanceof ProblemError && [502, 503, 504].includes(error.status)) return exitCodes.unreachable;
+  if (error instanceof ProblemError && [429, 502, 503, 504].includes(error.status))
+    return exitCodes.unreachable;
   return exitCodes.refused;
+}
+
+/** Returns whether the service may have done its work although its answer did not arrive. */
+export function isAnswerLost(error: unknown): boolean {
+  // A proxy answers without a code if the service does not answer the proxy.
+  const isOfProxy = error instanceof ProblemError && error.code === undefined;
+  return error instanceof ConnectionError || (isOfProxy && [502, 503, 504].includes(error.status));
+}
+
+/** Returns the error as `--json` prints it. */
+export function errorDocument(error: unknown): object {
+  if (error instanceof ConnectionError) return { code: 'unreachable', detail: error.message };
+  if (!(error instanceof ProblemError)) return { detail: (error as Error).message };
+  const { status, code, title, detail, instance, errors, errorCount, warnings, loadId } = error;
+  return {
+    status,
+    code,
+    title,
+    detail,
+    instance,
+    errors,
+    error_count: errorCount,
+    warnings,
+    load_id: loadId,
+  };
 }
 
 /** Prints the error and returns the exit code. */
@@ -21,9 +47,10 @@ export function reportError(error: unknown): number {
   return exitCodeOf(error);
 }
 
-function reportProblem({ status, code, detail, title, errors, errorCount }: ProblemError): void {
+function reportProblem({ status, code, detail, title, errors, errorCount, warnings }: ProblemError): void {
   note(`error: ${title}${code ? ` (${code})` : ''}`);
   if (detail !== title) note(detail);
+  for (const warning of warnings) note(`warning: ${warning.detail} (${warning.code})`);
   // The only problem may be what the detail says.
   if (errors.length !== 1 || errors[0]!.detail !== detail) noteProblems(errors, errorCount);
   if (status === 401) note('Set TABLEWRIGHT_TOKEN to a valid access token.');

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, readFileSync } from 'node:fs';
+import { createWriteStream, existsSync, readFileSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -230,6 +232,65 @@ suite('load', () => {
     assert.match(out, /^schema +table[^\n]*\n$/);
     assert.equal(err, '');
     assert.deepEqual(await service.rows('SELECT count(*)::int AS rows FROM unread'), [{ rows: 3 }]);
+  });
+
+  test('a problems file that cannot be written is wrong use before the load, and no failure of a load that was committed', async () => {
+    await writeFile(join(folder, 'noted.csv'), 'a\n1\n');
+    for (const path of ['.', 'nowhere/problems.csv']) {
+      const { code, err } = await run(['load', 'noted.csv', '--problems', path]);
+      assert.equal(code, 2);
+      assert.match(err, /of --problems cannot be written: /);
+    }
+    assert.equal((await run(['load', 'noted.csv', '--async', '--problems', 'p.csv'])).code, 2);
+    if (!existsSync('/dev/full')) return;
+    const { code, out, err } = await run(['load', 'noted.csv', '--problems', '/dev/full']);
+    assert.match(out, /^noted\.csv → public\.noted: 1 row loaded/);
+    assert.match(err, /^The problems of load \S+ could not be written into \/dev\/full\.\nerror: ENOSPC/m);
+    assert.doesNotMatch(err, /was not loaded/);
+    assert.equal(code, 1);
+  });
+
+  test('an upload whose answer is lost is loaded if the service says so, and otherwise nobody knows', async () => {
+    let answersLater = true;
+    let isLost = false;
+    const proxy = createServer((incoming, outgoing) => {
+      const { method, url: path = '', headers } = incoming;
+      const forwarded = httpRequest(new URL(path, service.url), { method, headers }, (answer) => {
+        isLost ||= path.includes('/upload/');
+        if (path.includes('/upload/') || (isLost && !answersLater)) incoming.socket.destroy();
+        else answer.pipe(outgoing.writeHead(answer.statusCode!, answer.headers));
+      });
+      incoming.pipe(forwarded);
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const parameters = [
+      'load',
+      '-',
+      '--table',
+      'lost',
+      '--url',
+      url,
+      '--retry',
+      '0',
+      '--if-exists',
+      'append',
+    ];
+    try {
+      const found = await run(parameters, '{"a":1}\n');
+      assert.match(found.out, /^- → public\.lost: 1 row loaded/);
+      assert.equal(found.code, 0);
+      [answersLater, isLost] = [false, false];
+      const unknown = await run(parameters, '{"a":1}\n');
+      assert.match(unknown.err, /^It is not known whether - was loaded, because the answer .* was lost\./m);
+      assert.deepEqual([unknown.code, unknown.out], [3, '']);
+      isLost = false;
+      const { file, outcome, error } = JSON.parse((await run([...parameters, '--json'], '{"a":1}\n')).out);
+      assert.deepEqual([file, outcome, error.code], ['-', 'unknown', 'unreachable']);
+    } finally {
+      proxy.close();
+    }
   });
 
   test('--async stores the file, and loads --watch waits for the end', async () => {

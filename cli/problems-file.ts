@@ -1,0 +1,46 @@
+/** The file of `--problems`. */
+import { accessSync, closeSync, constants, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import type { Client } from '../client/client.ts';
+import { WrongUse } from './exit-codes.ts';
+import { note } from './print.ts';
+import { reportError } from './report-error.ts';
+
+/** Checks the file before anything is sent, because a load cannot be undone. @throws WrongUse if the file cannot be written */
+export function checkProblemsFile(path: string): void {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats?.isDirectory()) throw new Error('it is a folder');
+    if (stats) {
+      accessSync(path, constants.W_OK);
+    } else {
+      closeSync(openSync(path, 'wx'));
+      rmSync(path);
+    }
+  } catch (error) {
+    throw new WrongUse(`The file "${path}" of --problems cannot be written: ${(error as Error).message}`);
+  }
+}
+
+/** Writes all problems of the load into the file, if there is one. Returns false, after the reason was printed, if this fails. */
+export async function writeProblems(
+  client: Client,
+  path: string | boolean | undefined,
+  id: string | undefined,
+): Promise<boolean> {
+  if (typeof path !== 'string') return true;
+  if (id === undefined) {
+    note(`${path} was not written, because the service has no record of the load.`);
+    return true;
+  }
+  try {
+    const csv = await client.problemsCsv(id);
+    writeFileSync(path, csv);
+    const count = Math.max(0, csv.trimEnd().split('\n').length - 1);
+    if (count > 0) note(`All problems are in ${path}.`);
+    return true;
+  } catch (error) {
+    note(`The problems of load ${id} could not be written into ${path}.`);
+    reportError(error);
+    return false;
+  }
+}
