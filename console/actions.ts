@@ -19,6 +19,7 @@ import {
   hashOf,
   inspectionOfJson,
   inspectionOfSheet,
+  isRunning,
   keepsDefinition,
   kindOf,
   noRules,
@@ -85,6 +86,7 @@ export function createActions(store: Store) {
     const value = text.trim().replace(/^(TOKEN=|Bearer )/i, '');
     update((state) => ({ ...state, session: sessionOf(value, state.session.signIn) }));
     open(store.state.route);
+    lookAgain();
   }
 
   /** A person who has chosen a file signs in in another window, because a page that leaves its address loses the file. */
@@ -286,14 +288,13 @@ export function createActions(store: Store) {
     };
   }
 
-  /** Sends the file and follows the load until it has ended. @param onLoad called with each change */
-  async function runUpload(
-    isDryRun: boolean,
+  /** Sends the file for a dry run and follows it until it has ended. @param onLoad called with each change */
+  async function runDry(
     signal: AbortSignal,
     onSent: (bytes: number) => void,
     onLoad: (load: Load) => void,
   ): Promise<LoadedTable> {
-    const begun = await sendUpload({ dry_run: isDryRun, signal, onSent });
+    const begun = await sendUpload({ dry_run: true, signal, onSent });
     // A service without records of loads answers with the table.
     if (!('state' in begun)) return begun;
     onLoad(begun);
@@ -328,8 +329,7 @@ export function createActions(store: Store) {
         state.check.is === 'busy' ? { ...state, check: { ...state.check, ...change } } : state,
       );
     try {
-      const result = await runUpload(
-        true,
+      const result = await runDry(
         signal,
         (sentBytes) => progress({ sentBytes }),
         (load) => {
@@ -460,10 +460,10 @@ export function createActions(store: Store) {
 
   /** Sends the file and loads it. */
   async function load(): Promise<void> {
+    const { file, inspection } = store.state;
+    if (file === undefined || isRunning(store.state.load)) return;
     sending = new AbortController();
     const { signal } = sending;
-    const { file, inspection } = store.state;
-    if (file === undefined) return;
     const begun: LoadProgress = {
       fileName: file.name,
       fileBytes: file.size,
@@ -477,14 +477,63 @@ export function createActions(store: Store) {
       result: undefined,
       rows: undefined,
       failure: undefined,
+      lost: undefined,
     };
     update((state) => ({ ...state, step: 'load', load: begun, announcement: `${file.name} is being sent.` }));
+    let answer: Load | LoadedTable;
     try {
-      const result = await runUpload(false, signal, (sentBytes) => changeLoad({ sentBytes }), noteLoad);
-      await finishLoad(result);
+      answer = await sendUpload({
+        dry_run: false,
+        signal,
+        onSent: (sentBytes) => changeLoad({ sentBytes }),
+      });
     } catch (error) {
       failLoad(error);
+      return;
     }
+    // A service without records of loads answers with the table.
+    if (!('state' in answer)) await finishLoad(answer);
+    else {
+      noteLoad(answer);
+      await follow(answer.id);
+    }
+  }
+
+  /** Follows the load on the page until it has ended. Only its record says how it ended: after an error on the way that is not known. */
+  async function follow(id: string): Promise<void> {
+    let last: Load | undefined;
+    changeLoad({ lost: undefined });
+    try {
+      for await (const load of client.watch(id)) {
+        if (shownLoadId() !== id) return;
+        last = load;
+        noteLoad(load);
+      }
+    } catch (error) {
+      if (shownLoadId() !== id) return;
+      const lost = failureOf(error);
+      changeLoad({ lost });
+      say(lost.detail);
+      return;
+    }
+    if (last !== undefined) await endLoad(last);
+  }
+
+  /** Asks again how the load goes on, after the connection or the token was lost. */
+  function lookAgain(): void {
+    const { load } = store.state;
+    if (load?.lost !== undefined && load.id !== undefined) follow(load.id);
+  }
+
+  async function endLoad(load: Load): Promise<void> {
+    let result: LoadedTable;
+    try {
+      result = resultOf(load) ?? shortResult(load);
+    } catch (error) {
+      failLoad(error);
+      return;
+    }
+    await finishLoad(result);
   }
 
   function changeLoad(to: Partial<LoadProgress>): void {
@@ -499,7 +548,15 @@ export function createActions(store: Store) {
   }
 
   async function finishLoad(result: LoadedTable): Promise<void> {
+    // The check was about the table before this load. Another load of the file needs a new check.
+    update((state) => ({
+      ...state,
+      check: { is: 'none' },
+      checkedRequest: undefined,
+      shownProblem: undefined,
+    }));
     changeLoad({ result });
+    if (store.state.file !== undefined) lookUpTarget();
     const { schema, name } = result.table;
     say(`The rows are in the table ${schema}.${name}.`);
     const rows = await client.rows(name, { schema, limit: 20 }).catch(() => undefined);
@@ -509,7 +566,9 @@ export function createActions(store: Store) {
 
   function failLoad(error: unknown): void {
     const failure = failureOf(error);
-    changeLoad({ failure, isCancelling: false });
+    // The service may have stored the file, although its answer has not arrived.
+    const isKnown = !(error instanceof ConnectionError);
+    changeLoad({ ...(isKnown ? { failure } : { lost: failure }), isCancelling: false });
     say(failure.detail);
   }
 
@@ -524,7 +583,10 @@ export function createActions(store: Store) {
     try {
       await client.cancel(load.id);
     } catch (error) {
-      if (!(error instanceof ProblemError && error.code === 'load-ended')) failLoad(error);
+      if (error instanceof ProblemError && error.code === 'load-ended') return;
+      // The load goes on, and the page still follows it.
+      changeLoad({ isCancelling: false });
+      say(failureOf(error).detail);
     }
   }
 
@@ -551,20 +613,16 @@ export function createActions(store: Store) {
         result: undefined,
         rows: undefined,
         failure: undefined,
+        lost: undefined,
       };
       update((state) => ({ ...state, step: 'load', load: again }));
-      let last = found;
-      for await (const load of client.watch(id)) {
-        last = load;
-        if (shownLoadId() !== id) return;
-        noteLoad(load);
-      }
-      await finishLoad(resultOf(last) ?? shortResult(last));
     } catch (error) {
       if (error instanceof ProblemError && error.code === 'load-not-found')
         sessionStorage.removeItem(loadKey);
-      else failLoad(error);
+      else say(failureOf(error).detail);
+      return;
     }
+    await follow(id);
   }
 
   async function readTables(): Promise<void> {
@@ -705,6 +763,7 @@ export function createActions(store: Store) {
     applyFix,
     showProblem,
     load,
+    lookAgain,
     cancelLoad,
     filterTables: (tableFilter: string) => update((state) => ({ ...state, tableFilter })),
     cancelOne,

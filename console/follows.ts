@@ -605,6 +605,22 @@ function readCsv(text: string): string[][] {
   return lines;
 }
 
+/** Returns whether the load goes on, or may go on where the page does not see it. */
+export function isRunning(load: LoadProgress | undefined): boolean {
+  if (load === undefined || load.result !== undefined || load.failure !== undefined) return false;
+  return load.lost === undefined || load.id !== undefined;
+}
+
+/** Says what is known about a load that the page cannot follow any more. */
+export function lostWords({ id, lost }: Pick<LoadProgress, 'id' | 'lost'>): string {
+  if (id === undefined)
+    return 'The service has not answered. Look under Loads whether the file was loaded before you load it again.';
+  const isRefused = lost?.code !== undefined && !/token/.test(lost.code);
+  return isRefused
+    ? 'The service does not say how the load went on. Look at the rows of the table before you load the file again.'
+    : 'The connection is lost. The load goes on at the service.';
+}
+
 export interface Bar {
   /** From 0 to 1; undefined: the end is not known. */
   share: number | undefined;

@@ -216,6 +216,8 @@ export interface LoadProgress {
   result: LoadedTable | undefined;
   rows: FirstRows | undefined;
   failure: Failure | undefined;
+  /** Why the page does not know how the load goes on. */
+  lost: Failure | undefined;
 }
 
 export type Dialog =

@@ -9,6 +9,8 @@ import {
   fixesOf,
   groupProblems,
   hashOf,
+  isRunning,
+  lostWords,
   placeOf,
   planColumns,
   planFaults,
@@ -303,6 +305,7 @@ test('the bars say what is done, how fast, and how long it still takes', () => {
     result: undefined,
     rows: undefined,
     failure: undefined,
+    lost: undefined,
   };
   assert.deepEqual(sendingBar(load, 2000), {
     share: 0.25,
@@ -318,6 +321,18 @@ test('the bars say what is done, how fast, and how long it still takes', () => {
     left: '1 second left',
   });
   assert.equal(sendingBar({ ...load, load: running }, 9000).share, 1);
+});
+
+test('a load that the page cannot follow still runs, and is not called failed', () => {
+  const failure = { detail: 'no answer' } as LoadProgress['failure'];
+  const lost = { id: 'a', lost: failure } as LoadProgress;
+  assert.equal(isRunning(lost), true);
+  assert.equal(lostWords(lost), 'The connection is lost. The load goes on at the service.');
+  assert.equal(isRunning({ ...lost, id: undefined }), false);
+  assert.match(lostWords({ ...lost, id: undefined }), /Look under Loads/);
+  const refused = { ...failure, code: 'load-not-found' } as LoadProgress['failure'];
+  assert.match(lostWords({ ...lost, lost: refused }), /does not say/);
+  assert.equal(isRunning({ ...lost, lost: undefined, failure }), false);
 });
 
 test('pages have addresses, whatever the names of tables are', () => {

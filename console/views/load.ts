@@ -1,9 +1,9 @@
 /** Step 4: the load, its progress and its result. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
-import { type Bar, countInWords, plural, psqlText, rowsBar, sendingBar } from '../follows.ts';
+import { type Bar, countInWords, lostWords, plural, psqlText, rowsBar, sendingBar } from '../follows.ts';
 import { h } from '../h.ts';
-import type { LoadProgress, State } from '../state.ts';
+import type { Failure, LoadProgress, State } from '../state.ts';
 import { bar, busy, button, codeBlock, data, failureBox, warningList } from './parts.ts';
 import { rowsGrid } from './tables.ts';
 
@@ -21,6 +21,7 @@ const stateInWords: Record<string, string> = {
 export function loadView(state: State, load: LoadProgress, actions: Actions): VNode {
   const { result, failure } = load;
   if (result) return loaded(load, actions);
+  if (load.lost) return lost(load, load.lost, actions);
   const isCancelled =
     load.load?.state === 'cancelled' ||
     failure?.code === 'load-cancelled' ||
@@ -44,6 +45,29 @@ export function loadView(state: State, load: LoadProgress, actions: Actions): VN
           ),
         ]
       : running(load, actions),
+  );
+}
+
+/** The page does not know how the load goes on, so it must not say that nothing was loaded. */
+function lost(load: LoadProgress, { detail }: Failure, actions: Actions): VNode {
+  return h(
+    'section',
+    { class: 'load-step' },
+    h('h1', null, ['Loading ', data(load.fileName)]),
+    h(
+      'div',
+      { class: 'notice warn', role: 'alert' },
+      h('p', { class: 'notice-title' }, lostWords(load)),
+      h('p', null, data(detail)),
+    ),
+    h(
+      'div',
+      { class: 'action-bar' },
+      button('Load another file', actions.forgetFile),
+      load.id === undefined
+        ? button('Back to the columns', () => actions.showStep('columns'))
+        : button('Look again', actions.lookAgain, { kind: 'main', id: 'look-again' }),
+    ),
   );
 }
 

@@ -1,6 +1,7 @@
 /** The four steps from a file to a table. A step that is possible is a button. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
+import { isRunning } from '../follows.ts';
 import { h } from '../h.ts';
 import type { State, Step } from '../state.ts';
 
@@ -35,9 +36,8 @@ export function stepsView(state: State, actions: Actions): VNode {
   );
 }
 
-function isPossible({ file, inspection, check, load }: State, step: Step): boolean {
-  const isRunning = load !== undefined && load.result === undefined && load.failure === undefined;
-  if (isRunning) return step === 'load';
+export function isPossible({ file, inspection, check, load }: State, step: Step): boolean {
+  if (isRunning(load)) return step === 'load';
   if (step === 'file') return file !== undefined || load !== undefined;
   if (step === 'columns') return file !== undefined && inspection.is === 'ready';
   if (step === 'check') return check.is !== 'none';

@@ -390,6 +390,47 @@ describe('the console', { skip: noBrowser }, () => {
       assert.deepEqual(await rows('SELECT * FROM resumed ORDER BY a'), [{ a: 'x' }, { a: 'y' }]);
     }));
 
+  test('a load whose connection or token is lost is not called “Not loaded”, and a load that is done needs a new check', () =>
+    inPage(async (page) => {
+      await rows('CREATE TABLE lost (a text)');
+      await page.clock.install();
+      await beginWaiting(page, 'lost');
+      const ofLoad = /\/api\/v1\/loads\/[^/?]+(\/events)?$/;
+      await holding('lost', async (release) => {
+        await page.route(ofLoad, (route) => route.abort());
+        const failed = page.waitForEvent('requestfailed', (request) => /loads\/[^/]+$/.test(request.url()));
+        await page.click('#load');
+        await failed;
+        await page.clock.fastForward(90_000);
+        await page.getByText('The connection is lost. The load goes on at the service.').waitFor();
+        await isAccessible(page, 'lost');
+        await page.unroute(ofLoad);
+        const body = JSON.stringify({
+          status: 401,
+          code: 'invalid-token',
+          title: 'No',
+          detail: 'The token has expired.',
+        });
+        await page.route(
+          ofLoad,
+          (route) => route.fulfill({ status: 401, contentType: 'application/problem+json', body }),
+          { times: 1 },
+        );
+        await page.click('#look-again');
+        await page.getByLabel('Access token').fill(await client.token());
+        await page.getByRole('button', { name: 'Sign in' }).click();
+        await page.locator('.busy', { hasText: 'The rows are being' }).waitFor();
+        await release();
+        await page.waitForSelector('.numbers');
+      });
+      assert.deepEqual(await rows('SELECT * FROM lost ORDER BY a'), [{ a: 'x' }, { a: 'y' }]);
+      const steps = page.getByRole('navigation', { name: 'Steps' }).getByRole('button');
+      assert.deepEqual(
+        (await steps.allInnerTexts()).map((text) => text.replace(/[^A-Za-z]/g, '')),
+        ['File', 'Columns'],
+      );
+    }));
+
   test('a token that expires costs no work, and two tabs have tokens of their own', () =>
     inPage(async (page, context) => {
       const expired = await client.token({ ttlSeconds: -60 });
