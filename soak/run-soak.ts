@@ -311,7 +311,7 @@ class Run {
       this.#note(operation, isOutcomeUnknown(body) ? [false, true] : [false]);
     } else {
       this.#report(
-        `${describeOf(operation)}: ${status} instead of ${operation.status}: ${JSON.stringify(body).slice(0, 500)}`,
+        `${describeOf(operation)}: ${status} instead of ${operation.status}: ${JSON.stringify(body).slice(0, 500)}${this.#logOf(body)}`,
       );
       this.#note(operation, [false, true]);
     }
@@ -402,6 +402,14 @@ class Run {
     } finally {
       await client.end();
     }
+  }
+
+  /** Returns the error that the service logged for an answer that names no cause. */
+  #logOf(body: { code?: string; instance?: string } | undefined): string {
+    if (body?.code !== 'internal-error') return '';
+    const id = body.instance?.replace('urn:uuid:', '') ?? '';
+    const lines = this.#machinery.service.output().split('\n');
+    return ` ${lines.find((line) => line.includes(id) && line.includes('"err"')) ?? '(not logged)'}`;
   }
 
   #report(violation: string): void {

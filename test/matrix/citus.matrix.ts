@@ -9,10 +9,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import pg from 'pg';
 import { root, runTests } from './run-tests.ts';
 
 const run = promisify(execFile);
-const timeoutMs = 600_000;
+const timeoutMs = 1_200_000;
 
 const { CITUS_SCRIPTS: scripts = '', CITUS_BUILD: build = '' } = process.env;
 const skip =
@@ -42,6 +43,9 @@ test('Citus with two workers', { timeout: timeoutMs, skip }, async (t) => {
       files.filter((file) => !changesRoles(file)),
     );
     await runTests(`${t.name}, with other roles`, environment, files.filter(changesRoles));
+    const template = await createTemplate(urls.CITUS_SUPERUSER_URL!, new URL(urls.CITUS_URL!).username);
+    const admin = { TEST_TEMPLATE: template, TEST_ADMIN_DATABASE_URL: urls.CITUS_SUPERUSER_URL! };
+    await runTests(`${t.name}, ordinary tables`, { ...environment, ...admin }, ofOrdinaryTables());
     // These tests kill workers, so no other tests run with them.
     await runTests(
       `${t.name}, which are killed`,
@@ -60,6 +64,53 @@ test('Citus with two workers', { timeout: timeoutMs, skip }, async (t) => {
  */
 function changesRoles(file: string): boolean {
   return file.endsWith('sessions.test.ts');
+}
+
+/**
+ * The tests of an ordinary PostgreSQL that speak of SQL, types, the catalogue, messages and locks, and that also hold for ordinary tables at
+ * a coordinator. Three others compare whole answers, which have a `distribution` there: create-table, definitions and upload-json.
+ */
+const ordinary = [
+  'authenticator',
+  'checks-inside-values',
+  'column-defaults',
+  'constraint-names',
+  'definitions-round-trip',
+  'existing-tables',
+  'frozen-rows',
+  'generated-keys',
+  'hidden-objects',
+  'left-out-parts',
+  'left-out-rows',
+  'on-conflict',
+  'privileges',
+  'replace',
+  'row-triggers',
+  'search-path',
+  'staged-plans',
+];
+
+function ofOrdinaryTables(): string[] {
+  return ordinary.map((name) => `test/${name}.test.ts`);
+}
+
+/** Creates a database that has Citus, to be copied by each test file, and lets the role of the service copy it. Returns its name. */
+async function createTemplate(superuserUrl: string, role: string): Promise<string> {
+  const name = 'citus_template';
+  await runAt(superuserUrl, `ALTER ROLE ${role} CREATEDB CREATEROLE`, `CREATE DATABASE ${name}`);
+  await runAt(Object.assign(new URL(superuserUrl), { pathname: `/${name}` }).href, 'CREATE EXTENSION citus');
+  await runAt(superuserUrl, `ALTER DATABASE ${name} WITH IS_TEMPLATE true ALLOW_CONNECTIONS false`);
+  return name;
+}
+
+async function runAt(url: string, ...statements: string[]): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Splits `NAME=value`. */

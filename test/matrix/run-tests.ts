@@ -55,8 +55,8 @@ function isUnitTest(file: string): boolean {
 }
 
 async function runGroups(name: string, environment: Record<string, string>, groups: string[]): Promise<void> {
-  // This variable tells a test runner that it is part of another one.
-  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+  // The first variable tells a test runner that it is part of another one. The second names a database of this server.
+  const { NODE_TEST_CONTEXT: _context, TEST_TEMPLATE_DATABASE: _template, ...inherited } = process.env;
   const child = spawn(
     process.execPath,
     [

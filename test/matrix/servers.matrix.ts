@@ -91,6 +91,7 @@ const independent = [
   'upload-excel',
   'upload-legacy',
   'waiting-lines',
+  'workers',
   'webhook-addresses',
 ];
 
