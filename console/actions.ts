@@ -20,9 +20,12 @@ import {
   inspectionOfJson,
   inspectionOfSheet,
   isRunning,
+  isTokenFailure,
   keepsDefinition,
+  keptLoadOf,
   kindOf,
   noRules,
+  pastedToken,
   planColumns,
   problemsOfCsv,
   proposedReading,
@@ -32,6 +35,7 @@ import {
   targetOf,
   uploadPlan,
   withFix,
+  withoutTokenFailures,
 } from './follows.ts';
 import { jsonWithDefinition } from './json-with-definition.ts';
 import { rowOfJson } from './row-of-json.ts';
@@ -42,6 +46,7 @@ import {
   emptyReading,
   emptyWork,
   type Failure,
+  initialState,
   type ListedLoad,
   type ListedTable,
   type LoadProgress,
@@ -54,6 +59,7 @@ import {
 } from './state.ts';
 import type { Store } from './store.ts';
 
+/** The id of the load of this tab, and the name of its file. */
 const loadKey = 'tablewright.load';
 
 export type Actions = ReturnType<typeof createActions>;
@@ -82,11 +88,41 @@ export function createActions(store: Store) {
     update((state) => ({ ...state, announcement }));
   }
 
-  function signInWith(text: string): void {
-    const value = text.trim().replace(/^(TOKEN=|Bearer )/i, '');
-    update((state) => ({ ...state, session: sessionOf(value, state.session.signIn) }));
+  /** Asks the service whether it accepts the token, and then shows the page. */
+  async function signInWith(text: string): Promise<void> {
+    const value = pastedToken(text);
+    update((state) => ({
+      ...state,
+      session: { ...sessionOf(undefined, state.session.signIn), isBeingChecked: true },
+    }));
+    const problem = await problemOfToken(value);
+    const { signIn } = store.state.session;
+    if (problem !== undefined) {
+      update((state) => ({ ...state, session: { ...sessionOf(undefined, signIn), problem } }));
+      return;
+    }
+    const before = store.state;
+    update((state) => ({ ...withoutTokenFailures(state), session: sessionOf(value, signIn) }));
+    if (isTokenFailure(before.inspection)) inspect(before.reading);
+    if (isTokenFailure(before.existing)) lookUpTarget();
     open(store.state.route);
     lookAgain();
+  }
+
+  /** Returns why the service does not accept the token. A token that may not list loads is valid. */
+  async function problemOfToken(value: string): Promise<string | undefined> {
+    try {
+      const asking = createClient({
+        url: location.origin,
+        token: value,
+        transport: xhrTransport,
+        retryMs: 0,
+      });
+      await asking.loads({ limit: 1 }).next();
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.status === 401) return failureFrom(error).detail;
+    }
+    return undefined;
   }
 
   /** A person who has chosen a file signs in in another window, because a page that leaves its address loses the file. */
@@ -96,15 +132,19 @@ export function createActions(store: Store) {
     if (signIn === undefined) return;
     if (file === undefined) return startSignIn(signIn);
     try {
-      signInWith(await signInInWindow(signIn));
+      await signInWith(await signInInWindow(signIn));
     } catch (error) {
       const problem = (error as Error).message;
       update((state) => ({ ...state, session: { ...state.session, problem } }));
     }
   }
 
+  /** Removes everything that this tab has of the person. The page is loaded again, so that no late answer comes back. */
   function signOut(): void {
-    update((state) => ({ ...state, session: sessionOf(undefined, state.session.signIn) }));
+    sessionStorage.clear();
+    update(({ session }) => initialState(sessionOf(undefined, session.signIn), { page: 'load' }));
+    history.replaceState(null, '', hashOf({ page: 'load' }));
+    location.reload();
   }
 
   function go(route: Route): void {
@@ -140,6 +180,7 @@ export function createActions(store: Store) {
   function forgetFile(): void {
     inspecting.abort();
     checking.abort();
+    sessionStorage.removeItem(loadKey);
     update((state) => ({ ...state, ...emptyWork(), load: undefined }));
   }
 
@@ -541,8 +582,8 @@ export function createActions(store: Store) {
   }
 
   function noteLoad(load: Load): void {
-    sessionStorage.setItem(loadKey, load.id);
-    const { rowsSince } = store.state.load ?? {};
+    const { rowsSince, fileName } = store.state.load ?? {};
+    sessionStorage.setItem(loadKey, JSON.stringify({ id: load.id, fileName }));
     const isReading = load.rows_read > 0 && rowsSince === undefined;
     changeLoad({ load, id: load.id, ...(isReading && { rowsSince: performance.now() }) });
   }
@@ -594,14 +635,15 @@ export function createActions(store: Store) {
 
   /** Finds the load of this tab again after the page was loaded again. */
   async function findLoad(): Promise<void> {
-    const id = sessionStorage.getItem(loadKey);
-    if (id === null || store.state.load !== undefined || store.state.file !== undefined) return;
+    const kept = keptLoadOf(sessionStorage.getItem(loadKey));
+    if (kept === undefined || store.state.load !== undefined || store.state.file !== undefined) return;
+    const { id } = kept;
     try {
       const found = await client.describeLoad(id);
       if (store.state.load !== undefined || store.state.file !== undefined) return;
       const { table } = found;
       const again: LoadProgress = {
-        fileName: `${table.schema}.${table.name}`,
+        fileName: kept.fileName ?? `${table.schema}.${table.name}`,
         fileBytes: found.bytes_expected ?? found.bytes_received,
         expectedRows: undefined,
         sentBytes: found.bytes_received,

@@ -14,6 +14,7 @@ import type {
   ProblemGroup,
   Reading,
   Reference,
+  Remote,
   RowRules,
   ShownRow,
   State,
@@ -718,6 +719,58 @@ export function hashOf(route: State['route']): string {
     case 'one-load':
       return `#/loads/${route.id}`;
   }
+}
+
+/** Returns the token of a sign-in link. */
+export function linkedToken(hash: string): string | undefined {
+  return new URLSearchParams(hash.slice(1)).get('token')?.trim();
+}
+
+/** Removes what people copy together with a token. */
+export function pastedToken(text: string): string {
+  return text.trim().replace(/^(TOKEN=|Bearer )/i, '');
+}
+
+/** Returns the state without the failures whose only cause was the earlier token. */
+export function withoutTokenFailures(state: State): State {
+  const { load } = state;
+  const cleared = <Value>(remote: Remote<Value>): Remote<Value> =>
+    isTokenFailure(remote) ? { is: 'none' } : remote;
+  return {
+    ...state,
+    inspection: cleared(state.inspection),
+    top: cleared(state.top),
+    existing: cleared(state.existing),
+    check: cleared(state.check),
+    step: state.step === 'check' && isTokenFailure(state.check) ? 'columns' : state.step,
+    // An upload that was refused because of its token has no load.
+    ...(isTokenCode(load?.failure?.code) &&
+      load?.id === undefined && { load: undefined, step: 'columns' as const }),
+  };
+}
+
+function isTokenCode(code: string | undefined): boolean {
+  return code === 'missing-token' || code === 'invalid-token';
+}
+
+export function isTokenFailure(remote: Remote<unknown>): boolean {
+  return remote.is === 'failed' && isTokenCode(remote.failure.code);
+}
+
+/** Reads the load that the tab has kept. */
+export function keptLoadOf(text: string | null): { id: string; fileName?: string } | undefined {
+  try {
+    const kept = JSON.parse(text ?? 'null');
+    return typeof kept?.id === 'string' ? kept : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns whether work is lost when the page is left: a file that is chosen, or a file that is still being sent. */
+export function losesWork({ file, load }: Pick<State, 'file' | 'load'>): boolean {
+  if (load === undefined || load.failure) return file !== undefined;
+  return !load.result && (load.load?.state ?? 'receiving') === 'receiving';
 }
 
 export function routeOf(hash: string): State['route'] {

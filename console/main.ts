@@ -1,8 +1,8 @@
 /** Starts the page: reads the settings of the service, signs in, and draws what the page knows. */
 import { render } from 'preact';
 import { createActions } from './actions.ts';
-import { routeOf } from './follows.ts';
-import { beginSession } from './sign-in.ts';
+import { losesWork, routeOf } from './follows.ts';
+import { beginSession, takeLinkedToken } from './sign-in.ts';
 import { initialState, type SignInSettings, type Step } from './state.ts';
 import { createStore } from './store.ts';
 import { app } from './views/app.ts';
@@ -10,6 +10,7 @@ import { app } from './views/app.ts';
 const settings = JSON.parse(
   document.querySelector<HTMLMetaElement>('meta[name=tablewright]')?.content ?? '{}',
 ) as { signIn?: SignInSettings | null };
+const token = takeLinkedToken();
 const session = await beginSession(settings.signIn ?? undefined);
 const page = document.getElementById('page')!;
 let shownStep: Step = 'file';
@@ -24,17 +25,22 @@ const store = createStore(initialState(session, routeOf(location.hash)), (state)
 });
 const actions = createActions(store);
 
-actions.open(store.state.route);
+if (token === undefined) actions.open(store.state.route);
+else actions.signInWith(token);
 addEventListener('hashchange', () => {
+  // A sign-in link can be opened in a tab that has the console already.
+  const token = takeLinkedToken();
+  if (token !== undefined) {
+    store.update((state) => ({ ...state, route: routeOf(location.hash) }));
+    actions.signInWith(token);
+    return;
+  }
   actions.open(routeOf(location.hash));
   document.getElementById('main')?.focus();
 });
 // A file that is dropped beside its place must not replace the page.
 for (const type of ['dragover', 'drop']) addEventListener(type, (event) => event.preventDefault());
 addEventListener('beforeunload', (event) => {
-  const { load } = store.state;
-  const isSending =
-    load && !load.result && !load.failure && (load.load?.state ?? 'receiving') === 'receiving';
-  if (isSending) event.preventDefault();
+  if (losesWork(store.state)) event.preventDefault();
 });
 matchMedia('(max-width: 800px)').addEventListener('change', () => store.update((state) => state));

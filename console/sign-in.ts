@@ -3,7 +3,7 @@
  * (RFC 7636). The token is kept for this tab only. A person who has chosen a file signs in in another window, because a page that leaves
  * its address loses the file.
  */
-import { claimsOf } from './follows.ts';
+import { claimsOf, linkedToken } from './follows.ts';
 import type { Session, SignInSettings } from './state.ts';
 
 const tokenKey = 'tablewright.token';
@@ -13,14 +13,15 @@ const channelName = 'tablewright.sign-in';
 /** The state of a sign-in in another window begins so. */
 const windowPrefix = 'window.';
 
-/** Begins the session: takes a token or the answer of the identity provider out of the address. */
+/** Takes the token of a sign-in link out of the address. Neither the history of the browser nor a copied address may have the token. */
+export function takeLinkedToken(): string | undefined {
+  const token = linkedToken(location.hash);
+  if (token !== undefined) history.replaceState(null, '', `${location.pathname}#/`);
+  return token;
+}
+
+/** Begins the session: takes the answer of the identity provider out of the address, or the token that this tab has kept. */
 export async function beginSession(signIn: SignInSettings | undefined): Promise<Session> {
-  const inFragment = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (inFragment !== null) {
-    // Neither the history of the browser nor a copied address may have the token.
-    history.replaceState(null, '', `${location.pathname}#/`);
-    return sessionOf(inFragment.trim(), signIn);
-  }
   const answer = new URLSearchParams(location.search);
   if (signIn && (answer.has('code') || answer.has('error')) && answer.has('state')) {
     history.replaceState(null, '', `${location.pathname}#/`);

@@ -54,6 +54,8 @@ export interface Session {
   /** What the token says about itself. It is shown, and not verified here. */
   subject: string | undefined;
   scopes: string[];
+  /** The service is asked whether it accepts a token. */
+  isBeingChecked?: boolean;
   /** Why a new token is needed. */
   problem: string | undefined;
   /** undefined: people paste a token. */

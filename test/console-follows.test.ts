@@ -10,7 +10,11 @@ import {
   groupProblems,
   hashOf,
   isRunning,
+  keptLoadOf,
+  linkedToken,
+  losesWork,
   lostWords,
+  pastedToken,
   placeOf,
   planColumns,
   planFaults,
@@ -26,6 +30,7 @@ import {
   uploadPlan,
   withFix,
   withKey,
+  withoutTokenFailures,
 } from '../console/follows.ts';
 import { rowOfJson } from '../console/row-of-json.ts';
 import {
@@ -344,6 +349,52 @@ test('pages have addresses, whatever the names of tables are', () => {
     assert.deepEqual(routeOf(hashOf(route)), route);
   }
   assert.deepEqual(routeOf('#/tables/%E0%A4%A'), { page: 'tables' });
+});
+
+test('a new token removes only the failures of the earlier token', () => {
+  const failed = (code: string) => ({
+    is: 'failed' as const,
+    failure: {
+      title: '',
+      detail: '',
+      code,
+      errors: [],
+      errorCount: 0,
+      groups: [],
+      warnings: [],
+      loadId: undefined,
+    },
+  });
+  const state: State = { ...stateWith(same), step: 'check', check: failed('invalid-token') };
+  const after = withoutTokenFailures(state);
+  assert.deepEqual([after.check.is, after.step, after.file?.name], ['none', 'columns', 'orders.xlsx']);
+  const other: State = { ...state, check: failed('table-exists') };
+  assert.deepEqual(withoutTokenFailures(other), other);
+  const load = { id: undefined, failure: failed('invalid-token').failure } as unknown as LoadProgress;
+  assert.equal(withoutTokenFailures({ ...other, load }).load, undefined);
+  assert.ok(withoutTokenFailures({ ...other, load: { ...load, id: 'a' } }).load);
+});
+
+test('a sign-in link, a pasted token and a kept load are read as they are written', () => {
+  assert.equal(linkedToken('#token=a.b.c'), 'a.b.c');
+  assert.equal(linkedToken('#/tables/public/token'), undefined);
+  assert.equal(pastedToken(' Bearer a.b.c\n'), 'a.b.c');
+  assert.deepEqual(keptLoadOf('{"id":"a","fileName":"b.csv"}'), { id: 'a', fileName: 'b.csv' });
+  assert.equal(keptLoadOf('broken'), undefined);
+  assert.equal(keptLoadOf(null), undefined);
+});
+
+test('leaving the page loses a file until its load has taken it', () => {
+  const { file } = stateWith(same);
+  const load = { load: undefined, result: undefined, failure: undefined } as LoadProgress;
+  const at = (state: string) => ({ ...load, load: { state } }) as LoadProgress;
+  assert.equal(losesWork({ file: undefined, load: undefined }), false);
+  assert.equal(losesWork({ file, load: undefined }), true);
+  assert.equal(losesWork({ file, load }), true);
+  assert.equal(losesWork({ file, load: at('receiving') }), true);
+  assert.equal(losesWork({ file, load: at('running') }), false);
+  assert.equal(losesWork({ file, load: { ...at('committed'), result: {} } as LoadProgress }), false);
+  assert.equal(losesWork({ file, load: { ...at('failed'), failure: {} } as LoadProgress }), true);
 });
 
 test('places, sizes and tokens are read as they are written', () => {

@@ -3,10 +3,10 @@ import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
 import { h } from '../h.ts';
 import type { State } from '../state.ts';
-import { button, data } from './parts.ts';
+import { busy, button, data } from './parts.ts';
 
 export function signInView({ session, file }: State, actions: Actions): VNode {
-  const { signIn, problem } = session;
+  const { signIn, problem, isBeingChecked = false } = session;
   return h(
     'div',
     { class: 'sign-in' },
@@ -45,6 +45,12 @@ export function signInView({ session, file }: State, actions: Actions): VNode {
           autocomplete: 'off',
           spellcheck: false,
           'aria-describedby': 'token-hint',
+          // A token has one line.
+          onKeyDown: (event: KeyboardEvent) => {
+            if (event.key !== 'Enter' || event.isComposing) return;
+            event.preventDefault();
+            (event.currentTarget as HTMLTextAreaElement).form?.requestSubmit();
+          },
           placeholder: 'eyJhbGciOi…',
         }),
       ),
@@ -56,7 +62,8 @@ export function signInView({ session, file }: State, actions: Actions): VNode {
           ? null
           : ['On the machine of the service, ', h('code', null, 'npm run -s token'), ' prints one.'],
       ),
-      h('button', { type: 'submit', class: 'button main' }, 'Sign in'),
+      h('button', { type: 'submit', class: 'button main', disabled: isBeingChecked }, 'Sign in'),
+      isBeingChecked ? busy('The service is asked whether it accepts the token.') : null,
     ),
   );
 }

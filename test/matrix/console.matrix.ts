@@ -458,6 +458,34 @@ describe('the console', { skip: noBrowser }, () => {
       assert.deepEqual(await rows('SELECT "kept name" FROM kept'), [{ 'kept name': '1' }]);
     }));
 
+  test('a link signs in a tab that has the console, a wrong token does not sign in, and signing out removes the work', () =>
+    inPage(async (page) => {
+      await drop(page, 'private.csv', 'a\n1\n');
+      const leaving = page.waitForEvent('dialog');
+      await page.evaluate('setTimeout(() => location.reload())');
+      await (await leaving).dismiss();
+      await page.getByLabel('Name of the column for a').waitFor();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      assert.equal(await page.evaluate('sessionStorage.length'), 0);
+      await page.getByLabel('Access token').fill('wrong');
+      await page.keyboard.press('Enter');
+      await page.locator('.sign-in .notice.bad', { hasText: 'token' }).waitFor();
+      await page.evaluate(`location.assign('#token=${await client.token()}')`);
+      await page.waitForSelector('.drop');
+      await page.waitForURL(`${url()}/#/`);
+      assert.equal(await page.getByText('private.csv').count(), 0);
+      await drop(page, 'done.csv', 'a\n1\n');
+      await check(page);
+      await load(page);
+      await page.reload();
+      await page.locator('.lead', { hasText: 'done.csv' }).waitFor();
+      await page.getByRole('button', { name: 'Load another file' }).click();
+      await page.reload();
+      await page.waitForSelector('.drop');
+      assert.equal(await page.locator('.numbers').count(), 0);
+    }));
+
   test('the keyboard is enough, on a narrow screen too', () =>
     inPage(
       async (page) => {
@@ -528,7 +556,14 @@ describe('the console', { skip: noBrowser }, () => {
       await page.getByRole('link', { name: 'Load a file' }).click();
       await drop(page, 'kept.csv', 'a\n1\n');
       await page.getByLabel('Name of the column for a').fill('still here');
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      // The token expires.
+      await page.route(
+        '**/upload/excel?*',
+        (route) =>
+          route.continue({ headers: { ...route.request().headers(), authorization: 'Bearer expired' } }),
+        { times: 1 },
+      );
+      await page.click('#check');
       const other = context.waitForEvent('page');
       await page.getByRole('button', { name: /^Sign in with/ }).click();
       await other;
