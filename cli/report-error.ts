@@ -17,9 +17,10 @@ export function exitCodeOf(error: unknown): number {
 
 /** Returns whether the service may have done its work although its answer did not arrive. */
 export function isAnswerLost(error: unknown): boolean {
-  // A proxy answers without a code if the service does not answer the proxy.
-  const isOfProxy = error instanceof ProblemError && error.code === undefined;
-  return error instanceof ConnectionError || (isOfProxy && [502, 503, 504].includes(error.status));
+  if (error instanceof ConnectionError) return true;
+  // A proxy answers without a code, for example if the service does not answer the proxy.
+  if (!(error instanceof ProblemError) || error.code !== undefined) return false;
+  return (error.status >= 200 && error.status < 300) || [502, 503, 504].includes(error.status);
 }
 
 /** Returns the error as `--json` prints it. */

@@ -57,6 +57,9 @@ export function createClient({
   retryMs = 60_000,
   onRetry,
 }: ClientOptions) {
+  if (!/^https?:/.test(URL.canParse(`${url}`) ? new URL(url).protocol : '')) {
+    throw new TypeError(`"${url}" is no address of a service, such as http://127.0.0.1:8080.`);
+  }
   const connection: Connection = {
     url: String(url).replace(/\/+$/, ''),
     token: typeof token === 'function' ? token : () => token,
@@ -75,13 +78,13 @@ export function createClient({
       definition: TableDefinition,
       { signal, idempotencyKey, ...query }: QueryOf<'createTable'> & ChangeOptions = {},
     ): Promise<CreatedTable> {
-      const body = toJson({ table: definition });
+      const content = toJson({ table: definition });
       const request = {
         method: 'POST',
         path: tablePath(name),
         query,
         headers: { 'content-type': 'application/json' },
-        open: () => body,
+        open: () => ({ content }),
         signal,
         isRepeatable: true,
       } as const;
@@ -128,11 +131,7 @@ export function createClient({
       { signal, ...query }: QueryOf<'readRows'> & RequestOptions = {},
     ): Promise<Schemas['FirstRows']> {
       const request = { path: `${tablePath(name)}/rows`, query, signal, isRepeatable: true };
-      return send(
-        connection,
-        request,
-        async (answer) => fromJson(await answer.text()) as Schemas['FirstRows'],
-      );
+      return send(connection, request, (answer) => jsonOf(answer, fromJson));
     },
 
     /** Yields the loads that the token may see, of all pages, the newest first. */
@@ -204,5 +203,13 @@ function loadPath(id: string): string {
 
 /** The type of the answer is that of the operation in the OpenAPI document. */
 // biome-ignore lint/suspicious/noExplicitAny: the callers name the type
-const jsonOf = (answer: Response): Promise<any> => answer.json();
+async function jsonOf(answer: Response, parse: (text: string) => any = JSON.parse): Promise<any> {
+  const text = await answer.text();
+  try {
+    return parse(text);
+  } catch {
+    const { status, headers } = answer;
+    throw new ProblemError(status, headers, text, 'The answer is no JSON. It is not from Tablewright.');
+  }
+}
 const wholeOf = async (answer: Response): Promise<Response> => answer;

@@ -3,12 +3,20 @@
 /** JSON.rawJSON and the source text in a reviver are new (ECMAScript 2026), so the types do not have them. */
 const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
 
-/** Writes a bigint as a number with all its digits. Older runtimes write it as text, which the service reads as the same number. */
+/** Marks the digits of a bigint in runtimes without JSON.rawJSON. No text of a row contains it, because it is random. */
+const mark = `bigint ${Math.random()} `;
+const marked = new RegExp(`"${mark}(-?\\d+)"`, 'g');
+
+/** Writes a bigint as a number with all its digits. */
 export function toJson(value: unknown): string {
-  return JSON.stringify(value, (_, member) => {
+  let hasMarks = false;
+  const text = JSON.stringify(value, (_, member) => {
     if (typeof member !== 'bigint') return member;
-    return rawJSON ? rawJSON(String(member)) : String(member);
+    if (rawJSON) return rawJSON(String(member));
+    hasMarks = true;
+    return `${mark}${member}`;
   });
+  return hasMarks ? text.replace(marked, '$1') : text;
 }
 
 const safeDigits = 15;

@@ -27,9 +27,10 @@ export class ProblemError extends Error {
   /** The body of the answer if it is no problem document, for example all problems as CSV. */
   readonly text: string;
 
-  constructor(status: number, headers: Pick<Headers, 'get'>, text: string) {
+  /** @param otherTitle the title if the answer has no problem document */
+  constructor(status: number, headers: Pick<Headers, 'get'>, text: string, otherTitle?: string) {
     const document = isProblem(headers) ? parsed(text) : {};
-    const title = document.title ?? `HTTP status ${status}`;
+    const title = document.title ?? otherTitle ?? `HTTP status ${status}`;
     super(document.detail ?? title);
     this.status = status;
     this.code = document.code;

@@ -13,6 +13,15 @@ export interface Connection {
   onRetry: ((error: Error, pauseMs: number) => void) | undefined;
 }
 
+/** The body of one attempt. */
+export interface SentBody {
+  content: NonNullable<TransportRequest['body']>;
+  /** Ends the source of a stream. Some runtimes do not, or only later. */
+  close?: () => void;
+  /** The error with which the source of a stream has failed. */
+  failure?: () => { error: unknown } | undefined;
+}
+
 export interface SentRequest {
   method?: 'GET' | 'POST';
   /** The path after `/api/v1`. */
@@ -20,7 +29,7 @@ export interface SentRequest {
   query?: object | undefined;
   headers?: Record<string, string | undefined> | undefined;
   /** Opens the body for each attempt. Undefined: the body was read and cannot be read again. */
-  open?: (() => TransportRequest['body']) | undefined;
+  open?: (() => SentBody | undefined) | undefined;
   signal?: AbortSignal | undefined;
   onSent?: TransportRequest['onSent'];
   /** The service does the work of this request once, however often it arrives. */
@@ -32,26 +41,23 @@ export interface SentRequest {
  *
  * @throws ProblemError if the service refuses the request
  * @throws ConnectionError if there is no answer
- * @throws the reason of `signal`
+ * @throws the reason of `signal`, the error with which the source of the body has failed
  */
 export async function send<Result>(
   connection: Connection,
   request: SentRequest,
   read: (answer: Response) => Promise<Result>,
 ): Promise<Result> {
-  const { open, signal } = request;
+  const { signal } = request;
   let endAt = Date.now() + connection.retryMs;
-  let body = open?.();
   for (let attempt = 0; ; attempt++) {
-    const outcome = await attemptOf(connection, request, body, read);
+    const outcome = await attemptOf(connection, request, read);
     if ('result' in outcome) return outcome.result;
     signal?.throwIfAborted();
     // The service still works on the same request, however long that takes.
     if (isInUse(outcome)) endAt = Date.now() + connection.retryMs;
     const pauseMs = pauseAfter(outcome, attempt);
     if (!request.isRepeatable || pauseMs === undefined || Date.now() + pauseMs > endAt) throw outcome;
-    body = open?.();
-    if (open && body === undefined) throw outcome;
     connection.onRetry?.(outcome, pauseMs);
     await sleep(pauseMs, signal);
   }
@@ -59,28 +65,44 @@ export async function send<Result>(
 
 async function attemptOf<Result>(
   { url, token, transport }: Connection,
-  { method = 'GET', path, query, headers, signal, onSent }: SentRequest,
-  body: TransportRequest['body'],
+  { method = 'GET', path, query, headers, open, signal, onSent }: SentRequest,
   read: (answer: Response) => Promise<Result>,
 ): Promise<{ result: Result } | ProblemError | ConnectionError> {
   const bearer = await token();
   const all = { ...(bearer && { authorization: `Bearer ${bearer}` }), ...headers };
   const sent = Object.entries(all).filter(([, value]) => value !== undefined);
+  const body = open?.();
+  const close = (): void => body?.close?.();
+  signal?.addEventListener('abort', close);
   try {
     const answer = await transport(`${url}/api/v1${path}${queryText(query)}`, {
       method,
       headers: Object.fromEntries(sent) as Record<string, string>,
-      body,
+      body: body?.content,
       signal,
       onSent,
     });
     if (answer.ok) return { result: await read(answer) };
-    return new ProblemError(answer.status, answer.headers, await answer.text());
+    return new ProblemError(answer.status, answer.headers, await answer.text(), redirectionOf(answer));
   } catch (cause) {
+    // The result of `read`.
+    if (cause instanceof ProblemError) return cause;
+    // The service is not the reason, and the source would fail again.
+    const failure = body?.failure?.();
+    if (failure && !signal?.aborted) throw failure.error;
     const reason = (cause as Error | undefined)?.cause ?? cause;
     const words = (reason as Error | undefined)?.message ?? String(reason);
     return new ConnectionError(`The service at ${url} does not answer: ${words}.`, { cause });
+  } finally {
+    signal?.removeEventListener('abort', close);
+    close();
   }
+}
+
+/** Browsers hide where a redirection leads. */
+function redirectionOf({ type, status, headers }: Response): string | undefined {
+  if (type !== 'opaqueredirect' && !(status >= 300 && status < 400)) return undefined;
+  return `The address of the service redirects to ${headers.get('location') ?? 'another one'}. Use an address that does not redirect.`;
 }
 
 /** Returns the parameters as they are written in a URL. Members that are undefined are left out. */

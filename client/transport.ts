@@ -14,7 +14,8 @@ export type Transport = (url: string, request: TransportRequest) => Promise<Resp
 
 /** Sends a request with `fetch`. It reports the sent bytes of streams only, because `fetch` does not tell those of other bodies. */
 export const fetchTransport: Transport = (url, { onSent, body, signal, ...request }) => {
-  const init: RequestInit & { duplex?: 'half' } = request;
+  // A redirection would lose the body or the token.
+  const init: RequestInit & { duplex?: 'half' } = { ...request, redirect: 'manual' };
   if (signal) init.signal = signal;
   if (body instanceof ReadableStream) {
     init.body = onSent ? body.pipeThrough(counting(onSent)) : body;

@@ -1,6 +1,8 @@
 /** The bodies of uploads: rows as JSON, a file of JSON, or a spreadsheet in a form. */
 import type { components } from './api-types.ts';
 import { toJson } from './exact-json.ts';
+import { newKey } from './new-key.ts';
+import type { SentBody } from './send.ts';
 
 export type Rows = Iterable<object> | AsyncIterable<object>;
 export type FileContent = Blob | Uint8Array | ArrayBuffer | ReadableStream<Uint8Array>;
@@ -25,7 +27,7 @@ export interface UploadBody {
   operation: 'json' | 'excel';
   contentType: string;
   /** Returns the body, for each attempt; undefined: it was read and cannot be read again. */
-  open: () => Blob | ReadableStream<Uint8Array> | undefined;
+  open: () => SentBody | undefined;
   /** The body can be opened more than once. */
   isRepeatable: boolean;
 }
@@ -41,7 +43,7 @@ export async function uploadBody(source: UploadSource): Promise<UploadBody> {
   if (kind === 'spreadsheet') return formBody(open, isRepeatable, name, definition);
   if (definition) throw new TypeError('A JSON file has its definition in its member "table".');
   const contentType = kind === 'json' ? 'application/json' : 'application/x-ndjson';
-  return { operation: 'json', contentType, open: () => asBody(open()), isRepeatable };
+  return { operation: 'json', contentType, open: () => bodyOf(open()), isRepeatable };
 }
 
 function kindOf(name: string): FileKind {
@@ -55,18 +57,12 @@ async function rowsBody(
 ): Promise<UploadBody> {
   const { open, isRepeatable } = reopened(rows);
   const body = { operation: 'json', contentType: 'application/json' } as const;
-  const texts = () => {
-    const opened = open();
-    return opened && jsonOf(opened, definition);
-  };
-  if (!isBrowser) {
-    return { ...body, isRepeatable, open: () => streamOf(texts()) };
-  }
+  if (!isBrowser) return { ...body, isRepeatable, open: () => rowsStream(open(), definition) };
   // Browsers send no streams over HTTP/1.1.
-  const parts: string[] = [];
-  for await (const text of texts()!) parts.push(text);
-  const blob = new Blob(parts);
-  return { ...body, isRepeatable: true, open: () => blob };
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for await (const bytes of jsonOf(open()!, definition)) parts.push(bytes);
+  const content = new Blob(parts);
+  return { ...body, isRepeatable: true, open: () => ({ content }) };
 }
 
 /** All browsers name themselves so, also in their workers. Node.js, Deno and Bun do not. */
@@ -75,33 +71,78 @@ const isBrowser = /^Mozilla/.test(globalThis.navigator?.userAgent ?? '');
 /** Rows are joined to texts of about this length, because a stream of many small texts is slow. */
 const textLength = 65_536;
 
-async function* jsonOf(rows: Rows, definition: UploadDefinition | undefined): AsyncGenerator<string> {
+const encoder = new TextEncoder();
+
+/** Yields the rows as the bytes of a JSON document, until the rows or the body end. */
+async function* jsonOf(
+  rows: Rows,
+  definition: UploadDefinition | undefined,
+  hasEnded = () => false,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let text = definition ? `{"table":${toJson(definition)},"data":[` : '{"data":[';
   let separator = '';
   for await (const row of rows) {
     text += separator + toJson(row);
     separator = ',\n';
+    if (hasEnded()) return;
     if (text.length < textLength) continue;
-    yield text;
+    yield encoder.encode(text);
     text = '';
   }
-  yield `${text}]}`;
+  yield encoder.encode(`${text}]}`);
 }
 
-function streamOf(texts: AsyncGenerator<string> | undefined): ReadableStream<Uint8Array> | undefined {
-  if (texts === undefined) return undefined;
-  const encoder = new TextEncoder();
-  return new ReadableStream(
+function rowsStream(rows: Rows | undefined, definition: UploadDefinition | undefined): SentBody | undefined {
+  if (rows === undefined) return undefined;
+  const key = Symbol.asyncIterator in rows ? Symbol.asyncIterator : Symbol.iterator;
+  const iterator = (rows as unknown as Record<symbol, () => AsyncIterator<object>>)[key]!();
+  let hasEnded = false;
+  const chunks = jsonOf({ [key]: () => iterator } as unknown as Rows, definition, () => hasEnded);
+  return streamOf(chunks, async () => {
+    hasEnded = true;
+    await iterator.return?.();
+  });
+}
+
+/**
+ * Returns a body of the chunks.
+ *
+ * @param stop ends the source. It is not waited for, because the source may be in the middle of a long wait.
+ */
+function streamOf(chunks: AsyncGenerator<Uint8Array>, stop: () => Promise<unknown>): SentBody {
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  let failure: { error: unknown } | undefined;
+  let hasEnded = false;
+  const end = (): void => {
+    if (hasEnded) return;
+    hasEnded = true;
+    stop().catch(() => {});
+  };
+  const content = new ReadableStream<Uint8Array>(
     {
-      pull: async (controller) => {
-        const { done, value } = await texts.next();
-        if (done) controller.close();
-        else controller.enqueue(encoder.encode(value));
+      start: (given) => {
+        controller = given;
       },
-      cancel: async () => void (await texts.return(undefined)),
+      pull: async () => {
+        try {
+          const { done, value } = await chunks.next();
+          if (hasEnded) return;
+          if (done) controller.close();
+          else controller.enqueue(value);
+        } catch (error) {
+          if (!hasEnded) failure = { error };
+          throw error;
+        }
+      },
+      cancel: end,
     },
     { highWaterMark: 0 },
   );
+  const close = (): void => {
+    end();
+    controller.error(new Error('The request has ended.'));
+  };
+  return { content, close, failure: () => failure };
 }
 
 /** Returns a function that opens the source once or, if the source allows it, any number of times. */
@@ -128,9 +169,26 @@ function isReadOnce(source: object): boolean {
   );
 }
 
-function asBody(content: FileContent | undefined): Blob | ReadableStream<Uint8Array> | undefined {
-  if (content === undefined || content instanceof ReadableStream || content instanceof Blob) return content;
-  return new Blob([content as ArrayBuffer]);
+/** Returns the body of a file, between the texts. */
+function bodyOf(content: FileContent | undefined, head = '', tail = ''): SentBody | undefined {
+  if (content === undefined) return undefined;
+  if (!(content instanceof ReadableStream)) return { content: new Blob([head, content as Blob, tail]) };
+  const reader = content.getReader();
+  return streamOf(enclosed(head, reader, tail), () => reader.cancel());
+}
+
+async function* enclosed(
+  head: string,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  tail: string,
+): AsyncGenerator<Uint8Array> {
+  if (head) yield encoder.encode(head);
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    yield value;
+  }
+  if (tail) yield encoder.encode(tail);
 }
 
 /** Writes the form (RFC 7578) itself, because `FormData` takes no stream. The definition is the first part, so that the service has it before the rows. */
@@ -140,7 +198,7 @@ function formBody(
   name: string,
   definition: UploadDefinition | undefined,
 ): UploadBody {
-  const boundary = `tablewright-${crypto.randomUUID()}`;
+  const boundary = `tablewright-${newKey()}`;
   const part = (head: string) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`;
   const fileName = name.replace(/["\r\n]/g, (sign) => encodeURIComponent(sign));
   const first = definition
@@ -152,24 +210,6 @@ function formBody(
     operation: 'excel',
     contentType: `multipart/form-data; boundary=${boundary}`,
     isRepeatable,
-    open: () => {
-      const content = open();
-      if (content instanceof ReadableStream) return enclosed(head, content, tail);
-      return content && new Blob([head, content as Blob, tail]);
-    },
+    open: () => bodyOf(open(), head, tail),
   };
-}
-
-function enclosed(
-  head: string,
-  content: ReadableStream<Uint8Array>,
-  tail: string,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  return content.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      start: (controller) => controller.enqueue(encoder.encode(head)),
-      flush: (controller) => controller.enqueue(encoder.encode(tail)),
-    }),
-  );
 }

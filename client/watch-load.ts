@@ -50,6 +50,7 @@ const pollMs = 1_000;
  * @throws ProblemError if the load does not exist, ConnectionError if the service does not answer for a long time
  */
 export async function* watchLoad(reader: LoadReader, signal?: AbortSignal): AsyncGenerator<Load> {
+  signal?.throwIfAborted();
   let hasEvents = true;
   for (;;) {
     if (hasEvents) {

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { openAsBlob, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -255,6 +256,11 @@ suite('progress', () => {
     assert.equal(loads.at(-1)!.state, 'committed');
   });
 
+  test('a signal that is already aborted ends watching at once', async () => {
+    const signal = AbortSignal.abort(new Error('enough'));
+    await assert.rejects(client.watch('none', { signal }).next(), /enough/);
+  });
+
   test('an unknown load cannot be watched', async () => {
     const watching = client.watch('0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d').next();
     assert.equal((await problemOf(watching)).code, 'load-not-found');
@@ -300,6 +306,125 @@ suite('an upload that does not end', () => {
     end.abort();
     assert.equal((await problemOf(client.cancel(id))).code, 'load-ended');
   });
+});
+
+suite('a source of rows', () => {
+  /** Sends streams as a service that refuses the request after the first bytes. */
+  const refusing: Transport = async (_, { body }) => {
+    if (body instanceof ReadableStream) await body.getReader().read();
+    return new Response('{}', { status: 409 });
+  };
+
+  for (const kind of ['rows', 'file', 'workbook'] as const) {
+    test(`that fails is reported as itself, and is not run again: ${kind}`, async () => {
+      let runs = 0;
+      const failure = new Error('row 2 cannot be read');
+      async function* failing() {
+        runs++;
+        yield { a: 1 };
+        throw failure;
+      }
+      const file = () => ReadableStream.from(failing()) as unknown as ReadableStream<Uint8Array>;
+      const bytes = () =>
+        file().pipeThrough(
+          new TransformStream({
+            transform: (row, to) => to.enqueue(new TextEncoder().encode(JSON.stringify(row))),
+          }),
+        );
+      const source =
+        kind === 'rows' ? { rows: failing } : { file: bytes, name: kind === 'file' ? 'a.json' : 'a.xlsx' };
+      const onSent = kind === 'file' ? () => {} : undefined;
+      await assert.rejects(
+        client.load({ table: 'failing', ...source, onSent }),
+        (error) => error === failure,
+      );
+      assert.equal(runs, 1);
+    });
+  }
+
+  test('is ended when the request is refused or aborted, also if the transport does not cancel the body', async () => {
+    let ended = 0;
+    async function* endless() {
+      try {
+        for (;;) {
+          yield { text: 'x'.repeat(1000) };
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      } finally {
+        ended++;
+      }
+    }
+    const early = createClient({ url: service.url, transport: refusing });
+    assert.equal((await problemOf(early.load({ table: 'early', rows: endless() }))).status, 409);
+    await until('the end of the rows', () => ended === 1);
+    const file = new ReadableStream<Uint8Array>({
+      pull: (to) => to.enqueue(new Uint8Array(100)),
+      cancel: () => void ended++,
+    });
+    await problemOf(early.load({ table: 'early', file, name: 'a.xlsx' }));
+    assert.equal(ended, 2);
+    const stop = new AbortController();
+    const deaf = createClient({ url: service.url, transport: () => new Promise(() => {}) });
+    const rows = {
+      [Symbol.iterator]: () => ({
+        next: () => ({ value: { a: 1 } }),
+        return: () => ({ done: true, value: ended++ }),
+      }),
+    };
+    void deaf.load({ table: 'deaf', rows: rows as Iterable<object>, signal: stop.signal });
+    await new Promise((resolve) => setImmediate(resolve));
+    stop.abort();
+    assert.equal(ended, 3);
+  });
+});
+
+test('an address that is none, and answers that are not from the service, are errors that are not repeated', async () => {
+  assert.throws(() => createClient({ url: '127.0.0.1:8080' }), {
+    name: 'TypeError',
+    message: '"127.0.0.1:8080" is no address of a service, such as http://127.0.0.1:8080.',
+  });
+  const answers: [Response, RegExp][] = [
+    [new Response('<p>proxy</p>'), /The answer is no JSON/],
+    [new Response(null, { status: 204 }), /The answer is no JSON/],
+    [
+      new Response(null, { status: 302, headers: { location: 'https://login/' } }),
+      /redirects to https:\/\/login\//,
+    ],
+  ];
+  for (const [answer, said] of answers) {
+    const onRetry = () => assert.fail('it was repeated');
+    const other = createClient({ url: service.url, transport: async () => answer, onRetry });
+    const error = await problemOf(other.describeTable('a'));
+    assert.match(error.title, said);
+    assert.equal(error.status, answer.status);
+  }
+});
+
+test('the fetch transport does not follow redirections', async () => {
+  const server = createHttpServer((_, answer) => void answer.writeHead(307, { location: service.url }).end());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const moved = createClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token });
+    assert.equal((await problemOf(moved.load({ table: 'moved', rows: [{ a: 1 }] }))).status, 307);
+  } finally {
+    server.close();
+  }
+});
+
+test('a bigint keeps all its digits in runtimes without JSON.rawJSON', async () => {
+  const json = JSON as { rawJSON?: unknown };
+  const { rawJSON } = json;
+  delete json.rawJSON;
+  try {
+    const { toJson } = (await import(
+      `${join(root, 'client', 'exact-json.ts')}?without`
+    )) as typeof import('../client/exact-json.ts');
+    const written = toJson({ a: -9007199254740993n, b: '1', c: [2n] });
+    assert.equal(written, '{"a":-9007199254740993,"b":"1","c":[2]}');
+  } finally {
+    json.rawJSON = rawJSON;
+  }
 });
 
 suite('requests are repeated', () => {
