@@ -13,6 +13,7 @@ import {
   type TableDescription,
 } from '../client/client.ts';
 import { xhrTransport } from '../client/xhr-transport.ts';
+import { ChangedFileError, changeOf } from './chosen-file.ts';
 import {
   cellOf,
   type Fix,
@@ -27,6 +28,7 @@ import {
   noRules,
   pastedToken,
   planColumns,
+  planFaults,
   problemsOfCsv,
   proposedReading,
   readingQuery,
@@ -67,7 +69,12 @@ export type Actions = ReturnType<typeof createActions>;
 export function createActions(store: Store) {
   const { update } = store;
   const token = (): string | undefined => store.state.session.token;
-  const client: Client = createClient({ url: location.origin, token, transport: xhrTransport });
+  const client: Client = createClient({
+    url: location.origin,
+    token,
+    transport: xhrTransport,
+    onRetry: () => void stopIfChanged(),
+  });
   let inspecting = new AbortController();
   let checking = new AbortController();
   let sending = new AbortController();
@@ -82,6 +89,20 @@ export function createActions(store: Store) {
       update((state) => ({ ...state, session: { ...sessionOf(undefined, state.session.signIn), problem } }));
     }
     return failureFrom(error);
+  }
+
+  /** A request whose file cannot be read fails like a lost connection. It would fail again each time. */
+  async function stopIfChanged(): Promise<void> {
+    const { file } = store.state;
+    const change = file && (await changeOf(file));
+    if (change) for (const request of [inspecting, checking, sending]) request.abort(change);
+  }
+
+  /** @throws ChangedFileError if the file cannot be read any more */
+  async function requireFile(): Promise<void> {
+    const { file } = store.state;
+    const change = file && (await changeOf(file));
+    if (change) throw change;
   }
 
   function say(announcement: string): void {
@@ -164,16 +185,21 @@ export function createActions(store: Store) {
 
   function chooseFile(content: File): void {
     const kind = kindOf(content.name);
+    const { reading, columns, target, rows, file } = store.state;
+    // A person who chooses a file again has mended it, and keeps the choices.
+    const isAgain = file?.name === content.name;
+    checking.abort();
     update((state) => ({
       ...state,
       ...emptyWork(),
       load: undefined,
       file: { name: content.name, size: content.size, kind, content },
-      target: { ...targetOf(content.name), schema: state.target.schema },
+      target: { ...targetOf(content.name), schema: target.schema },
       rows: noRules,
+      ...(isAgain && { columns, target, rows }),
     }));
     sessionStorage.removeItem(loadKey);
-    inspect(emptyReading);
+    inspect(isAgain ? reading : emptyReading);
     lookUpTarget();
   }
 
@@ -193,6 +219,7 @@ export function createActions(store: Store) {
     if (file === undefined) return;
     update((state) => ({ ...state, reading, inspection: { is: 'busy', sentBytes: 0 }, top: { is: 'none' } }));
     try {
+      await requireFile();
       const query = readingQuery(reading, file.kind);
       const onSent = (sentBytes: number) =>
         update((state) => (signal.aborted ? state : { ...state, inspection: { is: 'busy', sentBytes } }));
@@ -220,7 +247,7 @@ export function createActions(store: Store) {
         announcement: `${file.name} was read: ${inspection.header.length} columns.`,
       }));
     } catch (error) {
-      if (signal.aborted) return;
+      if (wasStopped(signal)) return;
       update((state) => ({ ...state, inspection: { is: 'failed', failure: failureOf(error) } }));
     }
   }
@@ -232,6 +259,7 @@ export function createActions(store: Store) {
     const { signal } = inspecting;
     update((state) => ({ ...state, top: { is: 'busy', sentBytes: 0 } }));
     try {
+      await requireFile();
       const sheet = inspection.value.sheet;
       const answer = (await client.inspect({
         ...(sheet && { sheet }),
@@ -249,7 +277,7 @@ export function createActions(store: Store) {
         top: { is: 'ready', value: { letters, rows, rowNumbers: row_numbers } },
       }));
     } catch (error) {
-      if (!signal.aborted)
+      if (!wasStopped(signal))
         update((state) => ({ ...state, top: { is: 'failed', failure: failureOf(error) } }));
     }
   }
@@ -298,6 +326,8 @@ export function createActions(store: Store) {
 
   function showStep(step: Step): void {
     update((state) => ({ ...state, step, dialog: undefined }));
+    // The table may have been created, changed or dropped since the last look.
+    if (step === 'columns') lookUpTarget();
   }
 
   async function sendUpload(options: {
@@ -350,6 +380,10 @@ export function createActions(store: Store) {
   /** Does a dry run: everything is done and checked, and then rolled back. */
   async function check(): Promise<void> {
     await lookedUp;
+    if (planFaults(store.state).length > 0) {
+      showStep('columns');
+      return;
+    }
     checking.abort();
     checking = new AbortController();
     const { signal } = checking;
@@ -370,6 +404,7 @@ export function createActions(store: Store) {
         state.check.is === 'busy' ? { ...state, check: { ...state.check, ...change } } : state,
       );
     try {
+      await requireFile();
       const result = await runDry(
         signal,
         (sentBytes) => progress({ sentBytes }),
@@ -380,8 +415,9 @@ export function createActions(store: Store) {
       );
       finishCheck({ result, failure: undefined });
     } catch (error) {
-      if (signal.aborted) return;
+      if (wasStopped(signal)) return;
       const failure = failureOf(error);
+      if (failure.code === 'table-exists') lookUpTarget();
       if (failure.errorCount > 0) finishCheck({ result: undefined, failure });
       else update((state) => ({ ...state, check: { is: 'failed', failure } }));
     }
@@ -401,6 +437,7 @@ export function createActions(store: Store) {
   function stopCheck(): void {
     checking.abort(new Error('stopped'));
     update((state) => ({ ...state, check: { is: 'none' }, step: 'columns' }));
+    lookUpTarget();
   }
 
   /** Reads all problems, at most 100,000. */
@@ -452,6 +489,11 @@ export function createActions(store: Store) {
     check();
   }
 
+  function keepFaultyRows(): void {
+    changeRows({ leaveOutFaulty: false, maxFaulty: noRules.maxFaulty });
+    check();
+  }
+
   /** Reads the row of a problem from the file. */
   async function showProblem(problem: Problem | undefined): Promise<void> {
     if (problem === undefined) {
@@ -471,6 +513,7 @@ export function createActions(store: Store) {
   async function readRow(problem: Problem): Promise<NonNullable<State['shownProblem']>['row']> {
     const { file, reading, inspection, columns } = store.state;
     if (file === undefined || inspection.is !== 'ready') return { is: 'none' };
+    await requireFile();
     const cell = problem.cell === undefined ? undefined : cellOf(problem.cell);
     if (cell !== undefined) {
       const sheet = problem.sheet ?? reading.sheet;
@@ -523,6 +566,7 @@ export function createActions(store: Store) {
     update((state) => ({ ...state, step: 'load', load: begun, announcement: `${file.name} is being sent.` }));
     let answer: Load | LoadedTable;
     try {
+      await requireFile();
       answer = await sendUpload({
         dry_run: false,
         signal,
@@ -803,6 +847,7 @@ export function createActions(store: Store) {
     saveAllProblems,
     openGroup,
     applyFix,
+    keepFaultyRows,
     showProblem,
     load,
     lookAgain,
@@ -819,6 +864,11 @@ export function createActions(store: Store) {
 
 const maxTables = 10_000;
 const maxLoads = 1000;
+
+/** Returns whether a person has stopped the request, or another one replaces it. */
+function wasStopped({ aborted, reason }: AbortSignal): boolean {
+  return aborted && !(reason instanceof ChangedFileError);
+}
 
 /** The service keeps no answer of more than 1 MiB. Then the page shows what the load itself says. */
 function shortResult({ table, rows_read: rows, created_at: from, ended_at: to }: Load): LoadedTable {
@@ -841,7 +891,13 @@ function failureFrom(error: unknown): Failure {
     const { title, detail, code, errors, errorCount, errorGroups: groups, warnings, loadId } = error;
     return { title, detail, code, errors, errorCount, groups, warnings, loadId };
   }
-  const title = error instanceof ConnectionError ? 'The service does not answer' : 'The request was not done';
+  const isOfFile = error instanceof ChangedFileError;
+  const title =
+    error instanceof ConnectionError
+      ? 'The service does not answer'
+      : isOfFile
+        ? 'The file cannot be read'
+        : 'The request was not done';
   const detail = error instanceof Error ? error.message : String(error);
   return {
     title,
@@ -852,5 +908,6 @@ function failureFrom(error: unknown): Failure {
     groups: [],
     warnings: [],
     loadId: undefined,
+    isOfFile,
   };
 }

@@ -343,7 +343,7 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
   const query: LoadQuery = {
     ...(target.schema !== 'public' && { schema: target.schema }),
     ...(target.ifExists !== 'fail' && { if_exists: target.ifExists }),
-    ...(target.onConflict !== 'fail' && { on_conflict: target.onConflict }),
+    ...(target.onConflict !== 'fail' && mayHaveKey(state) && { on_conflict: target.onConflict }),
     ...(extraColumns !== 'fail' && { extra_columns: extraColumns }),
     ...(rows.leaveOutFaulty && { faulty_rows: 'leave_out' as const, max_faulty_rows: rows.maxFaulty }),
     ...readingQuery({ ...reading, rowsAt: isElsewhere ? rowsAt : undefined }, kind),
@@ -355,18 +355,45 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
   return { kind, schema: target.schema, table: target.table, query, definition };
 }
 
+/** Returns whether the table may have a key. A table that this load creates has only the keys of its columns. */
+export function mayHaveKey({
+  columns,
+  existing,
+  target,
+}: Pick<State, 'columns' | 'existing' | 'target'>): boolean {
+  const isNew = target.ifExists === 'replace' || (existing.is === 'ready' && existing.value === null);
+  return (
+    !isNew || columns.some(({ isIncluded, keyPlace, isUnique }) => isIncluded && (keyPlace > 0 || isUnique))
+  );
+}
+
+/** Says what a load does to the rows that the table has; undefined: it keeps them. */
+export function lossWords({ existing, target }: Pick<State, 'existing' | 'target'>): string | undefined {
+  if (existing.is === 'ready' && existing.value === null) return undefined;
+  const table = `${target.schema}.${target.table}`;
+  if (target.ifExists === 'truncate') return `The existing rows of ${table} are deleted first.`;
+  if (target.ifExists === 'replace') return `A new table with the rows of the file replaces ${table}.`;
+  return undefined;
+}
+
 /** Writes a name in a list of a query parameter. */
 function escapedItem(name: string): string {
   return name.replace(/[\\,:]/g, '\\$&');
 }
 
 /** Returns what must be right before the file is checked, in words; the first is enough for the person. */
-export function planFaults({ columns, target }: Pick<State, 'columns' | 'target'>): string[] {
+export function planFaults({
+  columns,
+  target,
+  existing,
+}: Pick<State, 'columns' | 'target' | 'existing'>): string[] {
   const faults: string[] = [];
   const included = columns.filter(({ isIncluded }) => isIncluded);
   if (target.table === '') faults.push('Name the table.');
   else if (byteLength(target.table) > 63) faults.push('The name of the table has more than 63 bytes.');
   if (target.schema === '') faults.push('Name the schema.');
+  if (existing.is === 'ready' && existing.value !== null && target.ifExists === 'fail')
+    faults.push('Choose what happens to the existing table.');
   if (included.length === 0) faults.push('Include at least one column.');
   const seen = new Set<string>();
   for (const { name, header, type } of included) {
@@ -476,6 +503,7 @@ export type Fix =
   | { is: 'errors-null'; label: string }
   | { is: 'no-key'; column: string; label: string }
   | { is: 'skip-repeated'; label: string }
+  | { is: 'update-existing'; label: string }
   | { is: 'extra-columns'; choice: 'ignore' | 'add'; label: string }
   | { is: 'leave-out'; count: number; label: string };
 
@@ -489,11 +517,15 @@ export function fixesOf(group: GroupedProblems, keeps: boolean): Fix[] {
   const { code, column, problems } = group;
   if (errorCellCodes.includes(code)) return [{ is: 'errors-null', label: 'Load such cells as NULL' }];
   if (code === 'not-unique') {
+    if (keeps) {
+      return [
+        { is: 'update-existing', label: 'Update the existing rows' },
+        { is: 'skip-repeated', label: 'Keep the existing rows' },
+      ];
+    }
     return [
       { is: 'skip-repeated', label: 'Keep the first row of each key' },
-      ...(column === undefined || keeps
-        ? []
-        : [{ is: 'no-key' as const, column, label: `Make “${column}” no key` }]),
+      ...(column === undefined ? [] : [{ is: 'no-key' as const, column, label: `Make “${column}” no key` }]),
     ];
   }
   if (code === 'unknown-column') {
@@ -513,6 +545,22 @@ export function fixesOf(group: GroupedProblems, keeps: boolean): Fix[] {
     ...nullWords.map((value) => ({ is: 'null-value' as const, value, label: `Treat “${value}” as empty` })),
     ...(keeps ? [] : [{ is: 'text' as const, column, label: `Make “${column}” text` }]),
   ];
+}
+
+/** Problems of the header or the definition. They are not of single rows, so that leaving out rows does not help. */
+const columnCodes = [
+  'invalid-name',
+  'no-column-in-common',
+  'unknown-column',
+  'repeated-column',
+  'generated-column',
+  'too-many-columns',
+  'unknown-key',
+];
+
+/** Returns whether the rows with these problems can be left out. */
+export function canLeaveOut(groups: Pick<GroupedProblems, 'code'>[]): boolean {
+  return !groups.some(({ code }) => columnCodes.includes(code));
 }
 
 /** Returns whether a text may stand for a missing value. A number or a date never does. */
@@ -540,6 +588,8 @@ export function withFix(state: State, fix: Fix): State {
       return { ...state, reading: { ...state.reading, errorsAreNull: true } };
     case 'skip-repeated':
       return { ...state, target: { ...state.target, onConflict: 'skip' } };
+    case 'update-existing':
+      return { ...state, target: { ...state.target, onConflict: 'update' } };
     case 'extra-columns':
       return { ...state, rows: { ...state.rows, extraColumns: fix.choice } };
     case 'leave-out':

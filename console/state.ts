@@ -89,6 +89,8 @@ export interface Failure {
   warnings: Warning[];
   /** The load that was refused; undefined: it is no load, or the service records none. */
   loadId: string | undefined;
+  /** Whether the file cannot be read any more. */
+  isOfFile?: boolean;
 }
 
 export interface ChosenFile {

@@ -1,7 +1,13 @@
 /** What the console concludes from what it knows: names, requests, fixes, bars. These are pure functions; console.matrix.ts has the page. */
 import assert from 'node:assert/strict';
+import { openAsBlob } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { ChangedFileError, changeOf } from '../console/chosen-file.ts';
 import {
+  canLeaveOut,
   cellOf,
   claimsOf,
   curlText,
@@ -13,6 +19,7 @@ import {
   keptLoadOf,
   linkedToken,
   losesWork,
+  lossWords,
   lostWords,
   pastedToken,
   placeOf,
@@ -214,6 +221,57 @@ test('problems are grouped by column and kind, with the counts of the service', 
     fixesOf(groups[0]!, true).map(({ label }) => label),
     ['Treat “n/a” as empty'],
   );
+});
+
+const existing = { is: 'ready', value: { name: 'orders', columns: [] } } as unknown as State['existing'];
+const targeted = (to: Partial<State['target']>): State => {
+  const state = stateWith(same);
+  return { ...state, existing, target: { ...state.target, ...to } };
+};
+
+test('a key that an existing table has is updated or kept, and a new table without a key has no rule for keys', () => {
+  const repeated = { key: '', column: 'no', code: 'not-unique', count: 1, detail: '', problems: [] };
+  assert.deepEqual(
+    fixesOf(repeated, true).map(({ label }) => label),
+    ['Update the existing rows', 'Keep the existing rows'],
+  );
+  const fixed = withFix(targeted({ ifExists: 'append' }), fixesOf(repeated, true)[0]!);
+  assert.equal(uploadPlan(fixed).query.on_conflict, 'update');
+  const replaced = { ...fixed, target: { ...fixed.target, ifExists: 'replace' as const } };
+  assert.equal(uploadPlan(replaced).query.on_conflict, undefined);
+  const keyed = { ...replaced, columns: withKey(replaced.columns, 0, true) };
+  assert.equal(uploadPlan(keyed).query.on_conflict, 'update');
+});
+
+test('what happens to an existing table must be chosen, and the loss of its rows is said', () => {
+  assert.deepEqual(planFaults(targeted({})), ['Choose what happens to the existing table.']);
+  assert.deepEqual(planFaults(targeted({ ifExists: 'append' })), []);
+  assert.equal(lossWords(targeted({ ifExists: 'append' })), undefined);
+  const emptied = targeted({ ifExists: 'truncate' });
+  assert.equal(lossWords(emptied), 'The existing rows of public.orders are deleted first.');
+  assert.match(lossWords(targeted({ ifExists: 'replace' }))!, /^A new table .* replaces public\.orders\.$/);
+  assert.equal(lossWords({ ...emptied, existing: { is: 'ready', value: null } }), undefined);
+});
+
+test('rows can be left out for problems of rows, not for problems of the header', () => {
+  assert.equal(canLeaveOut([{ code: 'not-a-number' }, { code: 'not-unique' }]), true);
+  assert.equal(canLeaveOut([{ code: 'not-a-number' }, { code: 'unknown-column' }]), false);
+});
+
+test('a file that was changed or removed after it was chosen is recognized', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tablewright-changed-'));
+  try {
+    const path = join(folder, 'a.csv');
+    await writeFile(path, 'a');
+    const chosen = { name: 'a.csv', content: await openAsBlob(path) };
+    assert.equal(await changeOf(chosen), undefined);
+    await writeFile(path, 'longer');
+    const change = await changeOf(chosen);
+    assert.ok(change instanceof ChangedFileError);
+    assert.equal(change.message, 'a.csv was changed or removed after you chose it. Choose it again.');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 test('a fix changes the request', () => {

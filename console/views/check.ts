@@ -1,20 +1,23 @@
 /** Step 3: the dry run and its problems. */
 import type { VNode } from 'preact';
+import type { LoadedTable } from '../../client/client.ts';
 import type { Actions } from '../actions.ts';
 import {
+  canLeaveOut,
   countInWords,
   fixesOf,
   type GroupedProblems,
   groupProblems,
   keepsDefinition,
+  lossWords,
   placeOf,
   plural,
   requestText,
   sizeInWords,
 } from '../follows.ts';
 import { h } from '../h.ts';
-import type { Checked, ShownProblem, State } from '../state.ts';
-import { bar, busy, button, data, failureBox, shortened, warningList } from './parts.ts';
+import type { Checked, ShownProblem, State, Target } from '../state.ts';
+import { bar, busy, button, changedFileBox, data, failureBox, shortened, warningList } from './parts.ts';
 import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
 
 export function checkView(state: State, actions: Actions): VNode {
@@ -25,7 +28,12 @@ export function checkView(state: State, actions: Actions): VNode {
     h('h1', null, 'Check'),
     check.is === 'busy' ? checking(state, check, actions) : null,
     check.is === 'failed'
-      ? [failureBox(check.failure, actions.check), tableExists(check.failure.code)]
+      ? [
+          check.failure.isOfFile
+            ? changedFileBox(check.failure, actions)
+            : failureBox(check.failure, actions.check),
+          tableExists(check.failure.code),
+        ]
       : null,
     check.is === 'ready' ? checked(state, check.value, actions) : null,
     check.is === 'none' || check.is === 'failed'
@@ -79,6 +87,7 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
   const isStale = requestText(state) !== state.checkedRequest;
   const { result, failure } = found;
   const warnings = result?.load.warnings ?? failure?.warnings ?? [];
+  const loss = result ? lossWords(state) : undefined;
   return [
     isStale
       ? h(
@@ -88,7 +97,7 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
           button('Check again', actions.check),
         )
       : h('div', null),
-    result ? passed(state, result.load) : h('div', null),
+    result ? passed(state, result.load, actions) : h('div', null),
     failure ? problems(state, found, actions) : h('div', null),
     warningList(warnings) ?? h('div', null),
     h(
@@ -98,33 +107,53 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
         'div',
         { class: 'action-text' },
         result ? 'The load does the same, and keeps the rows.' : 'Nothing was changed.',
+        loss ? h('strong', { class: 'bad-text' }, ' ', data(loss)) : null,
       ),
       button('Back to the columns', () => actions.showStep('columns')),
       button('Check again', actions.check),
-      button('Load', actions.load, { kind: 'main', isDisabled: !result || isStale, id: 'load' }),
+      button(loss ? lossButton[state.target.ifExists] : 'Load', actions.load, {
+        kind: 'main',
+        isDisabled: !result || isStale,
+        id: 'load',
+      }),
     ),
   ];
 }
 
-function passed(
-  { target }: State,
-  {
+const lossButton: Partial<Record<Target['ifExists'], string>> = {
+  truncate: 'Empty and load',
+  replace: 'Replace and load',
+};
+
+function passed({ target }: State, load: LoadedTable['load'], actions: Actions): VNode {
+  const {
     rows,
     updated,
     skipped,
     rows_left_out: leftOut = 0,
-  }: { rows: number; updated: number; skipped: number; rows_left_out?: number },
-): VNode {
+    left_out: problems = [],
+    left_out_count,
+  } = load;
   const parts = [
-    rows > 0 || updated + skipped === 0 ? `${plural(rows, 'row')} would be loaded` : '',
+    rows > 0 || updated + skipped + leftOut === 0 ? `${plural(rows, 'row')} would be loaded` : '',
     updated > 0 ? `${plural(updated, 'row')} would be updated` : '',
     skipped > 0 ? `${plural(skipped, 'row')} would be left out, because the key already exists` : '',
     leftOut > 0 ? `${plural(leftOut, 'row')} with problems would be left out` : '',
   ].filter(Boolean);
+  const isNothing = rows + updated === 0 && skipped + leftOut > 0;
+  const rest = (left_out_count ?? problems.length) - problems.length;
   return h(
     'div',
-    { class: 'notice good' },
-    h('p', { class: 'notice-title' }, 'The file fits the table'),
+    { class: `notice ${isNothing ? 'warn' : 'good'}`, role: 'status' },
+    h(
+      'p',
+      { class: 'notice-title' },
+      isNothing
+        ? 'No row would be loaded'
+        : leftOut > 0
+          ? 'The other rows fit the table'
+          : 'The file fits the table',
+    ),
     h(
       'p',
       null,
@@ -132,8 +161,35 @@ function passed(
       h('code', null, data(`${target.schema}.${target.table}`)),
       '.',
     ),
+    problems.length > 0
+      ? [
+          h(
+            'details',
+            { class: 'more', open: problems.length <= maxOpenProblems },
+            h('summary', null, 'The rows with problems'),
+            h(
+              'ul',
+              null,
+              problems.map((problem) =>
+                h(
+                  'li',
+                  null,
+                  data(placeOf(problem)),
+                  ': ',
+                  problem.column ? [data(problem.column), ' '] : null,
+                  data(problem.detail),
+                ),
+              ),
+            ),
+            rest > 0 ? h('p', null, `and ${plural(rest, 'more problem')}`) : null,
+          ),
+          h('p', { class: 'notice-actions' }, button('Do not leave out rows', actions.keepFaultyRows)),
+        ]
+      : null,
   );
 }
+
+const maxOpenProblems = 10;
 
 function problems(state: State, { failure, all, isReadingAll, openGroup }: Checked, actions: Actions): VNode {
   const { errors, errorCount, groups: counted, detail, title } = failure!;
@@ -160,9 +216,11 @@ function problems(state: State, { failure, all, isReadingAll, openGroup }: Check
                   isDisabled: isReadingAll,
                 })
               : null,
-            button('Leave out the rows with problems', () =>
-              actions.applyFix({ is: 'leave-out', count: errorCount, label: '' }),
-            ),
+            canLeaveOut(groups)
+              ? button('Leave out the rows with problems', () =>
+                  actions.applyFix({ is: 'leave-out', count: errorCount, label: '' }),
+                )
+              : null,
             isReadingAll ? busy('All problems are being read.') : null,
           )
         : null,

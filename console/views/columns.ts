@@ -5,6 +5,8 @@ import {
   countInWords,
   isChanged,
   keepsDefinition,
+  mayHaveKey,
+  noRules,
   planFaults,
   plural,
   sizeInWords,
@@ -17,6 +19,7 @@ import { inspecting } from './file.ts';
 import {
   busy,
   button,
+  changedFileBox,
   checkbox,
   data,
   failureBox,
@@ -42,7 +45,14 @@ export function columnsView(state: State, actions: Actions): VNode {
       button('Choose another file', actions.forgetFile, { kind: 'quiet' }),
     ),
     inspection.is === 'busy' ? inspecting(file, inspection.sentBytes) : null,
-    inspection.is === 'failed' ? [failureBox(inspection.failure), readingFields(state, actions)] : null,
+    inspection.is === 'failed'
+      ? [
+          inspection.failure.isOfFile
+            ? changedFileBox(inspection.failure, actions)
+            : failureBox(inspection.failure),
+          readingFields(state, actions),
+        ]
+      : null,
     inspection.is === 'ready' ? inspected(state, inspection.value, reading, actions) : null,
   );
 }
@@ -443,9 +453,10 @@ function targetFields(state: State, actions: Actions): VNode {
   const { target, existing, rows } = state;
   const exists = existing.is === 'ready' && existing.value !== null;
   const hasRepeats =
-    exists ||
-    target.onConflict !== 'fail' ||
-    state.columns.some(({ keyPlace, isUnique }) => keyPlace > 0 || isUnique);
+    mayHaveKey(state) &&
+    (exists ||
+      target.onConflict !== 'fail' ||
+      state.columns.some(({ keyPlace, isUnique }) => keyPlace > 0 || isUnique));
   return h(
     'div',
     null,
@@ -488,6 +499,17 @@ function targetFields(state: State, actions: Actions): VNode {
             }),
           )
         : null,
+    ),
+    h(
+      'div',
+      { class: 'checks' },
+      checkbox(
+        `Leave out rows with problems, at most ${countInWords(rows.maxFaulty)}`,
+        rows.leaveOutFaulty,
+        (leaveOutFaulty) =>
+          actions.changeRows({ leaveOutFaulty, ...(!leaveOutFaulty && { maxFaulty: noRules.maxFaulty }) }),
+        { name: 'leave_out_faulty' },
+      ),
     ),
   );
 }

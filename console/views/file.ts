@@ -73,7 +73,10 @@ export function fileView({ file, inspection, reading }: State, actions: Actions)
           'div',
           { class: 'stack' },
           h('p', null, data(file.name), ` (${sizeInWords(file.size)}) cannot be read.`),
-          failureBox(inspection.failure, () => actions.inspect(reading)),
+          failureBox(
+            inspection.failure,
+            inspection.failure.isOfFile ? undefined : () => actions.inspect(reading),
+          ),
         )
       : null,
     file && inspection.is === 'ready'

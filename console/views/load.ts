@@ -4,7 +4,7 @@ import type { Actions } from '../actions.ts';
 import { type Bar, countInWords, lostWords, plural, psqlText, rowsBar, sendingBar } from '../follows.ts';
 import { h } from '../h.ts';
 import type { Failure, LoadProgress, State } from '../state.ts';
-import { bar, busy, button, codeBlock, data, failureBox, warningList } from './parts.ts';
+import { bar, busy, button, changedFileBox, codeBlock, data, failureBox, warningList } from './parts.ts';
 import { rowsGrid } from './tables.ts';
 
 const stateInWords: Record<string, string> = {
@@ -34,7 +34,9 @@ export function loadView(state: State, load: LoadProgress, actions: Actions): VN
       ? [
           isCancelled
             ? h('p', { class: 'notice warn', role: 'status' }, 'The load was cancelled. Nothing was changed.')
-            : failureBox(failure),
+            : failure.isOfFile
+              ? changedFileBox(failure, actions)
+              : failureBox(failure),
           h(
             'div',
             { class: 'action-bar' },

@@ -1,5 +1,6 @@
 /** Small parts that all views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
+import type { Actions } from '../actions.ts';
 import { h } from '../h.ts';
 import type { Failure, Warning } from '../state.ts';
 
@@ -129,6 +130,18 @@ export function failureBox(
         : null,
     ),
   );
+}
+
+/** A file that was changed after it was chosen. Another file with the same name keeps the choices. */
+export function changedFileBox(failure: Failure, actions: Pick<Actions, 'showStep'>): VNode[] {
+  return [
+    failureBox(failure),
+    h(
+      'p',
+      null,
+      button('Choose it again', () => actions.showStep('file')),
+    ),
+  ];
 }
 
 const maxWarnings = 50;

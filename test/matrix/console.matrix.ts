@@ -1,6 +1,6 @@
 /** The console in a real browser, on a real service: whole ways from a file to a table, problems, cancelling, reloading, tokens and keyboards. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -429,6 +429,45 @@ describe('the console', { skip: noBrowser }, () => {
         (await steps.allInnerTexts()).map((text) => text.replace(/[^A-Za-z]/g, '')),
         ['File', 'Columns'],
       );
+    }));
+
+  test('what a load would delete, leave out or update is said before it, and a changed file is chosen again', () =>
+    inPage(async (page) => {
+      await rows(
+        `CREATE TABLE stock AS SELECT 1 AS id, 'old' AS note; ALTER TABLE stock ADD PRIMARY KEY (id)`,
+      );
+      const path = join(folder, 'stock.csv');
+      await writeFile(path, 'id,note\n1,new\n');
+      await page.setInputFiles('#file', path);
+      await page.getByText('Choose what happens to the existing table.').waitFor();
+      const ifExists = page.locator('select[name=if_exists]');
+      await ifExists.selectOption('truncate');
+      await check(page);
+      await page.getByText('The existing rows of public.stock are deleted first.').waitFor();
+      await page.getByRole('button', { name: 'Empty and load' }).waitFor();
+      await isAccessible(page, 'loss');
+      await page.getByRole('button', { name: 'Back to the columns' }).click();
+      await ifExists.selectOption('append');
+      await check(page);
+      await page.getByRole('button', { name: 'Keep the existing rows' }).click();
+      await page.locator('.notice.warn', { hasText: 'No row would be loaded' }).waitFor();
+      await page.getByRole('button', { name: 'Back to the columns' }).click();
+      await page.locator('select[name=on_conflict]').selectOption('update');
+      await writeFile(path, 'id,note\n1,newer\nx,bad\n');
+      await page.click('#check');
+      await page.getByText('stock.csv was changed or removed after you chose it. Choose it again.').waitFor();
+      await page.getByRole('button', { name: 'Choose it again' }).click();
+      await page.setInputFiles('#file', path);
+      await page.waitForSelector('.editor-row');
+      await check(page);
+      await page.getByRole('button', { name: 'Leave out the rows with problems' }).click();
+      await page.locator('.notice.good li', { hasText: 'A3' }).waitFor();
+      await page.getByRole('button', { name: 'Do not leave out rows' }).click();
+      await page.getByRole('button', { name: 'Leave out the rows with problems' }).click();
+      await page.getByText('The other rows fit the table').waitFor();
+      await isAccessible(page, 'left out');
+      await load(page);
+      assert.deepEqual(await rows('SELECT * FROM stock'), [{ id: 1, note: 'newer' }]);
     }));
 
   test('a token that expires costs no work, and two tabs have tokens of their own', () =>
