@@ -25,7 +25,7 @@ const defaultRetrySeconds = 60;
 /**
  * Calls `work` with a client of the service, and stops the service afterwards if it is the embedded one.
  *
- * @throws WrongUse if the profile does not exist
+ * @throws WrongUse if the profile does not exist, or has no address
  */
 export async function withClient(
   { options }: CommandLine,
@@ -33,8 +33,11 @@ export async function withClient(
 ): Promise<number> {
   const retryMs = retryMsOf(options);
   const profile = readProfile(options.profile as string | undefined);
-  const url = (options.url as string | undefined) ?? process.env.TABLEWRIGHT_URL ?? profile.url;
-  const token = process.env.TABLEWRIGHT_TOKEN ?? profile.token;
+  const named = (options.url as string | undefined) ?? process.env.TABLEWRIGHT_URL;
+  const url = named ?? profile.url;
+  if (url === undefined && (options.profile ?? process.env.TABLEWRIGHT_PROFILE) !== undefined)
+    throw new WrongUse('The profile has no "url".');
+  const token = process.env.TABLEWRIGHT_TOKEN ?? (url === undefined ? undefined : tokenFor(url, profile));
   if (url !== undefined) {
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
       throw new WrongUse(`"${url}" is no address of a service, such as http://127.0.0.1:8080.`);
@@ -42,12 +45,21 @@ export async function withClient(
     return work(connected({ url, token }, false, retryMs));
   }
   const { startEmbedded } = await import('./embedded-service.ts');
-  const service = await startEmbedded();
+  const service = await startEmbedded(options.quiet === true);
   try {
     return await work(connected(service, true, retryMs));
   } finally {
     await service.stop();
   }
+}
+
+/** Returns the token of the profile, but only for the service of the profile. */
+function tokenFor(url: string, { url: own, token }: Place): string | undefined {
+  return own !== undefined && originOf(own) === originOf(url) ? token : undefined;
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url;
 }
 
 function connected({ url, token }: Place & { url: string }, isEmbedded: boolean, retryMs: number): Connected {

@@ -4,6 +4,7 @@ import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { inBytes, inCount, note, say, sayJson, tableLines } from './print.ts';
+import { exitCodeOf, reportError } from './report-error.ts';
 
 const defaultLimit = 20;
 
@@ -25,7 +26,12 @@ export async function loads(line: CommandLine): Promise<number> {
     if (options.json) sayJson(found);
     else say(summaryOf(found));
     // A load that was not committed is reported as its upload would have been.
-    if (hasEnded(found)) resultOf(found);
+    try {
+      if (hasEnded(found)) resultOf(found);
+    } catch (error) {
+      // The JSON of the load has the answer.
+      return options.json ? exitCodeOf(error) : reportError(error);
+    }
     return exitCodes.done;
   });
 }

@@ -11,18 +11,27 @@ import { commandHelp, generalHelp } from './help.ts';
 
 const [name, ...parameters] = process.argv.slice(2);
 
+let outputError: Error | undefined;
 for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', ({ code }: NodeJS.ErrnoException) => {
-    if (code !== 'EPIPE') process.exit(exitCodes.refused);
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') outputError ??= error;
     // A reader such as `head` may end before the output. A list ends then, but files are still loaded.
-    if (name !== 'load') process.exit(exitCodes.done);
+    else if (name !== 'load') process.exit(exitCodes.done);
   });
 }
 
 const exitCode = await run(name, parameters);
 // An open standard input or a timer of the embedded service must not keep the process alive. The output may still be on its way.
 if (exitCode !== undefined) {
-  process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
+  // An error of the output is told after the callback.
+  process.stdout.write('', () => process.stderr.write('', () => setImmediate(end, exitCode)));
+}
+
+function end(exitCode: number): void {
+  if (outputError === undefined) process.exit(exitCode);
+  process.stderr.write(`error: The output cannot be written: ${outputError.message}\n`, () =>
+    process.exit(exitCode === exitCodes.done ? exitCodes.refused : exitCode),
+  );
 }
 
 async function run(name: string | undefined, parameters: string[]): Promise<number | undefined> {
@@ -39,8 +48,11 @@ async function run(name: string | undefined, parameters: string[]): Promise<numb
     return await command.run(line);
   } catch (error) {
     if (error instanceof WrongUse) return wrongUse(`${error.message}\nUsage: tablewright ${command.usage}`);
-    const { reportError } = await import('./report-error.ts');
-    return reportError(error);
+    const { reportError, exitCodeOf, errorDocument } = await import('./report-error.ts');
+    if (!parameters.includes('--json')) return reportError(error);
+    const { sayJson } = await import('./print.ts');
+    sayJson({ error: errorDocument(error) });
+    return exitCodeOf(error);
   }
 }
 

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 
@@ -37,8 +38,9 @@ export function runAsChild(program, parameters) {
   const child = spawn(program, parameters, { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(`${program} cannot be started: ${error.message}`));
-  child.on('exit', (code) => {
-    process.exitCode = code ?? 1;
+  child.on('exit', (code, signal) => {
+    // As shells count the end by a signal.
+    process.exitCode = code ?? 128 + constants.signals[signal];
   });
   return child;
 }

@@ -365,11 +365,15 @@ suite('load', () => {
 
   test('starts the service for the one command if none is named', async () => {
     const own = { TABLEWRIGHT_URL: undefined, TABLEWRIGHT_TOKEN: undefined, PORT: '1', TOKEN_SECRET: secret };
-    const { code, out } = await run(['load', 'orders.xlsx', '--table', 'own'], undefined, {
+    const { code, out, err } = await run(['load', 'orders.xlsx', '--table', 'own'], undefined, {
       ...own,
       DATABASE_URL: service.database.serviceUrl,
     });
     assert.match(out, /300 rows loaded/);
+    assert.match(
+      err,
+      /^No service was named: this command starts one, with the database of DATABASE_URL\.$/m,
+    );
     assert.equal(code, 0);
   });
 });
@@ -473,6 +477,13 @@ suite('exit codes', () => {
     assert.match(err, /does not answer: .*ECONNREFUSED/);
   });
 
+  test('1: the output cannot be written', { skip: !existsSync('/dev/full') }, async () => {
+    const command = `"${process.execPath}" "${program}" --version > /dev/full`;
+    const { code, err } = await ended(spawn('sh', ['-c', command], { cwd: folder, env: environment }));
+    assert.match(err, /^error: The output cannot be written: ENOSPC/);
+    assert.equal(code, 1);
+  });
+
   test('1: the token is not valid', async () => {
     const { code, err } = await run(['tables'], undefined, { TABLEWRIGHT_TOKEN: 'none' });
     assert.equal(code, 1);
@@ -500,6 +511,17 @@ test('a profile names the service and the token, and the environment comes first
   const none = { TABLEWRIGHT_URL: undefined, TABLEWRIGHT_TOKEN: undefined };
   const named = await run(['tables', '--profile', 'test'], undefined, none);
   assert.deepEqual([named.code, named.err], [0, '']);
+  const other = await run(
+    ['tables', '--url', service.url.replace('127.0.0.1', 'localhost'), '--profile', 'test', '--json'],
+    undefined,
+    none,
+  );
+  assert.equal(JSON.parse(other.out).error.status, 401, 'the token of the profile is for its own service');
+  await writeFile(join(path, 'profiles.json'), '{"test":{}}');
+  assert.match(
+    (await run(['tables', '--profile', 'test'], undefined, none)).err,
+    /^The profile has no "url"/,
+  );
   const unknown = await run(['tables', '--profile', 'other'], undefined, none);
   assert.equal(unknown.code, 2);
   assert.match(unknown.err, /There is no profile "other"/);
