@@ -593,7 +593,7 @@ describe('the console', { skip: noBrowser }, () => {
       await page.waitForSelector('.list-row, .dim[role=status]');
       assert.equal(await page.locator('.notice.bad').count(), 0);
       await page.getByRole('link', { name: 'Load a file' }).click();
-      await drop(page, 'kept.csv', 'a\n1\n');
+      await drop(page, 'other-window.csv', 'a\n1\n');
       await page.getByLabel('Name of the column for a').fill('still here');
       // The token expires.
       await page.route(
