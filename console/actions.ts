@@ -29,6 +29,7 @@ import {
   pastedToken,
   planColumns,
   planFaults,
+  plural,
   problemsOfCsv,
   proposedReading,
   readingQuery,
@@ -409,7 +410,8 @@ export function createActions(store: Store) {
         signal,
         (sentBytes) => progress({ sentBytes }),
         (load) => {
-          id = load.id;
+          // A check that has ended cannot be cancelled.
+          id = hasEnded(load) ? undefined : load.id;
           progress({ load });
         },
       );
@@ -425,7 +427,7 @@ export function createActions(store: Store) {
 
   function finishCheck(found: { result: LoadedTable | undefined; failure: Failure | undefined }): void {
     const words = found.failure
-      ? `${found.failure.errorCount} problems were found.`
+      ? `${plural(found.failure.errorCount, 'problem was', 'problems were')} found.`
       : 'No problems were found.';
     update((state) => ({
       ...state,

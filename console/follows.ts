@@ -279,6 +279,29 @@ export function keepsDefinition({ existing, target }: Pick<State, 'existing' | '
   );
 }
 
+export type ExistingColumn = Pick<ColumnPlan, 'type' | 'isNullable' | 'keyPlace'>;
+
+/**
+ * Returns the column of the existing table that a column of the file is loaded into. The service also matches the headers of
+ * spreadsheets ignoring case and outer space.
+ *
+ * @returns undefined if the table does not have the column
+ */
+export function existingColumn(
+  { existing, file }: Pick<State, 'existing' | 'file'>,
+  wanted: string,
+): ExistingColumn | undefined {
+  if (existing.is !== 'ready' || existing.value === null) return undefined;
+  const { columns, constraints } = existing.value;
+  const folded = (name: string): string => name.trim().toLowerCase();
+  const found =
+    columns.find(({ name }) => name === wanted) ??
+    (file?.kind === 'spreadsheet' ? columns.find(({ name }) => folded(name) === folded(wanted)) : undefined);
+  if (found === undefined) return undefined;
+  const keyPlace = constraints.primary_key.columns.indexOf(found.name) + 1;
+  return { type: found.type, isNullable: found.is_nullable, keyPlace };
+}
+
 /** Returns whether a column has another form than the service would give it. */
 export function isChanged(column: ColumnPlan): boolean {
   return (
@@ -382,11 +405,9 @@ function escapedItem(name: string): string {
 }
 
 /** Returns what must be right before the file is checked, in words; the first is enough for the person. */
-export function planFaults({
-  columns,
-  target,
-  existing,
-}: Pick<State, 'columns' | 'target' | 'existing'>): string[] {
+export function planFaults(state: Pick<State, 'columns' | 'target' | 'existing'>): string[] {
+  const { columns, target, existing } = state;
+  const keeps = keepsDefinition(state);
   const faults: string[] = [];
   const included = columns.filter(({ isIncluded }) => isIncluded);
   if (target.table === '') faults.push('Name the table.');
@@ -396,11 +417,13 @@ export function planFaults({
     faults.push('Choose what happens to the existing table.');
   if (included.length === 0) faults.push('Include at least one column.');
   const seen = new Set<string>();
-  for (const { name, header, type } of included) {
+  for (const { name, header, type, reference } of included) {
     if (name === '') faults.push(`Name the column that has the header “${header}”.`);
     else if (byteLength(name) > 63) faults.push(`The name of the column “${name}” has more than 63 bytes.`);
     else if (seen.has(name)) faults.push(`Two columns have the name “${name}”.`);
     if (type.trim() === '') faults.push(`Choose a type for the column “${name}”.`);
+    if (!keeps && reference?.column === '')
+      faults.push(`Choose the column of “${reference.table}” for the foreign key of “${name}”.`);
     seen.add(name);
   }
   return faults;
@@ -603,10 +626,22 @@ function withoutKey(columns: ColumnPlan[], name: string): ColumnPlan[] {
 }
 
 /** Returns the place of a problem as a person finds it. */
-export function placeOf({ cell, line, row, pointer }: Problem): string {
+export function placeOf({ cell, line, row, column, pointer }: Problem, columns: ColumnPlan[] = []): string {
   if (cell !== undefined) return cell;
   if (line !== undefined) return `line ${line}`;
-  return row === undefined ? (pointer ?? '') : `row ${countInWords(row)}`;
+  if (row !== undefined) return `row ${countInWords(row)}`;
+  const [, index] = /^\/table\/columns\/(\d+)/.exec(pointer ?? '') ?? [];
+  if (index === undefined) return pointer ?? '';
+  const included = columns.filter(({ isIncluded }) => isIncluded);
+  return column ?? included[Number(index)]?.name ?? pointer!;
+}
+
+/** Writes characters that have no shape, or that turn the text around them, as their number: the mark that turns a text to the left becomes ‹U+202E›. */
+export function withVisibleControls(text: string): string {
+  return text.replace(
+    /[^\P{Cc}\t\n\r]|[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu,
+    (sign) => `‹U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}›`,
+  );
 }
 
 export interface Cell {

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Problem, TableDescription } from '../client/client.ts';
 import { ChangedFileError, changeOf } from '../console/chosen-file.ts';
 import {
   canLeaveOut,
@@ -12,6 +13,7 @@ import {
   claimsOf,
   curlText,
   definitionOf,
+  existingColumn,
   fixesOf,
   groupProblems,
   hashOf,
@@ -38,6 +40,7 @@ import {
   withFix,
   withKey,
   withoutTokenFailures,
+  withVisibleControls,
 } from '../console/follows.ts';
 import { rowOfJson } from '../console/row-of-json.ts';
 import {
@@ -440,6 +443,45 @@ test('a sign-in link, a pasted token and a kept load are read as they are writte
   assert.deepEqual(keptLoadOf('{"id":"a","fileName":"b.csv"}'), { id: 'a', fileName: 'b.csv' });
   assert.equal(keptLoadOf('broken'), undefined);
   assert.equal(keptLoadOf(null), undefined);
+});
+
+test('an existing table shows its own types, NULL and key, and not the columns that it does not have', () => {
+  const columns = [
+    { name: 'no', type: 'integer', is_nullable: false },
+    { name: 'Day', type: 'text', is_nullable: true },
+  ];
+  const constraints = { primary_key: { name: 'k', columns: ['no'] }, unique: [], foreign_keys: [] };
+  const value = { schema: 'public', name: 'orders', columns, constraints } as unknown as TableDescription;
+  const state: State = { ...stateWith(same), existing: { is: 'ready', value } };
+  assert.deepEqual(existingColumn(state, 'no'), { type: 'integer', isNullable: false, keyPlace: 1 });
+  assert.deepEqual(existingColumn(state, ' day'), { type: 'text', isNullable: true, keyPlace: 0 });
+  assert.equal(existingColumn({ ...state, file: stateWith(same, 'a.json').file }, 'day'), undefined);
+  assert.equal(existingColumn(state, 'note'), undefined);
+});
+
+test('a foreign key needs a column, unless an existing table decides the keys', () => {
+  const reference = { schema: 'public', table: 'days', column: '' };
+  const state = stateWith(changed(1, { reference }));
+  assert.deepEqual(planFaults(state), ['Choose the column of “days” for the foreign key of “day”.']);
+  const value = {} as TableDescription;
+  const target = { ...state.target, ifExists: 'append' as const };
+  assert.deepEqual(planFaults({ ...state, target, existing: { is: 'ready', value } }), []);
+});
+
+test('characters without a shape are shown as their number, and letters and emoji as they are', () => {
+  assert.equal(withVisibleControls('a\u202Eb\u0000\tc'), 'a‹U+202E›b‹U+0000›\tc');
+  assert.equal(withVisibleControls('Größe 👩\u200d🔬'), 'Größe 👩\u200d🔬');
+});
+
+test('a problem of the definition has the name of its column as its place', () => {
+  const { columns } = stateWith(changed(0, { isIncluded: false }));
+  const problem = {
+    pointer: '/table/columns/1/type',
+    code: 'unknown-type',
+    detail: '',
+  } as unknown as Problem;
+  assert.equal(placeOf(problem, columns), 'note');
+  assert.equal(placeOf({ ...problem, pointer: '/table/name' }, columns), '/table/name');
 });
 
 test('leaving the page loses a file until its load has taken it', () => {

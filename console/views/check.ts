@@ -289,7 +289,7 @@ function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, act
                   'aria-pressed': state.shownProblem?.problem === problem,
                   onClick: () => actions.showProblem(problem),
                 },
-                h('span', { class: 'place' }, data(placeOf(problem))),
+                h('span', { class: 'place' }, data(placeOf(problem, state.columns))),
                 h(
                   'span',
                   { class: 'value' },

@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
 import {
   countInWords,
+  existingColumn,
   isChanged,
   keepsDefinition,
   mayHaveKey,
@@ -172,7 +173,7 @@ function previewGrid(
   { rows, rowNumbers, headerRow, header, counts, types, warnings }: Inspection,
 ): VNode {
   const byHeader = new Map(columns.map((column) => [column.header, column]));
-  const warned = new Set(warnings.flatMap(({ column }) => column ?? []));
+  const warned = new Map(warnings.map(({ column, detail }) => [column, detail]));
   return h(VirtualGrid, {
     label: 'The first rows of the file',
     columnCount: header.length,
@@ -186,7 +187,8 @@ function previewGrid(
     number: (row: number) => rowNumbers?.[row],
     head: (index: number) => {
       const plan = byHeader.get(header[index]!);
-      const reason = plan?.reason ?? types[index];
+      const warning = warned.get(header[index]!);
+      const reason = warning ?? plan?.reason ?? types[index];
       return h(
         'div',
         { class: `head-cell${plan?.isIncluded === false ? ' out' : ''}` },
@@ -200,7 +202,7 @@ function previewGrid(
         h(
           'span',
           { class: 'head-reason', title: reason },
-          warned.has(header[index]!) ? h('span', { class: 'warn-text' }, 'warning: ') : null,
+          warning === undefined ? null : h('span', { class: 'warn-text' }, 'warning: '),
           reason,
         ),
       );
@@ -561,14 +563,19 @@ function columnEditor(state: State, actions: Actions): VNode {
   );
 }
 
-function columnRow(
-  column: ColumnPlan,
-  index: number,
-  keeps: boolean,
-  { columns }: State,
-  actions: Actions,
-): VNode {
-  const { header, name, type, isIncluded, isNullable, keyPlace, letters, example } = column;
+/** What happens to a column that the existing table does not have. */
+const missingWords = {
+  fail: 'is not in the table',
+  ignore: 'is not in the table, is left out',
+  add: 'is not in the table, is added',
+} as const;
+
+function columnRow(column: ColumnPlan, index: number, keeps: boolean, state: State, actions: Actions): VNode {
+  const { columns, rows } = state;
+  const { header, name, isIncluded, letters, example } = column;
+  const existing = keeps ? existingColumn(state, name) : undefined;
+  const { type, isNullable, keyPlace } = existing ?? column;
+  const isMissing = keeps && existing === undefined && isIncluded;
   const isFixed = keeps || !isIncluded;
   const change = (to: Partial<ColumnPlan>): void => actions.changeColumn(index, to);
   const extras = [
@@ -610,12 +617,14 @@ function columnRow(
     h(
       'div',
       { class: 'type-cell' },
-      textInput(type, (to) => change({ type: to }), {
-        'aria-label': `Type of ${shortened(name)}`,
-        list: 'types',
-        disabled: isFixed,
-        class: 'type',
-      }),
+      isMissing
+        ? h('span', { class: 'warn-text' }, missingWords[rows.extraColumns])
+        : textInput(type, (to) => change({ type: to }), {
+            'aria-label': `Type of ${shortened(name)}`,
+            list: 'types',
+            disabled: isFixed,
+            class: 'type',
+          }),
       type !== column.inferredType && !isFixed
         ? button('Undo', () => change({ type: column.inferredType }), {
             kind: 'tiny',
@@ -623,13 +632,13 @@ function columnRow(
           })
         : null,
     ),
-    checkbox('NULL', isNullable && keyPlace === 0, (to) => change({ isNullable: to }), {
+    checkbox('NULL', !isMissing && isNullable && keyPlace === 0, (to) => change({ isNullable: to }), {
       disabled: isFixed || keyPlace > 0,
       'aria-label': `${shortened(name)} may be NULL`,
     }),
     checkbox(
       keyPlace > 1 || columns.some((other) => other.keyPlace > 1) ? `Key ${keyPlace || ''}` : 'Key',
-      keyPlace > 0,
+      !isMissing && keyPlace > 0,
       (to) => actions.changeColumns(withKey(columns, index, to)),
       {
         disabled: isFixed,

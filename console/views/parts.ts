@@ -1,6 +1,7 @@
 /** Small parts that all views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
 import type { Actions } from '../actions.ts';
+import { withVisibleControls } from '../follows.ts';
 import { h } from '../h.ts';
 import type { Failure, Warning } from '../state.ts';
 
@@ -88,11 +89,11 @@ export function data(text: string): VNode {
   return h('bdi', { class: 'data' }, shortened(text));
 }
 
-/** Longer texts would make the page slow. */
+/** Longer texts would make the page slow. Characters that nobody can see are written as their number. */
 const maxShown = 400;
 
 export function shortened(text: string): string {
-  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+  return withVisibleControls(text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
 }
 
 export function failureBox(
@@ -151,7 +152,7 @@ export function warningList(warnings: Warning[], heading = 'Warnings'): VNode | 
   const rest = warnings.length - maxWarnings;
   return h(
     'details',
-    { class: 'notice warn', open: warnings.length <= 4 },
+    { class: 'notice warn', open: true },
     h('summary', null, h('span', { class: 'notice-title' }, `${heading} (${warnings.length})`)),
     h(
       'ul',

@@ -291,6 +291,7 @@ describe('the console', { skip: noBrowser }, () => {
       await load(page);
       await page.getByText(hostile).first().waitFor();
       await page.locator('.grid-cell', { hasText: hostile }).first().waitFor();
+      await page.locator('.grid-cell', { hasText: '‹U+202E›evil' }).first().waitFor();
       assert.equal(await page.title(), 'Tablewright');
       assert.equal(await page.locator('img').count(), 0);
     }));
