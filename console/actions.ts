@@ -218,12 +218,21 @@ export function createActions(store: Store) {
     const { signal } = inspecting;
     const { file } = store.state;
     if (file === undefined) return;
-    update((state) => ({ ...state, reading, inspection: { is: 'busy', sentBytes: 0 }, top: { is: 'none' } }));
+    const isReadAgain = store.state.inspection.is === 'ready';
+    update((state) => ({
+      ...state,
+      reading,
+      isReadAgain,
+      inspection: isReadAgain ? state.inspection : { is: 'busy', sentBytes: 0 },
+      top: { is: 'none' },
+    }));
     try {
       await requireFile();
       const query = readingQuery(reading, file.kind);
       const onSent = (sentBytes: number) =>
-        update((state) => (signal.aborted ? state : { ...state, inspection: { is: 'busy', sentBytes } }));
+        update((state) =>
+          signal.aborted || isReadAgain ? state : { ...state, inspection: { is: 'busy', sentBytes } },
+        );
       const ask = (asked: object) =>
         client.inspect({ ...asked, file: file.content, name: file.name, kind: file.kind, signal, onSent });
       const answer = await ask(query);
@@ -238,10 +247,14 @@ export function createActions(store: Store) {
           );
         }
       }
+      if (wasStopped(signal)) return;
       if (inspection.sheets.length > 1) taken = { ...taken, sheet: inspection.sheet };
+      const { sheet, headerRow } = taken;
       update((state) => ({
         ...state,
-        reading: taken,
+        // The person may have changed the other choices meanwhile.
+        reading: { ...state.reading, sheet, headerRow },
+        isReadAgain: false,
         inspection: { is: 'ready', value: inspection },
         columns: planColumns(inspection, state.columns),
         step: state.step === 'file' ? 'columns' : state.step,
@@ -249,8 +262,23 @@ export function createActions(store: Store) {
       }));
     } catch (error) {
       if (wasStopped(signal)) return;
-      update((state) => ({ ...state, inspection: { is: 'failed', failure: failureOf(error) } }));
+      const failure = failureOf(error);
+      update((state) => ({ ...state, isReadAgain: false, inspection: { is: 'failed', failure } }));
     }
+  }
+
+  /** Reads the file again with a change. Earlier changes stay, also those whose answer has not come yet. */
+  function changeReading(change: Partial<Reading>): void {
+    inspect({ ...store.state.reading, ...change });
+  }
+
+  /** Keeps a text while it is written. The file is read again when it is finished. */
+  function noteReading(change: Partial<Reading>): void {
+    update((state) => ({ ...state, reading: { ...state.reading, ...change } }));
+  }
+
+  function openReading(isReadingOpen: boolean): void {
+    if (store.state.isReadingOpen !== isReadingOpen) update((state) => ({ ...state, isReadingOpen }));
   }
 
   /** Shows the first rows of the sheet without a header, for choosing it. */
@@ -837,6 +865,9 @@ export function createActions(store: Store) {
     chooseFile,
     forgetFile,
     inspect,
+    changeReading,
+    noteReading,
+    openReading,
     readTop,
     changeColumn,
     changeColumns,

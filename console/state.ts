@@ -17,6 +17,10 @@ export interface State {
   /** The parameters with which the file is read. */
   reading: Reading;
   inspection: Remote<Inspection>;
+  /** The file is read again in another way. Until then the page shows the last inspection. */
+  isReadAgain: boolean;
+  /** The fields under "How values are read" are open. */
+  isReadingOpen: boolean;
   /** The first rows of the sheet without any interpretation, for choosing the header. */
   top: Remote<TopRows>;
   columns: ColumnPlan[];
@@ -275,6 +279,8 @@ export function emptyWork() {
     file: undefined,
     reading: emptyReading,
     inspection: { is: 'none' },
+    isReadAgain: false,
+    isReadingOpen: false,
     top: { is: 'none' },
     columns: [],
     target: { schema: 'public', table: '', ifExists: 'fail', onConflict: 'fail' },

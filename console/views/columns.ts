@@ -47,13 +47,11 @@ export function columnsView(state: State, actions: Actions): VNode {
     ),
     inspection.is === 'busy' ? inspecting(file, inspection.sentBytes) : null,
     inspection.is === 'failed'
-      ? [
-          inspection.failure.isOfFile
-            ? changedFileBox(inspection.failure, actions)
-            : failureBox(inspection.failure),
-          readingFields(state, actions),
-        ]
+      ? inspection.failure.isOfFile
+        ? changedFileBox(inspection.failure, actions)
+        : failureBox(inspection.failure)
       : null,
+    inspection.is === 'failed' || inspection.is === 'busy' ? readingFields(state, actions) : null,
     inspection.is === 'ready' ? inspected(state, inspection.value, reading, actions) : null,
   );
 }
@@ -70,7 +68,11 @@ function inspected(
     arraysOf(inspection, reading, actions),
     h(
       'section',
-      { class: 'panel', 'aria-labelledby': 'sheet-title' },
+      {
+        class: `panel${state.isReadAgain ? ' read-again' : ''}`,
+        'aria-labelledby': 'sheet-title',
+        'aria-busy': state.isReadAgain,
+      },
       h(
         'div',
         { class: 'panel-head' },
@@ -109,13 +111,19 @@ function inspected(
       h(
         'div',
         { class: 'action-text' },
-        faults.length > 0
-          ? h('span', { class: 'bad-text', role: 'status' }, faults[0])
-          : 'The check reads every row and writes nothing.',
+        state.isReadAgain
+          ? h('span', { role: 'status' }, 'The file is being read again.')
+          : faults.length > 0
+            ? h('span', { class: 'bad-text', role: 'status' }, faults[0])
+            : 'The check reads every row and writes nothing.',
       ),
       button('Definition as JSON', () => actions.showDialog({ is: 'definition' }), { kind: 'quiet' }),
       button('curl', () => actions.showDialog({ is: 'curl' }), { kind: 'quiet' }),
-      button('Check', actions.check, { kind: 'main', isDisabled: faults.length > 0, id: 'check' }),
+      button('Check', actions.check, {
+        kind: 'main',
+        isDisabled: faults.length > 0 || state.isReadAgain,
+        id: 'check',
+      }),
     ),
   ];
 }
@@ -223,9 +231,7 @@ function headerChoice({ top, reading }: State, inspection: Inspection, actions: 
   if (top.is === 'none') return null;
   if (top.is === 'busy') return busy('The first rows of the sheet are being read.');
   if (top.is === 'failed') return failureBox(top.failure, actions.readTop);
-  const again = (change: Partial<Reading>): void => {
-    actions.inspect({ ...reading, ...change });
-  };
+  const again = actions.changeReading;
   return h(
     'div',
     { class: 'header-choice' },
@@ -371,13 +377,16 @@ const thousandsSigns = [
   ["'", "apostrophe: 1'234"],
 ] as const;
 
-function readingFields({ reading, file }: State, actions: Actions): VNode {
-  const again = (change: Partial<Reading>): void => {
-    actions.inspect({ ...reading, ...change });
-  };
+function readingFields({ reading, file, isReadingOpen }: State, actions: Actions): VNode {
+  const again = actions.changeReading;
   return h(
     'details',
-    { class: 'more' },
+    {
+      class: 'more',
+      open: isReadingOpen,
+      onToggle: ({ currentTarget }: { currentTarget: HTMLDetailsElement }) =>
+        actions.openReading(currentTarget.open),
+    },
     h('summary', null, 'How values are read'),
     h(
       'div',
@@ -389,6 +398,8 @@ function readingFields({ reading, file }: State, actions: Actions): VNode {
           value: reading.nullValues,
           placeholder: 'N/A,-',
           spellcheck: false,
+          onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
+            actions.noteReading({ nullValues: currentTarget.value }),
           onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
             again({ nullValues: currentTarget.value }),
         }),

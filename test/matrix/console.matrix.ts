@@ -194,6 +194,32 @@ describe('the console', { skip: noBrowser }, () => {
       await isAccessible(page, 'header');
     }));
 
+  test('choices that are made quickly are all kept, and their fields stay open', () =>
+    inPage(async (page) => {
+      await drop(page, 'quick.csv', 'a,b\n"1.234,5",x\nn/a,y\n');
+      // The answers wait, so that the choices come before them.
+      let answer = (): void => {};
+      const asked = new Promise<void>((resolve) => (answer = resolve));
+      await page.route('**/inspect/*', async (route) => {
+        await asked;
+        await route.continue().catch(() => {});
+      });
+      await page.getByText('How values are read').click();
+      await page.getByLabel('Decimal sign in texts').selectOption(',');
+      await page.getByLabel('Thousands sign in texts').selectOption('.');
+      await page.getByLabel('Remove white space around texts').check();
+      await page.locator('section[aria-busy=true]').waitFor();
+      await page.getByLabel('Texts that mean NULL').fill('n/a');
+      answer();
+      await page.getByLabel('Texts that mean NULL').blur();
+      await page.locator('.head-type', { hasText: 'numeric' }).waitFor();
+      await page.locator('section[aria-busy=false]').waitFor();
+      assert.equal(await page.getByLabel('Decimal sign in texts').inputValue(), ',');
+      assert.equal(await page.getByLabel('Thousands sign in texts').inputValue(), '.');
+      assert.ok(await page.getByLabel('Remove white space around texts').isChecked());
+      assert.ok(await page.getByLabel('Remove white space around texts').isVisible());
+    }));
+
   test('every kind of problem is found, shown in its row, and fixed by a button', () =>
     inPage(async (page) => {
       const lines = Array.from({ length: 300 }, (_, index) => `${index + 1},${index},2026-11-20,ok`);
