@@ -51,6 +51,8 @@ export interface LoadColumn {
   /** The type without its modifiers, as a cast takes it in any search path (`pg_catalog."bit"`, which is not `bit`). */
   bareType: string;
   isNullable: boolean;
+  /** Citus decides by its value on which node a row is, and stores no row with NULL in it. */
+  isDistributionColumn?: boolean;
   /** The collation, quoted. Absent if it is that of the type. */
   collation?: string;
   /**

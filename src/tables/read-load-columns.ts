@@ -23,8 +23,8 @@ export async function readLoadColumns(
   return mapInTurns(
     rows[0]?.columns ?? [],
     ({ typeOid, typmod, hasDefault, defaultExpression, ...column }) => {
-      // Citus refuses NULL there, whatever the definition of the column says.
-      if (column.name === distributionColumn) column.isNullable = false;
+      if (column.name === distributionColumn)
+        Object.assign(column, { isNullable: false, isDistributionColumn: true });
       const type = toColumnType(types, typeOid, typmod);
       if (!hasDefault) return { ...column, type, default: 'none' };
       const stored = type.base ?? type;

@@ -3,7 +3,6 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../../errors.ts';
-import { findDistributionColumn } from '../../postgres/citus/sharded-tables.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/sqlstate.ts';
@@ -51,10 +50,7 @@ export async function openExistingTable(
     columns = await readLoadColumns(client, schema, name);
   }
   const rules = await readRowRules(client, schema, name);
-  if (changesRows) {
-    columns = columns.map(leaveNotNullToPostgres);
-    if (isSharded) columns = await requireDistributionColumn(client, relation, columns);
-  }
+  if (changesRows) columns = columns.map(leaveNotNullToPostgres);
   return {
     relation,
     columns,
@@ -124,21 +120,10 @@ async function add(client: ClientBase, relation: string, columns: InferredColumn
 
 /**
  * Lets PostgreSQL check NOT NULL, because a trigger may set the column before that check. The NOT NULL of a domain is checked
- * before triggers run, so the service still checks it.
+ * before triggers run, so the service still checks it. The same is true of NULL in a distribution column.
  */
 function leaveNotNullToPostgres(column: LoadColumn): LoadColumn {
-  return { ...column, isNullable: true };
-}
-
-/** Citus stores no row with NULL in the distribution column, whether or not the column is NOT NULL. */
-async function requireDistributionColumn(
-  client: ClientBase,
-  relation: string,
-  columns: LoadColumn[],
-): Promise<LoadColumn[]> {
-  const { rows } = await client.query<{ column: string | null }>(findDistributionColumn(relation));
-  const name = rows[0]!.column;
-  return columns.map((column) => (column.name === name ? { ...column, isNullable: false } : column));
+  return { ...column, isNullable: column.isDistributionColumn !== true };
 }
 
 /**

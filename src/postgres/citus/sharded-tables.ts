@@ -1,5 +1,4 @@
 /** Finds the tables that Citus stores at its workers. */
-import type { Statement } from '../sql.ts';
 
 /**
  * Returns an expression: whether Citus stores the table at its workers, or knows it as a table of the coordinator. It reads no table of
@@ -10,13 +9,4 @@ import type { Statement } from '../sql.ts';
 export function isKnownToCitus(table: string): string {
   return `EXISTS (SELECT FROM pg_catalog.pg_trigger of_citus JOIN pg_catalog.pg_proc function_of_citus ON function_of_citus.oid = of_citus.tgfoid
     WHERE of_citus.tgrelid = ${table} AND of_citus.tgisinternal AND function_of_citus.proname = 'citus_truncate_trigger')`;
-}
-
-/** Returns a query of `column`: the distribution column of a sharded table; null: there is none. @param relation quoted */
-export function findDistributionColumn(relation: string): Statement {
-  return {
-    text: `SELECT (SELECT pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) FROM pg_catalog.pg_dist_partition p
-  WHERE p.logicalrelid = pg_catalog.to_regclass($1) AND p.partmethod <> 'n') AS column`,
-    values: [relation],
-  };
 }
