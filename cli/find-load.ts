@@ -16,9 +16,8 @@ export async function keepsRecords(client: Client, signal: AbortSignal): Promise
 }
 
 /** Returns a function that asks the service for the load that runs under the key. */
-export function loadFinder(client: Client, key: string | undefined): FindLoad {
+export function loadFinder(client: Client, key: string): FindLoad {
   return async (signal) => {
-    if (key === undefined) return undefined;
     const { value } = await client.loads({ idempotency_key: key, limit: 1, signal }).next();
     return value?.id;
   };

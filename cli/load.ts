@@ -124,7 +124,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
     };
     const send = options.async ? client.enqueue : client.load;
     const answer = await send(upload).catch(async (error) => {
-      const found = hasSent && hasKeys && isAnswerLost(error) && (await loadedAnyway(client, key));
+      const found = hasSent && hasKeys && isAnswerLost(error) && (await loadedAnyway(client, findLoad));
       if (!found) throw error;
       return found;
     });
@@ -161,10 +161,10 @@ function unknownOutcome(path: string): string {
 }
 
 /** Returns the answer of a load whose connection ended before its answer; undefined: the load was not committed, or the service does not answer. */
-async function loadedAnyway(client: Client, key: string): Promise<LoadedTable | undefined> {
+async function loadedAnyway(client: Client, findLoad: FindLoad): Promise<LoadedTable | undefined> {
   try {
     const signal = AbortSignal.timeout(cancelMs);
-    const id = await loadFinder(client, key)(signal);
+    const id = await findLoad(signal);
     const load = id === undefined ? undefined : await client.describeLoad(id, { signal });
     return load && hasEnded(load) ? resultOf(load) : undefined;
   } catch {
