@@ -3,14 +3,11 @@
  * shows that any replica answers for any load, and that nothing is lost or done twice when one of them is killed. It fails if something
  * is not as it says.
  */
-import { randomBytes } from 'node:crypto';
-import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { allScopes, signDevToken } from '../src/dev-token.ts';
 import { startBalancer } from './demo/balancer.ts';
 import { type Replica, startReplica } from './demo/replica.ts';
-import { startTemporaryPostgres } from './demo/temporary-postgres.ts';
+import { type DemoRun, runDemo, say } from './demo/run-demo.ts';
 
 /** An answer of the service, and the number of the replica that gave it. */
 interface Answer {
@@ -34,32 +31,14 @@ const rowsPerLoad = 1000;
 const table = '/api/v1/table/parcels';
 const append = `${table}/upload/json?if_exists=append`;
 
-/** The started processes, which are ended in reverse order, whatever happens. */
-const endings: (() => Promise<unknown>)[] = [];
-
-const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // A Ctrl-C may arrive more than once, from the terminal and from npm. The clean-up continues.
-  process.on(signal, () => interrupted.abort(new Error('interrupted')));
-}
-
-try {
-  const demo = await start(interrupted.signal);
+await runDemo(async (run) => {
+  const demo = await start(run);
   await cancelElsewhere(demo);
   await killOne(demo);
   say('\nEverything was as it should be.');
-} catch (error) {
-  const isInterrupted = interrupted.signal.aborted;
-  process.stderr.write(isInterrupted ? '\nInterrupted.\n' : `The demo failed: ${(error as Error).message}\n`);
-  process.exitCode = isInterrupted ? 130 : 1;
-} finally {
-  for (const end of endings.reverse()) await end();
-}
+});
 
-async function start(signal: AbortSignal): Promise<Demo> {
-  const postgres = await startTemporaryPostgres(endings);
-  signal.throwIfAborted();
-  const secret = randomBytes(32).toString('base64url');
+async function start({ postgres, secret, token, endings, signal }: DemoRun): Promise<Demo> {
   const settings = {
     DATABASE_URL: postgres.url,
     TOKEN_SECRET: secret,
@@ -77,8 +56,6 @@ async function start(signal: AbortSignal): Promise<Demo> {
   }
   const balancer = await startBalancer(replicas);
   endings.push(async () => balancer.stop());
-  const tokens = { secret: Buffer.from(secret), issuer: undefined, audience: undefined };
-  const token = await signDevToken(tokens, { scope: allScopes, ttlSeconds: 600 });
   const [holder, database] = [new pg.Client(postgres.url), new pg.Client(postgres.url)];
   for (const client of [holder, database]) {
     await client.connect();
@@ -308,8 +285,4 @@ async function until<Result>({ signal }: Demo, ask: () => Promise<Result | undef
 
 function check(isTrue: boolean, otherwise: string): asserts isTrue {
   if (!isTrue) throw new Error(otherwise);
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

@@ -1,18 +1,15 @@
 /**
- * `npm run demo`: runs the three operations with the files of examples/, and an asynchronous upload with a webhook, with the service on a separate PostgreSQL, which is
- * removed at the end. It shows each request, its answer and the rows.
+ * `npm run demo`: runs the three operations with the files of examples/, and an asynchronous upload with a webhook, with the service on
+ * a separate PostgreSQL, which is removed at the end. It shows each request, its answer and the rows.
  */
-
-import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
-import { allScopes, signDevToken } from '../src/dev-token.ts';
 import { startService } from '../src/service.ts';
 import { loadLater } from './demo/asynchronous.ts';
+import { type DemoRun, runDemo, say } from './demo/run-demo.ts';
 import { shownJson, shownTable } from './demo/shown.ts';
-import { startTemporaryPostgres } from './demo/temporary-postgres.ts';
 
 interface Operation {
   title: string;
@@ -52,34 +49,15 @@ interface Demo {
 const shownRows = 5;
 const terminalWidth = Math.max(process.stdout.columns ?? 120, 60);
 
-/** The started processes, which are ended in reverse order, whatever happens. */
-const endings: (() => Promise<unknown>)[] = [];
-
-const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // A Ctrl-C may arrive more than once, from the terminal and from npm. The clean-up continues.
-  process.on(signal, () => interrupted.abort(new Error('interrupted')));
-}
-
-try {
-  const demo = await start(interrupted.signal);
+await runDemo(async (run) => {
+  const demo = await start(run);
   for (const [index, operation] of operations.entries()) await perform(demo, operation, index + 1);
   say(`\n${operations.length + 1}. An asynchronous upload, its progress and a webhook\n`);
   await loadLater(demo, say);
   say('\nThat was the service. "npm start" starts one whose data stays.');
-} catch (error) {
-  const isInterrupted = interrupted.signal.aborted;
-  process.stderr.write(isInterrupted ? '\nInterrupted.\n' : `The demo failed: ${(error as Error).message}\n`);
-  process.exitCode = isInterrupted ? 130 : 1;
-} finally {
-  for (const end of endings.reverse()) await end();
-}
+});
 
-async function start(signal: AbortSignal): Promise<Demo> {
-  const postgres = await startTemporaryPostgres(endings);
-  signal.throwIfAborted();
-
-  const secret = randomBytes(32).toString('base64url');
+async function start({ postgres, secret, token, endings, signal }: DemoRun): Promise<Demo> {
   const config = readConfig({
     PORT: '0',
     LOG_LEVEL: 'silent',
@@ -96,8 +74,6 @@ async function start(signal: AbortSignal): Promise<Demo> {
   const database = new pg.Client(postgres.url);
   await database.connect();
   endings.push(() => database.end());
-  const tokens = { secret: Buffer.from(secret), issuer: undefined, audience: undefined };
-  const token = await signDevToken(tokens, { scope: allScopes, ttlSeconds: 600 });
   say(`The service is up at ${service.url}, on a PostgreSQL that is thrown away at the end.`);
   return { url: service.url, token, database, signal };
 }
@@ -151,8 +127,4 @@ async function rowsOf(database: pg.Client, table: string): Promise<string> {
   });
   const names = fields.map((field) => field.name);
   return shownTable(names, rows, Number(count.rows[0]![0]), terminalWidth);
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
 }
