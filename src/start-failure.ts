@@ -2,7 +2,7 @@
  * Explains to the person who starts the service why it cannot start, and what to change.
  */
 import { ConfigError } from './config.ts';
-import { type Condition, conditionOf } from './postgres/sqlstate.ts';
+import { type Condition, conditionOf, fullDisk } from './postgres/sqlstate.ts';
 
 /** An error whose message is the whole text for the person who starts the service. */
 export class ExplainedFailure extends Error {}
@@ -32,12 +32,12 @@ interface SystemFacts {
   path?: string;
 }
 
-/** The messages of the operating system and of PostgreSQL. The embedded PostgreSQL writes them in English. */
-const diskFull = /ENOSPC|EDQUOT|No space left on device|Disk quota exceeded|Check free disk space/;
+/** The codes of Node for a full disk, and a hint of PostgreSQL. The embedded PostgreSQL writes it in English. */
+const otherFullDisk = /ENOSPC|EDQUOT|Check free disk space/;
 
 function remedyOf(error: Error): string | undefined {
   const { code = '', syscall, path } = error as Error & SystemFacts;
-  if (diskFull.test(code) || diskFull.test(error.message))
+  if ([fullDisk, otherFullDisk].some((words) => words.test(`${code} ${error.message}`)))
     return 'No space left on device: free or enlarge the disk of DATA_DIR, or of the database, and start Tablewright again. Rows that were acknowledged are kept.';
   if (code === 'ERR_MODULE_NOT_FOUND') return 'Run "npm ci" first.';
   // A worker gets the error of its primary process, with the name of another call.

@@ -466,6 +466,9 @@ function ruleFor(error: DatabaseError): Rule | undefined {
   return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByFunction);
 }
 
+/** The words of the operating system for a full disk (ENOSPC) and for a disk quota that is used up (EDQUOT). */
+export const fullDisk = /No space left on device|Disk quota exceeded/;
+
 /**
  * Returns whether a disk is full. PostgreSQL answers most such errors with the SQLSTATE 53100, in every language. It has no SQLSTATE for a disk quota that is
  * used up (EDQUOT), which it answers as an internal error, and some places answer a full disk as an input or output error. No field of these errors has the
@@ -473,9 +476,7 @@ function ruleFor(error: DatabaseError): Rule | undefined {
  * English, and only a superuser can set `lc_messages` for a session. With another language such an error is a 500 or a 503 without the hint about the disk.
  */
 function isFullDisk(error: DatabaseError): boolean {
-  return (
-    /^(58|XX|53)/.test(error.code ?? '') && /No space left on device|Disk quota exceeded/.test(error.message)
-  );
+  return /^(58|XX|53)/.test(error.code ?? '') && fullDisk.test(error.message);
 }
 
 /** The codes that need the same action if a function of the table causes the error: retry, or ask for a privilege. */

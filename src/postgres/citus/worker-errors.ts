@@ -12,7 +12,7 @@
  */
 import { DatabaseError } from 'pg';
 import { isOfFunction } from '../server-internals.ts';
-import { type Condition, sqlstateFor, workerUnavailable } from '../sqlstate.ts';
+import { type Condition, fullDisk, sqlstateFor, workerUnavailable } from '../sqlstate.ts';
 
 type Fields = Partial<Omit<DatabaseError, 'name'>> & { message: string; cause?: unknown };
 
@@ -113,7 +113,7 @@ const copyMessages: readonly [RegExp, Condition][] = [
   [/^permission denied/, 'insufficient_privilege'],
   [/^cannot execute .+ in a read-only transaction/, 'read_only_sql_transaction'],
   [lostShard, 'serialization_failure'],
-  [/No space left on device|Disk quota exceeded/, 'disk_full'],
+  [fullDisk, 'disk_full'],
   [/^out of (shared )?memory/, 'out_of_memory'],
   [/^(sorry, too many clients|remaining connection slots)/, 'too_many_connections'],
   [/^(index row|row is too big|index row requires)/, 'program_limit_exceeded'],

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import type { Log } from '../log.ts';
-import { conditionOf } from '../sqlstate.ts';
+import { conditionOf, fullDisk } from '../sqlstate.ts';
 import { programPath } from './binaries.ts';
 import type { Place } from './place.ts';
 import { runProgram, spawnProgram } from './run-program.ts';
@@ -302,8 +302,6 @@ async function sizeOf(path: string): Promise<number> {
 async function lastWords(logFile: string, logStart: number): Promise<string> {
   const text = (await readFile(logFile).catch(() => Buffer.alloc(0))).subarray(logStart).toString();
   const lines = text.trim().split('\n');
-  const ofDisk = lines
-    .slice(0, -4)
-    .filter((line) => /No space left on device|Disk quota exceeded/.test(line));
+  const ofDisk = lines.slice(0, -4).filter((line) => fullDisk.test(line));
   return [...ofDisk.slice(-1), ...lines.slice(-4)].join(' / ').slice(-1000) || 'the log has no message';
 }
