@@ -389,15 +389,13 @@ suite('a service of its own process', () => {
   });
   after(() => own?.end('SIGKILL'));
 
-  const idsOf = async (table: string): Promise<string[]> => {
+  const loadsOf = async (table: string): Promise<{ id: string; bytes_received: number }[]> => {
     const { body } = await service.get(`/api/v1/loads?table=${table}`);
-    return body.loads.map(({ id }: { id: string }) => id);
+    return body.loads;
   };
 
-  const hasBytes = async (table: string): Promise<boolean> => {
-    const { body } = await service.get(`/api/v1/loads?table=${table}`);
-    return body.loads.some((load: { bytes_received: number }) => load.bytes_received > 0);
-  };
+  const hasBytes = async (table: string): Promise<boolean> =>
+    (await loadsOf(table)).some((load) => load.bytes_received > 0);
 
   test('is waited for, and a file is loaded once if it is killed in the middle of the load and starts again', async () => {
     await service.rows('CREATE TABLE restarted (a integer)');
@@ -415,7 +413,7 @@ suite('a service of its own process', () => {
       await service.rows(`UPDATE tablewright_service.processes SET seen_at = seen_at - interval '1 hour'
         WHERE id = (SELECT process FROM tablewright_service.loads WHERE table_name = 'restarted')`);
       own = await startChildService(service.database, settings);
-      await until('the load again', async () => (await idsOf('restarted')).length === 2);
+      await until('the load again', async () => (await loadsOf('restarted')).length === 2);
       await blocker.query('ROLLBACK');
       const { code, out, err } = await loading;
       assert.match(out, /1 row loaded/);

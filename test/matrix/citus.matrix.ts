@@ -9,7 +9,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import pg from 'pg';
+import { inDatabase, runStatement } from '../support/database.ts';
 import { root, runTests } from './run-tests.ts';
 
 const run = promisify(execFile);
@@ -97,20 +97,11 @@ function ofOrdinaryTables(): string[] {
 /** Creates a database that has Citus, to be copied by each test file, and lets the role of the service copy it. Returns its name. */
 async function createTemplate(superuserUrl: string, role: string): Promise<string> {
   const name = 'citus_template';
-  await runAt(superuserUrl, `ALTER ROLE ${role} CREATEDB CREATEROLE`, `CREATE DATABASE ${name}`);
-  await runAt(Object.assign(new URL(superuserUrl), { pathname: `/${name}` }).href, 'CREATE EXTENSION citus');
-  await runAt(superuserUrl, `ALTER DATABASE ${name} WITH IS_TEMPLATE true ALLOW_CONNECTIONS false`);
+  await runStatement(superuserUrl, `ALTER ROLE ${role} CREATEDB CREATEROLE`);
+  await runStatement(superuserUrl, `CREATE DATABASE ${name}`);
+  await runStatement(inDatabase(superuserUrl, name), 'CREATE EXTENSION citus');
+  await runStatement(superuserUrl, `ALTER DATABASE ${name} WITH IS_TEMPLATE true ALLOW_CONNECTIONS false`);
   return name;
-}
-
-async function runAt(url: string, ...statements: string[]): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }
 
 /** Splits `NAME=value`. */

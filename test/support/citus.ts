@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
 import { startService } from '../../src/service.ts';
+import { runStatement } from './database.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
 
 export interface CitusService extends ServiceClient {
@@ -26,7 +27,7 @@ export async function startCitusService(environment: Record<string, string> = {}
   const name = `test_${randomBytes(8).toString('hex')}`;
   const ports = [0, 1, 2].map((node) => Number(clusterUrl('CITUS_URL').port) + node);
   await Promise.all(ports.map((port) => createDatabase(port, name)));
-  const admin = openPool(urlOf('CITUS_SUPERUSER_URL', ports[0]!, name));
+  const admin = openPool(superuserUrl(ports[0]!, name));
   await admin.query(`SELECT citus_set_coordinator_host('127.0.0.1', $1)`, [ports[0]]);
   for (const port of ports.slice(1)) await admin.query(`SELECT citus_add_node('127.0.0.1', $1)`, [port]);
   // Fewer shards than usual, because each of them is a table at a worker.
@@ -47,7 +48,11 @@ export async function startCitusService(environment: Record<string, string> = {}
       await service.stop();
       await Promise.all([pool.end(), admin.end()]);
       // The nodes keep connections to each other.
-      await Promise.all(ports.map((port) => runAt(port, 'postgres', `DROP DATABASE ${name} WITH (FORCE)`)));
+      await Promise.all(
+        ports.map((port) =>
+          runStatement(superuserUrl(port, 'postgres'), `DROP DATABASE ${name} WITH (FORCE)`),
+        ),
+      );
       await rm(dataDir, { recursive: true, force: true });
     },
   };
@@ -55,18 +60,15 @@ export async function startCitusService(environment: Record<string, string> = {}
 
 async function createDatabase(port: number, name: string): Promise<void> {
   const owner = clusterUrl('CITUS_URL').username;
-  await runAt(port, 'postgres', `CREATE DATABASE ${name} OWNER ${owner} STRATEGY file_copy`);
-  await runAt(port, name, 'CREATE EXTENSION citus');
+  await runStatement(
+    superuserUrl(port, 'postgres'),
+    `CREATE DATABASE ${name} OWNER ${owner} STRATEGY file_copy`,
+  );
+  await runStatement(superuserUrl(port, name), 'CREATE EXTENSION citus');
 }
 
-async function runAt(port: number, database: string, statement: string): Promise<void> {
-  const client = new pg.Client(urlOf('CITUS_SUPERUSER_URL', port, database));
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
+function superuserUrl(port: number, database: string): string {
+  return urlOf('CITUS_SUPERUSER_URL', port, database);
 }
 
 function openPool(connectionString: string): pg.Pool {
