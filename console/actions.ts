@@ -45,6 +45,7 @@ import { rowOfJson } from './row-of-json.ts';
 import { sessionOf, signInInWindow, startSignIn } from './sign-in.ts';
 import {
   type Checked,
+  type ChosenFile,
   type ColumnPlan,
   emptyReading,
   emptyWork,
@@ -94,9 +95,9 @@ export function createActions(store: Store) {
 
   /** A request whose file cannot be read fails like a lost connection. It would fail again each time. */
   async function stopIfChanged(): Promise<void> {
-    const { file } = store.state;
-    const change = file && (await changeOf(file));
-    if (change) for (const request of [inspecting, checking, sending]) request.abort(change);
+    await requireFile().catch((change: unknown) => {
+      for (const request of [inspecting, checking, sending]) request.abort(change);
+    });
   }
 
   /** @throws ChangedFileError if the file cannot be read any more */
@@ -187,7 +188,7 @@ export function createActions(store: Store) {
   function chooseFile(content: File): void {
     const kind = kindOf(content.name);
     const { reading, columns, target, rows, file } = store.state;
-    // A person who chooses a file again has mended it, and keeps the choices.
+    // A person who chooses a file again has corrected it, and keeps the choices.
     const isAgain = file?.name === content.name;
     checking.abort();
     update((state) => ({
@@ -289,16 +290,7 @@ export function createActions(store: Store) {
     update((state) => ({ ...state, top: { is: 'busy', sentBytes: 0 } }));
     try {
       await requireFile();
-      const sheet = inspection.value.sheet;
-      const answer = (await client.inspect({
-        ...(sheet && { sheet }),
-        header: false,
-        range: 'A1:XFD60',
-        file: file.content,
-        name: file.name,
-        kind: file.kind,
-        signal,
-      })) as InspectedSpreadsheet;
+      const answer = await readCells(file, inspection.value.sheet, 'A1:XFD60', signal);
       const { rows, row_numbers = [], columns } = answer.sheet;
       const letters = columns.map(({ letters = '' }) => letters);
       update((state) => ({
@@ -359,15 +351,30 @@ export function createActions(store: Store) {
     if (step === 'columns') lookUpTarget();
   }
 
+  /** Returns cells of the file as the sheet shows them, without a header. */
+  async function readCells(
+    file: ChosenFile,
+    sheet: string | undefined,
+    range: string,
+    signal?: AbortSignal,
+  ): Promise<InspectedSpreadsheet> {
+    const answer = await client.inspect({
+      ...(sheet && { sheet }),
+      header: false,
+      range,
+      file: file.content,
+      name: file.name,
+      kind: file.kind,
+      ...(signal && { signal }),
+    });
+    return answer as InspectedSpreadsheet;
+  }
+
   async function sendUpload(options: {
     dry_run: boolean;
     signal: AbortSignal;
     onSent?: (bytes: number) => void;
   }): Promise<Load | LoadedTable> {
-    return client.enqueue(await uploadRequest(options));
-  }
-
-  async function uploadRequest<Options extends object>(options: Options) {
     const { state } = store;
     const { file } = state;
     const { kind, schema, table, query, definition } = uploadPlan(state);
@@ -376,16 +383,16 @@ export function createActions(store: Store) {
       isJson && definition
         ? await jsonWithDefinition(file!.content, kind, JSON.stringify(definition))
         : undefined;
-    return {
+    return client.enqueue({
       ...query,
       ...options,
       schema,
       table,
       file: wrapped ?? file!.content,
       name: file!.name,
-      kind: wrapped ? ('json' as const) : kind,
+      kind: wrapped ? 'json' : kind,
       ...(!isJson && definition && { definition }),
-    };
+    });
   }
 
   /** Sends the file for a dry run and follows it until it has ended. @param onLoad called with each change */
@@ -547,14 +554,7 @@ export function createActions(store: Store) {
     const cell = problem.cell === undefined ? undefined : cellOf(problem.cell);
     if (cell !== undefined) {
       const sheet = problem.sheet ?? reading.sheet;
-      const answer = (await client.inspect({
-        ...(sheet && { sheet }),
-        header: false,
-        range: `A${cell.row}:XFD${cell.row}`,
-        file: file.content,
-        name: file.name,
-        kind: file.kind,
-      })) as InspectedSpreadsheet;
+      const answer = await readCells(file, sheet, `A${cell.row}:XFD${cell.row}`);
       return { is: 'ready', value: rowOfSheet(answer, columns, cell.column) };
     }
     if (file.kind === 'spreadsheet') return { is: 'none' };
