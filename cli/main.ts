@@ -23,7 +23,7 @@ for (const stream of [process.stdout, process.stderr]) {
 const exitCode = await run(name, parameters);
 // An open standard input or a timer of the embedded service must not keep the process alive. The output may still be on its way.
 if (exitCode !== undefined) {
-  // An error of the output is told after the callback.
+  // The stream emits an error of the output after the callback.
   process.stdout.write('', () => process.stderr.write('', () => setImmediate(end, exitCode)));
 }
 

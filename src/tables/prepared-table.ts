@@ -14,9 +14,9 @@ export interface PreparedTable {
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: PreparedForeignKey[];
-  /** Where Citus puts the table; undefined: the database has no Citus. */
+  /** Undefined: the database has no Citus. */
   placement: Placement | undefined;
-  /** The distribution as the definition says it; undefined: it says none. */
+  /** That of the definition; undefined: it has none. */
   distribution: DistributionDefinition | undefined;
   /** The names of all its parts. They were free in the schema when they were looked up. */
   names: ObjectNames;

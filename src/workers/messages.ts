@@ -1,6 +1,6 @@
 /** The messages between the primary process and its workers. */
 
-/** What a worker is told before it starts the service. */
+/** The primary process sends them to a worker before the worker starts the service. */
 export interface StartFacts {
   /** The number of the worker, from 1 on. A worker that replaces another one has the same number. */
   number: number;

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => service?.stop());
 
-/** Where the tables of a test are. */
+/** A kind of schema and table that a test runs with. */
 interface Place {
   name: string;
   schema: string;

@@ -64,7 +64,7 @@ export async function rulesOfNewTable(
         referencedSchema: key.schema,
         referencedTable: key.table,
         referencedColumns: referencedNames,
-        // Where the referenced table is does not matter. It is copied if it is not known to be a table of the coordinator.
+        // The referenced table may be at any node. Its keys are copied unless it is known to be a table of the coordinator.
         isOfSharded: !key.isSelf && isSharded(table.placement),
         equals: equalitiesOf(referencedNames, referenced[index]!, names, own),
       };

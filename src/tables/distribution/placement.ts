@@ -1,4 +1,4 @@
-/** Where Citus puts a table that will be created. */
+/** Says at which nodes Citus puts a table that will be created. */
 export type Placement = OrdinaryPlacement | ColumnPlacement;
 
 /**

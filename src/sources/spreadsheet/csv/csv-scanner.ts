@@ -33,7 +33,7 @@ export interface RecordSink {
 
 /** The states of the scan. Between fields `#held` is empty. In the other states it contains a part of the current field. */
 const RECORD_START = 0;
-/** The same as `RECORD_START`, but after a CR. If an LF follows, it belongs to this CR. */
+/** Like `RECORD_START`, but the last byte was a CR. An LF that follows belongs to it. */
 const AFTER_CR = 1;
 const FIELD_START = 2;
 const UNQUOTED = 3;
