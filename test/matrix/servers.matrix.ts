@@ -21,7 +21,6 @@ const timeoutMs = 900_000;
  */
 const independent = [
   'access-log',
-  'amplification',
   'attacks',
   'audit-log',
   'auth',
@@ -76,7 +75,6 @@ const independent = [
   'repeated-definition-keys',
   'request-limits',
   'sheet-reading',
-  'soak',
   'start-failures',
   'table-proposals',
   'table-range',

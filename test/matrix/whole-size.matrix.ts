@@ -1,4 +1,4 @@
-/** Runs the tests that `npm test` runs in a small size (`test/support/sized.ts`) in their full size. */
+/** Runs the tests that `npm test` runs in a small size (`test/support/sized.ts`) in their full size, and the long tests, which it leaves out. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -8,8 +8,9 @@ import { root, runTests } from './run-tests.ts';
 const timeoutMs = 1_800_000;
 
 test('the tests pass in their full size', { timeout: timeoutMs }, async (t) => {
-  const files = globSync(['src/**/*.test.ts', 'test/*.test.ts'], { cwd: root });
-  await runTests(t.name, { TEST_SIZE: 'whole' }, files.filter(hasTwoSizes));
+  const files = globSync(['src/**/*.test.ts', 'test/*.test.ts'], { cwd: root }).filter(hasTwoSizes);
+  const long = globSync('test/long/*.test.ts', { cwd: root });
+  await runTests(t.name, { TEST_SIZE: 'whole' }, [...files, ...long]);
 });
 
 function hasTwoSizes(file: string): boolean {

@@ -1,9 +1,9 @@
 /** Runs the loop of the folder soak/ for a short time: uploads that meet failures of the network and of PostgreSQL. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Fault, type FaultKind, faults } from '../soak/faults.ts';
-import { runSoak } from '../soak/run-soak.ts';
-import { sized } from './support/sized.ts';
+import { type Fault, type FaultKind, faults } from '../../soak/faults.ts';
+import { runSoak } from '../../soak/run-soak.ts';
+import { sized } from '../support/sized.ts';
 
 /** Some faults need a way to PostgreSQL of their own: test/matrix/external-database.matrix.ts. */
 const allKinds = (Object.keys(faults) as FaultKind[]).filter((kind) => !(faults[kind] as Fault).needsWay);

@@ -9,17 +9,17 @@ import process from 'node:process';
 import { test } from 'node:test';
 import * as library from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
-import { randomNumbers } from '../../../../test/support/random-numbers.ts';
-import { type RecordedRows, recordRows } from '../../../../test/support/recorded-cells.ts';
-import { sized } from '../../../../test/support/sized.ts';
-import { spreadsheetLimits } from '../../../../test/support/spreadsheet-limits.ts';
-import { memoryFile } from '../../../../test/support/xlsx-builder.ts';
-import { AppError, type ErrorCode } from '../../../errors.ts';
-import { contentOf, openSpreadsheet } from '../open-spreadsheet.ts';
-import type { RandomAccessFile } from '../random-access-file.ts';
-import { openInFormat, type SheetSource } from '../sheet-source.ts';
-import type { SpreadsheetOptions } from '../spreadsheet-options.ts';
-import { openXlsWithin } from './open-xls.ts';
+import { AppError, type ErrorCode } from '../../src/errors.ts';
+import { openXlsWithin } from '../../src/sources/spreadsheet/legacy/open-xls.ts';
+import { contentOf, openSpreadsheet } from '../../src/sources/spreadsheet/open-spreadsheet.ts';
+import type { RandomAccessFile } from '../../src/sources/spreadsheet/random-access-file.ts';
+import { openInFormat, type SheetSource } from '../../src/sources/spreadsheet/sheet-source.ts';
+import type { SpreadsheetOptions } from '../../src/sources/spreadsheet/spreadsheet-options.ts';
+import { randomNumbers } from '../support/random-numbers.ts';
+import { type RecordedRows, recordRows } from '../support/recorded-cells.ts';
+import { sized } from '../support/sized.ts';
+import { spreadsheetLimits } from '../support/spreadsheet-limits.ts';
+import { memoryFile } from '../support/xlsx-builder.ts';
 
 library.set_cptable(codepages);
 
@@ -238,7 +238,7 @@ test('files of Excel 5, 4, 3 and 2 are read', async () => {
 });
 
 test('a workbook that LibreOffice wrote is read', async () => {
-  const bytes = readFileSync(join(import.meta.dirname, '../../../../test/fixtures/kinds.xls'));
+  const bytes = readFileSync(join(import.meta.dirname, '../fixtures/kinds.xls'));
   const result = await pass(await open(bytes));
   assert.deepEqual({ ...result.rows[0]!.cells }, kindsOfFirstRow);
   assert.equal(result.rows[2]!.cells.duration, 'interval 100d 00:00:01');
