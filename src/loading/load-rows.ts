@@ -10,6 +10,7 @@
 import type { ClientBase } from 'pg';
 import type { Warning } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
+import { lacksSqlstate } from '../postgres/citus/worker-errors.ts';
 import { rollBackTo, setSavepoint } from '../postgres/savepoints.ts';
 import { isBrokenReference, isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { asLackOfTemporary } from '../postgres/temporary-privilege.ts';
@@ -210,7 +211,8 @@ async function endRefused(
   const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists;
   if (mayLeaveOut(load)) return { loaded: await moveGood(client, load, again, !isTooEarly) };
   const { staged } = again;
-  const move = isTooEarly && problems.count === 0 ? await moveRows(client, staged) : undefined;
+  const isMovedAgain = (isTooEarly && problems.count === 0) || lacksSqlstate(refusal.error);
+  const move = isMovedAgain ? await moveRows(client, staged) : undefined;
   if (move?.moved) return { loaded: straightRows(target, copied, move.moved.merged) };
   return { refused: { refusal: move?.refusal ?? refusal, target, places: copied.places, staged } };
 }

@@ -15,6 +15,7 @@ import {
   isOfFunction,
   isPolicyViolation,
   isRaised,
+  isRaisedAt,
   isSecondUpdate,
   maxRowsStoredTogether,
   partitionKeyOf,
@@ -79,8 +80,8 @@ test('an error of RAISE is distinguished from an error of PostgreSQL with the sa
     'SELECT f()',
   );
   assert.deepEqual(
-    [conditionOf(raised), isRaised(raised), isOfFunction(raised)],
-    ['unique_violation', true, true],
+    [conditionOf(raised), isRaised(raised), isRaisedAt(raised.where!), isOfFunction(raised)],
+    ['unique_violation', true, true, true],
   );
   const own = await errorOf('CREATE TABLE t (a integer UNIQUE)', 'INSERT INTO t VALUES (1), (1)');
   assert.deepEqual([conditionOf(own), isRaised(own), isOfFunction(own)], ['unique_violation', false, false]);
@@ -88,7 +89,7 @@ test('an error of RAISE is distinguished from an error of PostgreSQL with the sa
 
 test('an error within a function, in PL/pgSQL or SQL, is distinguished from an error of the statement', async () => {
   const within = await errorOf(failingFunction('PERFORM 1 FROM missing'), 'SELECT f()');
-  assert.deepEqual([isRaised(within), isOfFunction(within)], [false, true]);
+  assert.deepEqual([isRaised(within), isRaisedAt(within.where!), isOfFunction(within)], [false, false, true]);
   const inSql = await errorOf(
     `CREATE FUNCTION f(a text) RETURNS integer LANGUAGE sql STRICT VOLATILE SET search_path TO public AS 'SELECT a::integer'`,
     `SELECT f('x')`,

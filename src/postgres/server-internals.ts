@@ -15,7 +15,17 @@ type Fields = Partial<Pick<DatabaseError, 'code' | 'message' | 'routine' | 'wher
  * message for the people who send rows. Messages of PostgreSQL itself may contain values of other people.
  */
 export function isRaised({ routine }: Fields): boolean {
-  return routine === 'exec_stmt_raise';
+  return routine === routineOfRaise;
+}
+
+export const routineOfRaise = 'exec_stmt_raise';
+
+/**
+ * Returns whether the context says that RAISE made the error, for errors whose `routine` is not that of the place where they arose. The
+ * first line is that of the innermost function: "PL/pgSQL function f() line 1 at RAISE". PL/pgSQL does not translate its own words.
+ */
+export function isRaisedAt(where: string): boolean {
+  return /^PL\/pgSQL.*\bRAISE$/m.test(where.split('\n', 1)[0]!);
 }
 
 /**

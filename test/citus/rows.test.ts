@@ -279,6 +279,46 @@ for (const place of places) {
       assert.match(problem.detail, /"not_twice"/);
     });
 
+    test('an error of a function that a check, a generated column or an index calls is a problem of its row', async () => {
+      for (const statement of [
+        `DROP TABLE ${orders}`,
+        `CREATE OR REPLACE FUNCTION public.judge(v integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+           IF v = 13 THEN RAISE EXCEPTION '% is unlucky', v USING ERRCODE = 'AB123', DETAIL = 'Ask again.'; END IF;
+           IF v = 14 THEN RAISE EXCEPTION '% is unlucky, too', v; END IF;
+           RETURN 1 / v;
+         END $$`,
+        `CREATE TABLE ${orders} (k integer PRIMARY KEY, a integer CHECK (public.judge(a) >= 0), b integer,
+           c integer GENERATED ALWAYS AS (public.judge(b)) STORED, d integer)`,
+        ...place.distribute(orders),
+        `CREATE INDEX ON ${orders} (public.judge(d))`,
+      ])
+        await service.rows(statement);
+      const faulty = { a: 13, b: 0, d: 14 };
+      const details = { a: '13 is unlucky', b: 'division by zero', d: '14 is unlucky, too' };
+      for (const [column, detail] of Object.entries(details)) {
+        const value = faulty[column as keyof typeof faulty];
+        const data = Array.from({ length: 30 }, (_, k) => ({ k, [column]: k === 20 ? value : 1 }));
+        const expected = [{ row: 21, code: 'refused-by-postgresql', detail }];
+        for (const query of ['', '&on_conflict=update'])
+          assert.deepEqual(problemsOf(await load(data, query)), expected, column + query);
+      }
+      const data = Array.from({ length: 30 }, (_, k) => ({
+        k,
+        ...(k === 20 ? faulty : { a: 1, b: 1, d: 1 }),
+      }));
+      const answer = await load([...data, { k: 30, b: 0 }], '&faulty_rows=leave_out');
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      assert.equal(answer.body.load.rows, 29);
+      assert.deepEqual(
+        answer.body.load.left_out.map(({ row, code }: Record<string, unknown>) => [row, code]),
+        [
+          [21, 'refused-by-postgresql'],
+          [31, 'refused-by-postgresql'],
+        ],
+      );
+      assert.equal((await service.rows(`SELECT FROM ${orders}`)).length, 29);
+    });
+
     test('truncate, extra_columns=add and dry_run', async () => {
       const added = await load(
         [{ k: 3, id: 1, more: 'x', when: '2024-01-01T10:00:00Z' }],

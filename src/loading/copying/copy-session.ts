@@ -5,6 +5,7 @@
  * so that the caller also finds the problems in their cells.
  */
 import type { ClientBase, DatabaseError } from 'pg';
+import { lacksSqlstate } from '../../postgres/citus/worker-errors.ts';
 import { type CopyWriter, copyFrom } from '../../postgres/copy.ts';
 import { inCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { maxRowsStoredTogether } from '../../postgres/server-internals.ts';
@@ -184,7 +185,7 @@ export class CopySession implements RowOutput {
   async #refuse(error: unknown): Promise<void> {
     const writer = this.#writer;
     this.#writer = undefined;
-    if (!isFailureOfExpression(error)) {
+    if (!isFailureOfExpression(error) && !lacksSqlstate(error)) {
       await writer?.abort(error instanceof Error ? error : new Error(String(error)));
       throw error;
     }

@@ -141,12 +141,12 @@ async function passAndCheck(pass: Pass): Promise<Passed> {
   const { client, load, isImmediate } = pass;
   const { relation, columns, conflict, isSharded } = load;
   await client.query(createPassTables);
+  if (isSharded) await queryInCallersPath(client, commitInTwoPhases(load, 0).text);
   if (isImmediate) await queryInCallersPath(client, 'SET CONSTRAINTS ALL IMMEDIATE');
   if (conflict) {
     const staged = typedStagingTable(columns, await findInputCheck(client, columns));
     await findSurplus(client, staged, conflict);
     if (!isSharded) await lockRowsToUpdate(client, relation, staged, conflict);
-    else await queryInCallersPath(client, commitInTwoPhases(load, 0).text);
     // PostgreSQL itself skips the rows whose key is in the table, in the order of the file.
     if (conflict.action === 'skip') await client.query(emptySurplusTable);
     if (countsBySequence(load)) {

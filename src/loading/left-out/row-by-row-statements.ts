@@ -5,16 +5,8 @@
  * statements run in the callers' search path, so they qualify all names (search-path.ts). The names of variables are random, because
  * the table may have columns of any name.
  */
-import { messagesOfRows, stateOfCopy } from '../../postgres/citus/worker-errors.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
-import {
-  mergeAndCount,
-  mergeRows,
-  mustCountMerged,
-  progress,
-  type RowRange,
-  updateCounter,
-} from '../staged/merge-statements.ts';
+import { mergeWithSqlstate, progress, type RowRange, updateCounter } from '../staged/merge-statements.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
 
@@ -125,7 +117,7 @@ BEGIN
       ${mergeBlock(load)}
       ${chooseNextBlock(options)}
     EXCEPTION WHEN OTHERS THEN
-      IF ${is('SQLSTATE', '~', quoteLiteral(notOfRows))}${load.isSharded ? ` AND NOT (${isOfShardedRow})` : ''} THEN RAISE; END IF;
+      IF ${is('SQLSTATE', '~', quoteLiteral(notOfRows))} THEN RAISE; END IF;
       ${countsUpdates ? restoreUpdateCount : ''}
       ${reached} := (SELECT CASE WHEN q.is_called THEN q.last_value ELSE 0 END FROM ${progress} q);
       ${isBeforeSuspect} := false;
@@ -224,16 +216,11 @@ function endOfShape(to: number): string {
 const keepUpdateCount = `SELECT c.last_value, c.is_called INTO ${updates}, ${hasUpdates} FROM ${updateCounter} c;`;
 const restoreUpdateCount = `PERFORM pg_catalog.setval('${updateCounter}', ${updates}, ${hasUpdates});`;
 
-/** A condition: the error that was caught is about a row of a sharded table. */
-const isOfShardedRow = `${is('SQLSTATE', '=', quoteLiteral(stateOfCopy))} AND ${is('SQLERRM', '~', quoteLiteral(messagesOfRows))}`;
-
 function mergeBlock(load: StagedLoad): string {
   const block: RowRange = { from: at, to: end };
   const merges = load.shapes.all.map((_, number) => {
-    const merge = mergeRows(load, number, block);
-    return mustCountMerged(load, number)
-      ? `${mergeAndCount(merge, `INTO ${stored}, ${changed}`)};`
-      : `${merge.text}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
+    const { text } = mergeWithSqlstate(load, number, block, `INTO ${stored}, ${changed}`);
+    return load.isSharded ? `${text};` : `${text}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
   });
   if (merges.length === 1) return merges[0]!;
   return merges.map((merge, number) => `IF ${is(shape, '=', number)} THEN ${merge} END IF;`).join('\n');

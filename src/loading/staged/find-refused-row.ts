@@ -8,7 +8,13 @@ import { withSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { conditionOf, sqlstateOf } from '../../postgres/sqlstate.ts';
 import type { Refusal } from '../copying/refusal.ts';
-import { lastMovedRow, mergeRows, mergeTogether, resetProgress } from './merge-statements.ts';
+import {
+  lastMovedRow,
+  mergeRows,
+  mergeTogether,
+  mergeWithSqlstate,
+  resetProgress,
+} from './merge-statements.ts';
 import {
   inMovingOrder,
   readLastRowNumber,
@@ -65,8 +71,8 @@ async function attempt(
 }
 
 function mergeShapes(load: StagedLoad, shapes: number[], range: NumberRange): string {
-  const merges = shapes.map((shape) => mergeRows(load, shape, range));
-  return merges.length === 1 ? merges[0]!.text : mergeTogether(merges).text;
+  if (shapes.length === 1) return mergeWithSqlstate(load, shapes[0]!, range).text;
+  return mergeTogether(shapes.map((shape) => mergeRows(load, shape, range))).text;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Moves the staged rows into the target table, with one statement for each shape. */
 import type { ClientBase } from 'pg';
+import { lacksSqlstate } from '../../postgres/citus/worker-errors.ts';
 import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../postgres/server-internals.ts';
@@ -86,6 +87,8 @@ export async function moveRows(
   if (shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape.text);
   if (conflict) await client.query(analyzeStagingTable(conflict.key.columns));
   let attempt = await moveOrUndo(client, load, 'in turn', movesAgain);
+  if (lacksSqlstate(attempt.refusal?.error))
+    attempt = await moveOrUndo(client, load, 'in turn with SQLSTATE', true);
   const { refusal: first } = attempt;
   const movedTogether = isBrokenReference(first?.error) && !first?.isDeferred && shapes.all.length > 1;
   if (movedTogether) attempt = await moveOrUndo(client, load, 'together', true);
@@ -98,8 +101,8 @@ export async function moveRows(
   };
 }
 
-/** The shapes are moved one after the other, or by one statement. */
-type Way = 'in turn' | 'together';
+/** The shapes are moved one after the other, also by slower statements whose errors have their SQLSTATE, or by one statement. */
+type Way = 'in turn' | 'in turn with SQLSTATE' | 'together';
 
 /** The result of one attempt. `existing` is the number of rows whose key exists in the table, if it must be counted. */
 interface MoveAttempt {
@@ -154,7 +157,7 @@ async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<Mov
   attempt.refusal = await refusalOfRows(async () => {
     if (load.conflict) attempt.existing = await prepareConflicts(client, load, load.conflict);
     if (way === 'together') attempt.merged = await moveTogether(client, load);
-    else Object.assign(attempt, await moveInTurn(client, load));
+    else Object.assign(attempt, await moveInTurn(client, load, way === 'in turn with SQLSTATE'));
   });
   if (!load.isBare) attempt.refusal ??= await checkDeferred(client);
   return attempt;
@@ -215,12 +218,13 @@ export async function findSurplus(client: ClientBase, staged: string, conflict: 
 async function moveInTurn(
   client: ClientBase,
   load: StagedLoad,
+  withSqlstate: boolean,
 ): Promise<Pick<MoveAttempt, 'merged' | 'updated'>> {
   let merged = 0;
   let updated = 0;
   for (const shape of inMovingOrder(load)) {
     const merge = mergeRows(load, shape);
-    if (mustCountMerged(load, shape)) {
+    if (withSqlstate || mustCountMerged(load, shape)) {
       await queryInCallersPath(client, commitInTwoPhases(load, shape).text);
       const { rows } = await queryInCallersPath<MergedCount>(client, mergeAndCount(merge));
       merged += rows[0]!.count;
@@ -301,7 +305,12 @@ export function refusalOfRows(move: () => Promise<void>): Promise<Refusal | unde
 }
 
 function mayBeOfRow(error: unknown): boolean {
-  return isFailureOfExpression(error) || isRefusalOfInput(error) || isPolicyViolation(error);
+  return (
+    isFailureOfExpression(error) ||
+    isRefusalOfInput(error) ||
+    isPolicyViolation(error) ||
+    lacksSqlstate(error)
+  );
 }
 
 /** Runs the work and returns the refusal that ended it, if any. Other errors are thrown. */

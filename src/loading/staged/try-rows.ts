@@ -8,7 +8,7 @@ import { runAndUndo } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import type { Refusal } from '../copying/refusal.ts';
-import { mergeRows, type RowRange } from './merge-statements.ts';
+import { mergeWithSqlstate, type RowRange } from './merge-statements.ts';
 import {
   inMovingOrder,
   readLastRowNumber,
@@ -62,7 +62,7 @@ async function tryRange(
 ): Promise<Refusal | undefined> {
   return refusalOfRows(() =>
     runAndUndo(client, 'part', async () => {
-      await queryInCallersPath(client, mergeRows(load, shape, range).text);
+      await queryInCallersPath(client, mergeWithSqlstate(load, shape, range).text);
     }),
   );
 }
@@ -81,7 +81,7 @@ export async function tryRows(
     runAndUndo(client, 'part', async () => {
       for (const row of rows) {
         const shape = (await shapeOf(client, row))!;
-        await queryInCallersPath(client, mergeRows(load, shape, { from: row, to: row + 1 }).text);
+        await queryInCallersPath(client, mergeWithSqlstate(load, shape, { from: row, to: row + 1 }).text);
       }
       await requireDeferred(client);
     }),

@@ -57,7 +57,8 @@ export async function openExistingTable(
     added: added.map((column) => column.name),
     isBare: false,
     replaces: false,
-    mayRefuseRows: rules.length > 0 || hasRowTriggers,
+    // The error of a COPY to shards does not name the row.
+    mayRefuseRows: rules.length > 0 || hasRowTriggers || isSharded,
     changesRows,
     hasRules,
     isSharded,

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DatabaseError } from 'pg';
 import { AppError } from '../../errors.ts';
+import { isOfFunction, isRaised } from '../server-internals.ts';
 import { sqlstateFor, toAppError } from '../sqlstate.ts';
-import { completeName, hideShards, hideWorker } from './worker-errors.ts';
+import { completeName, hideShards, hideWorker, lacksSqlstate } from './worker-errors.ts';
 
 type Fields = Partial<
   Record<'code' | 'detail' | 'file' | 'where' | 'constraint' | 'table' | 'column', string>
@@ -152,6 +153,36 @@ test('an error of a failed COPY that names no row is not an error of the data', 
     'new row violates row-level security policy for table "orders_102043"': 'invalid-data',
   };
   for (const [message, code] of Object.entries(cases)) assert.equal(codeOf(message), code, message);
+});
+
+test('an error that a function raises is of the function, whatever its message says about workers', () => {
+  const where = (at: string) =>
+    `PL/pgSQL function f() line 1 at ${at}\nwhile executing command on 10.1.2.3:5432`;
+  for (const at of ['RAISE', 'SQL statement']) {
+    const error = errorOf('connection not open', {
+      code: 'AB123',
+      file: 'remote_commands.c',
+      where: where(at),
+    });
+    hideWorker(error);
+    assert.deepEqual([error.code, isRaised(error), isOfFunction(error)], ['AB123', at === 'RAISE', true]);
+  }
+});
+
+test('a failed COPY has no SQLSTATE if its message is not known', () => {
+  const isUnknown = (message: string) => {
+    const error = errorOf(message, ofCopy);
+    hideWorker(error);
+    return lacksSqlstate(error);
+  };
+  for (const message of ['thirteen is unlucky', 'division by zero', 'Division durch Null'])
+    assert.equal(isUnknown(message), true, message);
+  for (const message of [
+    'duplicate key value violates unique constraint "t_code_key_102043"',
+    'canceling statement due to lock timeout',
+    'connection not open',
+  ])
+    assert.equal(isUnknown(message), false, message);
 });
 
 test('a shard that another session has moved is a conflict, and a table that a function does not find is not', () => {

@@ -6,21 +6,23 @@
  * SQLSTATE by that of an internal error. `hideWorker` finds the SQLSTATE and the fields in the message, and removes the names of shards
  * and the addresses of workers. It changes no error of PostgreSQL itself.
  *
- * The messages are found in English, which is the language of a worker with `lc_messages` = `C` or English. In another language a
- * violation is still a violation if its message names a shard, but the column or the constraint is not known from the error alone. Other
- * errors of a COPY remain internal errors.
+ * The messages are found in English, which is the language of a worker with `lc_messages` = `C` or English. In another language, and for
+ * the message of a function, `lacksSqlstate` is true. Another statement then causes the error again, with its SQLSTATE.
  */
 import { DatabaseError } from 'pg';
-import { isOfFunction } from '../server-internals.ts';
-import { type Condition, fullDisk, sqlstateFor, workerUnavailable } from '../sqlstate.ts';
+import { isOfFunction, isRaisedAt, routineOfRaise } from '../server-internals.ts';
+import { type Condition, conditionOf, fullDisk, sqlstateFor, workerUnavailable } from '../sqlstate.ts';
 
 type Fields = Partial<Omit<DatabaseError, 'name'>> & { message: string; cause?: unknown };
+
+/** The source file of Citus in which a COPY fails. */
+const fileOfCopy = 'multi_copy.c';
 
 /** The source files of Citus in which it passes on the error of a worker, or raises an error about a worker. */
 const filesOfCitus = new Set([
   'adaptive_executor.c',
   'connection_management.c',
-  'multi_copy.c',
+  fileOfCopy,
   'placement_connection.c',
   'remote_commands.c',
   'remote_transaction.c',
@@ -119,32 +121,48 @@ const copyMessages: readonly [RegExp, Condition][] = [
   [/^(index row|row is too big|index row requires)/, 'program_limit_exceeded'],
 ];
 
-/**
- * The beginnings of the messages that are about a row, as a regular expression for PostgreSQL, for functions that catch the error of a COPY
- * to a shard. Its SQLSTATE is `stateOfCopy`.
- */
-export const messagesOfRows =
-  '^(duplicate key value|null value in column|new row |insert or update on table|conflicting key value|no partition of relation|index row|row is too big|value (for domain|too long|out of range|")|invalid input |division by zero|numeric field overflow|(small|big)?int(eger)? out of range)';
-const messageOfRow = new RegExp(messagesOfRows);
-export const stateOfCopy = sqlstateFor('internal_error');
+/** The beginnings of other messages that are about a row. */
+const messageOfRow =
+  /^(duplicate key value|null value in column|new row |insert or update on table|conflicting key value|no partition of relation|index row|row is too big|value (for domain|too long|out of range|")|invalid input |division by zero|numeric field overflow|(small|big)?int(eger)? out of range)/;
 
 /** Changes an error of Citus in place. It must be called once, before the error is used. */
 export function hideWorker(error: DatabaseError): void {
   const { where = '', file = '' } = error as Fields;
   const workers = Array.from(where.matchAll(contextOfWorker), ([, address]) => address!);
   if (!filesOfCitus.has(file) && workers.length === 0) return;
+  const atWorker = workers.length === 0 ? '' : where.split(contextOfWorker, 1)[0]!;
+  if (isOfFunction({ where: atWorker })) {
+    // A function may raise any message.
+    if (isRaisedAt(atWorker)) error.routine = routineOfRaise;
+  } else if (isAboutWorker(error)) return;
+  nameTheRule(error as Fields, file === fileOfCopy);
+  hideAddresses(error as Fields, workers);
+}
+
+/** Changes an error about the worker itself, or about a shard that is not there. Returns false for other errors. */
+function isAboutWorker(error: DatabaseError): boolean {
   const { message } = error;
   const [, role] = noLogin.exec(message) ?? [];
   if (role !== undefined) replace(error, 'insufficient_privilege', loginNeeded(role));
   else if (awayMessages.test(message)) replace(error, 'cannot_connect_now', workerUnavailable);
   else if (unknownMessage.test(message)) replace(error, 'transaction_resolution_unknown', unanswered);
   else {
-    // The statement of the service names the table, which exists. A function may name a table that does not exist.
-    const isOfShard = error.code === sqlstateFor('undefined_table') && !isOfFunction(error);
-    if (isOfShard && lostShard.test(message)) error.code = sqlstateFor('serialization_failure');
-    nameTheRule(error as Fields, file === 'multi_copy.c');
-    hideAddresses(error as Fields, workers);
+    // The statement of the service names the table, which exists.
+    if (error.code === sqlstateFor('undefined_table') && lostShard.test(message))
+      error.code = sqlstateFor('serialization_failure');
+    return false;
   }
+  return true;
+}
+
+/**
+ * Returns whether a COPY to shards failed, and the message does not say why. The error of a function that a CHECK calls is an example. The
+ * error may be about a row. An INSERT with RETURNING causes it again, with its SQLSTATE.
+ */
+export function lacksSqlstate(error: unknown): error is DatabaseError {
+  if (!(error instanceof DatabaseError) || error.file !== fileOfCopy) return false;
+  const condition = conditionOf(error);
+  return condition === 'internal_error' || condition === 'integrity_constraint_violation';
 }
 
 /** The fields of a notice of the server. */
@@ -193,7 +211,7 @@ function nameTheRule(error: Fields, mayBeOfCopy: boolean): void {
   }
   const other = copyMessages.find(([pattern]) => pattern.test(message));
   if (other !== undefined) setTo(other[1]);
-  // Any other error, such as one of a function that a worker does not have, remains an internal error. It says nothing about the rows.
+  // Any other error, such as one of a function, remains an internal error. It may have nothing to do with the rows.
   else if (messageOfRow.test(message) || isViolationInOtherLanguage(message))
     setTo('integrity_constraint_violation');
   if (messagesWithNames.test(message))
