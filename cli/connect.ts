@@ -3,8 +3,10 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { type Client, createClient } from '../client/client.ts';
+import { type Client, createClient, type Transport } from '../client/client.ts';
 import type { CommandLine } from './commands.ts';
+import type { EmbeddedService } from './embedded-service.ts';
+import { awaitEndSignal, Interrupted, unlessEnded } from './end-signals.ts';
 import { WrongUse } from './exit-codes.ts';
 import { nodeTransport } from './node-transport.ts';
 import { note } from './print.ts';
@@ -25,11 +27,13 @@ const defaultRetrySeconds = 60;
 /**
  * Calls `work` with a client of the service, and stops the service afterwards if it is the embedded one.
  *
- * @throws WrongUse if the profile does not exist, or has no address
+ * @param endsItself `work` ends by itself after a signal. Otherwise it is left
+ * @throws WrongUse if the profile does not exist, or has no address; Interrupted
  */
 export async function withClient(
   { options }: CommandLine,
   work: (connected: Connected) => Promise<number>,
+  endsItself = false,
 ): Promise<number> {
   const retryMs = retryMsOf(options);
   const profile = readProfile(options.profile as string | undefined);
@@ -42,12 +46,28 @@ export async function withClient(
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
       throw new WrongUse(`"${url}" is no address of a service, such as http://127.0.0.1:8080.`);
     }
-    return work(connected({ url, token }, false, retryMs));
+    return work(connected({ url, token }, retryMs));
   }
+  return withEmbedded(options.quiet === true, async (service, ended) => {
+    if (endsItself) return work(connected(service, retryMs, { isEmbedded: true }));
+    return unlessEnded(work(connected(service, retryMs, { isEmbedded: true, ended })));
+  });
+}
+
+/** Stops the service also if a signal ends the command, so that its PostgreSQL does not run on. @throws Interrupted, WrongUse */
+async function withEmbedded(
+  isQuiet: boolean,
+  work: (service: EmbeddedService, ended: AbortSignal) => Promise<number>,
+): Promise<number> {
+  const ended = awaitEndSignal();
   const { startEmbedded } = await import('./embedded-service.ts');
-  const service = await startEmbedded(options.quiet === true);
+  const service = await startEmbedded(isQuiet).catch((error) => {
+    // A Ctrl-C also reaches the programs that create the database.
+    throw ended.aborted ? new Interrupted() : error;
+  });
   try {
-    return await work(connected(service, true, retryMs));
+    if (ended.aborted) throw new Interrupted();
+    return await work(service, ended);
   } finally {
     await service.stop();
   }
@@ -62,13 +82,22 @@ function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : url;
 }
 
-function connected({ url, token }: Place & { url: string }, isEmbedded: boolean, retryMs: number): Connected {
+/** @param ended ends all requests */
+function connected(
+  { url, token }: Place & { url: string },
+  retryMs: number,
+  { isEmbedded = false, ended }: { isEmbedded?: boolean; ended?: AbortSignal } = {},
+): Connected {
   let isTold = false;
   const onRetry = ({ message }: Error): void => {
-    if (!isTold) note(`${message} Trying again for ${Math.round(retryMs / 1000)} s.`);
+    if (!isTold && !ended?.aborted) note(`${message} Trying again for ${Math.round(retryMs / 1000)} s.`);
     isTold = true;
   };
-  const client = createClient({ url, token, transport: nodeTransport, retryMs, onRetry });
+  const transport: Transport = (url, request) => {
+    const signals = [ended, request.signal].filter((one) => one !== undefined);
+    return nodeTransport(url, { ...request, signal: AbortSignal.any(signals) });
+  };
+  const client = createClient({ url, token, transport, retryMs, onRetry });
   return { client, isEmbedded };
 }
 

@@ -8,7 +8,7 @@ export const exitCodes = {
   wrongUse: 2,
   /** The service does not answer, or cannot answer now. */
   unreachable: 3,
-  /** Ctrl-C, as shells count it: 128 and the number of SIGINT. */
+  /** Ctrl-C, as shells count it. Other signals have other codes (end-signals.ts). */
   interrupted: 130,
 } as const;
 

@@ -19,7 +19,7 @@ Examples:
 TABLEWRIGHT_URL is the address of the service, and TABLEWRIGHT_TOKEN the access token. Without an address, a command
 starts the service with its embedded PostgreSQL (in .tablewright/), and stops it at its end.
 
-Exit codes: 0 done, 1 refused, 2 wrong use, 3 the service cannot be reached, 130 interrupted.
+Exit codes: 0 done, 1 refused, 2 wrong use, 3 the service cannot be reached, 130 Ctrl-C (143 SIGTERM).
 `;
 }
 

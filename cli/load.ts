@@ -1,6 +1,5 @@
 /** `tablewright load FILE…` */
 import { parse } from 'node:path';
-import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
@@ -17,6 +16,7 @@ import {
 import { newKey } from '../client/new-key.ts';
 import { type CommandLine, optionOf, parameterNames } from './commands.ts';
 import { type Connected, withClient } from './connect.ts';
+import { awaitEndSignal, exitCodeOfSignal, unlessEnded } from './end-signals.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { type FindLoad, keepsRecords, loadFinder } from './find-load.ts';
 import { inCount, note, say, sayJson } from './print.ts';
@@ -47,25 +47,29 @@ export async function load(line: CommandLine): Promise<number> {
   const path = options.definition as string | undefined;
   const definition = path === undefined ? undefined : readDefinition(path);
   const query = queryOf(options);
-  return withClient(line, async (connected) => {
-    if (options.async && connected.isEmbedded) {
-      throw new WrongUse('--async needs a service that runs on: set TABLEWRIGHT_URL.');
-    }
-    for (const [index, one] of paths.entries()) {
-      // The rows of an earlier file are already in the table.
-      const further = table !== undefined && index > 0 ? { if_exists: 'append' as const } : {};
-      const code = await loadFile(connected, one, {
-        line,
-        table: table ?? parse(one).name,
-        query: { ...query, ...further },
-        definition,
-      });
-      if (code === exitCodes.done) continue;
-      reportSkipped(paths.slice(index + 1), options.json === true);
-      return code;
-    }
-    return exitCodes.done;
-  });
+  return withClient(
+    line,
+    async (connected) => {
+      if (options.async && connected.isEmbedded) {
+        throw new WrongUse('--async needs a service that runs on: set TABLEWRIGHT_URL.');
+      }
+      for (const [index, one] of paths.entries()) {
+        // The rows of an earlier file are already in the table.
+        const further = table !== undefined && index > 0 ? { if_exists: 'append' as const } : {};
+        const code = await loadFile(connected, one, {
+          line,
+          table: table ?? parse(one).name,
+          query: { ...query, ...further },
+          definition,
+        });
+        if (code === exitCodes.done && exitCodeOfSignal() === undefined) continue;
+        reportSkipped(paths.slice(index + 1), options.json === true);
+        return code;
+      }
+      return exitCodes.done;
+    },
+    true,
+  );
 }
 
 /** Returns the parameters of the upload. The service checks their values. @throws WrongUse */
@@ -94,7 +98,9 @@ interface FileLoad {
 async function loadFile(connected: Connected, path: string, file: FileLoad): Promise<number> {
   const { client } = connected;
   const { options } = file.line;
-  const source = await sourceOf(path, file);
+  const ended = awaitEndSignal();
+  // The standard input may be silent for long.
+  const source = await unlessEnded(sourceOf(path, file));
   const isQuiet = options.quiet === true || options.json === true;
   const progress = showProgress(source.name, source.bytes, isQuiet);
   const stop = new AbortController();
@@ -103,7 +109,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
   const key = given ?? newKey();
   const findLoad = loadFinder(client, key);
   let hasSent = false as boolean;
-  const interrupt = onInterrupt(client, findLoad, () => hasSent, stop);
+  const cancelling = cancelAfterSignal(client, findLoad, () => hasSent, { ended, stop });
   const following = new AbortController();
   try {
     const hasKeys = await keepsRecords(client, stop.signal);
@@ -136,8 +142,9 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
   } catch (error) {
     following.abort();
     progress.stop();
-    if (interrupt.hasHappened() && isInterruption(error)) {
+    if (ended.aborted && isInterruption(error)) {
       const isCertain = error instanceof ProblemError || !hasSent;
+      if (options.json) sayJson({ file: path, outcome: isCertain ? 'cancelled' : 'unknown' });
       note(isCertain ? 'Cancelled. Nothing was changed.' : stoppedUnconfirmed);
       return exitCodes.interrupted;
     }
@@ -152,7 +159,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
       await writeProblems(client, options.problems, error.loadId);
     return exitCodeOf(error);
   } finally {
-    interrupt.end();
+    cancelling.end();
   }
 }
 
@@ -195,16 +202,19 @@ function isInterruption(error: unknown): boolean {
   return (error as Error | undefined)?.name === 'AbortError';
 }
 
-const sameSignalMs = 500;
 /** How long the service may take to say which load it is, and then to end it. */
 const cancelMs = 5_000;
 
-/** Cancels the load at the first Ctrl-C, and ends the process at the second one. */
-function onInterrupt(client: Client, findLoad: FindLoad, hasSent: () => boolean, stop: AbortController) {
-  const ended = new AbortController();
-  let firstAtMs: number | undefined;
+/** Cancels the load when a signal ends the process. `stop` ends the upload if the service does not end it. */
+function cancelAfterSignal(
+  client: Client,
+  findLoad: FindLoad,
+  hasSent: () => boolean,
+  { ended, stop }: { ended: AbortSignal; stop: AbortController },
+) {
+  const over = new AbortController();
   const cancel = async (): Promise<void> => {
-    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(cancelMs)]);
+    const signal = AbortSignal.any([over.signal, AbortSignal.timeout(cancelMs)]);
     let id: string | undefined;
     // The request may be on its way to the service.
     while (id === undefined && hasSent()) {
@@ -218,23 +228,16 @@ function onInterrupt(client: Client, findLoad: FindLoad, hasSent: () => boolean,
     }
     stop.abort();
   };
-  const handle = (): void => {
-    if (firstAtMs !== undefined) {
-      // One Ctrl-C may arrive twice: from the terminal, and from npx or the older Node.js that started this process.
-      if (performance.now() - firstAtMs > sameSignalMs) process.exit(exitCodes.interrupted);
-      return;
-    }
-    firstAtMs = performance.now();
+  const start = (): void => {
     note('Cancelling the load. Ctrl-C again ends at once.');
     // Without a connection the service cancels a load that it has not received as a whole.
     cancel().catch(() => stop.abort());
   };
-  process.on('SIGINT', handle);
+  ended.addEventListener('abort', start);
   return {
-    hasHappened: () => firstAtMs !== undefined,
     end: () => {
-      process.off('SIGINT', handle);
-      ended.abort();
+      ended.removeEventListener('abort', start);
+      over.abort();
     },
   };
 }

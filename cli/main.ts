@@ -6,10 +6,13 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { type Command, commands } from './commands.ts';
+import { exitCodeOfSignal, handleEndSignals, Interrupted } from './end-signals.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { commandHelp, generalHelp } from './help.ts';
 
 const [name, ...parameters] = process.argv.slice(2);
+
+handleEndSignals();
 
 let outputError: Error | undefined;
 for (const stream of [process.stdout, process.stderr]) {
@@ -27,7 +30,8 @@ if (exitCode !== undefined) {
   process.stdout.write('', () => process.stderr.write('', () => setImmediate(end, exitCode)));
 }
 
-function end(exitCode: number): void {
+function end(result: number): void {
+  const exitCode = exitCodeOfSignal() ?? result;
   if (outputError === undefined) process.exit(exitCode);
   process.stderr.write(`error: The output cannot be written: ${outputError.message}\n`, () =>
     process.exit(exitCode === exitCodes.done ? exitCodes.refused : exitCode),
@@ -47,6 +51,7 @@ async function run(name: string | undefined, parameters: string[]): Promise<numb
     if (line.options.help) return printHelp(name);
     return await command.run(line);
   } catch (error) {
+    if (error instanceof Interrupted) return exitCodes.interrupted;
     if (error instanceof WrongUse) return wrongUse(`${error.message}\nUsage: tablewright ${command.usage}`);
     const { reportError, exitCodeOf, errorDocument } = await import('./report-error.ts');
     if (!parameters.includes('--json')) return reportError(error);

@@ -35,8 +35,10 @@ function findInstalledNode() {
 
 /** Runs the program. This process ends with its exit code, and passes on the signals that stop a process. */
 export function runAsChild(program, parameters) {
+  // The handlers are set before the start, because a signal must not end this process alone.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])
+    process.on(signal, () => child.kill(signal));
   const child = spawn(program, parameters, { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(`${program} cannot be started: ${error.message}`));
   child.on('exit', (code, signal) => {
     // As shells count the end by a signal.

@@ -1,6 +1,7 @@
 /** The files of a command: what they are, and how they are opened for each attempt. */
-import { createReadStream, openAsBlob, readFileSync, statSync } from 'node:fs';
+import { constants, createReadStream, openAsBlob, openSync, readFileSync, statSync } from 'node:fs';
 import { glob, open } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { basename, extname, join } from 'node:path';
 import process from 'node:process';
 import { Readable } from 'node:stream';
@@ -56,11 +57,22 @@ export async function openSource(path: string, kind: string | undefined): Promis
     const found = (kind as FileKind | undefined) ?? kindOf(path, start);
     // A named pipe has no length, and can be read once.
     const isFile = stats?.isFile() === true;
-    const file = isFile ? await openAsBlob(path) : (Readable.toWeb(createReadStream(path)) as FileContent);
+    const file = isFile
+      ? await openAsBlob(path)
+      : (Readable.toWeb(stats?.isFIFO() ? openPipe(path) : createReadStream(path)) as FileContent);
     return { path, name: basename(path), kind: found, bytes: isFile ? stats.size : undefined, start, file };
   } catch (error) {
     throw new WrongUse(`"${path}" cannot be read: ${(error as Error).message}`);
   }
+}
+
+/**
+ * Opens a named pipe, also `<(command)` of a shell. A stream of a file would wait for the writer in a thread, and Node.js does not end
+ * before its threads, so Ctrl-C would have no effect. Outside of Linux such a pipe without a writer would be empty.
+ */
+function openPipe(path: string): Readable {
+  if (process.platform !== 'linux') return createReadStream(path);
+  return new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
 }
 
 const sniffedBytes = 4096;

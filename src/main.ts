@@ -33,7 +33,7 @@ let service: Program | undefined;
 let stoppingSinceMs: number | undefined;
 
 // The handlers are set before the start, because a Ctrl-C during the start must not leave a server running.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, stop);
 await start();
 
 async function start(): Promise<void> {

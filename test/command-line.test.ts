@@ -106,7 +106,13 @@ suite('help', () => {
       assert.doesNotMatch(code, /^import (?!type)[^;]*? from '(?:\.\.\/|[^.n])/m);
     };
     collect('main.ts');
-    assert.deepEqual([...files].sort(), ['commands.ts', 'exit-codes.ts', 'help.ts', 'main.ts']);
+    assert.deepEqual([...files].sort(), [
+      'commands.ts',
+      'end-signals.ts',
+      'exit-codes.ts',
+      'help.ts',
+      'main.ts',
+    ]);
   });
 
   test('--version prints the version of the package', async () => {
@@ -301,20 +307,79 @@ suite('load', () => {
     assert.match(watched.out, /public\.later committed: .* 300 rows read/);
   });
 
-  test('Ctrl-C cancels the load at the service', async () => {
-    const child = start(['load', '-', '--table', 'endless']);
-    child.stdin!.on('error', () => {});
-    child.stdin!.write('{"a":1}\n'.repeat(10_000));
-    await until('the load', async () => {
-      const { body } = await service.get('/api/v1/loads?table=endless&state=receiving');
-      return body.loads.length === 1;
+  for (const [signal, table, expected] of [
+    ['SIGINT', 'endless', 130],
+    ['SIGTERM', 'terminated', 143],
+  ] as const) {
+    test(`${signal} to an older Node.js cancels the load at the service, and the exit code is ${expected}`, async () => {
+      const versions = '{value:{...process.versions,node:"20.20.2"}}';
+      const older = `--import=data:text/javascript,Object.defineProperty(process,"versions",${versions})`;
+      const launcher = join(root, 'cli', 'tablewright.mjs');
+      const parameters = [older, launcher, 'load', '-', 'orders.xlsx', '--table', table, '--json'];
+      const child = spawn(process.execPath, parameters, { cwd: folder, env: environment });
+      child.stdin.on('error', () => {});
+      child.stdin.write('{"a":1}\n'.repeat(10_000));
+      await until('the load', async () => {
+        const { body } = await service.get(`/api/v1/loads?table=${table}&state=receiving`);
+        return body.loads.length === 1;
+      });
+      child.kill(signal);
+      const { code, out, err } = await ended(child);
+      assert.equal(code, expected);
+      assert.match(err, /^Cancelled\. Nothing was changed\.$/m);
+      assert.deepEqual(
+        out
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+        [
+          { file: '-', outcome: 'cancelled' },
+          { file: 'orders.xlsx', skipped: true },
+        ],
+      );
+      const { body } = await service.get(`/api/v1/loads?table=${table}`);
+      assert.deepEqual(
+        body.loads.map(({ state }: { state: string }) => state),
+        ['cancelled'],
+      );
     });
-    child.kill('SIGINT');
-    const { code, err } = await ended(child);
-    assert.equal(code, 130);
-    assert.match(err, /^Cancelled\. Nothing was changed\.$/m);
-    const { body } = await service.get('/api/v1/loads?table=endless');
-    assert.equal(body.loads[0].state, 'cancelled');
+  }
+
+  test('a load that is committed although Ctrl-C came is reported, no further file is loaded, and the exit code is 130', async () => {
+    // The service does not hear of the cancellation, as if it came just after the commit.
+    const proxy = createServer((incoming, outgoing) => {
+      const { method, url: path = '', headers } = incoming;
+      if (path.endsWith('/cancel')) return incoming.socket.destroy();
+      const forwarded = httpRequest(new URL(path, service.url), { method, headers }, (answer) =>
+        answer.pipe(outgoing.writeHead(answer.statusCode!, answer.headers)),
+      );
+      incoming.pipe(forwarded);
+      return undefined;
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    await service.rows('CREATE TABLE late (a integer)');
+    await writeFile(join(folder, 'late.ndjson'), '{"a":1}\n');
+    const blocker = await service.database.pool.connect();
+    try {
+      await blocker.query('BEGIN; LOCK TABLE late');
+      const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+      const files = ['late.ndjson', 'late.ndjson', '--table', 'late', '--if-exists', 'append'];
+      const child = start(['load', ...files, '--url', url]);
+      const ending = ended(child);
+      await until('the load', async () => (await waitingFor('late')) === 1);
+      child.kill('SIGINT');
+      await once(child.stderr!, 'data');
+      await blocker.query('ROLLBACK');
+      const { code, out, err } = await ending;
+      assert.match(out, /^late\.ndjson → public\.late: 1 row loaded/);
+      assert.match(err, /^1 file after it not loaded\.$/m);
+      assert.equal(code, 130);
+    } finally {
+      blocker.release(true);
+      proxy.close();
+    }
+    assert.deepEqual(await service.rows('SELECT a FROM late'), [{ a: 1 }]);
   });
 
   test('a terminal shows the rows that the service has read while the file is still sent', {

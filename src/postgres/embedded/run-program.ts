@@ -2,7 +2,7 @@
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { env, platform } from 'node:process';
+import process, { env, platform } from 'node:process';
 import type { SystemUser } from './system-user.ts';
 
 export interface ProgramOptions {
@@ -29,7 +29,7 @@ export async function runProgram(path: string, parameters: string[], options: Pr
   if (code !== 0) throw new Error(`${path} failed (${signal ?? `exit code ${code}`}): ${output.trim()}`);
 }
 
-/** Starts a program without the PG* variables and the locale of this process. */
+/** Starts a program without the PG* variables and the locale of this process. It ends with this process, also if that is not stopped in order. */
 export async function spawnProgram(
   path: string,
   parameters: string[],
@@ -54,5 +54,9 @@ export async function spawnProgram(
       { cause },
     );
   }
+  // The signal is a fast shutdown for a server, and initdb removes its files.
+  const endWithUs = () => child.kill('SIGINT');
+  process.once('exit', endWithUs);
+  child.once('exit', () => process.off('exit', endWithUs));
   return child;
 }

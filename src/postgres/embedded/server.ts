@@ -6,7 +6,7 @@ import { type ChildProcess, execFile } from 'node:child_process';
 import { open, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import process, { kill, platform } from 'node:process';
+import { kill, platform } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -198,16 +198,11 @@ async function becomesReady(child: ChildProcess, port: number, password: string)
 function watch(child: ChildProcess, port: number, place: Place, logFile: string, logStart: number): Server {
   const pid = child.pid!;
   let stopping: Promise<void> | undefined;
-  // If this process ends without stopping the server, this handler does it.
-  const endWithUs = () => child.kill('SIGINT');
-  process.once('exit', endWithUs);
-
   const ended = new Promise<void>((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) resolve();
     else child.once('exit', () => resolve());
   });
   const exited = ended.then(async () => {
-    process.off('exit', endWithUs);
     if (stopping !== undefined) return undefined;
     return `the embedded PostgreSQL ended (${child.signalCode ?? `exit code ${child.exitCode}`}): ${await lastWords(logFile, logStart)}`;
   });
