@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 764625d029118bb58c2bd18a9ed33668a3c109d1ddbb15ebe0a496c7f8dd97af.
+// The structure of the OpenAPI document has the SHA-256 187c1d4dbc3a5c18cba96d841f5835e54229e52e1360fa598df5af00314524c0.
 
 export interface paths {
   '/healthz': {
@@ -719,6 +719,7 @@ export interface components {
        * @example fraction-rounded
        * @example suppressed-rows
        * @example rows-left-out
+       * @example recovery-pending
        * @example own-numbers
        * @example dotted-name
        * @example text-default
@@ -755,6 +756,15 @@ export interface components {
       detail: string;
       /** @description Name of the column. */
       column?: string;
+      /** @description What to send instead, if the warning names it. There are several if the data does not show which is right. Each is enough alone. */
+      choices?: {
+        /** @description The parameters of the query to send besides the others, with their values before they are escaped: `{"date_order": "dmy"}`. Each replaces the parameter of the same name, but the items of `null_values` are added to those that were sent. `range` also replaces `header_row` and `table_range`. */
+        parameters: {
+          [key: string]: string;
+        };
+        /** @description The type of the column, for a definition that is sent with them. */
+        type?: string;
+      }[];
     };
     /** @description An error (RFC 9457). */
     ProblemDocument: {

@@ -99,6 +99,16 @@ export interface Warning {
   code: WarningCode;
   detail: string;
   column?: string;
+  /** What the caller may send instead, if the warning names it. Each choice is enough alone. */
+  choices?: Choice[];
+}
+
+/** A way to send the same data again, which a warning names. */
+export interface Choice {
+  /** The parameters of the query to send besides the others, with their values before they are escaped. */
+  parameters: Record<string, string>;
+  /** The type of the column, for a definition. */
+  type?: string;
 }
 
 /** An answer in another media type than `application/problem+json`. */

@@ -132,6 +132,7 @@ test('shows the problems and warnings that a load would have', async () => {
       column: 'n',
       detail:
         'Column "n" became text because of "n/a" in B3; every value above it is a whole number (bigint). Send null_values=n/a to load this as NULL.',
+      choices: [{ parameters: { null_values: 'n/a' } }],
     },
   ]);
 });

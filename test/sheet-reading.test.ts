@@ -353,6 +353,7 @@ test('an inspection without a sheet names the other sheets that have rows', asyn
       code: 'other-sheets',
       detail:
         'Sheet "Cover" was read, because it is the first visible one. Another sheet has rows too: "Orders" (2 rows, 2 columns). To read it, send sheet=Orders. To read the sheet with the largest table, send sheet=auto.',
+      choices: [{ parameters: { sheet: 'Orders' } }],
     },
   ]);
   const form = new FormData();

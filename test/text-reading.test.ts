@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { tableNames } from './support/tables.ts';
-import { sheetOf, sheetXml } from './support/workbook.ts';
+import { type CellSpec, sheetOf, sheetXml } from './support/workbook.ts';
 import { buildWorkbook } from './support/xlsx-builder.ts';
 
 let service: TestService;
@@ -562,4 +562,45 @@ test('an inferred table with text parameters equals a table with a definition of
     }),
     { numRuns: 25 },
   );
+});
+
+test('a warning lists its choices as parameters, and each of them ends the warning', async () => {
+  const report: CellSpec[][] = [
+    ['Report'],
+    ['id', 'name', 'n'],
+    [1, 'Ann', 5],
+    [2, 'Bob', 6],
+    ['Total', null, 11],
+    [],
+    ['End'],
+  ];
+  const below: CellSpec[][] = [...report.slice(1, 4), [], ['Made by the sales team']];
+  const cases: [code: string, count: number, file: Buffer][] = [
+    ['other-notation', 2, Buffer.from('day\n01/02/2026\nn/a\n')],
+    ['other-notation', 1, Buffer.from('amount\n"1.234,50"\n')],
+    ['other-notation', 1, Buffer.from('n\n 5 \n')],
+    ['other-notation', 1, Buffer.from('ok\nyes\n no\n')],
+    ['mixed-column', 1, Buffer.from('n\n1\n2\n3\n\\N\n')],
+    ['header-row', 1, Buffer.from('1,2026-01-01\n2,2026-01-02\n')],
+    ['header-row', 1, sheetOf(report)],
+    ['total-row', 1, sheetOf(report)],
+    ['rows-below', 2, sheetOf(below)],
+  ];
+  for (const [code, count, file] of cases) {
+    const warningIn = ({ body }: TestAnswer) =>
+      body.load.warnings.find((warning: { code: string }) => warning.code === code);
+    const path = (query: Record<string, string>) =>
+      `/table/${nextTable()}/upload/excel?${new URLSearchParams(query)}`;
+    const answer = await service.upload(path({ dry_run: 'true' }), file);
+    const { column: name, choices, detail } = warningIn(answer);
+    assert.equal(choices.length, count, detail);
+    for (const { parameters, type } of choices) {
+      for (const [parameter, value] of Object.entries(parameters))
+        assert.ok(decodeURIComponent(detail).includes(`${parameter}=${value}`), detail);
+      const body = type && { table: { columns: [{ name, type }] } };
+      const again = await service.upload(path({ dry_run: 'true', ...parameters }), file, body);
+      assert.equal(again.status, 200, JSON.stringify(again.body));
+      assert.equal(warningIn(again), undefined, JSON.stringify(parameters));
+    }
+  }
 });

@@ -58,6 +58,7 @@ suite('without a definition', () => {
       column: 'exponent',
       detail:
         'Column "exponent" became text. Every value looks like numbers, some of them with an exponent, the first is "1e5" in J2. To read them, send a definition in which this column has the type numeric, and extra_columns=add.',
+      choices: [{ parameters: { extra_columns: 'add' }, type: 'numeric' }],
     };
     const mixed = {
       code: 'mixed-column',

@@ -250,6 +250,23 @@ const Warning = Type.Object(
     code: Type.String({ description: 'Kebab-case, stable.', examples: Object.keys(warningCodes) }),
     detail: Type.String({ description: 'The warning in words.' }),
     column: Type.Optional(Type.String({ description: 'Name of the column.' })),
+    choices: Type.Optional(
+      Type.Array(
+        Type.Object({
+          parameters: Type.Record(Type.String(), Type.String(), {
+            description:
+              'The parameters of the query to send besides the others, with their values before they are escaped: `{"date_order": "dmy"}`. Each replaces the parameter of the same name, but the items of `null_values` are added to those that were sent. `range` also replaces `header_row` and `table_range`.',
+          }),
+          type: Type.Optional(
+            Type.String({ description: 'The type of the column, for a definition that is sent with them.' }),
+          ),
+        }),
+        {
+          description:
+            'What to send instead, if the warning names it. There are several if the data does not show which is right. Each is enough alone.',
+        },
+      ),
+    ),
   },
   {
     title: 'Warning',

@@ -1,7 +1,7 @@
 /** Writes the hints in problems of cells, and the shortened value of an element with a problem. */
+import { asNull, queryText } from '../../query-text.ts';
 import { QUOTE } from '../../sources/bytes/ascii.ts';
 import { NUMBER, ROUNDED_NUMBER, STRING, TEXT } from '../../sources/cell-kind.ts';
-import { inQuery } from '../infer/inferred-columns.ts';
 import { isNullWord, parameterReading } from '../infer/text-forms.ts';
 import {
   NO_SUCH_DATE,
@@ -44,7 +44,7 @@ export function notationHint(
 ): string {
   if (kind !== STRING && kind !== TEXT) return '';
   const word = shortenBytes(bytes, start, end);
-  if (word !== '' && isNullWord(word)) return `; send null_values=${inQuery(word)} to load it as NULL`;
+  if (word !== '' && isNullWord(word)) return `; send ${queryText(asNull([word]))} to load it as NULL`;
   const isDate = problem === NOT_A_DATE || problem === NOT_A_TIMESTAMP || problem === NO_SUCH_DATE;
   if (!isDate && problem !== NOT_A_NUMBER && problem !== NOT_A_WHOLE_NUMBER) return '';
   const parameters = parameterReading(isDate, bytes, start, end);

@@ -20,7 +20,7 @@ export function headerOfValues(columns: InferredColumn[], headerRow: number | un
   if (names.every(isYear) || areConsecutive(names)) return [];
   const [first] = names;
   const detail = `Row ${headerRow} was read as the header, but it looks like a row of values: "${shortenValue(first!)}" is like the values below it. If there is no header, send header=false.`;
-  return [{ code: 'header-row', detail }];
+  return [{ code: 'header-row', detail, choices: [{ parameters: { header: 'false' } }] }];
 }
 
 function isNamedByValue({ name, type }: InferredColumn): boolean {

@@ -3,6 +3,7 @@
  * column text.
  */
 import type { Problem, Warning } from '../../errors.ts';
+import { asNull, queryText } from '../../query-text.ts';
 import type { LocateCell } from '../../sources/cell-sink.ts';
 import { identifierProblem, isSystemColumn } from '../../tables/identifiers.ts';
 import { shortenValue } from '../problems/problems.ts';
@@ -36,21 +37,20 @@ export function mixedColumns(columns: InferredColumn[], locate: LocateCell): War
     if (oddity === undefined || hint !== undefined) return [];
     const { row, value } = oddity.first;
     const place = locate(row, column, name).cell ?? `row ${row}`;
-    const detail = `Column "${shortenValue(name)}" became text because of ${explainOddity(oddity, JSON.stringify(value), place)}.${nullHint(value)}`;
-    return [{ code: 'mixed-column', column: name, detail }];
+    const found = `Column "${shortenValue(name)}" became text because of ${explainOddity(oddity, JSON.stringify(value), place)}.`;
+    // The word usually means that there is no value.
+    if (!isNullWord(value)) return [{ code: 'mixed-column', column: name, detail: found }];
+    const parameters = asNull([value]);
+    const detail = `${found} Send ${queryText(parameters)} to load this as NULL.`;
+    return [{ code: 'mixed-column', column: name, detail, choices: [{ parameters }] }];
   });
-}
-
-/** Returns a hint at `null_values` if the word usually means that there is no value. */
-function nullHint(value: string): string {
-  return isNullWord(value) ? ` Send null_values=${inQuery(value)} to load this as NULL.` : '';
 }
 
 /** Returns one warning for each text or number column that would have another type or other values with another parameter. */
 export function otherReadings(columns: InferredColumn[], locate: LocateCell): Warning[] {
   return columns.flatMap(({ name, column, hint, isGroupedByPoint }): Warning[] => {
     if (hint !== undefined) {
-      return [{ code: 'other-notation', column: name, detail: explainHint(name, column, hint, locate) }];
+      return [{ code: 'other-notation', column: name, ...explainHint(name, column, hint, locate) }];
     }
     if (!isGroupedByPoint) return [];
     return [groupedByPoint(name)];
@@ -59,23 +59,29 @@ export function otherReadings(columns: InferredColumn[], locate: LocateCell): Wa
 
 /** Warns of a number column whose points may separate thousands. */
 export function groupedByPoint(name: string): Warning {
-  const detail = `Every number with a point in column "${shortenValue(name)}" has three digits after each point, and the point was read as the decimal sign. If the points separate thousands, send decimal_sign=,&thousands_sign=. to read them.`;
-  return { code: 'other-notation', column: name, detail };
+  const parameters = { decimal_sign: ',', thousands_sign: '.' };
+  const detail = `Every number with a point in column "${shortenValue(name)}" has three digits after each point, and the point was read as the decimal sign. If the points separate thousands, send ${queryText(parameters)} to read them.`;
+  return { code: 'other-notation', column: name, detail, choices: [{ parameters }] };
 }
 
-function explainHint(name: string, column: number, hint: FormHint, locate: LocateCell): string {
+type Explanation = Pick<Warning, 'detail' | 'choices'>;
+
+function explainHint(name: string, column: number, hint: FormHint, locate: LocateCell): Explanation {
   const words = hint.nullWords;
   const except = words.length === 0 ? '' : ` but ${words.map((word) => JSON.stringify(word)).join(', ')}`;
   if (hint.shape !== undefined) return explainShape(name, column, hint, hint.shape, locate);
+  const nulls = asNull(words);
   if (hint.first === undefined) {
-    return `Column "${shortenValue(name)}" became text. Every value${except} is a ${hint.plain}. Send null_values=${words.map(inQuery).join(',')} to load these words as NULL.`;
+    const detail = `Column "${shortenValue(name)}" became text. Every value${except} is a ${hint.plain}. Send ${queryText(nulls)} to load these words as NULL.`;
+    return { detail, choices: [{ parameters: nulls }] };
   }
   const { row, value } = hint.first;
   const place = locate(row, column, name).cell ?? `row ${row}`;
-  const forms = hint.parameters.map(({ looksLike }) => looksLike).join(' or ');
-  const nulls = words.length === 0 ? '' : `&null_values=${words.map(inQuery).join(',')}`;
-  const remedies = hint.parameters.map(({ parameter }) => parameter + nulls).join(' or ');
-  return `Column "${shortenValue(name)}" became text. Every value${except} looks like ${forms}, the first is ${JSON.stringify(shortenValue(value))} in ${place}. Send ${remedies} to read them.`;
+  const forms = hint.forms.map(({ looksLike }) => looksLike).join(' or ');
+  const choices = hint.forms.map(({ parameters }) => ({ parameters: { ...parameters, ...nulls } }));
+  const remedies = choices.map(({ parameters }) => queryText(parameters)).join(' or ');
+  const detail = `Column "${shortenValue(name)}" became text. Every value${except} looks like ${forms}, the first is ${JSON.stringify(shortenValue(value))} in ${place}. Send ${remedies} to read them.`;
+  return { detail, choices };
 }
 
 /** Says what a column of values that no parameter reads looks like, and how to get another type. */
@@ -85,25 +91,24 @@ function explainShape(
   { first, nullWords }: FormHint,
   { looksLike, type, hasSpace }: NonNullable<FormHint['shape']>,
   locate: LocateCell,
-): string {
+): Explanation {
   const { row, value } = first!;
   const place = locate(row, column, name).cell ?? `row ${row}`;
   const except =
     nullWords.length === 0 ? '' : ` but ${nullWords.map((word) => JSON.stringify(word)).join(', ')}`;
   const found = `Column "${shortenValue(name)}" became text. Every value${except} looks like ${looksLike}, the first is ${JSON.stringify(shortenValue(value))} in ${place}.`;
-  const nulls = nullWords.length === 0 ? '' : `null_values=${nullWords.map(inQuery).join(',')}`;
-  if (type === undefined) {
-    const words = nulls && ` To load the other words as NULL, send ${nulls}.`;
-    return `${found} No parameter reads them: remove these signs from the file, or convert the column after the load, as in /docs/recipes#amounts-as-text.${words}`;
+  const nulls = asNull(nullWords);
+  if (type !== undefined) {
+    const parameters = { extra_columns: 'add', ...(hasSpace && { trim: 'true' }), ...nulls };
+    const detail = `${found} To read them, send a definition in which this column has the type ${type}, and ${queryText(parameters)}.`;
+    return { detail, choices: [{ parameters, type }] };
   }
-  const parameters = ['extra_columns=add', ...(hasSpace ? ['trim=true'] : []), ...(nulls ? [nulls] : [])];
-  return `${found} To read them, send a definition in which this column has the type ${type}, and ${parameters.join('&')}.`;
-}
-
-/** Returns the word as a part of a query string, with as little escaped as possible. */
-export function inQuery(word: string): string {
-  const item = word.replaceAll(/[\\,]/g, '\\$&');
-  return item.replaceAll(/[^\w./()<>*!~-]/g, encodeURIComponent);
+  const detail = `${found} No parameter reads them: remove these signs from the file, or convert the column after the load, as in /docs/recipes#amounts-as-text.`;
+  if (nullWords.length === 0) return { detail };
+  return {
+    detail: `${detail} To load the other words as NULL, send ${queryText(nulls)}.`,
+    choices: [{ parameters: nulls }],
+  };
 }
 
 function explainOddity({ type, counts }: Oddity, value: string, place: string): string {

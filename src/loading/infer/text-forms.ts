@@ -7,6 +7,7 @@
  * first value.
  */
 
+import { queryText } from '../../query-text.ts';
 import { APOSTROPHE, COMMA, isDigit, PLUS, POINT, SPACE } from '../../sources/bytes/ascii.ts';
 import { trimmedEnd, trimmedStart, trimText } from '../../sources/bytes/white-space.ts';
 import { NUMBER, STRING, TEXT } from '../../sources/cell-kind.ts';
@@ -44,32 +45,32 @@ import {
 interface DateForm {
   bit: number;
   order: number;
-  parameter: string;
+  parameters: Record<string, string>;
   looksLike: string;
 }
 
 interface NumberForm {
   bit: number;
   signs: NumberSigns;
-  parameter: string;
+  parameters: Record<string, string>;
   looksLike: string;
 }
 
 const dateForms: readonly DateForm[] = [
-  { bit: 1, order: DAY_MONTH_YEAR, parameter: 'date_order=dmy', looksLike: 'day/month/year' },
-  { bit: 2, order: MONTH_DAY_YEAR, parameter: 'date_order=mdy', looksLike: 'month/day/year' },
-  { bit: 4, order: YEAR_MONTH_DAY, parameter: 'date_order=ymd', looksLike: 'year/month/day' },
+  { bit: 1, order: DAY_MONTH_YEAR, parameters: { date_order: 'dmy' }, looksLike: 'day/month/year' },
+  { bit: 2, order: MONTH_DAY_YEAR, parameters: { date_order: 'mdy' }, looksLike: 'month/day/year' },
+  { bit: 4, order: YEAR_MONTH_DAY, parameters: { date_order: 'ymd' }, looksLike: 'year/month/day' },
 ];
 
 /** Forms that need fewer parameters come first. */
 const numberForms: readonly NumberForm[] = [
-  numberForm(1 << 3, COMMA, 0, 'decimal_sign=,'),
-  numberForm(1 << 4, POINT, COMMA, 'thousands_sign=,'),
-  numberForm(1 << 5, POINT, SPACE, 'thousands_sign=space'),
-  numberForm(1 << 6, POINT, APOSTROPHE, "thousands_sign='"),
-  numberForm(1 << 7, COMMA, POINT, 'decimal_sign=,&thousands_sign=.'),
-  numberForm(1 << 8, COMMA, SPACE, 'decimal_sign=,&thousands_sign=space'),
-  numberForm(1 << 9, COMMA, APOSTROPHE, "decimal_sign=,&thousands_sign='"),
+  numberForm(1 << 3, COMMA, 0),
+  numberForm(1 << 4, POINT, COMMA),
+  numberForm(1 << 5, POINT, SPACE),
+  numberForm(1 << 6, POINT, APOSTROPHE),
+  numberForm(1 << 7, COMMA, POINT),
+  numberForm(1 << 8, COMMA, SPACE),
+  numberForm(1 << 9, COMMA, APOSTROPHE),
 ];
 
 const DATE_FORMS = 0b111;
@@ -125,10 +126,10 @@ export function isNullWord(text: string): boolean {
 /** The parameters with which a text column would have another type. */
 export interface FormHint {
   /**
-   * The parameters that the caller may send, as in a query string. There are several if the values do not show which number is
+   * The forms that the values may have, each with its parameters. There are several if the values do not show which number is
    * the day and which the month, or which sign separates decimals.
    */
-  parameters: { parameter: string; looksLike: string }[];
+  forms: { parameters: Record<string, string>; looksLike: string }[];
   /** The type of the values without the words for no value, if only these words need a parameter. */
   plain?: 'number' | 'date';
   /** What the values look like, if no parameter reads them. `hasSpace`: white space is around some of them. */
@@ -148,8 +149,8 @@ export function parameterReading(
 ): string | undefined {
   const forms = new TextForms().withText(isDate ? DATE_FORMS : NUMBER_FORMS, STRING, 0, 0, bytes, start, end);
   if ((forms & IS_NEEDED) === 0) return undefined;
-  return parametersOf(forms)
-    .map(({ parameter }) => parameter)
+  return formsOf(forms)
+    .map(({ parameters }) => queryText(parameters))
     .join(' or ');
 }
 
@@ -243,9 +244,9 @@ export class TextForms {
     const nullWords = hasSpace ? [...new Set(words.map(trimText))] : words;
     const isNotation = (forms & (DATE_FORMS | NUMBER_FORMS)) !== 0;
     if (isNotation || (hasSpace && (forms & PLAIN_FORMS) !== 0))
-      return { parameters: parametersOf(forms), first, nullWords };
+      return { forms: formsOf(forms), first, nullWords };
     const shape = shapeHint(forms);
-    return shape && { parameters: [], shape: { ...shape, hasSpace }, first, nullWords };
+    return shape && { forms: [], shape: { ...shape, hasSpace }, first, nullWords };
   }
 
   /** Returns the words for no value, if every other value of the text column is a number or every other value is a date. */
@@ -253,7 +254,7 @@ export class TextForms {
     const nullWords = this.#nullWords[column];
     const plain = forms & PLAIN_FORMS;
     if (nullWords === undefined || (plain !== PLAIN_NUMBER && plain !== PLAIN_DATE)) return undefined;
-    return { parameters: [], plain: plain === PLAIN_DATE ? 'date' : 'number', first: undefined, nullWords };
+    return { forms: [], plain: plain === PLAIN_DATE ? 'date' : 'number', first: undefined, nullWords };
   }
 
   /** Returns whether the points of all numbers with a point in the column may separate thousands. */
@@ -327,16 +328,16 @@ function plainForm(kind: number, bytes: Buffer, start: number, end: number): num
   return classifyString(bytes, start, end) === DATE_STRING ? PLAIN_DATE : 0;
 }
 
-function parametersOf(forms: number): FormHint['parameters'] {
+function formsOf(forms: number): FormHint['forms'] {
   if ((forms & HAS_SPACE) === 0) return notationsOf(forms);
   if ((forms & PLAIN_FORMS) === 0) {
-    return notationsOf(forms).map((form) => ({ ...form, parameter: `${form.parameter}&trim=true` }));
+    return notationsOf(forms).map((form) => ({ ...form, parameters: { ...form.parameters, trim: 'true' } }));
   }
   const values = (forms & PLAIN_NUMBER) === 0 ? 'dates' : 'numbers';
-  return [{ parameter: 'trim=true', looksLike: `${values} with white space around them` }];
+  return [{ parameters: { trim: 'true' }, looksLike: `${values} with white space around them` }];
 }
 
-function notationsOf(forms: number): FormHint['parameters'] {
+function notationsOf(forms: number): FormHint['forms'] {
   const dates = dateForms.filter(({ bit }) => (forms & bit) !== 0);
   return dates.length > 0 ? dates : fewest(numberForms.filter(({ bit }) => (forms & bit) !== 0));
 }
@@ -352,7 +353,7 @@ function fewest(forms: NumberForm[]): NumberForm[] {
   return forms.slice(0, 1);
 }
 
-function numberForm(bit: number, decimal: number, thousands: number, parameter: string): NumberForm {
+function numberForm(bit: number, decimal: number, thousands: number): NumberForm {
   const decimals = decimal === COMMA ? 'a comma before the decimals' : '';
   const between = {
     0: '',
@@ -363,5 +364,11 @@ function numberForm(bit: number, decimal: number, thousands: number, parameter: 
   }[thousands];
   const groups = between && `${between} between thousands`;
   const looksLike = `numbers with ${[groups, decimals].filter((part) => part).join(' and ')}`;
-  return { bit, signs: { decimal, thousands }, parameter, looksLike };
+  const parameters = {
+    ...(decimal === COMMA && { decimal_sign: ',' }),
+    ...(thousands !== 0 && {
+      thousands_sign: thousands === SPACE ? 'space' : String.fromCharCode(thousands),
+    }),
+  };
+  return { bit, signs: { decimal, thousands }, parameters, looksLike };
 }

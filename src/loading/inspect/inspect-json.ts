@@ -122,7 +122,7 @@ function nameArrays(error: AppError, arrays: FoundArray[]): AppError {
 
 function proposal({ rowsAt }: FoundArray): Warning {
   const detail = `The document is neither {"data": […]} nor an array; the rows shown are its array of objects with the most elements. To load them, send rows_at=${rowsAt}.`;
-  return { code: 'rows-elsewhere', detail };
+  return { code: 'rows-elsewhere', detail, choices: [{ parameters: { rows_at: rowsAt } }] };
 }
 
 const noRows: Warning = { code: 'no-rows', detail: 'The body has no rows.' };

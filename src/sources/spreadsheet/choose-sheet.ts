@@ -61,6 +61,7 @@ export function otherSheetsWarning(sheet: string, others: OtherSheet[]): Warning
   return {
     code: 'other-sheets',
     detail: `Sheet ${quote(sheet)} was read, because it is the first visible one. ${have} rows too: ${listed.join(', ')}${more}. ${choose} To read the sheet with the largest table, send sheet=auto.`,
+    choices: others.slice(0, namesListed).map(({ name }) => ({ parameters: { sheet: name } })),
   };
 }
 

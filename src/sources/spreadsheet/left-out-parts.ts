@@ -151,9 +151,7 @@ function hiddenRows({ count, first }: CountedRows, isLeftOut: boolean): Warning[
   if (count === 0) return [];
   const rows = count === 1 ? `Row ${first} is hidden and was` : `${count} rows are hidden and were`;
   const which = count === 1 ? '' : ` The first is row ${first}.`;
-  return [
-    { code: 'hidden-rows', detail: `${rows} ${isLeftOut ? leftOut : readToo}${which}${remedy(isLeftOut)}` },
-  ];
+  return [withRemedy('hidden-rows', `${rows} ${isLeftOut ? leftOut : readToo}${which}`, isLeftOut)];
 }
 
 /**
@@ -169,17 +167,20 @@ function hiddenColumns(columns: number[], isLeftOut: boolean): Warning[] {
     columns.length === 1
       ? `Column ${letters} is hidden and was`
       : `${columns.length} columns are hidden (${letters}${more}) and were`;
-  return [
-    { code: 'hidden-columns', detail: `${subject} ${isLeftOut ? leftOut : readToo}${remedy(isLeftOut)}` },
-  ];
+  return [withRemedy('hidden-columns', `${subject} ${isLeftOut ? leftOut : readToo}`, isLeftOut)];
 }
 
 const maxListed = 20;
 const leftOut = 'left out (hidden=skip).';
 const readToo = 'read like all others.';
 
-function remedy(isLeftOut: boolean): string {
-  return isLeftOut ? '' : ' To leave out hidden rows and columns, send hidden=skip.';
+function withRemedy(code: 'hidden-rows' | 'hidden-columns', found: string, isLeftOut: boolean): Warning {
+  if (isLeftOut) return { code, detail: found };
+  return {
+    code,
+    detail: `${found} To leave out hidden rows and columns, send hidden=skip.`,
+    choices: [{ parameters: { hidden: 'skip' } }],
+  };
 }
 
 function footerRows({ count, first }: CountedRows): Warning[] {

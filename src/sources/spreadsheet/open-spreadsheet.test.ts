@@ -277,6 +277,7 @@ test('a title above the header gives a warning with the row that looks like the 
       code: 'header-row',
       detail:
         'Row 1 was read as the header, and it has only one cell with a value. Row 4 looks like the header: send header_row=4 or header_row=auto.',
+      choices: [{ parameters: { header_row: '4' } }],
     },
   ]);
   assert.deepEqual(await warnings(data), []);

@@ -222,7 +222,7 @@ function longRecords(
   const remedy = hasHeader ? `${quotes} If the header lacks a name, add it.` : quotes;
   const comments = isCommented ? ' If lines that begin with # are comments, send comment=%23.' : '';
   const detail = `${describeOdd(long, 'more', allHeaderFields, hasHeader)} ${remedy}${comments}`;
-  return [{ code: 'long-rows', detail }];
+  return [{ code: 'long-rows', detail, ...(isCommented && { choices: [{ parameters: { comment: '#' } }] }) }];
 }
 
 function describeOdd(

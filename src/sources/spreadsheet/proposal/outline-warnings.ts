@@ -3,7 +3,7 @@
  * is worse than none, so there is a warning only if the tables are found by the stricter rules.
  */
 
-import type { Warning } from '../../../errors.ts';
+import type { Choice, Warning } from '../../../errors.ts';
 import { columnLetters } from '../cell-address.ts';
 import { type FoundTable, findTables } from './find-tables.ts';
 import { inWords, isAfterBlankRow, isOneRow, placeOf, rowsOutside, totalOf } from './propose-table.ts';
@@ -53,19 +53,17 @@ function titleWarning({ headerRow, headerCells }: ReadPart, row: number): Warnin
   return {
     code: 'header-row',
     detail: `Row ${headerRow} was read as the header, and it has ${has}. Row ${row} looks like the header: send header_row=${row} or header_row=auto.`,
+    choices: [{ parameters: { header_row: String(row) } }],
   };
 }
 
 function totalWarning(outline: SheetOutline, read: ReadPart, lastRow: number): Warning[] {
   const total = totalOf(outline, lastRow);
   if (total === undefined || total.row <= read.headerRow) return [];
-  const remedy = total.row - 1 > read.headerRow ? ` ${leaveOut('it', read, total.row - 1)}` : '';
-  return [
-    {
-      code: 'total-row',
-      detail: `Row ${total.row} begins with ${JSON.stringify(total.label)} and looks like a total; it was read as a row.${remedy}`,
-    },
-  ];
+  const detail = `Row ${total.row} begins with ${JSON.stringify(total.label)} and looks like a total; it was read as a row.`;
+  if (total.row - 1 <= read.headerRow) return [{ code: 'total-row', detail }];
+  const { remedy, choices } = leaveOut('it', read, total.row - 1);
+  return [{ code: 'total-row', detail: `${detail} ${remedy}`, choices }];
 }
 
 function rowsBelow(
@@ -86,10 +84,12 @@ function rowsBelow(
     ? 'follow a blank row, are not like the rows of the table,'
     : 'are below the table, are not like its rows,';
   const isFooter = firstAfterData(outline.rows, table) === first;
-  const detail = isOneRow(below)
-    ? `${subject} ${one} and was read as a row. ${leaveOut('it', read, table.lastRow, isFooter)}`
-    : `${subject} ${several} and were read as rows. ${leaveOut('them', read, table.lastRow, isFooter)}`;
-  return [{ code: 'rows-below', detail }];
+  const isOne = isOneRow(below);
+  const { remedy, choices } = leaveOut(isOne ? 'it' : 'them', read, table.lastRow, isFooter);
+  const detail = isOne
+    ? `${subject} ${one} and was read as a row. ${remedy}`
+    : `${subject} ${several} and were read as rows. ${remedy}`;
+  return [{ code: 'rows-below', detail, choices }];
 }
 
 /** Returns the row that follows the first blank row below a data row, where footer=skip ends; undefined: there is no such row. */
@@ -115,6 +115,7 @@ function otherTables(table: FoundTable, tables: FoundTable[]): Warning[] {
     {
       code: 'other-table',
       detail: `${shown.join(', ')} ${were} read together with the table in ${own}. To load only one table, send its range, as in range=${own}.`,
+      choices: [own, ...others.slice(0, maxNamed)].map((range) => ({ parameters: { range } })),
     },
   ];
 }
@@ -128,13 +129,16 @@ function openRangeOf(table: FoundTable): string {
   return last.until > last.row ? range.replace(/\d+$/, '') : range;
 }
 
-/** @param isFooter footer=skip leaves the rows out, too */
+/** Returns the remedy in words, and its choices. @param isFooter footer=skip leaves the rows out, too */
 function leaveOut(
   what: string,
   { headerRow, firstColumn, lastColumn }: ReadPart,
   lastRow: number,
   isFooter = false,
-): string {
+): { remedy: string; choices: Choice[] } {
   const range = `${columnLetters(firstColumn)}${headerRow}:${columnLetters(lastColumn)}${lastRow}`;
-  return `To leave ${what} out, send ${isFooter ? 'footer=skip, or ' : ''}range=${range}.`;
+  return {
+    remedy: `To leave ${what} out, send ${isFooter ? 'footer=skip, or ' : ''}range=${range}.`,
+    choices: [...(isFooter ? [{ parameters: { footer: 'skip' } }] : []), { parameters: { range } }],
+  };
 }
