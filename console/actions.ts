@@ -13,6 +13,7 @@ import {
   type TableDescription,
 } from '../client/client.ts';
 import { xhrTransport } from '../client/xhr-transport.ts';
+import type { OfferedChoice } from './choices.ts';
 import { ChangedFileError, changeOf } from './chosen-file.ts';
 import {
   cellOf,
@@ -78,6 +79,7 @@ export function createActions(store: Store) {
     onRetry: () => void stopIfChanged(),
   });
   let inspecting = new AbortController();
+  let readingTop = new AbortController();
   let checking = new AbortController();
   let sending = new AbortController();
   let targetChanges = 0;
@@ -96,7 +98,7 @@ export function createActions(store: Store) {
   /** A request whose file cannot be read fails like a lost connection. It would fail again each time. */
   async function stopIfChanged(): Promise<void> {
     await requireFile().catch((change: unknown) => {
-      for (const request of [inspecting, checking, sending]) request.abort(change);
+      for (const request of [inspecting, readingTop, checking, sending]) request.abort(change);
     });
   }
 
@@ -190,6 +192,7 @@ export function createActions(store: Store) {
     const { reading, columns, target, rows, file } = store.state;
     // A person who chooses a file again has corrected it, and keeps the choices.
     const isAgain = file?.name === content.name;
+    readingTop.abort();
     checking.abort();
     update((state) => ({
       ...state,
@@ -207,25 +210,25 @@ export function createActions(store: Store) {
 
   function forgetFile(): void {
     inspecting.abort();
+    readingTop.abort();
     checking.abort();
     sessionStorage.removeItem(loadKey);
     update((state) => ({ ...state, ...emptyWork(), load: undefined }));
   }
 
-  /** Reads the file again in another way. */
-  async function inspect(reading: Reading): Promise<void> {
+  /** Reads the file again in another way. @returns whether the answer was taken; another reading may replace this one */
+  async function inspect(reading: Reading): Promise<boolean> {
     inspecting.abort();
     inspecting = new AbortController();
     const { signal } = inspecting;
     const { file } = store.state;
-    if (file === undefined) return;
+    if (file === undefined) return false;
     const isReadAgain = store.state.inspection.is === 'ready';
     update((state) => ({
       ...state,
       reading,
       isReadAgain,
       inspection: isReadAgain ? state.inspection : { is: 'busy', sentBytes: 0 },
-      top: { is: 'none' },
     }));
     try {
       await requireFile();
@@ -248,7 +251,7 @@ export function createActions(store: Store) {
           );
         }
       }
-      if (wasStopped(signal)) return;
+      if (wasStopped(signal)) return false;
       if (inspection.sheets.length > 1) taken = { ...taken, sheet: inspection.sheet };
       const { sheet, headerRow } = taken;
       update((state) => ({
@@ -261,11 +264,42 @@ export function createActions(store: Store) {
         step: state.step === 'file' ? 'columns' : state.step,
         announcement: `${file.name} was read: ${inspection.header.length} columns.`,
       }));
+      const { top } = store.state;
+      if (top.is === 'ready' && top.value.sheet !== inspection.sheet) readTop();
+      return true;
     } catch (error) {
-      if (wasStopped(signal)) return;
+      if (wasStopped(signal)) return false;
       const failure = failureOf(error);
       update((state) => ({ ...state, isReadAgain: false, inspection: { is: 'failed', failure } }));
+      return false;
     }
+  }
+
+  /** Applies a choice of a warning, and reads the file again. A check is done again, too. */
+  async function takeChoice({ reading, columns }: OfferedChoice): Promise<void> {
+    // A load that is done has created the table, so the person has to say what happens to it.
+    if (store.state.step === 'load') showStep('columns');
+    update((state) => ({ ...state, columns }));
+    if (store.state.step === 'check') await checkWith(reading);
+    else if (reading !== store.state.reading) await inspect(reading);
+  }
+
+  /** Does the check again. If the file is read in another way, its columns are read first. */
+  async function checkWith(reading: Reading): Promise<void> {
+    if (reading !== store.state.reading) {
+      checking.abort();
+      update((state) => ({ ...state, check: { is: 'busy', sentBytes: 0 }, shownProblem: undefined }));
+      const isRead = await inspect(reading);
+      const { check, step } = store.state;
+      // The person may have stopped the check meanwhile.
+      if (check.is !== 'busy') return;
+      if (!isRead || step !== 'check') {
+        update((state) => ({ ...state, check: { is: 'none' } }));
+        if (step === 'check') showStep('columns');
+        return;
+      }
+    }
+    await check();
   }
 
   /** Reads the file again with a change. Earlier changes stay, also those whose answer has not come yet. */
@@ -284,23 +318,30 @@ export function createActions(store: Store) {
 
   /** Shows the first rows of the sheet without a header, for choosing it. */
   async function readTop(): Promise<void> {
-    const { file, inspection } = store.state;
-    if (file === undefined || inspection.is !== 'ready') return;
-    const { signal } = inspecting;
+    const { file, inspection, reading } = store.state;
+    if (file === undefined) return;
+    readingTop.abort();
+    readingTop = new AbortController();
+    const { signal } = readingTop;
+    const sheet = inspection.is === 'ready' ? inspection.value.sheet : reading.sheet;
     update((state) => ({ ...state, top: { is: 'busy', sentBytes: 0 } }));
     try {
       await requireFile();
-      const answer = await readCells(file, inspection.value.sheet, 'A1:XFD60', signal);
+      const answer = await readCells(file, sheet, 'A1:XFD60', signal);
       const { rows, row_numbers = [], columns } = answer.sheet;
+      if (wasStopped(signal)) return;
       const letters = columns.map(({ letters = '' }) => letters);
-      update((state) => ({
-        ...state,
-        top: { is: 'ready', value: { letters, rows, rowNumbers: row_numbers } },
-      }));
+      const value = { sheet: answer.sheet.name, letters, rows, rowNumbers: row_numbers };
+      update((state) => ({ ...state, top: { is: 'ready', value } }));
     } catch (error) {
       if (!wasStopped(signal))
         update((state) => ({ ...state, top: { is: 'failed', failure: failureOf(error) } }));
     }
+  }
+
+  function closeTop(): void {
+    readingTop.abort();
+    update((state) => ({ ...state, top: { is: 'none' } }));
   }
 
   function changeColumn(index: number, to: Partial<ColumnPlan>): void {
@@ -522,8 +563,9 @@ export function createActions(store: Store) {
   }
 
   function applyFix(fix: Fix): void {
-    update((state) => withFix(state, fix));
-    check();
+    const { reading, ...others } = withFix(store.state, fix);
+    update((state) => ({ ...state, ...others, reading: state.reading }));
+    checkWith(reading);
   }
 
   function keepFaultyRows(): void {
@@ -590,6 +632,7 @@ export function createActions(store: Store) {
       isCancelling: false,
       result: undefined,
       rows: undefined,
+      rowsFailure: undefined,
       failure: undefined,
       lost: undefined,
     };
@@ -674,8 +717,11 @@ export function createActions(store: Store) {
     if (store.state.file !== undefined) lookUpTarget();
     const { schema, name } = result.table;
     say(`The rows are in the table ${schema}.${name}.`);
-    const rows = await client.rows(name, { schema, limit: 20 }).catch(() => undefined);
-    changeLoad({ rows });
+    try {
+      changeLoad({ rows: await client.rows(name, { schema, limit: 20 }) });
+    } catch (error) {
+      changeLoad({ rowsFailure: failureFrom(error) });
+    }
     update((state) => ({ ...state, tables: { is: 'none' } }));
   }
 
@@ -728,6 +774,7 @@ export function createActions(store: Store) {
         isCancelling: found.cancel_requested,
         result: undefined,
         rows: undefined,
+        rowsFailure: undefined,
         failure: undefined,
         lost: undefined,
       };
@@ -868,7 +915,9 @@ export function createActions(store: Store) {
     changeReading,
     noteReading,
     openReading,
+    takeChoice,
     readTop,
+    closeTop,
     changeColumn,
     changeColumns,
     changeTarget,

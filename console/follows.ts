@@ -18,6 +18,7 @@ import type {
   RowRules,
   ShownRow,
   State,
+  Step,
   Target,
   Warning,
 } from './state.ts';
@@ -279,6 +280,26 @@ export function keepsDefinition({ existing, target }: Pick<State, 'existing' | '
   );
 }
 
+/** Returns whether the page cannot find out whether the table exists. */
+export function isUnseen({ existing }: Pick<State, 'existing'>): boolean {
+  return existing.is === 'failed';
+}
+
+/** Returns whether the rows may go to an existing table that keeps its definition. */
+export function mayKeepDefinition(state: Pick<State, 'existing' | 'target'>): boolean {
+  const { ifExists } = state.target;
+  return keepsDefinition(state) || (isUnseen(state) && (ifExists === 'append' || ifExists === 'truncate'));
+}
+
+/** Says what the page cannot see of the table; undefined: it sees everything. */
+export function unseenWords({ existing }: Pick<State, 'existing'>): string | undefined {
+  if (existing.is !== 'failed') return undefined;
+  const { code, detail } = existing.failure;
+  return code === 'insufficient-scope'
+    ? 'This token may not read tables: it lacks the scope table:read. The page cannot see whether the table exists, nor its columns. You can load into it anyway: say what happens if it exists.'
+    : `The page cannot see whether the table exists: ${detail}`;
+}
+
 export type ExistingColumn = Pick<ColumnPlan, 'type' | 'isNullable' | 'keyPlace'>;
 
 /**
@@ -362,7 +383,7 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
   const renamed = columns.filter(({ header, name, isIncluded }) => isIncluded && name !== header);
   const rowsAt = inspection.is === 'ready' ? inspection.value.rowsAt : undefined;
   const isElsewhere = rowsAt !== undefined && rowsAt !== '' && rowsAt !== '/data';
-  const extraColumns = isLeftOut ? 'ignore' : keeps ? rows.extraColumns : 'fail';
+  const extraColumns = isLeftOut ? 'ignore' : mayKeepDefinition(state) ? rows.extraColumns : 'fail';
   const query: LoadQuery = {
     ...(target.schema !== 'public' && { schema: target.schema }),
     ...(target.ifExists !== 'fail' && { if_exists: target.ifExists }),
@@ -625,15 +646,41 @@ function withoutKey(columns: ColumnPlan[], name: string): ColumnPlan[] {
   return index >= 0 && columns[index]!.keyPlace > 0 ? withKey(columns, index, false) : columns;
 }
 
-/** Returns the place of a problem as a person finds it. */
-export function placeOf({ cell, line, row, column, pointer }: Problem, columns: ColumnPlan[] = []): string {
+/** Returns the place of a problem as a person finds it. @param columns the columns of the definition that was sent */
+export function placeOf(
+  { cell, line, row, column, pointer, parameter }: Problem,
+  columns: ColumnPlan[] = [],
+): string {
   if (cell !== undefined) return cell;
   if (line !== undefined) return `line ${line}`;
   if (row !== undefined) return `row ${countInWords(row)}`;
-  const [, index] = /^\/table\/columns\/(\d+)/.exec(pointer ?? '') ?? [];
-  if (index === undefined) return pointer ?? '';
+  if (pointer === undefined) return parameter === undefined ? '' : `parameter ${parameter}`;
+  const [, index] = /^\/table\/columns\/(\d+)/.exec(pointer) ?? [];
   const included = columns.filter(({ isIncluded }) => isIncluded);
-  return column ?? included[Number(index)]?.name ?? pointer!;
+  return (index && (column ?? included[Number(index)]?.name)) || memberInWords(pointer);
+}
+
+/** Returns the place of a problem with its column, for a list in which nothing else names the column. */
+export function fullPlaceOf(problem: Problem): string {
+  const place = placeOf(problem);
+  const { cell, column } = problem;
+  return cell !== undefined || column === undefined || place === column ? place : `${place}, ${column}`;
+}
+
+/** Writes a JSON Pointer (RFC 6901) for a person: `/table/columns/0/type` is “table, columns, 1st, type”. */
+function memberInWords(pointer: string): string {
+  if (pointer === '') return 'the whole document';
+  const parts = pointer.slice(1).split('/');
+  return parts.map((part) => memberName(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join(', ');
+}
+
+/** Elements count from 0 in a pointer, and from 1 for a person. */
+function memberName(part: string): string {
+  if (!/^\d+$/.test(part)) return part;
+  const place = Number(part) + 1;
+  const teens = place % 100 > 10 && place % 100 < 14;
+  const ending = teens ? 'th' : (['th', 'st', 'nd', 'rd'][place % 10] ?? 'th');
+  return `${countInWords(place)}${ending}`;
 }
 
 /** Writes characters that have no shape, or that turn the text around them, as their number: the mark that turns a text to the left becomes ‹U+202E›. */
@@ -695,6 +742,32 @@ function readCsv(text: string): string[][] {
 export function isRunning(load: LoadProgress | undefined): boolean {
   if (load === undefined || load.result !== undefined || load.failure !== undefined) return false;
   return load.lost === undefined || load.id !== undefined;
+}
+
+/** Returns the step that the page shows. */
+export function shownStep({ file, load, step }: Pick<State, 'file' | 'load' | 'step'>): Step {
+  if (step === 'load' && load !== undefined) return 'load';
+  if (file === undefined) return 'file';
+  return step === 'load' ? 'columns' : step;
+}
+
+type StepFacts = Pick<State, 'file' | 'inspection' | 'check' | 'load'>;
+
+/** Returns whether the person may go to the step. */
+export function isPossible({ file, inspection, check, load }: StepFacts, step: Step): boolean {
+  if (isRunning(load)) return step === 'load';
+  if (step === 'file') return file !== undefined || load !== undefined;
+  if (step === 'columns') return file !== undefined && inspection.is === 'ready';
+  if (step === 'check') return file !== undefined && check.is !== 'none';
+  return load !== undefined;
+}
+
+/** Returns whether the browser's Back or Forward may show the step. */
+export function canShow(state: StepFacts, step: Step): boolean {
+  const { file, inspection, load } = state;
+  if (step === 'file') return !isRunning(load);
+  if (step === 'columns') return !isRunning(load) && file !== undefined && inspection.is !== 'none';
+  return isPossible(state, step);
 }
 
 /** Says what is known about a load that the page cannot follow any more. */
@@ -804,6 +877,11 @@ export function hashOf(route: State['route']): string {
     case 'one-load':
       return `#/loads/${route.id}`;
   }
+}
+
+/** Returns whether an address is the page for loading a file. */
+export function isLoadPage(hash: string): boolean {
+  return linkedToken(hash) === undefined && routeOf(hash).page === 'load';
 }
 
 /** Returns the token of a sign-in link. */

@@ -1,9 +1,10 @@
 /** Starts the page: reads the settings of the service, signs in, and draws what the page knows. */
 import { render } from 'preact';
 import { createActions } from './actions.ts';
-import { losesWork, routeOf } from './follows.ts';
+import { losesWork, routeOf, shownStep } from './follows.ts';
 import { beginSession, takeLinkedToken } from './sign-in.ts';
 import { initialState, type SignInSettings, type Step } from './state.ts';
+import { createStepHistory } from './step-history.ts';
 import { createStore } from './store.ts';
 import { app } from './views/app.ts';
 
@@ -13,20 +14,24 @@ const settings = JSON.parse(
 const token = takeLinkedToken();
 const session = await beginSession(settings.signIn ?? undefined);
 const page = document.getElementById('page')!;
-let shownStep: Step = 'file';
+let lastStep: Step = 'file';
 const store = createStore(initialState(session, routeOf(location.hash)), (state) => {
   render(app(state, actions), page);
-  const isSame = state.step === shownStep || state.route.page !== 'load';
-  shownStep = state.step;
+  steps.note();
+  const step = shownStep(state);
+  const isSame = step === lastStep || state.route.page !== 'load';
+  lastStep = step;
   if (isSame) return;
   // The control with the focus is not in the new step. Keys go on from the beginning of the step.
   document.getElementById('main')?.focus({ preventScroll: true });
   scrollTo(0, 0);
 });
 const actions = createActions(store);
+const steps = createStepHistory(store, actions.showStep);
 
 if (token === undefined) actions.open(store.state.route);
 else actions.signInWith(token);
+addEventListener('popstate', steps.follow);
 addEventListener('hashchange', () => {
   // A sign-in link can be opened in a tab that has the console already.
   const token = takeLinkedToken();

@@ -145,6 +145,7 @@ export interface Inspection {
 }
 
 export interface TopRows {
+  sheet: string;
   letters: string[];
   rows: (string | null)[][];
   rowNumbers: number[];
@@ -223,6 +224,8 @@ export interface LoadProgress {
   isCancelling: boolean;
   result: LoadedTable | undefined;
   rows: FirstRows | undefined;
+  /** Why the first rows of the table are not shown. */
+  rowsFailure: Failure | undefined;
   failure: Failure | undefined;
   /** Why the page does not know how the load goes on. */
   lost: Failure | undefined;

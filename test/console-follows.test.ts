@@ -6,15 +6,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Problem, TableDescription } from '../client/client.ts';
+import { offeredChoices } from '../console/choices.ts';
 import { ChangedFileError, changeOf } from '../console/chosen-file.ts';
 import {
   canLeaveOut,
+  canShow,
   cellOf,
   claimsOf,
   curlText,
   definitionOf,
   existingColumn,
   fixesOf,
+  fullPlaceOf,
   groupProblems,
   hashOf,
   isRunning,
@@ -34,8 +37,10 @@ import {
   rowOfSheet,
   rowsBar,
   sendingBar,
+  shownStep,
   sizeInWords,
   tableNameOf,
+  unseenWords,
   uploadPlan,
   withFix,
   withKey,
@@ -46,10 +51,12 @@ import { rowOfJson } from '../console/row-of-json.ts';
 import {
   type ColumnPlan,
   emptyWork,
+  type Failure,
   type Inspection,
   initialState,
   type LoadProgress,
   type State,
+  type Warning,
 } from '../console/state.ts';
 
 const inspection: Inspection = {
@@ -370,6 +377,7 @@ test('the bars say what is done, how fast, and how long it still takes', () => {
     isCancelling: false,
     result: undefined,
     rows: undefined,
+    rowsFailure: undefined,
     failure: undefined,
     lost: undefined,
   };
@@ -481,7 +489,14 @@ test('a problem of the definition has the name of its column as its place', () =
     detail: '',
   } as unknown as Problem;
   assert.equal(placeOf(problem, columns), 'note');
-  assert.equal(placeOf({ ...problem, pointer: '/table/name' }, columns), '/table/name');
+  assert.equal(
+    placeOf({ ...problem, pointer: '/table/constraints/unique/11/columns/0' }, columns),
+    'table, constraints, unique, 12th, columns, 1st',
+  );
+  assert.equal(placeOf({ ...problem, pointer: '/a~1b' }), 'a/b');
+  assert.equal(placeOf({ parameter: 'sheet', code: 'a', detail: '' }), 'parameter sheet');
+  const row = { row: 4, pointer: '/data/3/price', column: 'price', code: 'a', detail: '' };
+  assert.equal(fullPlaceOf(row), 'row 4, price');
 });
 
 test('leaving the page loses a file until its load has taken it', () => {
@@ -509,4 +524,64 @@ test('places, sizes and tokens are read as they are written', () => {
   const token = `x.${Buffer.from(JSON.stringify({ sub: 'Zoë', scope: 'a b', exp: 1 })).toString('base64url')}.y`;
   assert.deepEqual(claimsOf(token), { subject: 'Zoë', scopes: ['a', 'b'], expiresAt: 1 });
   assert.equal(claimsOf('nonsense'), undefined);
+});
+
+test('the choices of a warning become buttons that change only what they name', () => {
+  const state = stateWith(same);
+  const offered = (choices: object[], from: Partial<State> = {}, column = 'note') =>
+    offeredChoices({ ...state, ...from }, { code: 'a', detail: '', column, choices } as Warning, 'header');
+  const parameters = (...each: Record<string, string>[]) => each.map((one) => ({ parameters: one }));
+  const dates = offered(parameters({ date_order: 'dmy', null_values: 'n/a,-' }, { date_order: 'mdy' }));
+  assert.deepEqual(
+    dates.map(({ label }) => label),
+    ['Read dates as day, month, year, and treat “n/a”, “-” as empty', 'Read dates as month, day, year'],
+  );
+  assert.deepEqual(dates[0]!.reading, { ...state.reading, dateOrder: 'dmy', nullValues: 'n/a,-' });
+  const numbers = parameters({ decimal_sign: ',', thousands_sign: '.' }, { decimal_sign: ',' });
+  assert.deepEqual(
+    offered(numbers).map(({ label }) => label),
+    ['Read numbers such as 1.234,5', 'Read numbers such as 1234,5'],
+  );
+  const before = { ...state.reading, thousandsSign: ',' as const, nullValues: 'x\\,y,-' };
+  const [decimal, nulls] = offered(parameters({ decimal_sign: ',' }, { null_values: '-,\\\\N' }), {
+    reading: before,
+  });
+  assert.deepEqual(decimal!.reading, { ...before, decimalSign: ',', thousandsSign: 'none' });
+  assert.equal(nulls!.reading.nullValues, 'x\\,y,-,\\\\N');
+  assert.equal(nulls!.label, 'Treat “-”, “\\N” as empty');
+  const [range] = offered(parameters({ range: 'A3:C5' }), { reading: { ...before, headerRow: 'auto' } });
+  assert.deepEqual([range!.reading.range, range!.reading.headerRow], ['A3:C5', undefined]);
+  assert.deepEqual(offered(parameters({ comment: '#' }, { trim: 'false' })), []);
+  const [typed] = offered([{ parameters: { extra_columns: 'add' }, type: 'boolean' }]);
+  assert.equal(typed!.reading, state.reading);
+  assert.deepEqual(
+    typed!.columns.map(({ type }) => type),
+    ['bigint', 'date', 'boolean'],
+  );
+});
+
+test('the browser shows no step that is not possible any more', () => {
+  const state = stateWith(same);
+  assert.equal(shownStep({ ...state, step: 'check' }), 'check');
+  assert.equal(shownStep({ ...state, file: undefined, step: 'check' }), 'file');
+  assert.deepEqual(
+    [canShow(state, 'file'), canShow(state, 'columns'), canShow(state, 'check'), canShow(state, 'load')],
+    [true, true, false, false],
+  );
+  const load = { load: undefined } as LoadProgress;
+  assert.deepEqual([canShow({ ...state, load }, 'file'), canShow({ ...state, load }, 'load')], [false, true]);
+});
+
+test('a token that may not read tables can load into a table that may exist', () => {
+  const failure = { code: 'insufficient-scope', detail: '' } as Failure;
+  const unseen = { ...stateWith(same), existing: { is: 'failed' as const, failure } };
+  assert.match(unseenWords(unseen)!, /table:read/);
+  const target = { ...unseen.target, ifExists: 'append' as const };
+  const rows = { ...unseen.rows, extraColumns: 'add' as const };
+  assert.deepEqual(uploadPlan({ ...unseen, target, rows }).query, {
+    if_exists: 'append',
+    extra_columns: 'add',
+  });
+  assert.deepEqual(uploadPlan({ ...unseen, rows }).query, {});
+  assert.deepEqual(planFaults({ ...unseen, target }), []);
 });

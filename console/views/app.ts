@@ -1,7 +1,7 @@
 /** The whole page: its head, and the view of the route. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
-import { hashOf } from '../follows.ts';
+import { hashOf, shownStep } from '../follows.ts';
 import { h } from '../h.ts';
 import type { Route, State } from '../state.ts';
 import { checkView } from './check.ts';
@@ -49,9 +49,16 @@ function page(state: State, actions: Actions): VNode {
 }
 
 function stepView(state: State, actions: Actions): VNode {
-  if (state.step === 'load' && state.load) return loadView(state, state.load, actions);
-  if (state.file === undefined || state.step === 'file') return fileView(state, actions);
-  return state.step === 'check' ? checkView(state, actions) : columnsView(state, actions);
+  switch (shownStep(state)) {
+    case 'file':
+      return fileView(state, actions);
+    case 'columns':
+      return columnsView(state, actions);
+    case 'check':
+      return checkView(state, actions);
+    case 'load':
+      return loadView(state, state.load!, actions);
+  }
 }
 
 function header({ session, route }: State, actions: Actions): VNode {

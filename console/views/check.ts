@@ -2,14 +2,15 @@
 import type { VNode } from 'preact';
 import type { LoadedTable } from '../../client/client.ts';
 import type { Actions } from '../actions.ts';
+import { offeredChoices } from '../choices.ts';
 import {
   canLeaveOut,
   countInWords,
   fixesOf,
   type GroupedProblems,
   groupProblems,
-  keepsDefinition,
   lossWords,
+  mayKeepDefinition,
   placeOf,
   plural,
   requestText,
@@ -99,7 +100,8 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
       : h('div', null),
     result ? passed(state, result.load, actions) : h('div', null),
     failure ? problems(state, found, actions) : h('div', null),
-    warningList(warnings) ?? h('div', null),
+    warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice) ??
+      h('div', null),
     h(
       'div',
       { class: 'action-bar' },
@@ -266,7 +268,7 @@ function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, act
       h(
         'div',
         { class: 'fixes' },
-        fixesOf(group, keepsDefinition(state)).map((fix) =>
+        fixesOf(group, mayKeepDefinition(state)).map((fix) =>
           button(fix.label, () => actions.applyFix(fix), { kind: 'fix' }),
         ),
       ),

@@ -1,16 +1,19 @@
 /** Step 2: what the file contains, and what the table will be. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
+import { offeredChoices, withDecimalSign, withThousandsSign } from '../choices.ts';
 import {
   countInWords,
   existingColumn,
   isChanged,
   keepsDefinition,
   mayHaveKey,
+  mayKeepDefinition,
   noRules,
   planFaults,
   plural,
   sizeInWords,
+  unseenWords,
   withKey,
 } from '../follows.ts';
 import { h } from '../h.ts';
@@ -51,6 +54,19 @@ export function columnsView(state: State, actions: Actions): VNode {
         ? changedFileBox(inspection.failure, actions)
         : failureBox(inspection.failure)
       : null,
+    inspection.is === 'failed' && !inspection.failure.isOfFile
+      ? h(
+          'section',
+          { class: 'panel', 'aria-labelledby': 'sheet-title' },
+          h(
+            'div',
+            { class: 'panel-head' },
+            h('h2', { id: 'sheet-title' }, 'In the file'),
+            headerButton(state, actions),
+          ),
+          headerChoice(state, undefined, actions),
+        )
+      : null,
     inspection.is === 'failed' || inspection.is === 'busy' ? readingFields(state, actions) : null,
     inspection.is === 'ready' ? inspected(state, inspection.value, reading, actions) : null,
   );
@@ -82,13 +98,15 @@ function inspected(
           { class: 'dim' },
           `${plural(inspection.rowCount, 'row')}, ${plural(inspection.header.length, 'column')}`,
         ),
-        state.file?.kind === 'spreadsheet' && state.top.is === 'none'
-          ? button('Move the header or the range', actions.readTop, { kind: 'quiet' })
-          : null,
+        headerButton(state, actions),
       ),
       previewGrid(state, inspection),
       headerChoice(state, inspection, actions),
-      warningList(inspection.warnings),
+      warningList(
+        inspection.warnings,
+        (warning) => offeredChoices(state, warning, 'header'),
+        actions.takeChoice,
+      ),
       inspection.errorCount > 0
         ? h(
             'p',
@@ -226,22 +244,52 @@ export function cellOf(value: string | null, type = 'text'): { content: VNode | 
   return { content: h('bdi', null, shortened(value)), ...(numberTypes.test(type) && { kind: 'number' }) };
 }
 
+const headerButtonId = 'move-header';
+
+/** Opens and closes the choice of the header. */
+function headerButton({ file, top }: State, actions: Actions): VNode | null {
+  if (file?.kind !== 'spreadsheet') return null;
+  const isExpanded = top.is !== 'none';
+  return button('Move the header or the range', isExpanded ? actions.closeTop : actions.readTop, {
+    kind: 'quiet',
+    id: headerButtonId,
+    isExpanded,
+  });
+}
+
 /** The first rows of the sheet as they are. A click on the number of a row makes it the header. */
-function headerChoice({ top, reading }: State, inspection: Inspection, actions: Actions): VNode | null {
+function headerChoice(
+  { top, reading }: State,
+  inspection: Inspection | undefined,
+  actions: Actions,
+): VNode | null {
   if (top.is === 'none') return null;
   if (top.is === 'busy') return busy('The first rows of the sheet are being read.');
   if (top.is === 'failed') return failureBox(top.failure, actions.readTop);
+  const { range = reading.range, headerRow = numberOf(reading.headerRow) } = inspection ?? {};
   const again = actions.changeReading;
   return h(
     'div',
     { class: 'header-choice' },
-    h('h3', null, 'Header and range'),
+    h(
+      'div',
+      { class: 'panel-head' },
+      h('h3', null, 'Header and range'),
+      button(
+        'Close',
+        () => {
+          actions.closeTop();
+          document.getElementById(headerButtonId)?.focus();
+        },
+        { kind: 'quiet', label: 'Close header and range' },
+      ),
+    ),
     h(
       'p',
       { class: 'hint' },
       'These are the first rows of the sheet as they are. Choose the row that has the names of the columns.',
     ),
-    topGrid(top.value, inspection, (row) =>
+    topGrid(top.value, { headerRow, range }, (row) =>
       again({ headerRow: row, hasHeader: true, range: '', tableRange: '' }),
     ),
     h(
@@ -252,7 +300,7 @@ function headerChoice({ top, reading }: State, inspection: Inspection, actions: 
         h('input', {
           type: 'number',
           min: 1,
-          value: inspection.headerRow ?? '',
+          value: headerRow ?? '',
           disabled: !reading.hasHeader,
           onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
             again({ headerRow: currentTarget.value === '' ? undefined : Number(currentTarget.value) }),
@@ -262,7 +310,7 @@ function headerChoice({ top, reading }: State, inspection: Inspection, actions: 
         'Range',
         h('input', {
           type: 'text',
-          value: reading.range || inspection.range || '',
+          value: reading.range || range || '',
           spellcheck: false,
           onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
             again({ range: currentTarget.value.trim().toUpperCase(), tableRange: '', headerRow: undefined }),
@@ -273,7 +321,7 @@ function headerChoice({ top, reading }: State, inspection: Inspection, actions: 
         again({ hasHeader, headerRow: undefined }),
       ),
     ),
-    offers(inspection, again),
+    inspection && offers(inspection, again),
   );
 }
 
@@ -316,7 +364,7 @@ function offers(
 
 function topGrid(
   { letters, rows, rowNumbers }: TopRows,
-  { headerRow, range }: Inspection,
+  { headerRow, range }: Pick<Inspection, 'headerRow' | 'range'>,
   choose: (row: number) => void,
 ): VNode {
   const [, last] = /:[A-Z]+(\d+)$/.exec(range ?? '') ?? [];
@@ -412,16 +460,13 @@ function readingFields({ reading, file, isReadingOpen }: State, actions: Actions
       field(
         'Decimal sign in texts',
         select(reading.decimalSign, decimalSigns, (decimalSign) =>
-          again({ decimalSign, ...(decimalSign === reading.thousandsSign && { thousandsSign: 'none' }) }),
+          again(withDecimalSign(reading, decimalSign)),
         ),
       ),
       field(
         'Thousands sign in texts',
         select(reading.thousandsSign, thousandsSigns, (thousandsSign) =>
-          again({
-            thousandsSign,
-            ...(thousandsSign === reading.decimalSign && { decimalSign: thousandsSign === ',' ? '.' : ',' }),
-          }),
+          again(withThousandsSign(reading, thousandsSign)),
         ),
       ),
     ),
@@ -446,6 +491,10 @@ function readingFields({ reading, file, isReadingOpen }: State, actions: Actions
   );
 }
 
+function numberOf(row: Reading['headerRow']): number | undefined {
+  return typeof row === 'number' ? row : undefined;
+}
+
 const existsOptions = [
   ['append', 'Add the rows to it'],
   ['truncate', 'Empty it, then load the rows'],
@@ -465,9 +514,11 @@ const extraOptions = [
 function targetFields(state: State, actions: Actions): VNode {
   const { target, existing, rows } = state;
   const exists = existing.is === 'ready' && existing.value !== null;
+  const unseen = unseenWords(state);
   const hasRepeats =
     mayHaveKey(state) &&
     (exists ||
+      (unseen !== undefined && target.ifExists !== 'fail') ||
       target.onConflict !== 'fail' ||
       state.columns.some(({ keyPlace, isUnique }) => keyPlace > 0 || isUnique));
   return h(
@@ -485,12 +536,12 @@ function targetFields(state: State, actions: Actions): VNode {
         textInput(target.table, (table) => actions.changeTarget({ table }), { name: 'table' }),
         existingHint(state),
       ),
-      exists
+      exists || unseen !== undefined
         ? field(
-            'This table exists already',
+            unseen === undefined ? 'This table exists already' : 'If this table exists',
             select(
               target.ifExists,
-              [['fail', 'Choose what to do'], ...existsOptions],
+              [['fail', unseen === undefined ? 'Choose what to do' : 'Do not load'], ...existsOptions],
               (ifExists) => actions.changeTarget({ ifExists }),
               { name: 'if_exists' },
             ),
@@ -504,7 +555,7 @@ function targetFields(state: State, actions: Actions): VNode {
             }),
           )
         : null,
-      keepsDefinition(state)
+      mayKeepDefinition(state)
         ? field(
             'Columns that the table does not have',
             select(rows.extraColumns, extraOptions, (extraColumns) => actions.changeRows({ extraColumns }), {
@@ -513,6 +564,7 @@ function targetFields(state: State, actions: Actions): VNode {
           )
         : null,
     ),
+    unseen === undefined ? null : h('p', { class: 'notice warn', role: 'status' }, data(unseen)),
     h(
       'div',
       { class: 'checks' },
@@ -529,7 +581,6 @@ function targetFields(state: State, actions: Actions): VNode {
 
 /** Always has a line, so that nothing moves below the pointer when the answer comes. */
 function existingHint({ existing }: State): string {
-  if (existing.is === 'failed') return existing.failure.detail;
   if (existing.is !== 'ready') return '\u00a0';
   return existing.value === null ? 'A new table' : 'This table exists';
 }

@@ -80,32 +80,64 @@ function columnFields(
       'A value such as 0 or pending, an allowed function such as now(), or a text in quotes',
     ),
     checkbox('Each value occurs once (unique)', column.isUnique, (isUnique) => change({ isUnique })),
-    field(
-      'Foreign key to the table',
-      select(chosen, options, (value) => {
-        if (value === '') {
-          change({ reference: undefined });
-          return;
-        }
-        const [schema, table] = JSON.parse(value) as [string, string];
-        change({ reference: { schema, table, column: '' } });
-        actions.readReferenced(schema, table);
-      }),
-      tables?.length === 0 ? 'There is no table that this token may read.' : '\u00a0',
-    ),
-    reference
+    tables?.length === 0
+      ? writtenReference(column, change)
+      : field(
+          'Foreign key to the table',
+          select(chosen, options, (value) => {
+            if (value === '') {
+              change({ reference: undefined });
+              return;
+            }
+            const [schema, table] = JSON.parse(value) as [string, string];
+            change({ reference: { schema, table, column: '' } });
+            actions.readReferenced(schema, table);
+          }),
+        ),
+    reference && tables?.length !== 0
       ? field(
           'and its column',
-          select(
-            reference.column,
-            [
-              ['', 'Choose a column'],
-              ...(referenced?.columns ?? []).map(({ name, type }) => [name, `${name} (${type})`] as const),
-            ],
-            (to) => change({ reference: { ...reference, column: to } }),
-          ),
+          referenced === undefined
+            ? textInput(reference.column, (to) => change({ reference: { ...reference, column: to } }))
+            : select(
+                reference.column,
+                [
+                  ['', 'Choose a column'],
+                  ...referenced.columns.map(({ name, type }) => [name, `${name} (${type})`] as const),
+                ],
+                (to) => change({ reference: { ...reference, column: to } }),
+              ),
           'The column must be a primary key or unique.',
         )
       : null,
   );
+}
+
+/** The fields of a foreign key, if the page cannot offer tables. */
+function writtenReference({ reference }: ColumnPlan, change: (to: Partial<ColumnPlan>) => void): VNode[] {
+  const { schema, table, column } = reference ?? { schema: 'public', table: '', column: '' };
+  const write = (to: Partial<NonNullable<ColumnPlan['reference']>>): void => {
+    const written = { schema, table, column, ...to };
+    change({ reference: written.table === '' ? undefined : written });
+  };
+  return [
+    field(
+      'Foreign key to the table',
+      textInput(table, (to) => write({ table: to }), { placeholder: 'no foreign key' }),
+      'There is no table that this token may read, so none is offered. Write its name.',
+    ),
+    ...(reference === undefined
+      ? []
+      : [
+          field(
+            'in the schema',
+            textInput(schema, (to) => write({ schema: to })),
+          ),
+          field(
+            'and its column',
+            textInput(column, (to) => write({ column: to })),
+            'The column must be a primary key or unique.',
+          ),
+        ]),
+  ];
 }

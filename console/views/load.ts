@@ -1,6 +1,7 @@
 /** Step 4: the load, its progress and its result. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
+import { offeredChoices } from '../choices.ts';
 import { type Bar, countInWords, lostWords, plural, psqlText, rowsBar, sendingBar } from '../follows.ts';
 import { h } from '../h.ts';
 import type { Failure, LoadProgress, State } from '../state.ts';
@@ -20,7 +21,7 @@ const stateInWords: Record<string, string> = {
 
 export function loadView(state: State, load: LoadProgress, actions: Actions): VNode {
   const { result, failure } = load;
-  if (result) return loaded(load, actions);
+  if (result) return loaded(state, load, actions);
   if (load.lost) return lost(load, load.lost, actions);
   const isCancelled =
     load.load?.state === 'cancelled' ||
@@ -98,7 +99,11 @@ function shownBar(label: string, { share, words, rate, left }: Bar): VNode {
   return bar(label, share, [words, rest ? h('span', { class: 'dim' }, ` · ${rest}`) : null]);
 }
 
-function loaded({ result, rows, fileName }: LoadProgress, actions: Actions): VNode {
+function loaded(
+  state: State,
+  { result, rows, rowsFailure, fileName }: LoadProgress,
+  actions: Actions,
+): VNode {
   const { table, load } = result!;
   const { rows: added, updated, skipped, rows_left_out: leftOut = 0, warnings, duration_ms: ms } = load;
   const numbers: (readonly [string, number])[] = [
@@ -138,9 +143,12 @@ function loaded({ result, rows, fileName }: LoadProgress, actions: Actions): VNo
         h('dd', null, ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`),
       ),
     ),
-    warningList(warnings),
+    warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
     rows
       ? [h('h2', null, `First ${plural(rows.rows.length, 'row')}`), rowsGrid(table.columns, rows.rows)]
+      : null,
+    rowsFailure
+      ? h('p', { class: 'hint' }, 'The rows of the table cannot be shown here. ', data(rowsFailure.detail))
       : null,
     codeBlock(psqlText(table.schema, table.name), 'Command for psql', actions.copy),
     h('div', { class: 'action-bar' }, button('Load another file', actions.forgetFile, { kind: 'main' })),

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { hasEnded, type Problem } from '../../client/client.ts';
 import type { Actions } from '../actions.ts';
-import { countInWords, hashOf, placeOf, plural, sizeInWords } from '../follows.ts';
+import { countInWords, fullPlaceOf, hashOf, plural, sizeInWords } from '../follows.ts';
 import { h } from '../h.ts';
 import type { ListedLoad, State } from '../state.ts';
 import { busy, button, data, failureBox, shortened, warningList } from './parts.ts';
@@ -133,7 +133,11 @@ export function oneLoadView({ oneLoad }: State, actions: Actions): VNode {
     answer && answer.status >= 400
       ? h('p', { class: 'notice bad' }, data(body?.detail ?? `The answer has the status ${answer.status}.`))
       : null,
-    warningList(body?.load?.warnings ?? []),
+    warningList(
+      body?.load?.warnings ?? [],
+      () => [],
+      () => {},
+    ),
     errors.length > 0
       ? [
           h(
@@ -151,7 +155,7 @@ export function oneLoadView({ oneLoad }: State, actions: Actions): VNode {
               return h(
                 'div',
                 { class: 'problem' },
-                h('span', { class: 'place' }, data(placeOf(problem))),
+                h('span', { class: 'place' }, data(fullPlaceOf(problem))),
                 h('span', { class: 'value' }, h('bdi', null, shortened(problem.value ?? ''))),
                 h('span', { class: 'why' }, data(problem.detail)),
               );

@@ -1,6 +1,7 @@
 /** Small parts that all views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
 import type { Actions } from '../actions.ts';
+import type { OfferedChoice } from '../choices.ts';
 import { withVisibleControls } from '../follows.ts';
 import { h } from '../h.ts';
 import type { Failure, Warning } from '../state.ts';
@@ -10,12 +11,28 @@ export type Child = ComponentChildren;
 export function button(
   label: Child,
   onClick: () => void,
-  options: { kind?: string; isDisabled?: boolean; label?: string; id?: string } = {},
+  options: {
+    kind?: string;
+    isDisabled?: boolean;
+    label?: string;
+    id?: string;
+    describedBy?: string;
+    isExpanded?: boolean;
+  } = {},
 ): VNode {
-  const { kind = 'plain', isDisabled = false, label: name, id } = options;
+  const { kind = 'plain', isDisabled = false, label: name, id, describedBy, isExpanded } = options;
   return h(
     'button',
-    { type: 'button', class: `button ${kind}`, disabled: isDisabled, 'aria-label': name, id, onClick },
+    {
+      type: 'button',
+      class: `button ${kind}`,
+      disabled: isDisabled,
+      'aria-label': name,
+      'aria-describedby': describedBy,
+      'aria-expanded': isExpanded,
+      id,
+      onClick,
+    },
     label,
   );
 }
@@ -147,17 +164,39 @@ export function changedFileBox(failure: Failure, actions: Pick<Actions, 'showSte
 
 const maxWarnings = 50;
 
-export function warningList(warnings: Warning[], heading = 'Warnings'): VNode | null {
+/** @param choicesOf the choices that the page offers for a warning */
+export function warningList(
+  warnings: Warning[],
+  choicesOf: (warning: Warning) => OfferedChoice[],
+  onChoice: (choice: OfferedChoice) => void,
+): VNode | null {
   if (warnings.length === 0) return null;
   const rest = warnings.length - maxWarnings;
   return h(
     'details',
     { class: 'notice warn', open: true },
-    h('summary', null, h('span', { class: 'notice-title' }, `${heading} (${warnings.length})`)),
+    h('summary', null, h('span', { class: 'notice-title' }, `Warnings (${warnings.length})`)),
     h(
       'ul',
       null,
-      warnings.slice(0, maxWarnings).map(({ detail }) => h('li', null, data(detail))),
+      warnings.slice(0, maxWarnings).map((warning, index) => {
+        const id = `warning-${index}`;
+        const choices = choicesOf(warning);
+        return h(
+          'li',
+          null,
+          h('span', { id }, data(warning.detail)),
+          choices.length === 0
+            ? null
+            : h(
+                'div',
+                { class: 'fixes' },
+                choices.map((choice) =>
+                  button(data(choice.label), () => onChoice(choice), { kind: 'fix', describedBy: id }),
+                ),
+              ),
+        );
+      }),
     ),
     rest > 0 ? h('p', null, `and ${rest} more`) : null,
   );

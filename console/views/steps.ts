@@ -1,7 +1,7 @@
 /** The four steps from a file to a table. A step that is possible is a button. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
-import { isRunning } from '../follows.ts';
+import { isPossible, shownStep } from '../follows.ts';
 import { h } from '../h.ts';
 import type { State, Step } from '../state.ts';
 
@@ -13,7 +13,7 @@ const steps: readonly (readonly [Step, string])[] = [
 ];
 
 export function stepsView(state: State, actions: Actions): VNode {
-  const current = state.file === undefined && state.load === undefined ? 'file' : state.step;
+  const current = shownStep(state);
   const at = steps.findIndex(([step]) => step === current);
   return h(
     'nav',
@@ -34,12 +34,4 @@ export function stepsView(state: State, actions: Actions): VNode {
       }),
     ),
   );
-}
-
-export function isPossible({ file, inspection, check, load }: State, step: Step): boolean {
-  if (isRunning(load)) return step === 'load';
-  if (step === 'file') return file !== undefined || load !== undefined;
-  if (step === 'columns') return file !== undefined && inspection.is === 'ready';
-  if (step === 'check') return check.is !== 'none';
-  return load !== undefined;
 }

@@ -1,7 +1,8 @@
 /** Writes the hints in problems of cells, and the shortened value of an element with a problem. */
-import { asNull, queryText } from '../../query-text.ts';
+
 import { QUOTE } from '../../sources/bytes/ascii.ts';
 import { NUMBER, ROUNDED_NUMBER, STRING, TEXT } from '../../sources/cell-kind.ts';
+import { asNull, queryText } from '../infer/query-text.ts';
 import { isNullWord, parameterReading } from '../infer/text-forms.ts';
 import {
   NO_SUCH_DATE,

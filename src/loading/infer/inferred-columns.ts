@@ -3,12 +3,12 @@
  * column text.
  */
 import type { Problem, Warning } from '../../errors.ts';
-import { asNull, queryText } from '../../query-text.ts';
 import type { LocateCell } from '../../sources/cell-sink.ts';
 import { identifierProblem, isSystemColumn } from '../../tables/identifiers.ts';
 import { shortenValue } from '../problems/problems.ts';
 import type { InferredColumn, InferredType, TypeInference } from './infer-types.ts';
 import type { Oddity } from './odd-values.ts';
+import { asNull, queryText } from './query-text.ts';
 import { type FormHint, isNullWord } from './text-forms.ts';
 
 /** Returns a problem for each column of the data whose name cannot be the name of a table's column. */

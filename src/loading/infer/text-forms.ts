@@ -7,7 +7,6 @@
  * first value.
  */
 
-import { queryText } from '../../query-text.ts';
 import { APOSTROPHE, COMMA, isDigit, PLUS, POINT, SPACE } from '../../sources/bytes/ascii.ts';
 import { trimmedEnd, trimmedStart, trimText } from '../../sources/bytes/white-space.ts';
 import { NUMBER, STRING, TEXT } from '../../sources/cell-kind.ts';
@@ -32,6 +31,7 @@ import {
 } from '../text-reading/seen.ts';
 import { classifyString } from '../text-reading/string-class.ts';
 import type { Sighting } from './odd-values.ts';
+import { queryText } from './query-text.ts';
 import {
   SHAPE_FACTS,
   SHAPES,
