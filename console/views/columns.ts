@@ -377,7 +377,7 @@ function topGrid(
     rowHeight,
     headHeight: 30,
     maxHeight: 320,
-    numberWidth: 108,
+    numberWidth: 140,
     cornerLabel: 'Choose the header',
     head: (column: number) => h('span', { class: 'letters' }, letters[column]),
     number: (row: number) => {
@@ -392,7 +392,8 @@ function topGrid(
           'aria-label': `Row ${number} is the header`,
           onClick: () => choose(number),
         },
-        isHeader ? `${number} header` : number,
+        // The name of the button contains its text (WCAG 2.5.3).
+        isHeader ? `${number} is the header` : number,
       );
     },
     rowKind: (row: number) => {

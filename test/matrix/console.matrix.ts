@@ -14,6 +14,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { sheetOf } from '../support/workbook.ts';
 import { buildWorkbook } from '../support/xlsx-builder.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -192,7 +193,125 @@ describe('the console', { skip: noBrowser }, () => {
       await page.getByRole('button', { name: 'Row 4 is the header' }).click();
       await page.getByLabel('Name of the column for V-001').waitFor();
       await isAccessible(page, 'header');
+      await page.getByLabel(/^Range/).fill('A3:ZZZZ9');
+      await page.keyboard.press('Enter');
+      await page.locator('.notice.bad').waitFor();
+      await page.getByRole('button', { name: 'Row 3 is the header' }).click();
+      await until('the name of the header', async () => (await name.inputValue()) === 'Site no');
+      await page.getByRole('button', { name: 'Close header and range' }).click();
+      await page.locator('.header-choice').waitFor({ state: 'detached' });
+      assert.equal(await page.evaluate('document.activeElement.id'), 'move-header');
     }));
+
+  test('the choices of warnings are buttons that read dates and numbers in other notations', () =>
+    inPage(async (page) => {
+      await drop(page, 'dates.csv', 'day,n\n31/12/2024,1\n01/11/2024,2\n');
+      await isAccessible(page, 'choices');
+      const dates = page.getByRole('button', { name: 'Read dates as day, month, year' });
+      await dates.focus();
+      await page.keyboard.press('Enter');
+      await page.locator('.head-type', { hasText: 'date' }).waitFor();
+      await dates.waitFor({ state: 'detached' });
+      await check(page);
+      await load(page);
+      assert.deepEqual(await rows(`SELECT day::text, pg_typeof(day)::text AS type FROM dates ORDER BY n`), [
+        { day: '2024-12-31', type: 'date' },
+        { day: '2024-11-01', type: 'date' },
+      ]);
+      await page.getByRole('button', { name: 'Load another file' }).click();
+      await drop(page, 'ambiguous.csv', 'day,n\n03/04/2024,1\n');
+      await page.getByRole('button', { name: 'Read dates as month, day, year' }).waitFor();
+      await page.getByRole('button', { name: 'Read dates as day, month, year' }).click();
+      await page.locator('.grid-cell', { hasText: '2024-04-03' }).waitFor();
+      await page.getByRole('button', { name: 'Choose another file' }).click();
+      const amounts = [
+        ['no', 'amount'],
+        [1, '1.234,50'],
+        [2, '99,00'],
+        ['Total', '1.333,50'],
+      ];
+      await drop(page, 'amounts.xlsx', sheetOf(amounts, 'Amounts'));
+      await check(page);
+      await page.getByRole('button', { name: 'Read numbers such as 1.234,5' }).click();
+      await page.getByRole('button', { name: 'Read numbers such as 1.234,5' }).waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Load only A1:B3' }).click();
+      await page.locator('.check-step .notice.good', { hasText: '2 rows would be loaded' }).waitFor();
+      await load(page);
+      const [sum] = await rows(
+        'SELECT pg_typeof(amount)::text AS type, sum(amount) OVER ()::text AS sum FROM amounts',
+      );
+      assert.deepEqual(sum, { type: 'numeric', sum: '1333.50' });
+    }));
+
+  test('Back and Forward of the browser go through the steps and lose nothing', () =>
+    inPage(async (page) => {
+      const isStep = (name: string): Promise<void> =>
+        page.locator('.steps [aria-current=step]', { hasText: name }).waitFor();
+      await drop(page, 'steps.csv', 'a,b\n1,2\n');
+      const name = page.getByLabel('Name of the column for a');
+      await name.fill('kept');
+      await check(page);
+      await page.goBack();
+      await isStep('Columns');
+      assert.equal(await name.inputValue(), 'kept');
+      await page.goBack();
+      await isStep('File');
+      await page.getByText('steps.csv is chosen.').waitFor();
+      await page.goForward();
+      await page.goForward();
+      await isStep('Check');
+      await page.getByRole('button', { name: 'Back to the columns' }).click();
+      await isStep('Columns');
+      await page.goBack();
+      await isStep('File');
+      await page.goForward();
+      await isStep('Columns');
+      await follow(page, page.getByRole('link', { name: 'Tables', exact: true }), 'Tables');
+      await page.goBack();
+      await isStep('Columns');
+      await check(page);
+      await load(page);
+      // The check belongs to the table before the load, so Back passes over it.
+      await page.goBack();
+      await isStep('Columns');
+      assert.equal(await name.inputValue(), 'kept');
+      await page.goForward();
+      await page.goForward();
+      await isStep('Columns');
+      await page.getByRole('navigation', { name: 'Steps' }).getByRole('button', { name: 'Load' }).click();
+      await page.waitForSelector('.numbers');
+      await page.reload();
+      await page.locator('.lead', { hasText: 'steps.csv' }).waitFor();
+      await page.goBack();
+      await isStep('File');
+      assert.deepEqual(await rows('SELECT * FROM steps'), [{ kept: '1', b: '2' }]);
+    }));
+
+  test('a token that may not read tables loads into an existing table, and the page says what it cannot see', async () => {
+    await rows('CREATE TABLE unseen (a bigint PRIMARY KEY); INSERT INTO unseen VALUES (1)');
+    const token = await client.token({ scope: 'table:create table:load' });
+    await inPage(
+      async (page) => {
+        await drop(page, 'unseen.csv', 'a\n1\n2\n');
+        await page.locator('.notice.warn', { hasText: 'it lacks the scope table:read' }).waitFor();
+        await isAccessible(page, 'unseen');
+        await openDialog(page, 'More about a');
+        await page.getByText('There is no table that this token may read').waitFor();
+        await closeDialog(page);
+        await page.click('#check');
+        await page.locator('.notice.bad', { hasText: 'already exists' }).waitFor();
+        await page.getByRole('button', { name: 'Back to the columns' }).click();
+        await page.locator('select[name=if_exists]').selectOption('append');
+        await check(page);
+        await page.getByRole('button', { name: 'Keep the existing rows' }).click();
+        await page.locator('.check-step .notice.good').waitFor();
+        await load(page);
+        await page.getByText('The rows of the table cannot be shown here.').waitFor();
+        assert.deepEqual(await rows('SELECT a::int FROM unseen ORDER BY a'), [{ a: 1 }, { a: 2 }]);
+      },
+      { token },
+    );
+  });
 
   test('choices that are made quickly are all kept, and their fields stay open', () =>
     inPage(async (page) => {
