@@ -20,7 +20,7 @@ import { buildServer, type TableServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import type { Tracing } from './http/trace-requests.ts';
 import { AwayLog, StopLog } from './life-log.ts';
-import { Loads } from './loads/loads.ts';
+import { defaultLeaseMs, Loads } from './loads/loads.ts';
 import { QueuedLoads } from './loads/queued-loads.ts';
 import { noServiceSchema, prepareServiceSchema } from './loads/service-schema.ts';
 import { spoolFolder, spoolProblem } from './loads/spool-folder.ts';
@@ -29,7 +29,7 @@ import type { Watched } from './metrics/metrics.ts';
 import { type MetricsServer, startMetricsServer } from './metrics/metrics-server.ts';
 import { startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
-import { createDatabaseCheck, createPool } from './postgres/pool.ts';
+import { createDatabaseCheck, createPool, createSinglePool } from './postgres/pool.ts';
 import { excessiveRights } from './postgres/role-rights.ts';
 import { checkServerVersion } from './postgres/server-version.ts';
 import type { ServiceSchema } from './postgres/service-schema.ts';
@@ -116,6 +116,8 @@ export async function startService(
   const databaseUrl = embedded?.url ?? database.url!;
   const pool = createPool({ ...database, url: databaseUrl }, log);
   const recordPool = createPool({ url: databaseUrl, poolSize: 2, statementTimeoutMs: recordTimeoutMs }, log);
+  // If a renewal gets no answer, there is time for another one before the lease expires.
+  const leasePool = createSinglePool(databaseUrl, defaultLeaseMs / 3, log);
   const databaseCheck = createDatabaseCheck(databaseUrl, log);
   let metricsServer: MetricsServer | undefined;
   let tracing: Tracing | undefined;
@@ -141,7 +143,8 @@ export async function startService(
       isWaitingForDatabase: () => isWaiting,
       stopping: stopping.signal,
     };
-    const open = () => openRecords(config, { pool, recordPool }, log, worker?.deadLeases);
+    const pools = { pool, recordPool, leasePool };
+    const open = () => openRecords(config, pools, log, worker?.deadLeases);
     const away = new AwayLog(log);
     const opening = embedded
       ? open()
@@ -201,7 +204,7 @@ export async function startService(
         const stopLoads = async (): Promise<true> => {
           await context.queuedLoads?.stop();
           await Promise.all([context.loads?.stop(), context.webhooks?.stop()]);
-          await Promise.all([recordPool.end(), pool.end()]);
+          await Promise.all([leasePool.end(), recordPool.end(), pool.end()]);
           return true;
         };
         const haveEnded = await Promise.race([
@@ -217,6 +220,7 @@ export async function startService(
     await Promise.all([
       pool.end(),
       recordPool.end(),
+      leasePool.end(),
       databaseCheck.end(),
       metricsServer?.close(),
       tracing?.stop(),
@@ -266,19 +270,28 @@ const noRecords: RecordContext = {
   webhooks: undefined,
 };
 
+interface Pools {
+  /** For requests. */
+  pool: Pool;
+  /** For the records of the service. */
+  recordPool: Pool;
+  leasePool: Pool;
+}
+
 /** Opens the parts of the service that need the database. @throws Error if the server cannot be used; PostgreSQL's errors */
 async function openRecords(
   config: Config,
-  { pool, recordPool }: { pool: Pool; recordPool: Pool },
+  pools: Pools,
   log: Log,
   deadLeases: string[] = [],
 ): Promise<RecordContext> {
+  const { pool, recordPool } = pools;
   await checkServerVersion(pool);
   if (config.tokens.requireRole) await warnOfRights(pool, log);
   const serviceSchema = await openServiceSchema(pool, config.database.serviceSchema, log);
   if (serviceSchema === undefined) return noRecords;
-  const loads = openLoads(serviceSchema, pool, recordPool, config, log);
-  const queuedLoads = await openQueuedLoads(loads, { pool, recordPool }, config, log);
+  const loads = openLoads(serviceSchema, pools, config, log);
+  const queuedLoads = await openQueuedLoads(loads, pools, config, log);
   await loads.abandoned.endLeases(deadLeases);
   await loads.start();
   const events = new EventFeed(serviceSchema, recordPool, log);
@@ -319,11 +332,10 @@ function chooseMaxConnections(config: Config, log: Log): number {
 /** The longest time for a statement that records loads. */
 const recordTimeoutMs = 10_000;
 
-function openLoads(schema: ServiceSchema, pool: Pool, recordPool: Pool, { loads }: Config, log: Log): Loads {
+function openLoads(schema: ServiceSchema, pools: Pools, { loads }: Config, log: Log): Loads {
   return new Loads({
     schema,
-    pool,
-    recordPool,
+    ...pools,
     log,
     historyDays: loads.historyDays,
     abandonedAnswer: abandonedAnswer(),
@@ -332,7 +344,7 @@ function openLoads(schema: ServiceSchema, pool: Pool, recordPool: Pool, { loads 
 
 async function openQueuedLoads(
   loads: Loads,
-  { pool, recordPool }: { pool: Pool; recordPool: Pool },
+  { pool, recordPool }: Pools,
   config: Config,
   log: Log,
 ): Promise<QueuedLoads> {

@@ -190,7 +190,8 @@ suite('the record', () => {
     const answer = { status: 422, headers: {}, body: Buffer.from('{}') };
     const log = { info() {}, warn() {} };
     const own = { name: schema, quoted: `"${schema}"` };
-    const options = { schema: own, pool, recordPool: pool, log, historyDays: 1, abandonedAnswer: answer };
+    const pools = { pool, recordPool: pool, leasePool: pool };
+    const options = { schema: own, ...pools, log, historyDays: 1, abandonedAnswer: answer };
     const loads = new Loads(options);
     const facts = {
       operation: 'upload-json',

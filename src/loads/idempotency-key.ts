@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { wasRefused } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
 import { runStatements } from '../postgres/transaction.ts';
 import { answerKey, type ClaimedKeyRow, claimKey, readKey, releaseKey } from './idempotency-statements.ts';
 import type { KeptAnswer } from './load-record.ts';
@@ -23,7 +22,6 @@ const releasePausesMs = [1000, 5000, 30_000, 300_000];
 /**
  * Claims a key for a request.
  *
- * @param renewal the statements that renew the lease of its process, if it is time for that
  * @param running the claims of the requests that run in this process, with this one
  * @throws PostgreSQL's errors
  */
@@ -32,13 +30,11 @@ export async function claimIdempotencyKey(
   schema: ServiceSchema,
   row: ClaimedKeyRow,
   leaseSeconds: number,
-  renewal: Statement[],
   running: string[],
 ): Promise<KeyClaim> {
   const statements = [
     // If PostgreSQL crashes and loses the claim, the work of the request is lost, too.
     'SET LOCAL synchronous_commit TO off',
-    ...renewal,
     claimKey(schema, row, leaseSeconds, running),
     readKey(schema, row.owner, row.key),
   ];

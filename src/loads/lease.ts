@@ -1,38 +1,109 @@
-/** The lease of this process in the database. As long as the process renews it, other processes leave its loads and keys alone. */
+/**
+ * The lease of this process in the database. As long as the process renews it, other processes leave its loads and keys alone.
+ *
+ * The lease has a connection, a timer and transactions of its own. Otherwise a renewal would wait for other records, for example for a row
+ * of a load that is being committed, and a lease could expire although its process lives.
+ */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { Statement } from '../postgres/sql.ts';
+import { runStatements } from '../postgres/transaction.ts';
 import { renewLease } from './process-statements.ts';
+
+export interface LeaseOptions {
+  schema: ServiceSchema;
+  /** For renewals only. The caller ends it. */
+  leasePool: Pool;
+  ms: number;
+  /** Returns whether the process has loads or keys that the lease protects. */
+  isNeeded: () => boolean;
+  log: Log;
+}
+
+/** The shortest pause before a renewal that the timer makes. Most loads are shorter and are not recorded before their end. */
+const pauseMs = 250;
+/** The pause after a renewal that failed. */
+const againMs = 1000;
 
 export class Lease {
   /** Identifies this process. */
   readonly process = randomUUID();
   /** How long other processes assume that this process runs after it has renewed its lease. */
   readonly ms: number;
-  readonly #schema: ServiceSchema;
+  readonly #options: LeaseOptions;
+  readonly #stopping = new AbortController();
   #renewedAtMs = Number.NEGATIVE_INFINITY;
+  #renewing: Promise<void> | undefined;
+  #isKept = false;
 
-  constructor(schema: ServiceSchema, ms: number) {
-    this.#schema = schema;
-    this.ms = ms;
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.ms = options.ms;
   }
 
   get seconds(): number {
     return this.ms / 1000;
   }
 
-  /** Whether it is time to renew the lease. */
-  get isDue(): boolean {
-    return performance.now() - this.#renewedAtMs > this.ms / 3;
+  /** Renews the lease from time to time, as long as it is needed. Call this whenever it begins to be needed. */
+  keep(): void {
+    if (this.#isKept || this.#stopping.signal.aborted) return;
+    this.#isKept = true;
+    void this.#renewWhileNeeded();
   }
 
-  /** Returns the statement that renews the lease. */
-  renewal(): Statement {
-    return renewLease(this.#schema, this.process);
+  /** Renews the lease if it expires soon. Call this before it must protect something in the database. @throws PostgreSQL's errors */
+  async hold(): Promise<void> {
+    if (this.#ageMs() > (this.ms * 2) / 3) await this.#renew();
   }
 
-  /** Call this when the statement has been executed. @param sinceMs when it was sent */
+  /** Call this when another statement has renewed the lease. @param sinceMs when it was sent */
   renewed(sinceMs: number): void {
-    this.#renewedAtMs = sinceMs;
+    this.#renewedAtMs = Math.max(this.#renewedAtMs, sinceMs);
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #renewWhileNeeded(): Promise<void> {
+    const { isNeeded, log } = this.#options;
+    const { signal } = this.#stopping;
+    let waitMs = pauseMs;
+    while (!signal.aborted) {
+      const dueMs = this.ms / 3 - this.#ageMs();
+      await sleep(Math.max(waitMs, dueMs), undefined, { signal, ref: false }).catch(() => {});
+      if (signal.aborted || !isNeeded()) break;
+      waitMs = pauseMs;
+      try {
+        // Perhaps `hold` has renewed it meanwhile.
+        if (this.#ageMs() >= this.ms / 3) await this.#renew();
+      } catch (error) {
+        log.warn({ err: error }, 'The lease of this process could not be renewed; the service tries again');
+        waitMs = againMs;
+      }
+    }
+    this.#isKept = false;
+  }
+
+  #ageMs(): number {
+    return performance.now() - this.#renewedAtMs;
+  }
+
+  #renew(): Promise<void> {
+    this.#renewing ??= this.#renewNow().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #renewNow(): Promise<void> {
+    const { leasePool, schema } = this.#options;
+    const now = performance.now();
+    // A slow disk or standby must not delay the renewal. If PostgreSQL crashes and loses it, the next renewal follows soon.
+    await runStatements(leasePool, ['SET LOCAL synchronous_commit TO off', renewLease(schema, this.process)]);
+    this.renewed(now);
   }
 }

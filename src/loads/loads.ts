@@ -39,6 +39,8 @@ export interface LoadsOptions {
   pool: Pool;
   /** For the records of running loads, so that no request makes them wait. The caller ends it. */
   recordPool: Pool;
+  /** For the lease of this process. The caller ends it. */
+  leasePool: Pool;
   log: Log;
   historyDays: number;
   /** The answer of a load whose process ended. */
@@ -46,6 +48,7 @@ export interface LoadsOptions {
   leaseMs?: number;
 }
 
+export const defaultLeaseMs = 15_000;
 /** How often the process checks its running loads. */
 const tickMs = 250;
 /** A load that has lasted this long is recorded. */
@@ -83,9 +86,11 @@ export class Loads {
 
   constructor(options: LoadsOptions) {
     this.#options = options;
-    const { schema, recordPool, historyDays, abandonedAnswer, leaseMs = 15_000, log } = options;
+    const { schema, recordPool, leasePool, historyDays, abandonedAnswer, leaseMs = defaultLeaseMs } = options;
+    const { log } = options;
     this.schema = schema;
-    this.lease = new Lease(schema, leaseMs);
+    const isNeeded = (): boolean => this.#running.size > 0 || this.#claims.size > 0;
+    this.lease = new Lease({ schema, leasePool, ms: leaseMs, isNeeded, log });
     const isRunning = (id: string): boolean => this.#running.has(id);
     this.reader = new LoadReader(schema, options.pool, (id) => this.#running.get(id)?.run);
     const { lease } = this;
@@ -117,6 +122,7 @@ export class Loads {
     clearTimeout(this.#ticking);
     await Promise.all([this.#writing, this.#history.stop()]);
     await this.#writeDue(true).catch((error) => this.#warn(error));
+    this.lease.stop();
   }
 
   /**
@@ -158,13 +164,8 @@ export class Loads {
 
   async #claim(row: ClaimedKeyRow): Promise<KeyClaim> {
     const { lease, schema } = this;
-    const now = performance.now();
-    const renewal = lease.isDue ? [lease.renewal()] : [];
-    const claims = [...this.#claims];
-    const { recordPool } = this.#options;
-    const claimed = await claimIdempotencyKey(recordPool, schema, row, lease.seconds, renewal, claims);
-    if (renewal.length > 0) lease.renewed(now);
-    return claimed;
+    await lease.hold();
+    return claimIdempotencyKey(this.#options.recordPool, schema, row, lease.seconds, [...this.#claims]);
   }
 
   /** Records a load at once. Without this call, a load is recorded only if it lasts long. */
@@ -251,8 +252,9 @@ export class Loads {
   }
 
   #tickLater(): void {
-    if (this.#ticking !== undefined || this.#isStopped) return;
-    if (this.#running.size === 0 && this.#claims.size === 0) return;
+    if (this.#isStopped || (this.#running.size === 0 && this.#claims.size === 0)) return;
+    this.lease.keep();
+    if (this.#ticking !== undefined) return;
     this.#ticking = setTimeout(() => this.#tick(), tickMs);
   }
 
@@ -276,10 +278,6 @@ export class Loads {
       else if (run.isRecorded) others.push(run);
     }
     if (due.length > 0) await this.#write(due);
-    if ((this.#claims.size > 0 || this.#running.size > 0) && this.lease.isDue) {
-      await runStatement(recordPool, this.lease.renewal());
-      this.lease.renewed(now);
-    }
     if (others.length === 0 || isLast) return;
     const ids = others.map(({ id }) => id);
     this.#note(others, await readRows<WrittenLoad>(recordPool, readRequestsAbout(this.schema, ids)));
@@ -291,30 +289,22 @@ export class Loads {
     return written;
   }
 
-  /** Writes the rows of loads, after the lease of this process. */
+  /** Writes the rows of loads, after the lease of this process if it must protect one of them. */
   async #writeRows(runs: LoadRun[]): Promise<void> {
     const { recordPool } = this.#options;
+    if (runs.some((run) => !run.hasEnded)) await this.lease.hold();
     const now = performance.now();
-    const mustRenew = this.lease.isDue && runs.some((run) => !run.hasEnded);
-    const lease = mustRenew ? [this.lease.renewal()] : [];
-    const statements = [
-      ...lease,
-      writeLoads(
-        this.schema,
-        runs.map((run) => run.snapshot()),
-      ),
-    ];
+    const rows = runs.map((run) => run.snapshot());
     const ended = runs.filter((run) => run.found.count > 0 && run.hasEnded);
     const pages = ended.flatMap((run) => storePages(this.schema, run.id, run.storedPages()));
-    const results = await runStatements(recordPool, [...statements, ...pages]);
+    const [written] = await runStatements(recordPool, [writeLoads(this.schema, rows), ...pages]);
     for (const run of ended) this.#removeOlderProblems(run);
-    if (mustRenew) this.lease.renewed(now);
     for (const run of runs) {
       run.isRecorded = true;
       const running = this.#running.get(run.id);
       if (running) running.writtenAtMs = now;
     }
-    this.#note(runs, results[lease.length]!.rows as WrittenLoad[]);
+    this.#note(runs, written!.rows as WrittenLoad[]);
   }
 
   #removeOlderProblems({ facts: { owner } }: LoadRun): void {

@@ -1,4 +1,4 @@
-/** The order of events that a test needs is made by PostgreSQL: a trigger makes the transactions that renew a lease wait for a lock. */
+/** The order of events that a test needs is made by PostgreSQL: triggers make the transactions of sweeps and takes wait for a lock. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -53,12 +53,17 @@ before(async () => {
     AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$`);
   await database.pool.query(`CREATE CONSTRAINT TRIGGER wait_for_test AFTER INSERT OR UPDATE ON ${schema.quoted}.processes
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_for_test()`);
+  await database.pool.query(`CREATE FUNCTION public.wait_in_take() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF current_query() LIKE '%SET state = ''running''%' THEN PERFORM pg_advisory_xact_lock_shared(7); END IF; RETURN NULL; END $$`);
+  await database.pool.query(`CREATE TRIGGER wait_in_take AFTER UPDATE ON ${schema.quoted}.loads
+    FOR EACH STATEMENT EXECUTE FUNCTION public.wait_in_take()`);
 });
 
 beforeEach(() => {
-  const options = { schema, pool, recordPool: pool, log, historyDays: 1, abandonedAnswer: answer, leaseMs };
+  const pools = { pool, recordPool: pool, leasePool: pool };
+  const options = { schema, ...pools, log, historyDays: 1, abandonedAnswer: answer, leaseMs };
   loads = new Loads(options);
-  // Only taking loads and the sweep renew the lease.
+  // Only the sweep renews the lease.
   loads.lease.renewed(performance.now());
 });
 
@@ -73,8 +78,8 @@ function createQueue(folder: string): QueuedLoads {
   return new QueuedLoads({ ...options, lostAnswer: answer });
 }
 
-/** Makes the transactions that renew a lease wait before their end, until the returned function is called. */
-async function holdRenewals(): Promise<() => Promise<void>> {
+/** Makes the transactions of sweeps and takes wait before their end, until the returned function is called. */
+async function holdTransactions(): Promise<() => Promise<void>> {
   const client: PoolClient = await database.pool.connect();
   await client.query('SELECT pg_advisory_lock(7)');
   return async () => {
@@ -83,7 +88,7 @@ async function holdRenewals(): Promise<() => Promise<void>> {
   };
 }
 
-const aRenewalWaits = () =>
+const oneWaits = () =>
   until('a transaction that waits', async () => {
     const { rows } = await database.pool.query(
       `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 7 AND NOT granted
@@ -120,11 +125,11 @@ test('a load is run that was accepted after the service had found no load and be
   });
   const first = await accept(queue);
   await until('the first load', () => begun.includes(first));
-  const release = await holdRenewals();
+  const release = await holdTransactions();
   let second: string;
   try {
     mayEnd.resolve();
-    await aRenewalWaits();
+    await oneWaits();
     second = await accept(queue);
   } finally {
     await release();
@@ -139,12 +144,12 @@ test('a stop during the first sweep waits for it, and no other sweep follows', a
   await StoredBodies.open(folder);
   const queue = createQueue(folder);
   const intervals = context.mock.method(globalThis, 'setInterval').mock;
-  const release = await holdRenewals();
+  const release = await holdTransactions();
   let starting: Promise<void>;
   let stopping: Promise<void>;
   try {
     starting = queue.start(async () => 'ended');
-    await aRenewalWaits();
+    await oneWaits();
     stopping = queue.stop();
     const first = await Promise.race([
       stopping.then(() => 'stopped'),
@@ -177,6 +182,7 @@ test('of two requests of a process with one key, one does the work, although the
     schema,
     pool,
     recordPool: slowPool,
+    leasePool: pool,
     log,
     historyDays: 1,
     abandonedAnswer: answer,

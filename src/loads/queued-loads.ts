@@ -228,12 +228,8 @@ export class QueuedLoads {
     const { loads, places } = this.#options;
     const bodies = this.#bodies!;
     while (!this.#isStopped && this.#jobs.size < places) {
-      const statements = [
-        serveSpool(loads.schema, loads.process, bodies.id),
-        takeQueuedLoad(loads.schema, bodies.id, loads.process),
-      ];
-      const results = await runStatements(this.#options.recordPool, statements);
-      const row = results.at(-1)!.rows[0];
+      await loads.lease.hold();
+      const [row] = await this.#ask(takeQueuedLoad(loads.schema, bodies.id, loads.process));
       if (row === undefined) return;
       const job: Promise<void> = this.#runTaken(takenOf(row), bodies)
         .catch((error) => this.#warn(error))

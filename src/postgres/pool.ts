@@ -41,6 +41,11 @@ export function createPool(options: PoolOptions, log: Log): pg.Pool {
   return openPool(url, poolSize, connectTimeoutMs, answerMs, log);
 }
 
+/** Creates a pool with one connection for short statements. A statement without an answer after `answerMs` fails, and so does a new connection. */
+export function createSinglePool(url: string, answerMs: number, log: Log): pg.Pool {
+  return openPool(url, 1, answerMs, answerMs, log);
+}
+
 export interface DatabaseCheck {
   /** Resolves if the database answers, and rejects if it does not. Always settles within two seconds. */
   run(): Promise<void>;

@@ -9,8 +9,8 @@ import { createLog } from '../service-log.ts';
 import { startBanner } from '../start-banner.ts';
 import { WorkerGroup } from './worker-group.ts';
 
-/** Connections of a worker besides DATABASE_POOL_SIZE: for health checks and the records of loads. */
-const otherConnections = 3;
+/** Connections of a worker besides DATABASE_POOL_SIZE: two for the records of loads, one for its lease, one for health checks. */
+const otherConnections = 4;
 
 /** Starts the workers, and returns when all of them listen. @throws Error with a message for the person who starts the service */
 export async function startPrimary(config: Config): Promise<Pick<Service, 'banner' | 'failed' | 'stop'>> {
