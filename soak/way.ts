@@ -2,7 +2,7 @@
  * The way from the service to a PostgreSQL on another machine: a host name whose address can change, a forwarder at that address, and
  * a PgBouncer if wanted. It needs two addresses of the loopback, as Linux has them.
  */
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, rename, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,8 +32,13 @@ export async function openWay(postgresUrl: string, folder: string, hasPooler: bo
   const port = await freePort();
   const addressFile = join(folder, 'address');
   let current = 0;
-  await writeFile(addressFile, addresses[current]!);
-  await chmod(addressFile, 0o644);
+  // The service may read the file at any moment, and must never find it empty.
+  const writeAddress = async (): Promise<void> => {
+    await writeFile(`${addressFile}.new`, addresses[current]!);
+    await chmod(`${addressFile}.new`, 0o644);
+    await rename(`${addressFile}.new`, addressFile);
+  };
+  await writeAddress();
   let forwarder = await forward(addresses[current]!, port, target);
   const url = new URL(postgresUrl);
   url.hostname = hostName;
@@ -47,7 +52,7 @@ export async function openWay(postgresUrl: string, folder: string, hasPooler: bo
       const old = forwarder;
       current = 1 - current;
       forwarder = await forward(addresses[current]!, port, target);
-      await writeFile(addressFile, addresses[current]!);
+      await writeAddress();
       await old.end(silentMs);
     },
     end: async () => {

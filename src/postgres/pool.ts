@@ -3,6 +3,7 @@
  */
 
 import pg from 'pg';
+import { noteErrorsOfSocket } from './broken-connection.ts';
 import { hideWorker } from './citus/worker-errors.ts';
 import { deadlineClient } from './deadline-client.ts';
 import { internalsOf } from './driver-internals.ts';
@@ -110,8 +111,9 @@ function connectingTo(url: string, Client: typeof pg.Client): typeof pg.Client {
       }
       super({ ...options, ...connection });
       this.#unusable = unusable;
-      // This listener is called before that of pg, which is added when the client connects.
+      // These listeners are called before those of pg, which are added when the client connects.
       internalsOf(this).connection.on('errorMessage', hideWorker);
+      noteErrorsOfSocket(this);
     }
 
     // biome-ignore lint/suspicious/noExplicitAny: the method of pg has two forms

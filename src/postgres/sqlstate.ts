@@ -8,6 +8,7 @@
 
 import type { DatabaseError } from 'pg';
 import { AppError, type ErrorCode } from '../errors.ts';
+import { isErrorOfSocket } from './broken-connection.ts';
 import { isChangeOfCatalogue, isMalformedHstore, isOfFunction, isRaised } from './server-internals.ts';
 
 interface Rule {
@@ -251,6 +252,8 @@ const classesOfNames = /^(08|0A|25|26|28|3[BDF]|40|42|5[3-8]|XX)/;
 const socketCodes = new Set(
   'ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'.split(' '),
 );
+/** The process or the machine has no file descriptor left for a connection. */
+const noFilesLeft = new Set(['EMFILE', 'ENFILE']);
 /** Codes of Node.js and OpenSSL for TLS, such as that of a certificate that has expired. */
 const tlsCodes = /^(ERR_(TLS|SSL|OSSL)_|CERT_|UNABLE_TO_(VERIFY|GET)|SELF_SIGNED_|DEPTH_ZERO_)/;
 /** The driver's own errors have a message only. */
@@ -498,6 +501,7 @@ function lackOfPrivilege(error: DatabaseError): string {
 
 function isConnectionError(error: Error): boolean {
   const { code, syscall, errors } = error as Error & { code?: string; syscall?: string; errors?: unknown[] };
+  if (isErrorOfSocket(error)) return !noFilesLeft.has(code ?? '');
   // Node.js tried several addresses of one host.
   if (error instanceof AggregateError)
     return errors!.some((one) => one instanceof Error && isConnectionError(one));

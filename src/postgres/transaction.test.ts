@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -7,6 +9,7 @@ import { until } from '../../test/support/until.ts';
 import { AppError } from '../errors.ts';
 import { copyFrom } from './copy.ts';
 import { breakConnection } from './deadline-client.ts';
+import { internalsOf } from './driver-internals.ts';
 import { createPool } from './pool.ts';
 import { asciiLiteral } from './sql.ts';
 import { toAppError } from './sqlstate.ts';
@@ -538,4 +541,40 @@ suite('statements of the service before the COMMIT', () => {
       );
     }
   });
+});
+
+test('rows that are sent when the server has just closed the connection find the database unavailable', async () => {
+  const { hostname, port } = new URL(database.url);
+  const accepted: Socket[] = [];
+  const relay = createServer((socket) => {
+    accepted.push(socket);
+    const onward = connect(Number(port), hostname);
+    for (const end of [socket, onward]) end.on('error', () => {});
+    socket.pipe(onward).pipe(socket);
+  }).listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  const url = new URL(database.url);
+  url.port = String((relay.address() as AddressInfo).port);
+  const silent = { info() {}, warn() {} };
+  const relayed = createPool({ url: url.href, poolSize: 1, statementTimeoutMs: 0 }, silent);
+  const copying = inTransaction(relayed, {}, async (client) => {
+    const copy = copyFrom(client, 'COPY public.t FROM STDIN');
+    await copy.write(Buffer.from('1\n'));
+    const { stream } = internalsOf(client).connection;
+    const ended = once(stream, 'end');
+    accepted[0]!.end();
+    await ended;
+    // Node.js has ended its side, too, but the socket is not closed yet.
+    while (!stream.writableEnded) await new Promise<void>((resolve) => process.nextTick(resolve));
+    await copy.write(Buffer.from('2\n'));
+    await copy.end();
+  });
+  try {
+    const error = toAppError(await copying.catch((error) => error));
+    assert.ok(error instanceof AppError, String(error));
+    assert.equal(error.code, 'database-unavailable');
+  } finally {
+    await relayed.end();
+    relay.close();
+  }
 });
