@@ -3,12 +3,16 @@
  * it again. No error blames the data or the definition, and none is internal.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
 import { lookUpDefinition } from '../src/tables/catalog.ts';
+import { toDescription } from '../src/tables/describe-table.ts';
+import { refuseDependents } from '../src/tables/replace-table.ts';
 import { draftDefinition, resolveDraft } from '../src/tables/resolve-definition.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { sized } from './support/sized.ts';
+import { until } from './support/until.ts';
 
 let service: TestService;
 
@@ -106,4 +110,184 @@ test('a domain that another session drops between two queries of the service is 
       .rejects(resolveDraft(client, draft, rows[0].found), { code: 'write-conflict' }, what)
       .finally(() => client.release());
   }
+});
+
+async function untilWaitsForLock(): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await until('a session that waits for a lock', async () => (await service.rows(waiting)).length > 0);
+}
+
+/** Makes the changes in a transaction that commits when a statement of the request waits for it. */
+async function changeMeanwhile(changes: string, send: () => Promise<TestAnswer>): Promise<TestAnswer> {
+  const holder = await service.database.pool.connect();
+  try {
+    await holder.query(`BEGIN; ${changes}`);
+    const answer = send();
+    await untilWaitsForLock();
+    await holder.query('COMMIT');
+    return await answer;
+  } finally {
+    holder.release();
+  }
+}
+
+for (const [what, change] of [
+  ['renames the column that', 'ALTER TABLE target RENAME COLUMN id TO number'],
+  ['drops the column that', 'ALTER TABLE target DROP COLUMN id'],
+  ['drops the table that', 'DROP TABLE target'],
+  ['puts a view in the place of the table that', 'DROP TABLE target; CREATE VIEW target AS SELECT 1 AS id'],
+]) {
+  test(`a session that ${what} a foreign key refers to makes the upload fail with 409`, async () => {
+    await service.rows(`DROP VIEW IF EXISTS target`).catch(() => {});
+    await service.rows(
+      'DROP TABLE IF EXISTS target, referring; CREATE TABLE target (id int PRIMARY KEY, more int)',
+    );
+    const referring = {
+      columns: [{ name: 'ref', type: 'int' }],
+      constraints: {
+        foreign_keys: [{ name: '', column: 'ref', reference_table: 'target', reference_column: 'id' }],
+      },
+    };
+    const answer = await changeMeanwhile(change!, () =>
+      service.post('/table/referring/upload/json', { table: referring, data: [{ ref: null }] }),
+    );
+    assertProblem(answer, 409, 'write-conflict');
+    assert.deepEqual(await service.rows(`SELECT to_regclass('referring') AS found`), [{ found: null }]);
+  });
+}
+
+for (const action of ['skip', 'update']) {
+  test(`a session that drops the unique index concurrently makes on_conflict=${action} fail with 409`, async () => {
+    await service.rows('DROP TABLE IF EXISTS indexed; CREATE TABLE indexed (id int)');
+    await service.rows('CREATE UNIQUE INDEX indexed_id ON indexed (id)');
+    const [begin, end] = ['{"data":[{"id":1}', ',{"id":2}]}'];
+    const mayEnd = Promise.withResolvers<void>();
+    // The service opens the table when it has received enough to begin with.
+    const filler = ' '.repeat(1024 * 1024);
+    const slowBody = new ReadableStream({
+      start: async (controller) => {
+        controller.enqueue(Buffer.from(begin + filler));
+        await mayEnd.promise;
+        controller.enqueue(Buffer.from(end));
+        controller.close();
+      },
+    });
+    const path = `/table/indexed/upload/json?if_exists=append&on_conflict=${action}`;
+    const headers = { 'content-type': 'application/json' };
+    const loading = service.request('POST', path, { body: slowBody, headers });
+    // Other sessions see the locks of a table that is not committed, but not the table.
+    const staging = `SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+      WHERE d.datname = current_database() AND l.mode = 'AccessExclusiveLock'
+        AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = l.relation)`;
+    await until('the staging table', async () => (await service.rows(staging)).length > 0);
+    const dropping = service.rows('DROP INDEX CONCURRENTLY indexed_id');
+    await until('the index to be invalid', async () => {
+      const invalid = await service.rows(
+        `SELECT FROM pg_index WHERE indexrelid = 'indexed_id'::regclass AND NOT indisvalid`,
+      );
+      return invalid.length > 0;
+    });
+    mayEnd.resolve();
+    const { detail } = assertProblem(await loading, 409, 'write-conflict');
+    assert.match(detail, /unique index/);
+    await dropping;
+    assert.deepEqual(await service.rows('SELECT * FROM indexed'), []);
+  });
+}
+
+test('a constraint that another session drops while the table is described is left out', async () => {
+  const facts = {
+    ...{ oid: 1, kind: 'r', maySee: true, isCitus: false },
+    columns: [
+      { id: 1, name: 'a', type: 'integer', notNull: false, default: null, identity: '', generated: '' },
+    ],
+    constraints: [{ name: 'positive', kind: 'c', definition: '', columns: [1], reference: null }],
+  };
+  const { constraints } = await toDescription('public', 'race', facts, [], undefined);
+  assert.deepEqual(constraints, { unique: [], primary_key: { name: '', columns: [] }, foreign_keys: [] });
+});
+
+suite('with the help of a superuser', () => {
+  let admin: pg.Client;
+  const noAdmin = process.env.TEST_ADMIN_DATABASE_URL === undefined && 'the test server has no superuser';
+
+  before(async () => {
+    if (noAdmin) return;
+    admin = new pg.Client(service.database.adminUrl);
+    await admin.connect();
+  });
+  after(async () => {
+    if (!noAdmin) await admin.end();
+  });
+
+  /** Stops the next statement of this kind, makes the changes, and lets the statement continue. */
+  async function changeAt(
+    event: string,
+    tag: string,
+    changes: string[],
+    send: () => Promise<TestAnswer>,
+  ): Promise<TestAnswer> {
+    await admin.query(`
+      CREATE FUNCTION wait_for_change() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM pg_catalog.pg_advisory_xact_lock_shared(7447);
+      END $$;
+      CREATE EVENT TRIGGER wait_for_change ON ${event} WHEN TAG IN ('${tag}') EXECUTE FUNCTION wait_for_change()`);
+    try {
+      await admin.query('SELECT pg_advisory_lock(7447)');
+      const answer = send();
+      await untilWaitsForLock();
+      // The changes must not wait for the event trigger, too.
+      await admin.query(`SET event_triggers = off; ${changes.join('; ')}; RESET event_triggers`);
+      await admin.query('SELECT pg_advisory_unlock(7447)');
+      return await answer;
+    } finally {
+      await admin.query('SELECT pg_advisory_unlock_all()');
+      await admin.query('DROP EVENT TRIGGER wait_for_change; DROP FUNCTION wait_for_change()');
+    }
+  }
+
+  test('a session that renames the schema while a table is created makes the request fail with 409 that says so', {
+    skip: noAdmin,
+  }, async () => {
+    await service.rows('CREATE SCHEMA moving');
+    const answer = await changeAt(
+      'ddl_command_end',
+      'CREATE TABLE',
+      ['ALTER SCHEMA moving RENAME TO moved'],
+      () => service.post('/table/race?schema=moving', { table }),
+    );
+    const { detail } = assertProblem(answer, 409, 'write-conflict');
+    assert.match(detail, /was created/);
+    assert.deepEqual(await service.rows('SELECT * FROM moved.race'), []);
+  });
+
+  test('a role that is dropped while its grants are copied does not make the replace fail', {
+    skip: noAdmin,
+  }, async () => {
+    const role = `grantee_${process.pid}`;
+    await service.rows('DROP TABLE IF EXISTS race; CREATE TABLE race (id int)');
+    await admin.query(`CREATE ROLE ${role}; GRANT SELECT ON race TO ${role}`);
+    const answer = await changeAt(
+      'ddl_command_start',
+      'GRANT',
+      [`DROP OWNED BY ${role}`, `DROP ROLE ${role}`],
+      () => service.post('/table/race/upload/json?if_exists=replace', { data: [{ id: 1 }] }),
+    );
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(await service.rows(`SELECT relacl FROM pg_class WHERE oid = 'race'::regclass`), [
+      { relacl: null },
+    ]);
+  });
+
+  test('a dependent object that another session drops at this moment does not prevent a replace', {
+    skip: noAdmin,
+  }, async () => {
+    await service.rows('DROP TABLE IF EXISTS race; CREATE TABLE race (id int)');
+    await admin.query('BEGIN; SET LOCAL allow_system_table_mods = on');
+    // The catalogue still has the dependency of an object that no longer exists.
+    await admin.query(
+      `INSERT INTO pg_depend VALUES ('pg_class'::regclass, 4000000000, 0, 'pg_class'::regclass, 'race'::regclass, 0, 'n')`,
+    );
+    await refuseDependents(admin, 'public', 'race').finally(() => admin.query('ROLLBACK'));
+  });
 });

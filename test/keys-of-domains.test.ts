@@ -124,3 +124,27 @@ for (const [domain, base, [first, second, third]] of domains) {
     }
   });
 }
+
+test('a key of a type is refused exactly if parts of its values have no order', async () => {
+  await service.rows(`
+    CREATE TYPE with_json AS (x int, j json);
+    CREATE TYPE nested AS (x int, inner_value with_json);
+    CREATE DOMAIN of_json AS json;
+    CREATE DOMAIN of_with_json AS with_json;
+    CREATE TYPE with_domain AS (x of_varchar, y of_enums, z of_json[]);
+    CREATE TYPE comparable AS (x of_varchar, y of_enums, z pair[], r int4range, c citext)`);
+  const defined = async (type: string) => {
+    const key = { columns: [{ name: 'k', type }], constraints: { primary_key: { name: '', columns: ['k'] } } };
+    const answer = await service.post('/table/t', { table: key });
+    if (answer.status === 201) await service.rows('DROP TABLE t');
+    return answer;
+  };
+  for (const type of ['with_json', 'with_json[]', 'nested', 'of_json[]', 'of_with_json', 'with_domain']) {
+    const { errors } = assertProblem(await defined(type), 422, 'invalid-definition');
+    assert.equal(errors[0]!.code, 'type-not-indexable', type);
+  }
+  for (const type of ['pair', 'pair[]', 'of_pair', 'of_pair[]', 'comparable', 'comparable[]', 'mood[]']) {
+    const answer = await defined(type);
+    assert.equal(answer.status, 201, `${type} ${JSON.stringify(answer.body)}`);
+  }
+});

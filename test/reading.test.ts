@@ -6,6 +6,7 @@ import pg from 'pg';
 import type { ErrorCode } from '../src/errors.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
+import { until } from './support/until.ts';
 
 let service: TestService;
 let admin: pg.Client;
@@ -121,6 +122,35 @@ suite('the list of tables', () => {
 });
 
 suite('the first rows', () => {
+  for (const [what, change, rows] of [
+    ['renames a column', 'ALTER TABLE sales.changing RENAME COLUMN a TO b', [{ b: 'x' }]],
+    ['drops a column', 'ALTER TABLE sales.changing ADD COLUMN c int, DROP COLUMN a', [{ c: null }]],
+    [
+      'changes the type of a column',
+      'ALTER TABLE sales.changing ALTER COLUMN a TYPE int USING 1',
+      [{ a: 1 }],
+    ],
+  ] as const) {
+    test(`are read again if another session ${what} before they are read`, async () => {
+      await service.rows(`DROP TABLE IF EXISTS sales.changing; CREATE TABLE sales.changing (a text);
+        INSERT INTO sales.changing VALUES ('x')`);
+      const holder = await service.database.pool.connect();
+      try {
+        await holder.query(`BEGIN; ${change}`);
+        const reading = service.get('/table/changing/rows?schema=sales');
+        const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+        await until('a session that waits for a lock', async () => (await service.rows(waiting)).length > 0);
+        await holder.query('COMMIT');
+        const answer = await reading;
+        assert.equal(answer.status, 200, JSON.stringify(answer.body));
+        assert.deepEqual(answer.body.rows, rows);
+      } finally {
+        holder.release();
+        await service.rows('DROP TABLE sales.changing');
+      }
+    });
+  }
+
   const rows = async (table: string, query = '', token?: string) => {
     const headers = { authorization: `Bearer ${token ?? (await service.token())}` };
     const answer = await fetch(`${service.url}/api/v1/table/${table}/rows?schema=sales${query}`, { headers });

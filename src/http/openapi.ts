@@ -419,5 +419,6 @@ export const tableErrors: ErrorCode[] = [
   'permission-denied',
   'schema-not-found',
   'invalid-parameter',
+  'write-conflict',
   'database-busy',
 ];

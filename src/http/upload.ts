@@ -166,7 +166,6 @@ export const uploadErrors: ErrorCode[] = [
   'request-timeout',
   'table-exists',
   'dependent-objects',
-  'write-conflict',
   'load-cancelled',
   'idempotency-key-in-use',
   'idempotency-key-reused',

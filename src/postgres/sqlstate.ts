@@ -62,6 +62,12 @@ const changedMeanwhile: Rule = {
     'Another session created, changed or dropped the table, or an object that belongs to it, at the same moment. Send the request again.',
 };
 
+/** The rule for ON CONFLICT. DROP INDEX CONCURRENTLY makes an index unusable while other sessions use the table. */
+const keyDroppedMeanwhile: Rule = {
+  code: 'write-conflict',
+  detail: 'Another session dropped the unique index that on_conflict uses. Send the request again.',
+};
+
 const invalidDefinition: Rule = {
   code: 'invalid-definition',
   detail: 'PostgreSQL refuses the table definition.',
@@ -211,7 +217,9 @@ const conditions = {
   '3D000': 'invalid_catalog_name',
   '40001': 'serialization_failure',
   '40P01': 'deadlock_detected',
+  '3F000': 'invalid_schema_name',
   '42501': 'insufficient_privilege',
+  '42703': 'undefined_column',
   '42704': 'undefined_object',
   '42710': 'duplicate_object',
   '42804': 'datatype_mismatch',
@@ -220,6 +228,7 @@ const conditions = {
   '42883': 'undefined_function',
   '42P01': 'undefined_table',
   '42P07': 'duplicate_table',
+  '42P10': 'invalid_column_reference',
   '53100': 'disk_full',
   '53200': 'out_of_memory',
   '53300': 'too_many_connections',
@@ -356,7 +365,12 @@ export function isRefusalOfInput(error: unknown): error is DatabaseError {
   if (isRefusalOfData(error)) return true;
   if (!isDatabaseError(error)) return false;
   if (conditionOf(error) === 'internal_error') return isMalformedHstore(error);
-  return /^(42|3F|0A|54)/.test(error.code ?? '') && !isLackOfPrivilege(error);
+  return /^(42|3F|0A|54)/.test(error.code ?? '') && !isLackOfPrivilege(error) && !isDroppedKey(error);
+}
+
+/** Returns whether the table has no unique index over the columns that ON CONFLICT names. */
+function isDroppedKey(error: DatabaseError): boolean {
+  return conditionOf(error) === 'invalid_column_reference' && !isOfFunction(error);
 }
 
 /**
@@ -397,10 +411,36 @@ export function isUndefinedTable(error: unknown): error is DatabaseError {
   return conditionOf(error) === 'undefined_table' && !isOfFunction(error as DatabaseError);
 }
 
+/** Returns whether a role, a type or another object that the statement itself names does not exist. */
+export function isUndefinedObject(error: unknown): error is DatabaseError {
+  return conditionOf(error) === 'undefined_object' && !isOfFunction(error as DatabaseError);
+}
+
 /** Returns whether the object with the name is not a table, so PostgreSQL cannot lock it or drop it as a table, or grant table privileges on it. */
 export function isOtherKindOfObject(error: unknown): error is DatabaseError {
   const condition = conditionOf(error);
   return condition === 'wrong_object_type' || condition === 'invalid_grant_operation';
+}
+
+/** Returns whether the schema of a name in the statement does not exist. */
+export function isMissingSchema(error: unknown): boolean {
+  return conditionOf(error) === 'invalid_schema_name';
+}
+
+const conditionsOfChange = new Set<Condition | undefined>([
+  'undefined_table',
+  'undefined_column',
+  'undefined_function',
+  'wrong_object_type',
+  'invalid_schema_name',
+]);
+
+/**
+ * Returns whether something that the statement itself names does not exist or is of another kind. If the service found it before, another
+ * session has dropped or changed it since. The result is false for the statements of a function.
+ */
+export function isChangeOfNamedObject(error: unknown): error is DatabaseError {
+  return conditionsOfChange.has(conditionOf(error)) && !isOfFunction(error as DatabaseError);
 }
 
 /** Returns whether a name in the statement is in use, or another session is creating an object with the name at this moment. */
@@ -457,6 +497,7 @@ function ruleFor(error: DatabaseError): Rule | undefined {
   if (code === undefined) return undefined;
   if (error.message === workerUnavailable) return awayWorker;
   if (isCatalogueRace(error)) return changedMeanwhile;
+  if (isDroppedKey(error)) return keyDroppedMeanwhile;
   if (isFullDisk(error)) return sqlstateRules['53100'];
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
   // An internal error is a bug of the service or of PostgreSQL, even if it arose in a function.

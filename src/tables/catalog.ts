@@ -92,18 +92,32 @@ export interface TakenName {
 const isArray = (type: string) =>
   `EXISTS (SELECT FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid)`;
 
-/** Returns whether the type in the `pg_type` row, or a compatible type, has a default btree operator class (access method 403). */
-const isOrdered = (type: string) => `
-  (${type}.typtype IN ('e', 'r', 'm', 'c', 'd')
+/** Returns whether the type in the `pg_type` row, or a compatible type, has a default btree operator class of its own (access method 403). */
+const isOrderedItself = (type: string) => `
+  (${type}.typtype IN ('e', 'r', 'm')
    OR EXISTS (SELECT FROM pg_catalog.pg_opclass o
      WHERE o.opcmethod = 403 AND o.opcdefault AND o.opcintype = ${type}.oid)
    OR EXISTS (SELECT FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_opclass o ON o.opcintype = k.casttarget
      WHERE k.castsource = ${type}.oid AND k.castmethod = 'b' AND k.castcontext = 'i' AND o.opcmethod = 403 AND o.opcdefault))`;
 
-/** Returns the result of `isOrdered`, for an array type that of its element type. */
-const isOrderedOrArray = (type: string) => `
-  CASE WHEN ${type}.typcategory = 'A' THEN (SELECT ${isOrdered('e')} FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem)
-  ELSE ${isOrdered(type)} END`;
+/**
+ * Returns whether PostgreSQL can compare values of the type in the `pg_type` row. All arrays and composite types have an operator class, but
+ * a comparison fails if their parts have none: the elements of an array, the fields of a composite type, the type under a domain.
+ */
+const isOrdered = (type: string) => `
+  CASE WHEN ${isOrderedItself(type)} THEN true ELSE NOT EXISTS (
+    WITH RECURSIVE parts AS (
+      SELECT ${type}.oid
+      UNION
+      SELECT inner_type.oid FROM parts JOIN pg_catalog.pg_type o ON o.oid = parts.oid, LATERAL (
+        SELECT o.typbasetype AS oid WHERE o.typtype = 'd'
+        UNION ALL
+        SELECT o.typelem WHERE ${isArray('o')}
+        UNION ALL
+        SELECT f.atttypid FROM pg_catalog.pg_attribute f
+        WHERE o.typtype = 'c' AND f.attrelid = o.typrelid AND f.attnum > 0 AND NOT f.attisdropped) AS inner_type)
+    SELECT FROM parts JOIN pg_catalog.pg_type p ON p.oid = parts.oid
+    WHERE p.typtype NOT IN ('c', 'd') AND NOT ${isArray('p')} AND NOT ${isOrderedItself('p')}) END`;
 
 /**
  * Returns SQL that writes a type with its modifier so that it means the same in every search path. SQL's own spellings, such as
@@ -239,7 +253,7 @@ const sectionNames = Object.keys(sections) as (keyof typeof sections)[];
 export async function lookUpDefinition(request: LookUpRequest): Promise<Statement> {
   const asked = sectionNames.filter((section) => request[section].length > 0);
   const needsOrder = request.types.some((type) => type.isKey);
-  const order = `CASE WHEN w.is_key THEN ${isOrderedOrArray('t')} ELSE true END`;
+  const order = `CASE WHEN w.is_key THEN ${isOrdered('t')} ELSE true END`;
   const parts = asked.map((section) => `,\n  '${section}', (${sections[section]})`);
   return {
     preparedName: ['look-up', ...asked, ...(needsOrder ? ['order'] : [])].join(' '),
@@ -291,7 +305,7 @@ WITH RECURSIVE chain AS (
   SELECT chain.domain, next.typbasetype, next.typtypmod
   FROM chain JOIN pg_catalog.pg_type next ON next.oid = chain.oid WHERE next.typtype = 'd')
 SELECT coalesce(pg_catalog.json_object_agg(chain.domain::bigint, pg_catalog.json_build_object(
-  'baseOid', b.oid::bigint, 'typmod', chain.typmod, 'category', b.typcategory, 'isOrdered', ${isOrderedOrArray('b')})), '{}') AS bases
+  'baseOid', b.oid::bigint, 'typmod', chain.typmod, 'category', b.typcategory, 'isOrdered', ${isOrdered('b')})), '{}') AS bases
 FROM chain JOIN pg_catalog.pg_type b ON b.oid = chain.oid WHERE b.typtype <> 'd'`,
     values: [oids],
   };
@@ -442,7 +456,7 @@ export interface TableFacts {
         name: string;
         /** `pg_constraint.contype` */
         kind: string;
-        /** PostgreSQL's text of the constraint; null: a table definition can express the constraint completely. */
+        /** PostgreSQL's text of the constraint; null: a table definition can express the constraint completely; '': another session has just dropped it. */
         definition: string | null;
         /** The `id` of each column. */
         columns: number[] | null;
@@ -496,7 +510,7 @@ SELECT pg_catalog.json_build_object(
         OR k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a' OR k.confmatchtype <> 's')
         OR (SELECT i.indisexclusion OR k.contype <> 'f' AND (i.indnatts > i.indnkeyatts OR i.indnullsnotdistinct)
             FROM pg_catalog.pg_index i WHERE i.indexrelid = k.conindid)
-        THEN pg_catalog.pg_get_constraintdef(k.oid) END,
+        THEN coalesce(pg_catalog.pg_get_constraintdef(k.oid), '') END,
       'columns', k.conkey,
       'reference', CASE WHEN k.contype = 'f' THEN (
         SELECT pg_catalog.json_build_object(

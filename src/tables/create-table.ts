@@ -74,7 +74,8 @@ export async function createTable(
     const warnings = await warningsOf(client, table, options);
     const statements = [(await creation(resolved)).join(';\n'), describeRelation(schema, name)];
     const toResult = async (results: QueryResult[]): Promise<CreateResult> => {
-      const facts: TableFacts = results.at(-1)!.rows[0].found;
+      const facts: TableFacts | null = results.at(-1)!.rows[0].found;
+      if (facts === null) throw renamedMeanwhile(schema, name);
       const distribution = table.placement && { kind: 'local' as const };
       const description = await toDescription(schema, name, facts, extraFunctions, distribution);
       return { table: description, differences: undefined, warnings };
@@ -98,6 +99,15 @@ export async function createTable(
       if (tries === maxTries) throw changedMeanwhile(schema, name, error);
     }
   }
+}
+
+/**
+ * Returns the error for a table that does not have its name when it is described, although other sessions cannot see it yet: another
+ * session has renamed the schema. The table has been created then.
+ */
+function renamedMeanwhile(schema: string, name: string): AppError {
+  const detail = `The table "${name}" was created, but another session renamed the schema "${schema}" at the same moment.`;
+  return new AppError('write-conflict', detail, { isOutcomeUnknown: true });
 }
 
 /** Returns whether another session dropped the table after it was found and before it was described. */

@@ -171,6 +171,7 @@ async function describeConstraints(facts: TableFacts): Promise<TableDescription[
   const others: { name: string; definition: string }[] = [];
   const describeConstraint = ({ name, kind, definition, columns: ids, reference }: ConstraintFacts) => {
     const columns = (ids ?? []).map((id) => columnNames.get(id)!);
+    if (definition === '') return;
     if (definition !== null) others.push({ name, definition });
     else if (kind === 'p') constraints.primary_key = { name, columns };
     else if (kind === 'u') constraints.unique.push({ name, columns });

@@ -9,10 +9,13 @@
  * beginning of long texts, and no other long values.
  */
 import type { ClientBase } from 'pg';
+import { AppError } from '../errors.ts';
 import { limitExceeded } from '../limit-exceeded.ts';
+import { pipeline } from '../postgres/pipeline.ts';
+import { rollBackTo, savepoint } from '../postgres/savepoints.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
-import { conditionOf } from '../postgres/sqlstate.ts';
+import { conditionOf, isChangeOfNamedObject, isUndefinedTable } from '../postgres/sqlstate.ts';
 
 /** The longest list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;
@@ -42,7 +45,7 @@ export interface FirstRows {
 /**
  * Reads rows in the order in which PostgreSQL stores them: after a load this is the order of the file, as long as no row was changed.
  *
- * @throws AppError `limit-exceeded` if the first row is too long, or if PostgreSQL cannot write a row as JSON because it is too long; PostgreSQL's errors, for example if the role may not read a column
+ * @throws AppError `write-conflict`; `limit-exceeded` if the first row is too long, or if PostgreSQL cannot write a row as JSON because it is too long; PostgreSQL's errors, for example if the role may not read a column
  */
 export async function readFirstRows(
   client: ClientBase,
@@ -50,15 +53,7 @@ export async function readFirstRows(
   name: string,
   limit: number,
 ): Promise<FirstRows> {
-  const relation = quoteQualified(schema, name);
-  const { rows: columns } = await client.query<RowColumn>(rowColumns, [schema, name]);
-  const { rows } = await queryInCallersPath<{ row: string | null; cut: string[] | null }>(
-    client,
-    firstRows(relation, columns, limit + 1),
-  ).catch((error) => {
-    if (conditionOf(error) !== 'program_limit_exceeded') throw error;
-    throw limitExceeded('A row is too long to be listed', maxListedRowsBytes, 'bytes');
-  });
+  const rows = await queryRows(client, schema, name, limit + 1);
   const fitting = rows.slice(0, limit).flatMap(({ row }) => (row === null ? [] : [row]));
   if (fitting.length === 0 && rows.length > 0) {
     throw limitExceeded('The first row is too long to be listed', maxListedRowsBytes, 'bytes');
@@ -67,6 +62,55 @@ export async function readFirstRows(
     .slice(0, fitting.length)
     .flatMap(({ cut }, index) => (cut ?? []).map((column) => ({ row: index + 1, column })));
   return { rows: fitting, cut, hasMore: rows.length > fitting.length };
+}
+
+/** A row as PostgreSQL writes it. `row` is null if the rows up to this one are too long together. */
+interface WrittenRow {
+  row: string | null;
+  cut: string[] | null;
+}
+
+/** The most attempts, because another session may change the columns between the query of the columns and that of the rows. */
+const maxTries = 3;
+
+async function queryRows(
+  client: ClientBase,
+  schema: string,
+  name: string,
+  limit: number,
+): Promise<WrittenRow[]> {
+  const relation = quoteQualified(schema, name);
+  for (let tries = 1; ; tries++) {
+    const columns = await readColumns(client, schema, name);
+    try {
+      return (await queryInCallersPath<WrittenRow>(client, firstRows(relation, columns, limit))).rows;
+    } catch (error) {
+      if (conditionOf(error) === 'program_limit_exceeded')
+        throw limitExceeded('A row is too long to be listed', maxListedRowsBytes, 'bytes');
+      if (isUndefinedTable(error) || !isOfOtherColumns(error)) throw error;
+      if (tries === maxTries) throw changedMeanwhile(error);
+      await rollBackTo(client, rowsSavepoint);
+    }
+  }
+}
+
+const rowsSavepoint = 'first rows';
+
+/** Reads the columns, after a savepoint. */
+async function readColumns(client: ClientBase, schema: string, name: string): Promise<RowColumn[]> {
+  const query = { text: rowColumns, values: [schema, name] };
+  const [, columns] = await pipeline(client, [savepoint(rowsSavepoint), query]);
+  return columns!.rows;
+}
+
+/** Returns whether the table had other columns, or columns of other types, than the query of its rows expected. */
+function isOfOtherColumns(error: unknown): boolean {
+  return isChangeOfNamedObject(error) || conditionOf(error) === 'datatype_mismatch';
+}
+
+function changedMeanwhile(cause: unknown): AppError {
+  const detail = 'Other sessions kept changing the columns of the table. Send the request again.';
+  return new AppError('write-conflict', detail, { cause });
 }
 
 interface RowColumn {

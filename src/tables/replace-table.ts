@@ -16,6 +16,7 @@ import {
   isCatalogueRace,
   isNameClash,
   isOtherKindOfObject,
+  isUndefinedObject,
   isUndefinedTable,
 } from '../postgres/sqlstate.ts';
 import type { TransactionEdges } from '../postgres/transaction.ts';
@@ -201,6 +202,9 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
     describeRelation(schema, aside.name),
   ]);
   const inheritance: Inheritance = inherited!.rows[0];
+  const facts: TableFacts | null = described!.rows[0].found;
+  // Another session has renamed the schema.
+  if (facts === null) throw droppedMeanwhile();
   const statements = inheritanceStatements(inheritance, built);
   if (statements.length > 0) await pipeline(client, apartInCallersPath(...statements));
   return {
@@ -220,7 +224,7 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
       ...renames(schema, aside.names, table.names),
     ],
     swapped: {
-      description: await describeSwapped(client, described!.rows[0].found, replacement, inheritance),
+      description: await describeSwapped(client, facts, replacement, inheritance),
       lost: (lost!.rows[0].found as { what: string }[]).map(({ what }) => what),
     },
   };
@@ -432,10 +436,10 @@ function renames(schema: string, before: ObjectNames, after: ObjectNames): strin
 
 /**
  * Returns whether the old table has changed since the plan was made. The first statement of the swap reports it, or PostgreSQL found
- * the change.
+ * the change: another session may have dropped a role that had privileges on the table.
  */
 function isChange(error: unknown): boolean {
-  return isCatalogueRace(error) || wasRefused(error, 'the table has changed');
+  return isCatalogueRace(error) || isUndefinedObject(error) || wasRefused(error, 'the table has changed');
 }
 
 /**
@@ -552,7 +556,9 @@ SELECT DISTINCT dependent FROM (
   UNION ALL
   SELECT 'its place in ' || pg_describe_object(d.refclassid, d.refobjid, 0)
   FROM pg_depend d JOIN target t ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'
-) found ORDER BY 1`);
+) found
+-- The description of an object that another session drops at this moment is NULL.
+WHERE dependent IS NOT NULL ORDER BY 1`);
 
 // SHARE UPDATE EXCLUSIVE is the lock of VACUUM and ANALYZE. Not every role may see which session has it.
 const maintenanceWait = `
@@ -564,8 +570,8 @@ SELECT coalesce((
 
 // The partitions of a table are emptied with it, so their foreign keys that refer to it are left out.
 const references = readRowsInCallersPath(`
-SELECT pg_describe_object('pg_constraint'::regclass, oid, 0) AS dependent FROM pg_constraint
-WHERE confrelid = to_regclass($1) AND contype = 'f'
+SELECT dependent FROM pg_constraint, pg_describe_object('pg_constraint'::regclass, oid, 0) AS dependent
+WHERE dependent IS NOT NULL AND confrelid = to_regclass($1) AND contype = 'f'
   AND conrelid <> confrelid AND conrelid NOT IN (SELECT relid FROM pg_partition_tree(to_regclass($1))) ORDER BY 1`);
 
 const ownedSequences = (table: string) => `
@@ -732,4 +738,4 @@ SELECT what FROM (
   FROM old, pg_description d
   WHERE (d.classoid = 'pg_constraint'::regclass AND d.objoid IN (SELECT oid FROM pg_constraint WHERE conrelid = old.oid))
      OR (d.classoid = 'pg_class'::regclass AND d.objoid IN (SELECT indexrelid FROM pg_index WHERE indrelid = old.oid))
-) lost ORDER BY place, what COLLATE "C"`);
+) lost WHERE what IS NOT NULL ORDER BY place, what COLLATE "C"`);

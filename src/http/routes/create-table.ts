@@ -105,7 +105,6 @@ const documentation = {
       'invalid-content-encoding',
       'request-timeout',
       'table-exists',
-      'write-conflict',
       'idempotency-key-in-use',
       'idempotency-key-reused',
       'not-enabled',

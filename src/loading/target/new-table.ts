@@ -7,7 +7,7 @@ import { AppError, type Warning } from '../../errors.ts';
 import { runWithSavepoint } from '../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified, randomName } from '../../postgres/sql.ts';
-import { isNameClash, isRefusalOfData, isUndefinedTable } from '../../postgres/sqlstate.ts';
+import { conditionOf, isChangeOfNamedObject, isMissingSchema, isNameClash, isRefusalOfData } from '../../postgres/sqlstate.ts';
 import { findRelation } from '../../tables/catalog.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import {
@@ -57,7 +57,11 @@ export async function openNewTable(
   if (replaces) await refuseDependents(client, schema, table.name);
   const naming = replaces ? nameAside(table) : table;
   const refuseTaken = () => refuseTakenTableName(client, table);
-  await createNamed(client, table, 'bare', async () => createPlacedTable(table, naming), refuseTaken);
+  try {
+    await createNamed(client, table, 'bare', async () => createPlacedTable(table, naming), refuseTaken);
+  } catch (error) {
+    throw isChangeOfNamedObject(error) && !isMissingSchema(error) ? namedObjectChanged(error) : error;
+  }
   const columns = await readLoadColumns(client, schema, naming.name);
   return new NewTable(table, naming, columns, await conflictKeysOf(table, columns), replaces, options);
 }
@@ -134,7 +138,7 @@ export class NewTable implements RowTarget {
       this.#hasKeys = true;
       return undefined;
     } catch (error) {
-      if (isUndefinedTable(error)) throw targetDropped(error);
+      if (isChangeOfTarget(error)) throw targetChanged(error);
       if (!isRefusalOfData(error)) throw error;
       return error;
     }
@@ -176,9 +180,23 @@ function nameAside(table: PreparedTable): Naming {
   return { name, names: namesAside(table.names, name) };
 }
 
-/** Returns the error for a referenced table that was dropped after the definition was checked. */
-function targetDropped(cause: Error): AppError {
-  const detail = 'Another session dropped a table that a foreign key refers to; send the request again.';
+/** Returns the error for a sequence or a function of a default that was dropped after the definition was checked. */
+function namedObjectChanged(cause: Error): AppError {
+  const detail = 'Another session dropped an object that the new table needs; send the request again.';
+  return new AppError('write-conflict', detail, { cause });
+}
+
+/**
+ * Returns whether another session has dropped or changed a table that a foreign key refers to, after the definition was checked. PostgreSQL
+ * also reports a type without a comparison as a function that does not exist.
+ */
+function isChangeOfTarget(error: unknown): error is Error {
+  return isChangeOfNamedObject(error) && conditionOf(error) !== 'undefined_function';
+}
+
+function targetChanged(cause: Error): AppError {
+  const detail =
+    'Another session dropped or changed a table that a foreign key refers to; send the request again.';
   return new AppError('write-conflict', detail, { cause });
 }
 
