@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 187c1d4dbc3a5c18cba96d841f5835e54229e52e1360fa598df5af00314524c0.
+// The structure of the OpenAPI document has the SHA-256 cd2e811773afa535b05ea5794b9043b0095c60d36c3f30bf817a197eeee95f6c.
 
 export interface paths {
   '/healthz': {
@@ -2105,6 +2105,8 @@ export interface operations {
       404: components['responses']['NotFound'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. */
+      409: components['responses']['Conflict'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
@@ -2188,7 +2190,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`table-exists`](/docs/errors/table-exists): The table already exists. [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
@@ -2243,6 +2245,8 @@ export interface operations {
       404: components['responses']['NotFound'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. */
+      409: components['responses']['Conflict'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
@@ -2297,6 +2301,8 @@ export interface operations {
       404: components['responses']['NotFound'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. */
+      409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
@@ -3002,7 +3008,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
@@ -3288,7 +3294,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];

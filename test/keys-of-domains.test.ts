@@ -134,7 +134,10 @@ test('a key of a type is refused exactly if parts of its values have no order', 
     CREATE TYPE with_domain AS (x of_varchar, y of_enums, z of_json[]);
     CREATE TYPE comparable AS (x of_varchar, y of_enums, z pair[], r int4range, c citext)`);
   const defined = async (type: string) => {
-    const key = { columns: [{ name: 'k', type }], constraints: { primary_key: { name: '', columns: ['k'] } } };
+    const key = {
+      columns: [{ name: 'k', type }],
+      constraints: { primary_key: { name: '', columns: ['k'] } },
+    };
     const answer = await service.post('/table/t', { table: key });
     if (answer.status === 201) await service.rows('DROP TABLE t');
     return answer;

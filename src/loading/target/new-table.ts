@@ -7,7 +7,13 @@ import { AppError, type Warning } from '../../errors.ts';
 import { runWithSavepoint } from '../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified, randomName } from '../../postgres/sql.ts';
-import { conditionOf, isChangeOfNamedObject, isMissingSchema, isNameClash, isRefusalOfData } from '../../postgres/sqlstate.ts';
+import {
+  conditionOf,
+  isChangeOfNamedObject,
+  isMissingSchema,
+  isNameClash,
+  isRefusalOfData,
+} from '../../postgres/sqlstate.ts';
 import { findRelation } from '../../tables/catalog.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import {
