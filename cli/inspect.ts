@@ -15,10 +15,10 @@ export async function inspect(line: CommandLine): Promise<number> {
   const { positionals, options } = line;
   const paths = await expandPaths(positionals);
   if (paths.length !== 1) throw new WrongUse('Name one file.');
-  const { file, name, kind } = await openSource(paths[0]!, options.kind as string | undefined);
+  const { file, bytes, name, kind } = await openSource(paths[0]!, options.kind as string | undefined);
   return withClient(line, async ({ client }) => {
     const query = queryOf(options) as InspectOptions;
-    const inspected = await client.inspect({ ...query, file, name, kind });
+    const inspected = await client.inspect({ ...query, file, bytes, name, kind });
     if (options.json) sayJson(inspected);
     else show(inspected);
     return exitCodes.done;

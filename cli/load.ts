@@ -118,6 +118,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
       ...file.query,
       table: file.table,
       file: source.file,
+      bytes: source.bytes,
       name: source.name,
       kind: source.kind,
       definition: source.kind === 'spreadsheet' ? file.definition : undefined,

@@ -12,9 +12,12 @@ const largeBodyBytes = 1024 * 1024;
 /** A server that does not know the header sends no sign to continue. */
 const continueMs = 1_000;
 
-export const nodeTransport: Transport = (url, { method, headers, body, signal, onSent }) =>
+export const nodeTransport: Transport = (
+  url,
+  { method, headers, body, length: streamLength, signal, onSent },
+) =>
   new Promise((resolve, reject) => {
-    const length = lengthOf(body);
+    const length = streamLength ?? lengthOf(body);
     const isLarge = body !== undefined && (length === undefined || length > largeBodyBytes);
     const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(url, {
       method,

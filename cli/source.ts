@@ -1,12 +1,13 @@
 /** The files of a command: what they are, and how they are opened for each attempt. */
-import { constants, createReadStream, openAsBlob, openSync, readFileSync, statSync } from 'node:fs';
+import { constants, createReadStream, openSync, readFileSync, statSync } from 'node:fs';
 import { glob, open } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { basename, extname, join } from 'node:path';
 import process from 'node:process';
 import { Readable } from 'node:stream';
-import type { FileContent, FileKind, UploadDefinition } from '../client/client.ts';
+import type { FileKind, UploadDefinition } from '../client/client.ts';
 import { WrongUse } from './exit-codes.ts';
+import { type ByteStream, fileStream } from './file-stream.ts';
 
 export interface Source {
   /** The name that is shown: the path, or `-`. */
@@ -17,7 +18,8 @@ export interface Source {
   bytes: number | undefined;
   /** The first bytes, each as one character; empty if they cannot be read twice. */
   start: string;
-  file: FileContent | (() => FileContent);
+  /** A function opens it for each attempt. A stream can be read once. */
+  file: ByteStream | (() => ByteStream);
 }
 
 export const standardInput = '-';
@@ -58,8 +60,8 @@ export async function openSource(path: string, kind: string | undefined): Promis
     // A named pipe has no length, and can be read once.
     const isFile = stats?.isFile() === true;
     const file = isFile
-      ? await openAsBlob(path)
-      : (Readable.toWeb(stats?.isFIFO() ? openPipe(path) : createReadStream(path)) as FileContent);
+      ? () => fileStream(path, stats)
+      : (Readable.toWeb(stats?.isFIFO() ? openPipe(path) : createReadStream(path)) as ByteStream);
     return { path, name: basename(path), kind: found, bytes: isFile ? stats.size : undefined, start, file };
   } catch (error) {
     throw new WrongUse(`"${path}" cannot be read: ${(error as Error).message}`);
@@ -124,7 +126,7 @@ async function openStandardInput(kind: FileKind | undefined): Promise<Source> {
       yield value;
     }
   }
-  const file = Readable.toWeb(Readable.from(all(), { objectMode: false })) as FileContent;
+  const file = Readable.toWeb(Readable.from(all(), { objectMode: false })) as ByteStream;
   return {
     path: standardInput,
     name: 'stdin',

@@ -106,8 +106,8 @@ export function createClient({
 
     /** Describes the content of a file or of rows. Nothing is written. */
     async inspect(options: InspectOptions): Promise<InspectedJson | InspectedSpreadsheet> {
-      const { rows, file, name, kind, signal, onSent, ...query } = options;
-      const { operation, contentType, ...body } = await uploadBody({ rows, file, name, kind });
+      const { rows, file, bytes, name, kind, signal, onSent, ...query } = options;
+      const { operation, contentType, ...body } = await uploadBody({ rows, file, bytes, name, kind });
       const headers = { 'content-type': contentType };
       const request = { method: 'POST', path: `/inspect/${operation}`, query, headers, signal } as const;
       return send(connection, { ...request, onSent, ...body }, jsonOf);

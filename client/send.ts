@@ -16,6 +16,7 @@ export interface Connection {
 /** The body of one attempt. */
 export interface SentBody {
   content: NonNullable<TransportRequest['body']>;
+  length?: TransportRequest['length'];
   /** Ends the source of a stream. Some runtimes do not, or only later. */
   close?: () => void;
   /** The error with which the source of a stream has failed. */
@@ -79,6 +80,7 @@ async function attemptOf<Result>(
       method,
       headers: Object.fromEntries(sent) as Record<string, string>,
       body: body?.content,
+      length: body?.length,
       signal,
       onSent,
     });

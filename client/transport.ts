@@ -4,6 +4,8 @@ export interface TransportRequest {
   method: string;
   headers: Record<string, string>;
   body?: string | Blob | ReadableStream<Uint8Array> | undefined;
+  /** The length in bytes of a body that is a stream, if it is known. */
+  length?: number | undefined;
   signal?: AbortSignal | undefined;
   /** Called while the body is sent, if the transport can tell. */
   onSent?: ((bytes: number) => void) | undefined;
@@ -13,7 +15,7 @@ export interface TransportRequest {
 export type Transport = (url: string, request: TransportRequest) => Promise<Response>;
 
 /** Sends a request with `fetch`. It reports the sent bytes of streams only, because `fetch` does not tell those of other bodies. */
-export const fetchTransport: Transport = (url, { onSent, body, signal, ...request }) => {
+export const fetchTransport: Transport = (url, { onSent, body, length: _length, signal, ...request }) => {
   // A redirection would lose the body or the token.
   const init: RequestInit & { duplex?: 'half' } = { ...request, redirect: 'manual' };
   if (signal) init.signal = signal;

@@ -15,6 +15,8 @@ export interface UploadSource {
   rows?: Rows | (() => Rows) | undefined;
   /** The content of a file. A function is called again if the upload must be sent again; a stream can be sent once. */
   file?: FileContent | (() => FileContent) | undefined;
+  /** The length in bytes of a file that is a stream, if it is known. `fetch` does not send it. */
+  bytes?: number | undefined;
   /** The name of the file. Default: the name of a `File`. */
   name?: string | undefined;
   /** What the file is. Default: its name decides; `.json`, `.ndjson` and `.jsonl` are JSON, all others are spreadsheets. */
@@ -40,10 +42,10 @@ export async function uploadBody(source: UploadSource): Promise<UploadBody> {
   const { open, isRepeatable } = reopened(file!);
   const name = source.name ?? (file instanceof Blob && 'name' in file ? String(file.name) : 'file');
   const kind = source.kind ?? kindOf(name);
-  if (kind === 'spreadsheet') return formBody(open, isRepeatable, name, definition);
+  if (kind === 'spreadsheet') return formBody(open, isRepeatable, name, source);
   if (definition) throw new TypeError('A JSON file has its definition in its member "table".');
   const contentType = kind === 'json' ? 'application/json' : 'application/x-ndjson';
-  return { operation: 'json', contentType, open: () => bodyOf(open()), isRepeatable };
+  return { operation: 'json', contentType, open: () => bodyOf(open(), source.bytes), isRepeatable };
 }
 
 function kindOf(name: string): FileKind {
@@ -169,26 +171,35 @@ function isReadOnce(source: object): boolean {
   );
 }
 
-/** Returns the body of a file, between the texts. */
-function bodyOf(content: FileContent | undefined, head = '', tail = ''): SentBody | undefined {
+/** Returns the body of a file, between the texts. @param bytes the length of a stream, if it is known */
+function bodyOf(
+  content: FileContent | undefined,
+  bytes: number | undefined,
+  head = '',
+  tail = '',
+): SentBody | undefined {
   if (content === undefined) return undefined;
   if (!(content instanceof ReadableStream)) return { content: new Blob([head, content as Blob, tail]) };
   const reader = content.getReader();
-  return streamOf(enclosed(head, reader, tail), () => reader.cancel());
+  const [first, last] = [encoder.encode(head), encoder.encode(tail)];
+  return {
+    ...streamOf(enclosed(first, reader, last), () => reader.cancel()),
+    length: bytes === undefined ? undefined : first.length + bytes + last.length,
+  };
 }
 
 async function* enclosed(
-  head: string,
+  first: Uint8Array,
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  tail: string,
+  last: Uint8Array,
 ): AsyncGenerator<Uint8Array> {
-  if (head) yield encoder.encode(head);
+  if (first.length > 0) yield first;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
     yield value;
   }
-  if (tail) yield encoder.encode(tail);
+  if (last.length > 0) yield last;
 }
 
 /** Writes the form (RFC 7578) itself, because `FormData` takes no stream. The definition is the first part, so that the service has it before the rows. */
@@ -196,7 +207,7 @@ function formBody(
   open: () => FileContent | undefined,
   isRepeatable: boolean,
   name: string,
-  definition: UploadDefinition | undefined,
+  { definition, bytes }: UploadSource,
 ): UploadBody {
   const boundary = `tablewright-${newKey()}`;
   const part = (head: string) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`;
@@ -210,6 +221,6 @@ function formBody(
     operation: 'excel',
     contentType: `multipart/form-data; boundary=${boundary}`,
     isRepeatable,
-    open: () => bodyOf(open(), head, tail),
+    open: () => bodyOf(open(), bytes, head, tail),
   };
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, existsSync, readFileSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -426,6 +426,27 @@ suite('load', () => {
     const { body } = await service.get('/api/v1/loads?table=contested');
     const states = body.loads.map(({ state }: { state: string }) => state);
     assert.deepEqual(states.toSorted(), ['cancelled', 'committed']);
+  });
+
+  test('of a file that is changed while it is sent is given up at once', async () => {
+    await service.rows('CREATE TABLE growing (a text)');
+    const file = join(folder, 'growing.ndjson');
+    await writeFile(file, `{"a":"${'x'.repeat(1000)}"}\n`.repeat(40_000));
+    const blocker = await service.database.pool.connect();
+    try {
+      // The service does not read on while the table is locked.
+      await blocker.query('BEGIN; LOCK TABLE growing');
+      const loading = run(['load', 'growing.ndjson', '--if-exists', 'append']);
+      await until('the load', async () => (await waitingFor('growing')) > 0);
+      await appendFile(file, '{"a":"y"}\n');
+      await blocker.query('ROLLBACK');
+      const { code, err } = await loading;
+      assert.match(err, /^error: "growing\.ndjson" was changed while it was sent\./m);
+      assert.equal(code, 2);
+    } finally {
+      blocker.release(true);
+    }
+    assert.deepEqual(await service.rows('SELECT a FROM growing'), []);
   });
 
   test('starts the service for the one command if none is named', async () => {
