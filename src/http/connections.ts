@@ -12,14 +12,28 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { limitDetail } from '../limit-exceeded.ts';
+import type { Log } from '../postgres/log.ts';
 
 /** The files that are open in addition to connections and uploads: modules, logs, the event loop, and a reserve. */
 const otherFiles = 64;
 /** The files of one upload: its temporary files, and the pipes of a process that reads for it. */
 const filesPerUpload = 5;
 
+/** Returns the number of connections that the service allows. A warning in the log says if that is fewer than MAX_CONNECTIONS. */
+export function chooseMaxConnections(config: Config, log: Log): number {
+  const openFiles = openFileLimit();
+  const fitting = fittingConnections(config, openFiles);
+  if (fitting < config.http.maxConnections) {
+    log.warn(
+      { openFiles, maxConnections: fitting },
+      'The process may open too few files for MAX_CONNECTIONS, so the service allows fewer connections; raise the limit of files (ulimit -n, LimitNOFILE) or lower MAX_CONNECTIONS',
+    );
+  }
+  return fitting;
+}
+
 /**
- * Returns the number of connections that the service allows.
+ * Returns the number of connections for which the process may open enough files.
  *
  * @param maxOpenFiles undefined: not known
  * @returns MAX_CONNECTIONS, or fewer if the process may not open enough files
@@ -34,7 +48,7 @@ export function fittingConnections(
 }
 
 /** Returns the number of files that the process may open; undefined: the platform does not provide it. */
-export function openFileLimit(): number | undefined {
+function openFileLimit(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');
     // Node.js raises the first number, the soft limit, to the second one when it starts.
