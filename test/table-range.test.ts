@@ -80,7 +80,7 @@ test('an Excel table is loaded by its name in any case, without its totals row',
     ['2', '20'],
   ]);
   assert.deepEqual(warningsOf(answer), [
-    'totals-row: The rows of the table "Orders" were read without the totals row, row 6, at its end.',
+    'totals-row: Row 6 was left out, because it is the totals row of the table "Orders".',
   ]);
 });
 

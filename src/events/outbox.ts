@@ -37,10 +37,10 @@ export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): st
 }
 
 /**
- * Returns parts of a WITH clause that store events. The last one, `announced`, must be read, because PostgreSQL does not run a SELECT in WITH
- * whose rows are not read.
+ * Returns two queries for a WITH clause: `stored` inserts the events, and `announced` sends their ids with NOTIFY. The statement must read
+ * from `announced`, because PostgreSQL skips a SELECT in a WITH clause if nothing reads from it.
  *
- * @param query a query of ids, schemas of tables and events
+ * @param query a SELECT with a row for each event: its id, the schema of its table, and the event as JSON
  */
 export function storeEvents({ quoted }: Pick<ServiceSchema, 'quoted'>, query: string): string {
   return `stored AS (

@@ -69,7 +69,7 @@ export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: 
   return Buffer.from(JSON.stringify(problemDocument(error, request.id)));
 }
 
-/** Returns the answer to a failed request as it is kept. */
+/** Returns the answer to a request that failed, as the service stores it for the record of the load and for requests with the same Idempotency-Key. */
 export function keptProblem(error: AppError, requestId: string): KeptAnswer {
   const { status, headers, body, code } = error;
   return {

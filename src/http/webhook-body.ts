@@ -41,7 +41,7 @@ export const WebhookBody = Type.Object(
   { title: 'NewWebhook', additionalProperties: false },
 );
 
-/** What a caller asks for. */
+/** The webhook that a caller asks for. */
 export interface WantedWebhook {
   url: URL;
   types: string[];
@@ -73,7 +73,7 @@ function parsed(text: Buffer): unknown {
   }
 }
 
-/** Returns the body if it fits the schema. Optional members may be null. */
+/** Checks the body against its schema and returns it. Optional members that are null are removed. @throws AppError `invalid-webhook` with the first problem */
 async function checked(body: unknown): Promise<Type.Static<typeof WebhookBody>> {
   const problems = new DefinitionProblems();
   const report = reportTo(problems);

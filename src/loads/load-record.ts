@@ -1,4 +1,4 @@
-/** What the service keeps of a load, as its row in the table of loads has it. */
+/** What the service stores of a load in the table of loads. */
 import type { ErrorCode } from '../errors.ts';
 import type { LoadState } from './load-state.ts';
 
@@ -18,17 +18,17 @@ export interface LoadFacts {
   bytesExpected: number | undefined;
 }
 
-/** The answer to a request, which is kept. */
+/** The answer to a request, as it is stored. */
 export interface KeptAnswer {
   status: number;
   /** The headers that describe the body or belong to the operation. */
   headers: Record<string, string>;
   body: Buffer;
-  /** The error code, which is not kept apart from the body; undefined: there was no error. */
+  /** The error code, which is stored only as a part of the body; undefined: there was no error. */
   code?: ErrorCode;
 }
 
-/** The values of a row that the process of a load knows. */
+/** The values of the row in the table of loads, as the process that runs the load knows them. */
 export interface LoadSnapshot {
   id: string;
   state: LoadState;
@@ -45,5 +45,5 @@ export interface LoadSnapshot {
   stored: { count: number; bytes: number } | undefined;
 }
 
-/** Longer bodies of answers are not kept. */
+/** Longer bodies of answers are not stored. */
 export const maxKeptAnswerBytes = 1024 * 1024;

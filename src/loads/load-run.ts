@@ -1,4 +1,4 @@
-/** One load that runs in this process. */
+/** A load that runs in this process. */
 import type { EventFacts } from '../events/event.ts';
 import { insertEvents } from '../events/outbox.ts';
 import type { LoadObserver, LoadResult } from '../loading/request/load-request.ts';
@@ -24,7 +24,7 @@ export interface RunOptions {
   isReceived: () => boolean;
 }
 
-/** What is known of a load that another process, or an earlier request of this one, has begun. */
+/** A load that was taken from the queue. */
 export interface TakenRun {
   id: string;
   facts: LoadFacts;
@@ -32,7 +32,7 @@ export interface TakenRun {
   createdAt: Date;
 }
 
-/** The ends with which the problems that were found are stored. A load that was cancelled or has failed was perhaps not read to its end. */
+/** The problems of a load are stored if it ends in one of these states. A load that was cancelled or failed was perhaps not read to its end. */
 const storesProblems: ReadonlySet<LoadState> = new Set(['refused', 'checked', 'committed']);
 
 export class LoadRun implements LoadObserver {
@@ -43,20 +43,20 @@ export class LoadRun implements LoadObserver {
   readonly found = new FoundProblems();
   rows = (): number => 0;
   problems = (): number => 0;
-  /** Makes the answer of the result. The caller sets it before the load begins. */
+  /** Makes the answer to the request from the result. The caller sets it before the load begins. */
   toAnswer: (result: LoadResult) => KeptAnswer = () => {
     throw new Error('the load has no answer');
   };
-  /** The row of the load exists. */
+  /** Whether the table of loads has a row for the load. */
   isRecorded = false;
   /** The last attempt to write the row. */
   recording: Promise<void> | undefined;
-  /** The transaction is being committed. Its row is locked, so nothing else may write it. */
+  /** Whether the transaction is being committed. It has locked the row of the load, so nothing else may write the row. */
   isCommitting = false;
   answer: KeptAnswer | undefined;
   /**
-   * The caller gets or has an answer that says how the load ended. A load of the queue has no such answer, and neither has one whose connection broke
-   * at the COMMIT: only the record says how it ended.
+   * Whether the caller gets an answer that says how the load ended. Nobody waits for the answer of a load from the queue. If the connection to
+   * the database broke at the COMMIT, only the record says how the load ended.
    */
   isAnswered = false;
   readonly #options: RunOptions;
@@ -91,7 +91,7 @@ export class LoadRun implements LoadObserver {
     this.#cancelling.abort(reason);
   }
 
-  /** Call this when the work on the rows begins. */
+  /** Records that the work on the rows begins. */
   start(): void {
     this.#startedAt ??= new Date();
   }
@@ -112,12 +112,12 @@ export class LoadRun implements LoadObserver {
     ];
   }
 
-  /** The transaction could not be committed, and is tried again or rolled back. */
+  /** Records that the transaction was not committed. It is tried again or rolled back. */
   commitRefused(): void {
     this.isCommitting = false;
   }
 
-  /** Ends the load. A committed load has been recorded by its transaction. @param isCertain nothing else may have ended it */
+  /** Ends the load. The transaction of a committed load has recorded its end. @param isCertain false: the load may have been committed */
   end(state: LoadState, answer: KeptAnswer | undefined, isCertain = true): void {
     if (!canReach(this.state, state)) throw new Error(`A load that is ${this.state} cannot become ${state}`);
     this.isCommitting = false;
@@ -145,7 +145,7 @@ export class LoadRun implements LoadObserver {
       createdAt: this.createdAt,
       startedAt: this.#startedAt,
       endedAt: this.#endedAt,
-      // While the load runs, the answer is one that it may get.
+      // While the load runs, `answer` is the answer that it gets if it is committed.
       answer: this.hasEnded ? this.answer : undefined,
       stored: storesProblems.has(this.state) ? this.#stored() : undefined,
     };

@@ -98,14 +98,16 @@ function asBytea(bytes: Buffer): string {
 
 export interface WrittenLoad {
   id: string;
+  /** Whether a request to cancel the load was accepted, perhaps by another replica. */
   cancelRequested: boolean;
-  /** Somebody watches the load, perhaps at another replica. */
+  /** Whether a client watches the load, perhaps at another replica. */
   isWatched: boolean;
 }
 
 /**
- * Writes the rows of loads of this process, with the events of those that end. It returns a `WrittenLoad` for each of them that had not
- * ended in the table.
+ * Writes the rows of loads of this process. For each load that ends it also stores the event about its end. It returns a `WrittenLoad` for
+ * each load whose row was written. A row is not written if the table says that the load has ended, waits in the queue or belongs to
+ * another process.
  */
 export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[]): Statement {
   return {
@@ -125,7 +127,7 @@ export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[])
   };
 }
 
-/** Reads which of these loads are to be cancelled, and which somebody watches. It returns a `WrittenLoad` for each load that has not ended. */
+/** Reads which loads must be cancelled, and which loads clients watch. It returns a `WrittenLoad` for each load that has not ended. */
 export function readRequestsAbout({ quoted }: ServiceSchema, ids: string[]): Statement {
   return {
     text: `SELECT id, cancel_requested AS "cancelRequested",
@@ -136,8 +138,9 @@ export function readRequestsAbout({ quoted }: ServiceSchema, ids: string[]): Sta
 }
 
 /**
- * Returns the statement that records a load as committed, for the transaction that writes its rows. It has no values and only ASCII
- * characters. It fails, and so the transaction, if the load has ended already or is to be cancelled.
+ * Returns the statement that records a load as committed. It runs in the transaction that writes the rows of the load. If the load has ended
+ * already or must be cancelled, the statement fails, and the transaction fails with it. The statement has no parameters and only ASCII
+ * characters.
  */
 export function commitLoad({ quoted }: ServiceSchema, snapshot: LoadSnapshot): string {
   const { answer_body: _, ...row } = rowOf(snapshot);
@@ -154,7 +157,7 @@ export function commitLoad({ quoted }: ServiceSchema, snapshot: LoadSnapshot): s
   ${refuseUnless('EXISTS (SELECT FROM written)', 'the load has ended or is cancelled')}`;
 }
 
-/** Asks a load to end. A load that waits ends at once. It returns the row of the load if it had not ended. */
+/** Requests that a load is cancelled. A load that waits in the queue ends at once. It returns the id of the load if the load had not ended. */
 export function requestCancel({ quoted }: ServiceSchema, id: string): Statement {
   return {
     text: `UPDATE ${quoted}.loads SET cancel_requested = true,
@@ -170,7 +173,7 @@ const viewColumns = `id, state, operation, table_schema AS schema, table_name AS
   rows_read::pg_catalog.float8 AS "rowsRead", problems_found::pg_catalog.float8 AS "problemsFound", coalesce(problems_stored, 0) AS "problemsStored",
   cancel_requested AS "cancelRequested", created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`;
 
-/** The loads that a caller may see. */
+/** Says which loads a caller may see. */
 export interface Visible {
   /** undefined: the loads of all callers. */
   owner: Buffer | undefined;
@@ -233,15 +236,15 @@ export function listLoads(
   };
 }
 
-/** A key names one load at a time, so its row finds the load by its primary key. */
+/** Returns a condition for the load of an idempotency key. A key belongs to one load at a time, so PostgreSQL finds the load by its primary key. */
 function isOfKey(quoted: string): string {
   return `AND id OPERATOR(pg_catalog.=) (SELECT k.load FROM ${quoted}.idempotency_keys k
           WHERE k.owner OPERATOR(pg_catalog.=) $8 AND k.key OPERATOR(pg_catalog.=) $9)`;
 }
 
 /**
- * Records that somebody watches a load, so that its process writes its progress more often. It skips a row that is locked, because that load is
- * about to end.
+ * Records that a client watches a load, so that the process of the load writes its progress more often. It skips a row that is locked, because
+ * that load is about to end.
  */
 export function watchLoad({ quoted }: ServiceSchema, id: string): Statement {
   return {
@@ -262,8 +265,9 @@ export interface AbandonedLoad {
 }
 
 /**
- * Ends the loads of processes whose lease has expired: their transactions can no longer be committed. Rows that another session has
- * locked are left for the next time, because a load that is being committed is alive. It returns an `AbandonedLoad` for each.
+ * Records the loads of processes whose lease has expired as failed. Their transactions can no longer be committed, because `commitLoad` fails
+ * for a load that has ended. Rows that another session has locked are skipped until the next call, because that session may be committing the
+ * load. It returns an `AbandonedLoad` for each.
  */
 export function failAbandonedLoads(
   { quoted }: ServiceSchema,
@@ -286,10 +290,10 @@ export function failAbandonedLoads(
 }
 
 /**
- * Removes loads that ended longer ago than the service keeps them, at most so many.
+ * Removes loads that ended more than `historyDays` ago, at most `atMost` of them.
  *
- * Ids begin with the time at which a load began, so the primary key finds the oldest loads. The clocks of the processes may differ from
- * that of the database, by less than a day.
+ * An id begins with the time at which the load began, so PostgreSQL finds the oldest loads by the primary key. Their ids are at least a day
+ * older than the limit, because the clock of a process may differ from the clock of the database.
  */
 export function removeOldLoads({ quoted }: ServiceSchema, historyDays: number, atMost: number): Statement {
   const beganBefore = firstUuidV7At(Date.now() - (historyDays - 1) * dayMs);
@@ -304,7 +308,7 @@ export function removeOldLoads({ quoted }: ServiceSchema, historyDays: number, a
 
 const dayMs = 86_400_000;
 
-/** What is kept of the request of an asynchronous load, to run it later. It has no token. */
+/** The parts of the request of an asynchronous load that are stored to run the load later. The access token is not stored. */
 export interface StoredRequest {
   /** The parameters of the query. */
   query: Record<string, unknown>;
@@ -312,14 +316,14 @@ export interface StoredRequest {
   headers: Record<string, string>;
   scopes: string[];
   schemas: string[] | undefined;
-  /** The key under which the uploads of the caller are counted. */
+  /** Identifies the caller for the limits of running uploads. */
   caller: string;
   requestId: string;
 }
 
 /**
- * Returns the statement that records a load as stored and waiting. It has no values. It fails if the load has ended or is to be
- * cancelled.
+ * Returns the statements that record a load as stored and waiting in the queue. They have no parameters. They fail if the load has ended or must
+ * be cancelled.
  */
 export function queueLoad(
   schema: ServiceSchema,
@@ -335,12 +339,12 @@ export function queueLoad(
   ];
 }
 
-/** Replaces what PostgreSQL does not store in a text: NUL, and half of a surrogate pair. No request and no token can use it. */
+/** Replaces what PostgreSQL cannot store in a text: NUL, and half of a surrogate pair. No name of a schema, a column or a sheet has such a character. */
 function storable(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\ufffd').toWellFormed() : value;
 }
 
-/** How many loads of a folder have not ended, and how many bytes their bodies have: of all subjects, and of one. */
+/** The number of loads in a folder that have not ended, and the bytes of their bodies: for all subjects, and for one subject (`own…`). */
 export interface QueuedSize {
   loads: number;
   bytes: number;
@@ -348,7 +352,7 @@ export interface QueuedSize {
   ownBytes: number;
 }
 
-/** Reads the `QueuedSize` of a folder. */
+/** Reads the `QueuedSize` of the folder `spool`, with the subject `owner`. */
 export function readQueueSize({ quoted }: ServiceSchema, spool: string, owner: Buffer): Statement {
   const bytes = `pg_catalog.sum(coalesce(spool_bytes, bytes_received))`;
   const isOwn = 'FILTER (WHERE owner OPERATOR(pg_catalog.=) $2)';
@@ -360,7 +364,7 @@ export function readQueueSize({ quoted }: ServiceSchema, spool: string, owner: B
   };
 }
 
-/** The loads of a folder that have not ended, and the bytes of their bodies, by their state. */
+/** The number of loads in a folder that have not ended, and the bytes of their bodies, by state. */
 export interface QueueCounts {
   queued: number;
   running: number;
@@ -382,7 +386,7 @@ export function readQueueCounts({ quoted }: ServiceSchema, spool: string): State
   };
 }
 
-/** Takes the oldest load that waits in a folder, for this process, and counts the attempt. It returns its row. */
+/** Assigns the oldest load that waits in a folder to this process, and counts the attempt. It returns the row of the load. */
 export function takeQueuedLoad({ quoted }: ServiceSchema, spool: string, process: string): Statement {
   return {
     text: `UPDATE ${quoted}.loads SET state = 'running', process = $2, started_at = pg_catalog.clock_timestamp(),
@@ -399,7 +403,7 @@ export function takeQueuedLoad({ quoted }: ServiceSchema, spool: string, process
   };
 }
 
-/** Puts a load of this process back into the queue. @param attempts how often it has been begun */
+/** Puts a load of this process back into the queue. @param attempts how often the load has been started */
 export function queueAgain(
   { quoted }: ServiceSchema,
   id: string,
@@ -415,7 +419,7 @@ export function queueAgain(
   };
 }
 
-/** Puts the loads of processes that have lost their lease back into the queue. */
+/** Puts the asynchronous loads of processes whose lease has expired back into the queue. */
 export function queueAbandonedLoads({ quoted }: ServiceSchema, own: string, leaseSeconds: number): Statement {
   return {
     text: `UPDATE ${quoted}.loads SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
@@ -430,7 +434,7 @@ export function queueAbandonedLoads({ quoted }: ServiceSchema, own: string, leas
   };
 }
 
-/** Ends the loads in folders that no process has served for a day. */
+/** Records loads as failed that wait in a folder which no process has served for a day. */
 export function failUnservedLoads({ quoted }: ServiceSchema, answer: KeptAnswer): Statement {
   return {
     text: `UPDATE ${quoted}.loads l SET state = 'failed', ended_at = pg_catalog.clock_timestamp(),
@@ -452,7 +456,7 @@ export function removeLoad({ quoted }: ServiceSchema, id: string): Statement {
   };
 }
 
-/** Reads the loads that run in a process by their records. */
+/** Reads the ids of the loads that run in a process, as the table of loads says. */
 export function readUnendedOf({ quoted }: ServiceSchema, process: string): Statement {
   return {
     text: `SELECT id FROM ${quoted}.loads WHERE process OPERATOR(pg_catalog.=) $1 AND ended_at IS NULL
@@ -461,7 +465,7 @@ export function readUnendedOf({ quoted }: ServiceSchema, process: string): State
   };
 }
 
-/** Gives loads to a process that does not exist, so that `failAbandonedLoads` and `queueAbandonedLoads` find them. */
+/** Assigns loads to a process that does not exist, so that `failAbandonedLoads` and `queueAbandonedLoads` find them. */
 export function disownLoads({ quoted }: ServiceSchema, process: string, ids: string[]): Statement {
   return {
     text: `UPDATE ${quoted}.loads SET process = '00000000-0000-0000-0000-000000000000'
@@ -470,7 +474,7 @@ export function disownLoads({ quoted }: ServiceSchema, process: string, ids: str
   };
 }
 
-/** Reads whether a load waits in a folder, or runs from it. */
+/** Reads whether an asynchronous load waits or runs. It returns a row if so. */
 export function readQueued({ quoted }: ServiceSchema, id: string): Statement {
   return {
     text: `SELECT id FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) $1 AND ended_at IS NULL AND spool IS NOT NULL`,

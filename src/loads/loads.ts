@@ -190,7 +190,7 @@ export class Loads {
   /**
    * Ends a load. Its end is recorded when this resolves, or soon after if the database does not answer.
    *
-   * @param isCertain the load has not been committed
+   * @param isCertain false: the load may have been committed nevertheless
    */
   async end(
     run: LoadRun,

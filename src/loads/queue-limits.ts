@@ -1,6 +1,6 @@
 /**
- * Limits how many asynchronous loads wait, and how many bytes their stored bodies have, in all and of one subject. Otherwise one client could
- * fill the disk of all.
+ * Limits the number of asynchronous loads that have not ended and the bytes of their stored bodies, for the whole service and for each
+ * subject of an access token. Without these limits one client could fill the disk.
  */
 
 import type { SettingName } from '../config.ts';
@@ -10,7 +10,7 @@ import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { type QueuedSize, readQueueSize } from './load-statements.ts';
 
-/** The limits, as the settings name them. */
+/** The limits. The settings have the same names. */
 export interface QueueLimitValues {
   maxQueuedLoads: number;
   maxQueuedLoadsPerSubject: number;
@@ -18,7 +18,7 @@ export interface QueueLimitValues {
   maxQueuedBytesPerSubject: number;
 }
 
-/** A body that is arriving. */
+/** A body that is arriving, or is stored but not in the queue yet. */
 interface Arriving {
   owner: Buffer;
   bytes: number;
@@ -40,16 +40,15 @@ export class QueueLimits {
   }
 
   /**
-   * Gives a body a place before it arrives. The caller must call `release` when it is in the queue, or was refused.
+   * Reserves a place for a body before it arrives. The caller must call `release` when the load is in the queue or was refused.
    *
-   * @param bytes its length, if it is known
+   * @param bytes the stated length of the body; 0: it is not known
    * @throws AppError `queue-full`
    */
   async enter(spool: string, owner: Buffer, bytes: number): Promise<QueuePlace> {
     const place = { owner, bytes };
     this.#arriving.add(place);
     let stored: QueuedSize;
-    /** Counts what is stored again, and checks all limits. */
     const check = async (): Promise<void> => {
       const [row] = await this.#ask(readQueueSize(this.#schema, spool, owner));
       stored = row as unknown as QueuedSize;
@@ -98,9 +97,9 @@ export class QueueLimits {
 }
 
 export interface QueuePlace {
-  /** Says how many bytes have arrived. @throws AppError `queue-full` */
+  /** Records how many bytes have arrived, and checks the limits. @throws AppError `queue-full` */
   arrived(bytes: number): void;
-  /** Checks the limits again, including what other requests have stored meanwhile. @throws AppError `queue-full`; PostgreSQL's errors */
+  /** Reads from the database what other requests have stored meanwhile, and checks the limits again. @throws AppError `queue-full`; PostgreSQL's errors */
   check(): Promise<void>;
   release(): void;
 }

@@ -1,7 +1,7 @@
 /**
- * Asynchronous loads: their bodies are stored and their records wait in a queue, from which the processes that have the folder of the bodies
- * take them. A load whose process ends, or whose database goes away, waits again. It is never committed twice, because its record is changed
- * to `committed` in the transaction that writes its rows, and only once.
+ * Runs asynchronous loads. The body of a load is stored in a folder, and its record waits in a queue. Each process that can read the folder takes
+ * loads from the queue. If the process of a load ends, or the database goes away, the load waits in the queue again. A load is never committed
+ * twice, because the transaction that writes its rows also changes its record to `committed`, and fails if the record has ended.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
@@ -35,7 +35,7 @@ export interface TakenLoad {
   bytesReceived: number;
   /** The length of the stored body; undefined: an older version of the service has accepted the load. */
   storedBytes: number | undefined;
-  /** How often the load was begun, with this time. */
+  /** How often the load was started, including this time. */
   attempts: number;
   createdAt: Date;
   request: StoredRequest;
@@ -45,8 +45,8 @@ export interface TakenLoad {
  * Runs a load that was taken from the queue, and records its end.
  *
  * @param chunks returns the stored body
- * @returns `not-begun` if the load must wait again, because there was no place for it or the service stops; `interrupted` if it must wait
- *   again, because the database went away. The load counts as begun then
+ * @returns `ended` if its end was recorded; `not-begun` if the load must wait again, because there was no place for it or the service stops;
+ *   `interrupted` if it must wait again, because the database went away. Only an interrupted load counts as an attempt
  */
 export type RunTaken = (
   load: TakenLoad,
@@ -69,7 +69,7 @@ export interface QueuedLoadsOptions {
   log: Log;
 }
 
-/** The pause before a load that waits again is tried again. */
+/** The pause after a load that had to wait again, before its place takes another load. It is also the pause between attempts to reach the database. */
 const againMs = 1000;
 
 export class QueuedLoads {
@@ -83,7 +83,7 @@ export class QueuedLoads {
   #sweeping: NodeJS.Timeout | undefined;
   #sweep: Promise<void> | undefined;
   #taking: Promise<void> | undefined;
-  /** A load was accepted or has ended while loads were taken, so perhaps one more can be taken. */
+  /** Whether `#take` was called while loads were taken. Then perhaps one more load can be taken. */
   #takesAgain = false;
   #isStopped = false;
 
@@ -93,7 +93,7 @@ export class QueuedLoads {
     this.#limits = new QueueLimits(options.loads.schema, options.limits, (statement) => this.#ask(statement));
   }
 
-  /** Takes loads from the queue from now on. */
+  /** Begins to take loads from the queue. */
   async start(run: RunTaken): Promise<void> {
     this.#run = run;
     await this.#sweepOnce();
@@ -102,7 +102,7 @@ export class QueuedLoads {
     this.#sweeping.unref();
   }
 
-  /** Takes no more loads, and resolves when the running ones have ended or wait again. The caller must have aborted them. */
+  /** Takes no more loads, and resolves when each running load has ended or waits in the queue again. The caller must have aborted the running loads. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#sweeping);
@@ -112,11 +112,11 @@ export class QueuedLoads {
   }
 
   /**
-   * Stores the body of a load and puts the load into the queue. When this resolves, the load will be run whatever happens.
+   * Stores the body of a load and puts the load into the queue. When this resolves, the load will run, even if this process ends.
    *
-   * @param readAgain is called when the body is stored, and may read it
-   * @param also returns more statements for the transaction that puts it into the queue
-   * @throws AppError `queue-full`, `storage-full`; what the chunks throw; PostgreSQL's errors
+   * @param readAgain is called with the stored body before the load is put into the queue
+   * @param also returns more statements for the transaction that puts the load into the queue
+   * @throws AppError `queue-full`, `storage-full`; the errors of `chunks`; PostgreSQL's errors
    */
   async accept(
     run: LoadRun,
@@ -156,7 +156,7 @@ export class QueuedLoads {
 
   /** Removes the body of a load that could not be put into the queue. @throws the error */
   async #removeUnlessQueued(run: LoadRun, bodies: StoredBodies, error: unknown): Promise<never> {
-    // If the connection broke at the COMMIT, the load may wait, and must find its body.
+    // If the connection broke at the COMMIT, the load may be in the queue. Then it needs its body.
     const unknown = [{}];
     const [waiting] = await this.#ask(readQueued(this.#options.loads.schema, run.id)).catch(() => unknown);
     if (waiting === undefined) await bodies.remove(run.id);
@@ -164,7 +164,7 @@ export class QueuedLoads {
     throw error;
   }
 
-  /** Counts the loads of the folder. */
+  /** Counts the loads of the folder that have not ended. */
   async counts(): Promise<QueueCounts> {
     const { loads, recordPool } = this.#options;
     if (this.#bodies === undefined) return { queued: 0, running: 0, queuedBytes: 0, runningBytes: 0 };
@@ -172,7 +172,7 @@ export class QueuedLoads {
     return counts!;
   }
 
-  /** Sweeps, unless a sweep runs. */
+  /** Runs `#sweepNow`, unless it runs already. */
   #sweepOnce(): Promise<void> {
     this.#sweep ??= this.#sweepNow()
       .catch((error) => this.#warn(error))
@@ -182,7 +182,7 @@ export class QueuedLoads {
     return this.#sweep;
   }
 
-  /** Takes over the loads of processes that have ended, and removes the stored bodies of loads that have ended. */
+  /** Puts the loads of processes that have ended back into the queue, removes the stored bodies of loads that have ended, and takes loads. */
   async #sweepNow(): Promise<void> {
     const { loads, leaseMs, lostAnswer } = this.#options;
     await loads.abandoned.failWith(failUnservedLoads(loads.schema, lostAnswer), lostAnswer);
@@ -209,7 +209,7 @@ export class QueuedLoads {
     return this.#bodies;
   }
 
-  /** Takes as many loads as there are places. */
+  /** Takes loads from the queue, until as many loads run as there are places. */
   #take(): void {
     if (this.#isStopped) return;
     if (this.#taking !== undefined) {
@@ -246,7 +246,7 @@ export class QueuedLoads {
     const run = loads.adopt(load);
     const outcome = await this.#run!(load, run, () => bodies.chunks(load.id, load.storedBytes));
     if (outcome === 'ended') {
-      // If this process has lost its lease, another one may have taken the load, and needs the body.
+      // If the lease of this process has expired, another process may have taken the load and needs the body.
       const [found] = await this.#ask(readEnds(loads.schema, [load.id]));
       if (found?.hasEnded !== false) await bodies.remove(load.id);
       return;
@@ -258,8 +258,8 @@ export class QueuedLoads {
   }
 
   /**
-   * Puts a load back into the queue. If the database is away, this is tried until the database answers or the service stops. A load
-   * whose COMMIT was not answered and has succeeded remains committed, because its record has ended.
+   * Puts a load back into the queue. If the database is away, this is tried until the database answers or the service stops. If the
+   * connection broke at the COMMIT of the load but the COMMIT succeeded, the load stays committed, because its record has ended.
    */
   async #queueAgain(id: string, attempts: number): Promise<void> {
     const { schema, process } = this.#options.loads;
@@ -283,7 +283,10 @@ export class QueuedLoads {
   }
 
   #warn(error: unknown): void {
-    this.#options.log.warn({ err: error }, 'Waiting loads could not be taken; the service tries again');
+    this.#options.log.warn(
+      { err: error },
+      'Asynchronous loads could not be taken from the queue; the service tries again',
+    );
   }
 }
 

@@ -491,7 +491,7 @@ suite('statements of the service before the COMMIT', () => {
   const notes = async () => (await database.pool.query('SELECT * FROM public.record ORDER BY note')).rows;
   const ownRole = async () => (await database.pool.query('SELECT current_user AS own')).rows[0].own;
 
-  test('run under its own role, in the same transaction, at every way to end it', async () => {
+  test('statements of the service before the COMMIT run under its own role, in the same transaction, at every way to end it', async () => {
     const ways: [string, (edges: TransactionEdges) => Promise<unknown>][] = [
       ['by itself', async () => {}],
       ['with statements', ({ endWith }) => endWith(['INSERT INTO public.t VALUES (1)'])],
@@ -511,7 +511,7 @@ suite('statements of the service before the COMMIT', () => {
     assert.equal(await countRows(), 2);
   });
 
-  test('are not run in a dry run', async () => {
+  test('statements of the service before the COMMIT are not run in a dry run', async () => {
     await inTransaction(pool, { rollback: true, beforeCommit: () => [note('dry')] }, async () => {});
     assert.deepEqual(await notes(), []);
   });
@@ -524,7 +524,7 @@ suite('statements of the service before the COMMIT', () => {
     assert.equal(await countRows(), 0);
   });
 
-  test('do not lend their role to a deferred trigger', async () => {
+  test('statements of the service before the COMMIT do not lend their role to a deferred trigger', async () => {
     // From PostgreSQL 18 on, such a trigger has the role that caused it. The setting shows the role of the transaction.
     await database.pool.query(`CREATE TABLE public.seen (role text); GRANT INSERT ON public.seen TO ${role};
       CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -310,7 +310,7 @@ describe('the type of a column', () => {
     });
   }
 
-  it('of mixed values is text, in any order', () => {
+  it('the type of a column of mixed values is text, in any order', () => {
     const cells: [group: string, cell: Cell][] = [
       ['boolean', yes],
       ['number', number('1')],
@@ -340,7 +340,7 @@ describe('the type of a column', () => {
     assert.equal(infer([string('a'), timestamp, date]).type, 'text');
   });
 
-  it('does not depend on the order of the rows', () => {
+  it('the type of a column does not depend on the order of the rows', () => {
     const samples = rules
       .flatMap(([, , columns]) => columns.flat())
       .filter((cell) => (cell?.bytes.length ?? 0) < 50);
@@ -383,7 +383,7 @@ describe('the columns of an inference', () => {
   const oddityOf = (...cells: (Cell | undefined)[]) => infer(cells).oddity;
   const many = (count: number, cell: Cell) => new Array<Cell>(count).fill(cell);
 
-  it('name the value that made a column text after values of another type', () => {
+  it('inference names the value that made a column text after values of another type', () => {
     const expected = { first: { row: 4, value: 'n/a' }, type: 'numeric' };
     assert.deepEqual(oddityOf(number('1'), nil, number('2.5'), string('n/a'), string('x')), expected);
     assert.deepEqual(oddityOf(number('1'), nil, number('2.5'), string('n/a'), number('3')), expected);
@@ -392,7 +392,7 @@ describe('the columns of an inference', () => {
     assert.equal(oddityOf(number('1'), number('1e400')), undefined);
   });
 
-  it('name and count the odd values at the beginning if the other values have one type', () => {
+  it('inference names and counts the odd values at the beginning if the other values have one type', () => {
     const expected = { first: { row: 1, value: 'n/a' }, type: 'numeric', counts: { odd: 1, typed: 3 } };
     assert.deepEqual(oddityOf(string('n/a'), number('1'), number('2.5'), nil, number('3')), expected);
     assert.deepEqual(oddityOf(string('unit'), string('kg'), ...many(20, number('1'))), {
@@ -412,13 +412,13 @@ describe('the columns of an inference', () => {
     });
   });
 
-  it('count more than twenty odd values while they are rare', () => {
+  it('inference counts more than twenty odd values while they are rare', () => {
     const mostly = [...many(300, number('1')), string('x')];
     const cells = [string('n/a'), ...new Array(30).fill(mostly).flat()] as Cell[];
     assert.deepEqual(oddityOf(...cells)?.counts, { odd: 31, typed: 9000 });
   });
 
-  it('have no warning if the odd values are not few', () => {
+  it('inference has no warning if the odd values are not few', () => {
     assert.equal(oddityOf(string('n/a'), number('1')), undefined);
     assert.equal(oddityOf(string('n/a'), number('1'), number('2')), undefined);
     assert.equal(oddityOf(string('x'), string('y'), ...many(19, number('1'))), undefined);
@@ -430,7 +430,7 @@ describe('the columns of an inference', () => {
     assert.equal(oddityOf(string('x'), ...half, ...many(5000, date)), undefined);
   });
 
-  it('keep their state when columns are added', () => {
+  it('inference keeps the state of each column when columns are added', () => {
     const inference = newInference();
     inference.beginRow(1);
     for (let column = 0; column < 1600; column++) {
@@ -446,7 +446,7 @@ describe('the columns of an inference', () => {
     }
   });
 
-  it('are refused over the limit of columns and rows', () => {
+  it('inference refuses more columns and rows than the limits', () => {
     const inference = new TypeInference({ maxColumns: 2, maxRows: 1 }, () => {});
     inference.beginRow(1);
     inference.column(0, 'a');

@@ -32,12 +32,13 @@ export interface Oddity {
   first: Sighting;
   /** The type of the other values. */
   type: InferredType;
-  /** How many values are odd and how many have the other type; undefined: all values before the first odd one have the other type. */
+  /** How many values are odd, and how many have the other type; undefined: they were not counted, because all values before the first odd one have the other type. */
   counts?: { odd: number; typed: number };
 }
 
-/** The values that one type can store or, with the class `OTHER`, the values that only text can store. */
+/** Counts values of a column that one type can store. The group that begins with the class `OTHER` counts the values that only text can store. */
 class Group {
+  /** The classes of the values (`seen.ts`), one bit for each class. */
   union: number;
   count = 0;
   first: Sighting | undefined;
@@ -52,11 +53,12 @@ export class OddValues {
   readonly #candidates = [new Group(NOTHING), new Group(NOTHING)] as const;
   readonly #others = new Group(OTHER);
 
-  /** Counts a value. @returns whether it is the first of its group; the caller must `show` that one */
+  /** Counts a value. @returns true if it is the first value of its group: the caller must then call `show` with its place */
   count(found: number): boolean {
     return this.#groupOf(found).count++ === 0;
   }
 
+  /** Keeps the place and the text of the first value of a group. */
   show(found: number, sighting: Sighting): void {
     this.#groupOf(found).first = sighting;
   }
@@ -68,7 +70,7 @@ export class OddValues {
     return odd >= MANY_ODD_VALUES && odd * RARE > typed;
   }
 
-  /** undefined: the odd values are not few. */
+  /** Returns why the column is text; undefined: the column has no odd values, or too many of them. */
   get oddity(): Oddity | undefined {
     const [one, two] = this.#candidates;
     const winner = two.count > one.count ? two : one;

@@ -10,10 +10,12 @@ import { mergeWithSqlstate, progress, type RowRange, updateCounter } from '../st
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
 
+/** A table of one row: how many rows have been inserted or updated (`merged`), updated and refused so far. */
 const state = 'pg_temp."tablewright pass"';
+/** A table of the rows that PostgreSQL has refused so far, with the fields of the errors. */
 const refusedRows = 'pg_temp."tablewright refused rows"';
 
-/** Creates the tables that record the progress. They exist until the transaction ends or is rolled back. */
+/** Creates the temporary tables that record the progress. PostgreSQL drops them when the transaction ends. */
 export const createPassTables: Statement = {
   text: `CREATE TEMPORARY TABLE ${state} (merged bigint NOT NULL, updated bigint NOT NULL, refused integer NOT NULL) ON COMMIT DROP;
 INSERT INTO ${state} VALUES (0, 0, 0);
@@ -21,7 +23,7 @@ CREATE TEMPORARY TABLE ${refusedRows} (data_row integer NOT NULL, code text, mes
   constraint_name text, table_name text, schema_name text) ON COMMIT DROP`,
 };
 
-/** Returns one row: the number of rows inserted or updated, the number of refused rows and, for a sharded table, the number of updated rows. */
+/** Reads the row of `state`. Its count of updated rows is 0 unless the table is sharded, because only then the rows are counted here. */
 export const readPassState: Statement = {
   text: `SELECT merged::int, updated::int, refused FROM ${state}`,
 };

@@ -27,10 +27,10 @@ import { JsonValueScanner } from './json-value-scanner.ts';
 import type { LineCounter } from './line-counter.ts';
 import { StringUnescaper } from './string-unescaper.ts';
 
-/** The limit on a key. Names in PostgreSQL have at most 63 bytes, so longer keys are needed only for messages. */
+/** The longest key that is read. A column name has at most 63 bytes, so a longer key is read only to show it in the message about it. */
 export const KEY_LIMIT = byteLimit('The key is too long', { value: 1024, unit: 'bytes' });
 
-/** The states of the scanner: what it expects next. */
+/** The states of the scanner. Each is named after what the scanner expects next. */
 const KEY = 0;
 const COLON = 1;
 const VALUE = 2;
@@ -39,7 +39,7 @@ const FIRST_KEY = 4;
 const ROW = 5;
 const FIRST_ROW = 6;
 const AFTER_ROW = 7;
-/** These states and those that follow occur only if each line is a row. */
+/** The scanner has the states `LINE` and `LINE_END` only if each line of the document is a row. */
 const LINE = 8;
 const LINE_END = 9;
 

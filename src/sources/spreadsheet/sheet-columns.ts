@@ -1,4 +1,4 @@
-/** The columns that a sheet gives to a sink: names them from the header, and finds the column of the sink for each column of the sheet. */
+/** Names the columns that a sheet passes to a sink, from the header, and finds the column of the sink for each column of the sheet. */
 
 import type { AppError, Warning } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
@@ -7,8 +7,12 @@ import { maxSheetColumn } from './cell-address.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './header-names.ts';
 import type { HeaderRow } from './header-row.ts';
 
-/** The numbers that a column of the range has if it has no column of the sink. */
+/**
+ * The sink has no column for this column of the range, because the header gives it no name. It gets a name, and a column of the sink, when a
+ * row has a value in it.
+ */
 export const UNNAMED = -1;
+/** The sink never gets this column of the range. */
 const LEFT_OUT_COLUMN = -2;
 
 export interface ColumnOptions {
@@ -26,9 +30,9 @@ export class SheetColumns {
   readonly #options: ColumnOptions;
   readonly #firstColumn: number;
   readonly #header: HeaderRow;
-  /** Undefined: the header is not known yet. */
+  /** undefined: the header is not known yet. */
   #headerNames: ColumnNames | undefined;
-  /** For each column of the range: the column of the sink; `UNNAMED`: none yet; `LEFT_OUT_COLUMN`: none ever. */
+  /** For each column of the range: the column of the sink, `UNNAMED` or `LEFT_OUT_COLUMN`. */
   #sinkColumns = new Int32Array(0);
   /** For each column of the sink: the last row that had a cell in it, to find repeated cells. */
   #lastRows = new Int32Array(64);
@@ -56,7 +60,7 @@ export class SheetColumns {
     return this.sheetColumns.reduce((least, column) => Math.min(least, column), maxSheetColumn);
   }
 
-  /** Returns the last one. */
+  /** Returns the last column of the sheet that is passed to the sink. It counts from 1. */
   get last(): number {
     return this.sheetColumns.reduce((greatest, column) => Math.max(greatest, column), 1);
   }

@@ -38,5 +38,5 @@ export function findHiddenColumns(stream: Buffer): ColumnRange[][] {
   return found;
 }
 
-/** The most ranges that are read. Real files have far fewer. */
+/** At most this many ranges of hidden columns are read, so that a hostile file cannot fill the memory. Real files have far fewer. */
 const maxRanges = 10_000;

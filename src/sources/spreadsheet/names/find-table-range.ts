@@ -210,14 +210,11 @@ function totalsLeftOut(
   { lastRow }: CellRange,
 ): Warning[] {
   if (totalsRows === 0) return [];
-  const rows =
-    totalsRows === 1 ? `the totals row, row ${lastRow},` : `${totalsRows} totals rows up to row ${lastRow}`;
-  return [
-    {
-      code: 'totals-row',
-      detail: `The rows of the table ${quote(name)} were read without ${rows} at its end.`,
-    },
-  ];
+  const reason =
+    totalsRows === 1
+      ? `Row ${lastRow} was left out, because it is the totals row`
+      : `The rows ${lastRow - totalsRows + 1} to ${lastRow} were left out, because they are the totals rows`;
+  return [{ code: 'totals-row', detail: `${reason} of the table ${quote(name)}.` }];
 }
 
 function describeOther({ name, refersTo }: WorkbookName): string {

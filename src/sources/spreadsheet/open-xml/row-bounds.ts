@@ -7,11 +7,11 @@ import { limitExceeded } from '../../../limit-exceeded.ts';
 import { rowTooLong } from '../../row-limit.ts';
 import type { CellValues } from '../values/cell-values.ts';
 
-/** The bytes of shared strings after which the source may wait for the target. */
+/** After this many bytes of shared strings the scan pauses, so that the sink can write what it has received. */
 const pauseBytes = 256 * 1024;
 
 export class RowBounds {
-  /** More than `pauseBytes` of shared strings were pushed since the last pause, so the target may be waited for. */
+  /** Whether the scan must pause at the end of the row. The scanner sets it to false after the pause. */
   isPauseDue = false;
   /** The bytes of the current row in the part. */
   bytes = 0;
@@ -37,7 +37,7 @@ export class RowBounds {
   }
 
   /**
-   * Checks the size of the current row, because the target keeps a row until it is complete.
+   * Checks the size of the current row, because the sink holds a row in memory until it is complete.
    *
    * @throws AppError `limit-exceeded`
    */
