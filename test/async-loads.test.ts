@@ -59,7 +59,7 @@ async function bodies(below = folder): Promise<string[]> {
 }
 
 suite('an asynchronous upload', () => {
-  test('is answered with 202 and loaded later, with the answer of a synchronous one', async () => {
+  test('an asynchronous upload is answered with 202 and loaded later, with the answer of a synchronous one', async () => {
     const answer = await service.post(
       '/table/later/upload/json',
       { data: [{ a: 1 }, { a: 2 }] },
@@ -76,7 +76,7 @@ suite('an asynchronous upload', () => {
     await until('the body to be removed', async () => (await bodies()).length === 0);
   });
 
-  test('may be a workbook', async () => {
+  test('an asynchronous upload may be a workbook', async () => {
     const form = new FormData();
     form.append('file', new Blob([new Uint8Array(sheetOf([['a'], [7]]))]), 'a.xlsx');
     const answer = await service.request('POST', '/table/sheet/upload/excel', { body: form, headers: later });
@@ -84,7 +84,7 @@ suite('an asynchronous upload', () => {
     assert.equal((await endOf(answer.body.id)).state, 'committed');
   });
 
-  test('whose data is wrong is refused later, and one whose query or token is wrong at once', async () => {
+  test('an asynchronous upload whose data is wrong is refused later, and one whose query or token is wrong at once', async () => {
     const table = { columns: [{ name: 'a', type: 'integer' }] };
     const path = '/table/wrong/upload/json';
     const answer = await service.post(path, { table, data: [{ a: 'x' }] }, { headers: later });
@@ -96,7 +96,7 @@ suite('an asynchronous upload', () => {
     assertProblem(await service.post(path, {}, { headers: later, token }), 403, 'insufficient-scope');
   });
 
-  test('may do only what its token allowed, and its record has no token', async () => {
+  test('an asynchronous upload has only the rights of its token, and its record has no token', async () => {
     const token = await service.token({ subject: 'ann', scope: 'table:load' });
     const body = { data: [{ a: 1 }] };
     const answer = await service.post('/table/nowhere/upload/json?if_exists=append', body, {
@@ -112,7 +112,7 @@ suite('an asynchronous upload', () => {
     assert(!String(rows[0]!.row).includes(token.split('.')[2]!));
   });
 
-  test('is refused before it is accepted if the bodies that wait would be too large or too many, in all or of a subject', async () => {
+  test('an asynchronous upload is refused before it is accepted if too many bodies wait, or too many bytes, in all or of one subject', async () => {
     const spool = await mkdtemp(join(tmpdir(), 'tablewright-limited-'));
     const limited = await startTestService({
       SPOOL_DIR: spool,
@@ -161,7 +161,7 @@ suite('an asynchronous upload', () => {
     }
   });
 
-  test('of a token whose subject and schemas have NUL is accepted', async () => {
+  test('an asynchronous upload of a token whose subject and schemas have NUL is accepted', async () => {
     const token = await service.token({
       subject: 'a\0\ud800b',
       scope: 'table:create',
@@ -177,7 +177,7 @@ suite('an asynchronous upload', () => {
     assert.equal((await service.get('/api/v1/loads', { token })).body.loads.length, 1);
   });
 
-  test('with a key is accepted once', async () => {
+  test('an asynchronous upload with a key is accepted once', async () => {
     const headers = { ...later, 'idempotency-key': 'later' };
     const first = await service.post(append, { data: [{ a: 1 }] }, { headers });
     const again = await service.post(append, { data: [{ a: 1 }] }, { headers });
@@ -186,7 +186,7 @@ suite('an asynchronous upload', () => {
     assert.equal((await endOf(first.body.id)).state, 'committed');
   });
 
-  test('is preferred only by the preference itself, not by a word in the value of another one', async () => {
+  test('an upload is asynchronous only by the preference itself, not by a word in the value of another preference', async () => {
     for (const [prefer, status] of [
       ['foo="a, respond-async, b"', 200],
       ['foo="a\\", respond-async', 200],
@@ -199,7 +199,7 @@ suite('an asynchronous upload', () => {
     }
   });
 
-  test('is loaded while its request lasts on a service without a schema of its own', async () => {
+  test('an asynchronous upload to a service without a schema of its own is loaded while its request lasts', async () => {
     const other = await startTestService({ SERVICE_SCHEMA: 'none' });
     try {
       const answer = await other.post('/table/t/upload/json', { data: [{ a: 1 }] }, { headers: later });
@@ -209,7 +209,7 @@ suite('an asynchronous upload', () => {
     }
   });
 
-  test('that waits is cancelled at once', async () => {
+  test('an asynchronous upload that waits ends at once when it is cancelled', async () => {
     const client = await service.database.pool.connect();
     await client.query('BEGIN; LOCK TABLE public.counted');
     const ids: string[] = [];

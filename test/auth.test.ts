@@ -80,7 +80,7 @@ suite('authentication', () => {
     assert.deepEqual(await service.rows("SELECT to_regclass('unseen') AS found"), [{ found: null }]),
   );
 
-  test('accepts a valid token, and one that has just expired or is not valid yet, because clocks differ', async () => {
+  test('a valid token is accepted, and one that has just expired or is not valid yet, because clocks differ', async () => {
     for (const more of [
       {},
       { exp: seconds() - 20 },
@@ -144,7 +144,7 @@ suite('authentication', () => {
     ['whose role holds NUL', () => jwt({ ...claims(), role: 'writer\0' }), /role.*NUL/],
   ];
   for (const [title, token, reason] of wrong) {
-    test(`refuses a token ${title}`, async () => {
+    test(`a token ${title} is refused`, async () => {
       const answer = await service.get('/table/none', { token: token() });
       const { detail } = assertProblem(answer, 401, 'invalid-token');
       assert.match(detail, reason);
@@ -155,7 +155,7 @@ suite('authentication', () => {
     });
   }
 
-  test('refuses a token that has expired since its first use', async (t) => {
+  test('a token that has expired since its first use is refused', async (t) => {
     const token = jwt({ ...claims(), exp: seconds() + 1 });
     assert.equal((await service.get('/table/none', { token })).status, 404);
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 40_000 });
@@ -174,18 +174,18 @@ suite('authentication', () => {
     jwt(claims()),
     'Bearer ä',
   ]) {
-    test(`refuses "${authorization.slice(0, 20)}"`, async () => {
+    test(`a request with "${authorization.slice(0, 20)}" is refused`, async () => {
       const answer = await service.get('/table/none', { token: null, headers: { authorization } });
       assertProblem(answer, 401, 'invalid-token');
     });
   }
 
-  test('is accepted with the word Bearer twice', async () => {
+  test('a header with the word Bearer twice is accepted', async () => {
     const headers = { authorization: `Bearer Bearer ${jwt(claims())}` };
     assert.equal((await service.get('/table/none', { token: null, headers })).status, 404);
   });
 
-  test('is refused if the request has two', async () => {
+  test('a request with two headers Authorization is refused', async () => {
     const token = jwt(claims());
     const lines = ['GET /api/v1/table/none HTTP/1.1', 'Host: localhost', 'Connection: close'];
     const headers = [`Authorization: Bearer ${token}`, `authorization: Bearer ${token}`];
@@ -195,7 +195,7 @@ suite('authentication', () => {
     assertProblem(twice, 400, 'invalid-request');
   });
 
-  test('is not needed for health and documentation', async () => {
+  test('health checks and the documentation need no token', async () => {
     for (const path of ['/healthz', '/readyz', '/version', '/openapi.json', '/docs/errors/missing-token']) {
       assert.notEqual((await service.get(path, { token: null })).status, 401, path);
     }
@@ -260,7 +260,7 @@ suite('scopes', () => {
     await service.rows('ALTER TABLE stands DROP COLUMN more');
   });
 
-  test('may be in the claim scp, as a list or as text', async () => {
+  test('scopes may be in the claim scp, as a list or as text', async () => {
     for (const scp of [['table:read'], 'table:read table:load']) {
       const { scope: _, ...rest } = claims();
       const answer = await service.get('/table/stands', { token: jwt({ ...rest, scp }) });
@@ -320,7 +320,7 @@ suite('schemas', () => {
     });
   }
 
-  test('of a foreign key must be allowed, too', async () => {
+  test('the schema of a foreign key must be allowed by the token, too', async () => {
     await service.post('/table/target?schema=sales', {
       table: { ...table, constraints: { primary_key: { name: '', columns: ['a'] } } },
     });
@@ -415,7 +415,7 @@ suite('roles', () => {
     ]);
   });
 
-  test('may not create where they lack CREATE', async () => {
+  test('a role without CREATE on the schema may not create a table', async () => {
     await service.rows('REVOKE CREATE ON SCHEMA public FROM PUBLIC');
     assertProblem(await service.post('/table/not_ours', { table }, { token }), 403, 'permission-denied');
     assertProblem(
@@ -425,7 +425,7 @@ suite('roles', () => {
     );
   });
 
-  test('may add rows with only the privilege INSERT', async () => {
+  test('a role may add rows with only the privilege INSERT', async () => {
     const append = () => service.post('/table/ours/upload/json?if_exists=append', { data }, { token });
     assertProblem(await append(), 403, 'permission-denied');
     await service.rows(`GRANT INSERT ON ours TO ${role}`);
@@ -438,7 +438,7 @@ suite('roles', () => {
     }
   });
 
-  test('that do not exist, or that the service may not use, are refused', async () => {
+  test('a role that does not exist, or that the service may not use, is refused', async () => {
     const none = await service.token({ role: 'nobody_has_this' });
     assertProblem(await service.get('/table/ours', { token: none }), 403, 'permission-denied');
     const superuser = await service.token({ role: new URL(service.database.adminUrl!).username });
@@ -447,7 +447,7 @@ suite('roles', () => {
     assertProblem(await service.get('/table/ours', { token: tricky }), 403, 'permission-denied');
   });
 
-  test('end with the transaction', async () => {
+  test('the role of a token ends with the transaction', async () => {
     for (let n = 0; n < 5; n += 1) await service.get('/table/ours', { token });
     const answer = await service.post('/table/made_by_the_service', { table });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -455,7 +455,7 @@ suite('roles', () => {
 });
 
 suite('the log', () => {
-  test('has the id, the status and the time of each request, but no token and no cell', async () => {
+  test('the log has the id, the status and the time of each request, but no token and no cell', async () => {
     const child = await startChildService(service.database, { LOG_LEVEL: 'trace' });
     const token = await child.token();
     const cell = 'SECRETCELL4711';

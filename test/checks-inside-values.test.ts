@@ -36,7 +36,7 @@ function assertProblems(answer: TestAnswer, expected: unknown[][]): void {
 }
 
 suite('the check of a domain', () => {
-  test('is applied to each element of an array, and every row that fails it is a problem', async () => {
+  test('the check of a domain is applied to each element of an array, and every row that fails it is a problem', async () => {
     const data = [
       { id: 1, v: [1, 2] },
       { id: 2, v: [3, -4, -5] },
@@ -70,7 +70,7 @@ suite('the check of a domain', () => {
     }
   });
 
-  test('is applied in a new table, too', async () => {
+  test('the check of a domain is applied in a new table, too', async () => {
     const table = { columns: [{ name: 'v', type: 'small[]' }] };
     const answer = await service.post('/table/t/upload/json', {
       table,
@@ -86,7 +86,7 @@ suite('the check of a domain', () => {
     );
   });
 
-  test('is applied to a domain over an array, and to the elements of that array', async () => {
+  test('the check of a domain is applied to a domain over an array, and to the elements of that array', async () => {
     await service.rows('CREATE TABLE t (id int PRIMARY KEY, v few)');
     for (const query of conflicts) {
       assertProblems(
@@ -102,7 +102,7 @@ suite('the check of a domain', () => {
     }
   });
 
-  test('is applied to an array of a domain with a length', async () => {
+  test('the check of a domain is applied to an array of a domain with a length', async () => {
     await service.rows('CREATE TABLE t (id int PRIMARY KEY, v code[])');
     assert.equal((await append([{ id: 1, v: ['ABC'] }], '&on_conflict=update')).status, 200);
     assert.equal((await append([{ id: 1, v: ['A', 'B'] }], '&on_conflict=update')).status, 200);
@@ -113,7 +113,7 @@ suite('the check of a domain', () => {
     assert.deepEqual(await service.rows('SELECT v::text FROM t'), [{ v: '{A,B}' }]);
   });
 
-  test('is applied to an array of a domain that is the key', async () => {
+  test('the check of a domain is applied to an array of a domain that is the key', async () => {
     await service.rows('CREATE TABLE t (v positive[] PRIMARY KEY, n int)');
     for (const n of [1, 2])
       assert.equal((await append([{ v: [1, 2], n }], '&on_conflict=update')).status, 200);
@@ -124,7 +124,7 @@ suite('the check of a domain', () => {
     ]);
   });
 
-  test('is applied to the field of a composite', async () => {
+  test('the check of a domain is applied to the field of a composite', async () => {
     await service.rows('CREATE TABLE t (id int PRIMARY KEY, v pair)');
     for (const query of conflicts) {
       assertProblems(

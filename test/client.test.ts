@@ -284,7 +284,7 @@ suite('an upload that does not end', () => {
     return id!;
   };
 
-  test('is stopped by its signal, and its load becomes cancelled', async () => {
+  test('an upload that does not end is stopped by its signal, and its load becomes cancelled', async () => {
     const stop = new AbortController();
     const rows = () => endless(stop.signal);
     const loading = client.load({ table: 'stopped', rows, signal: stop.signal });
@@ -296,7 +296,7 @@ suite('an upload that does not end', () => {
     assert.equal(loads.at(-1)!.state, 'cancelled');
   });
 
-  test('is cancelled by its id', async () => {
+  test('an upload that does not end is cancelled by its id', async () => {
     const end = new AbortController();
     const loading = problemOf(client.load({ table: 'cancelled', rows: endless(end.signal) }));
     loading.catch(() => {});
@@ -316,7 +316,7 @@ suite('a source of rows', () => {
   };
 
   for (const kind of ['rows', 'file', 'workbook'] as const) {
-    test(`that fails is reported as itself, and is not run again: ${kind}`, async () => {
+    test(`the error of a source of rows is the error of the upload, and the upload is not run again: ${kind}`, async () => {
       let runs = 0;
       const failure = new Error('row 2 cannot be read');
       async function* failing() {
@@ -342,7 +342,7 @@ suite('a source of rows', () => {
     });
   }
 
-  test('is ended when the request is refused or aborted, also if the transport does not cancel the body', async () => {
+  test('a source of rows is ended when the request is refused or aborted, also if the transport does not cancel the body', async () => {
     let ended = 0;
     async function* endless() {
       try {
@@ -544,7 +544,7 @@ suite('docs/client.md', () => {
     });
   }
 
-  test('names every method', () => {
+  test('docs/client.md names every method', () => {
     const rows = [...page.matchAll(/^\| `(\w+)\(/gm)].map(([, name]) => name);
     assert.deepEqual(rows.toSorted(), Object.keys(client).toSorted());
     assert.equal(examples.length, 2);

@@ -85,7 +85,7 @@ suite('a row without the column gets the value that INSERT would give it', () =>
     ['text', 'NULL', 'y'],
   ];
   for (const [type, byDefault, sent] of cases) {
-    test(`${type} DEFAULT ${byDefault}`, async () => {
+    test(`a row without a column of the type ${type} DEFAULT ${byDefault} gets the default`, async () => {
       const clause = byDefault === '' ? '' : `DEFAULT ${byDefault}`;
       for (const query of ['', '&on_conflict=skip', '&on_conflict=update']) {
         await service.rows(
@@ -111,7 +111,7 @@ suite('a row without the column gets the value that INSERT would give it', () =>
     ['int', '(random() * 1e9)::int', 0],
   ];
   for (const [type, byDefault, sent] of changing) {
-    test(`${type} DEFAULT ${byDefault} gives each row its own value`, async () => {
+    test(`each row without a column of the type ${type} DEFAULT ${byDefault} gets a value of its own`, async () => {
       const clause = byDefault === '' ? '' : `DEFAULT ${byDefault}`;
       for (const query of ['', '&on_conflict=skip']) {
         await service.rows(
@@ -124,7 +124,7 @@ suite('a row without the column gets the value that INSERT would give it', () =>
     });
   }
 
-  test('a cast by a volatile function, which PostgreSQL does not show in the default', async () => {
+  test('a default that a volatile function casts is computed for each row, although PostgreSQL does not show the cast', async () => {
     await service.rows(`CREATE TABLE t (id int PRIMARY KEY, d mood DEFAULT 'x'::text)`);
     const answer = await append(mixed('ok', 40));
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -132,7 +132,9 @@ suite('a row without the column gets the value that INSERT would give it', () =>
     assert.equal(row!.values, 2);
   });
 
-  test('the default of a base type', { skip: !process.env.TEST_ADMIN_DATABASE_URL }, async () => {
+  test('a row without a column gets the default of its base type', {
+    skip: !process.env.TEST_ADMIN_DATABASE_URL,
+  }, async () => {
     const admin = new pg.Client(service.database.adminUrl);
     await admin.connect();
     await admin.query(`CREATE TYPE seven;
@@ -164,7 +166,7 @@ suite('a default that raises an error', () => {
     [`int DEFAULT currval('untouched')`, /currval/],
   ];
   for (const [column, told] of cases) {
-    test(`of ${column} does not affect rows with a value, and is otherwise a problem of the column`, async () => {
+    test(`a default that fails (${column}) is a problem of the column for rows without a value only`, async () => {
       await service.rows(
         `CREATE TABLE t (id int PRIMARY KEY, "the column" ${column}, n int DEFAULT length(current_user))`,
       );
@@ -182,7 +184,7 @@ suite('a default that raises an error', () => {
     });
   }
 
-  test('that its domain refuses names the row and the column', async () => {
+  test('the problem of a default that its domain refuses names the row and the column', async () => {
     await service.rows('CREATE TABLE t (id int, d default_too_large)');
     assert.equal((await append([{ id: 1, d: 1 }])).status, 200);
     for (const data of [[{ id: 1, d: 1 }, { id: 2 }], [{ id: 1 }]]) {
@@ -191,13 +193,13 @@ suite('a default that raises an error', () => {
     }
   });
 
-  test('is a problem of rows without any key', async () => {
+  test('a default that fails is a problem of rows without any key', async () => {
     await service.rows('CREATE TABLE t (a int DEFAULT raise_always())');
     const { errors } = assertProblem(await append([{}, {}]), 422, 'invalid-data');
     assert.deepEqual([errors[0]!.row, errors[0]!.column, errors[0]!.code], [1, 'a', 'failing-default']);
   });
 
-  test('is reported together with the problems of the cells', async () => {
+  test('the problem of a default that fails is reported together with the problems of cells', async () => {
     await service.rows('CREATE TABLE t (a int DEFAULT raise_always(), b int)');
     const data = [{ a: 1, b: 1 }, { b: 2 }, { a: 1, b: 'x' }];
     const { errors } = assertProblem(await append(data), 422, 'invalid-data');
@@ -210,7 +212,7 @@ suite('a default that raises an error', () => {
     );
   });
 
-  test('of a sequence that is used up names the column of a new table', async () => {
+  test('the problem of a default whose sequence is used up names the column of a new table', async () => {
     await service.rows('CREATE SEQUENCE IF NOT EXISTS few MAXVALUE 2');
     const table = {
       columns: [

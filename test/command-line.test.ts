@@ -80,7 +80,7 @@ async function waitingFor(table: string): Promise<number> {
 const hasScript = spawnSync('script', ['--version']).status === 0;
 
 suite('help', () => {
-  test('names every command, and the help of a command every option with an example', () => {
+  test('help names every command, and the help of a command every option with an example', () => {
     for (const [name, command] of Object.entries(commands)) {
       assert.match(generalHelp(), new RegExp(`^  ${name} +\\S`, 'm'));
       const help = commandHelp(command);
@@ -90,12 +90,12 @@ suite('help', () => {
     }
   });
 
-  test('has no line that is wider than 120 characters', () => {
+  test('help has no line that is wider than 120 characters', () => {
     const texts = [generalHelp(), ...Object.values(commands).map(commandHelp)];
     for (const line of texts.join('\n').split('\n')) assert(line.length <= 120, line);
   });
 
-  test('is printed without loading the client or the service', () => {
+  test('help is printed without loading the client or the service', () => {
     const files = new Set<string>();
     const collect = (file: string): void => {
       if (files.has(file)) return;
@@ -122,7 +122,7 @@ suite('help', () => {
 });
 
 suite('load', () => {
-  test('loads a workbook into the table of its name, and refuses it the second time', async () => {
+  test('the command load loads a workbook into the table of its name, and refuses it the second time', async () => {
     const loaded = await run(['load', 'orders.xlsx']);
     assert.match(loaded.out, /^orders\.xlsx → public\.orders: 300 rows loaded, [\d.]+ s\.\n$/);
     assert.match(loaded.err, /^warning: Sheet "Orders" was read.*\(other-sheets\)$/m);
@@ -134,7 +134,7 @@ suite('load', () => {
     assert.deepEqual([file, error.status, error.code], ['orders.xlsx', 409, 'table-exists']);
   });
 
-  test('reads lines of JSON from the standard input, with a definition', async () => {
+  test('the command load reads lines of JSON from the standard input, with a definition', async () => {
     const columns = [
       { name: 'id', type: 'integer' },
       { name: 'amount', type: 'numeric' },
@@ -178,7 +178,7 @@ suite('load', () => {
     assert.equal((await run(wrong)).code, 2);
   });
 
-  test('loads several files and patterns into one table', async () => {
+  test('the command load loads several files and patterns into one table', async () => {
     await mkdir(join(folder, 'months'));
     for (const month of ['01', '02', '03']) {
       await writeFile(join(folder, 'months', `${month}.csv`), `month,total\n${month},1.5\n`);
@@ -201,7 +201,7 @@ suite('load', () => {
     );
   });
 
-  test('shows the first fifty problems with their cells, writes all into a file, and keeps the terminal harmless', async () => {
+  test('the command load shows the first fifty problems with their cells, writes all into a file, and keeps the terminal harmless', async () => {
     // A text file with other control characters would not be recognized.
     const sequence = '\u009b31m\u202e';
     await run(['load', '-', '--table', 'amounts'], '{"amount":1}\n');
@@ -428,7 +428,7 @@ suite('load', () => {
     assert.deepEqual(states.toSorted(), ['cancelled', 'committed']);
   });
 
-  test('of a file that is changed while it is sent is given up at once', async () => {
+  test('the command load stops at once if its file is changed while it is sent', async () => {
     await service.rows('CREATE TABLE growing (a text)');
     const file = join(folder, 'growing.ndjson');
     await writeFile(file, `{"a":"${'x'.repeat(1000)}"}\n`.repeat(40_000));
@@ -449,7 +449,7 @@ suite('load', () => {
     assert.deepEqual(await service.rows('SELECT a FROM growing'), []);
   });
 
-  test('starts the service for the one command if none is named', async () => {
+  test('the command load starts a service for itself if none is named', async () => {
     const own = { TABLEWRIGHT_URL: undefined, TABLEWRIGHT_TOKEN: undefined, PORT: '1', TOKEN_SECRET: secret };
     const { code, out, err } = await run(['load', 'orders.xlsx', '--table', 'own'], undefined, {
       ...own,
@@ -483,7 +483,7 @@ suite('a service of its own process', () => {
   const hasBytes = async (table: string): Promise<boolean> =>
     (await loadsOf(table)).some((load) => load.bytes_received > 0);
 
-  test('is waited for, and a file is loaded once if it is killed in the middle of the load and starts again', async () => {
+  test('a command waits for a service of its own process, and a file is loaded once if that service is killed in the middle of the load and starts again', async () => {
     await service.rows('CREATE TABLE restarted (a integer)');
     await writeFile(join(folder, 'restarted.ndjson'), '{"a":1}\n');
     const blocker = await service.database.pool.connect();
@@ -511,7 +511,7 @@ suite('a service of its own process', () => {
     assert.deepEqual(await service.rows('SELECT a FROM restarted'), [{ a: 1 }]);
   });
 
-  test('is not waited for after the second Ctrl-C', async () => {
+  test('a command does not wait for a service of its own process after the second Ctrl-C', async () => {
     const child = start(['load', '-', '--table', 'unanswered'], env);
     const stopping = ended(child);
     child.stdin!.on('error', () => {});

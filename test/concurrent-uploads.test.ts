@@ -147,7 +147,7 @@ suite('more uploads than MAX_UPLOADS', () => {
     });
   }
 
-  test('are answered with 429 before their body is read, both JSON and workbooks', async () => {
+  test('more uploads than MAX_UPLOADS are answered with 429 before their body is read, both JSON and workbooks', async () => {
     const held = [await hold(), await hold()];
     const answer = await post();
     assertProblem(answer, 429, 'too-many-uploads');

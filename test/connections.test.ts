@@ -89,7 +89,7 @@ suite('a process that may open 300 files', () => {
     await service?.end('SIGKILL');
   });
 
-  test('allows fewer connections, logs it, and does not run out of files', async () => {
+  test('a process that may open 300 files allows fewer connections, logs it, and does not run out of files', async () => {
     assert.match(service.output(), /"openFiles":300,"maxConnections":\d+/);
     await service.post('/table/kept', { table: { columns: [{ name: 'a', type: 'text' }] } });
     for (let n = 0; n < 400; n += 1) {
@@ -130,7 +130,7 @@ suite('a process that has no file descriptor left', {
     ['an .xls workbook', 'POST /api/v1/table/legacy/upload/excel', multipart(xls)],
   ];
   for (const [title, line, content] of requests) {
-    test(`answers ${title} with 503 and Retry-After, and serves it when it has some again`, async () => {
+    test(`a process that has no file descriptor left answers ${title} with 503 and Retry-After, and serves it when it has some again`, async () => {
       const head = `${line} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${await service.token()}\r\n`;
       const request = Buffer.concat([
         Buffer.from(`${head}Content-Type: ${content.type}\r\nContent-Length: ${content.body.length}\r\n\r\n`),

@@ -272,7 +272,7 @@ suite('a given name that another relation already has', () => {
     ],
   ];
   for (const [what, make, drop] of others) {
-    test(`is refused with its place in all operations: ${what}`, async () => {
+    test(`a given name that another relation already has is refused with its place in all operations: ${what}`, async () => {
       await reset();
       await service.rows(make);
       const answers = [
@@ -297,7 +297,7 @@ suite('a given name that another relation already has', () => {
     });
   }
 
-  test('is refused with its place if another session uses it while the rows arrive', async () => {
+  test('a given name that another relation already has is refused with its place if another session uses it while the rows arrive', async () => {
     await reset();
     for (const [schema, ifExists] of [
       ['uploaded', 'fail'],
@@ -326,7 +326,7 @@ suite('a given name that another relation already has', () => {
     }
   });
 
-  test('is no problem if the service chose it', async () => {
+  test('a given name that another relation already has is no problem if the service chose it', async () => {
     await reset();
     const unnamed = { ...table, constraints: { unique: [{ name: '', columns: ['a'] }] } };
     await service.rows('CREATE TABLE replaced.t (b text)');

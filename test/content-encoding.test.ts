@@ -60,7 +60,7 @@ async function assertLoaded(name: string): Promise<void> {
 
 suite('a packed body', () => {
   for (const [encoding, pack] of Object.entries(packers)) {
-    test(`in ${encoding} is unpacked on every path`, async () => {
+    test(`a packed body in ${encoding} is unpacked on every path`, async () => {
       const name = nextTable();
       const table = {
         columns: [
@@ -92,7 +92,7 @@ suite('a packed body', () => {
     });
   }
 
-  test('may be several gzip members, zstd frames, deflate without a header, or packed twice', async () => {
+  test('a packed body may be several gzip members, zstd frames, deflate without a header, or packed twice', async () => {
     const [first, second] = [body.subarray(0, 1000), body.subarray(1000)];
     const cases: [string, Buffer][] = [
       ['gzip', Buffer.concat([zlib.gzipSync(first), zlib.gzipSync(second)])],
@@ -111,7 +111,7 @@ suite('a packed body', () => {
     }
   });
 
-  test('is unpacked while it arrives, also byte by byte', async () => {
+  test('a packed body is unpacked while it arrives, also byte by byte', async () => {
     const small = Buffer.from('{"data":[{"id":1}]}');
     for (const [encoding, pack] of Object.entries(packers)) {
       const packed = pack(small);
@@ -133,7 +133,7 @@ suite('a packed body', () => {
 suite('a body that is not what its Content-Encoding says', () => {
   const path = () => `/table/${nextTable()}/upload/json`;
   for (const [encoding, pack] of Object.entries(packers)) {
-    test(`in ${encoding} is refused with 400 and the reason`, async () => {
+    test(`a body in ${encoding} that is not what its Content-Encoding says is refused with 400 and the reason`, async () => {
       const packed = pack(body);
       const cases: [string, Buffer, RegExp][] = [
         ['cut off', packed.subarray(0, -3), /data is cut off\.$/],
@@ -161,7 +161,7 @@ suite('a body that is not what its Content-Encoding says', () => {
     });
   }
 
-  test('leaves no table', async () => {
+  test('a body that is not what its Content-Encoding says leaves no table', async () => {
     const name = nextTable();
     const garbage = Buffer.concat([zlib.deflateSync(body), Buffer.from('more')]);
     assertProblem(
@@ -172,7 +172,7 @@ suite('a body that is not what its Content-Encoding says', () => {
     assert.deepEqual(await service.rows('SELECT to_regclass($1) AS found', [name]), [{ found: null }]);
   });
 
-  test('in an unknown coding, or in more than two, is refused with 415 and Accept-Encoding', async () => {
+  test('a body in an unknown coding, or in more than two, is refused with 415 and Accept-Encoding', async () => {
     for (const encoding of ['compress', 'gzip, lzma', 'gzip, gzip, gzip', '*', 'gzip;q=1']) {
       for (const to of [path(), `/table/${nextTable()}`]) {
         const answer = await send(to, zlib.gzipSync(body), encoding);
@@ -205,7 +205,7 @@ const bombBytes = sized(160, 256) * MIB;
 
 suite('a bomb', () => {
   for (const coding of ['gzip', 'br', 'zstd'] as const) {
-    test(`in ${coding} is refused because of its ratio, in bounded memory`, async () => {
+    test(`a bomb in ${coding} is refused because of its ratio, in bounded memory`, async () => {
       const packed = await bomb(coding, bombBytes);
       assert.ok(packed.length < MIB, String(packed.length));
       global.gc?.();
@@ -232,7 +232,7 @@ suite('a bomb', () => {
     assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /MAX_UNPACK_RATIO/);
   });
 
-  test('with a normal ratio is refused because of its unpacked size', async () => {
+  test('a bomb with a normal ratio is refused because of its unpacked size', async () => {
     const piece = Buffer.concat([body, Buffer.from(',')]);
     const pieces = Array.from({ length: Math.ceil((64 * MIB) / piece.length) }, () => piece);
     const packed = zlib.gzipSync(Buffer.concat([Buffer.from('{"x":['), ...pieces]), { level: 1 });

@@ -111,7 +111,7 @@ suite('a definition with every field', () => {
     await service.rows('CREATE TABLE sales.places (shop text, shelf integer, UNIQUE (shop, shelf))');
   });
 
-  test('is created, and the answer has every field', async () => {
+  test('a definition with every field is created, and the answer has every field', async () => {
     const answer = await service.post('/table/orders', { table: orders });
     assert.equal(answer.status, 201);
     assert.match(answer.headers.get('content-type')!, /^application\/json/);
@@ -119,13 +119,13 @@ suite('a definition with every field', () => {
     assert.deepEqual(answer.body, { table: described });
   });
 
-  test('is described at the URL in Location', async () => {
+  test('a definition with every field is described at the URL in Location', async () => {
     const answer = await service.get('/api/v1/table/orders?schema=public');
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.body, { table: described });
   });
 
-  test('is the table in PostgreSQL', async () => {
+  test('a definition with every field is the table in PostgreSQL', async () => {
     await service.rows('INSERT INTO customers VALUES (7)');
     await service.rows("INSERT INTO sales.places VALUES ('north', 1)");
     const [row] = await service.rows(
@@ -378,7 +378,7 @@ suite('an existing table', () => {
     await service.rows('INSERT INTO existing VALUES (1)');
   });
 
-  test('is not created again', async () => {
+  test('an existing table is not created again', async () => {
     const { detail } = assertProblem(await service.post('/table/existing', { table }), 409, 'table-exists');
     assert.equal(
       detail,
@@ -396,14 +396,14 @@ suite('an existing table', () => {
     assertProblem(await service.post('/table/existing?if_not_exists=false', { table }), 409, 'table-exists');
   });
 
-  test('is described unchanged with if_not_exists', async () => {
+  test('an existing table is described unchanged with if_not_exists', async () => {
     const answer = await service.post('/table/existing?if_not_exists=true', { table });
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.body.differences, []);
     assert.deepEqual(answer.body.table, (await service.get('/table/existing')).body.table);
   });
 
-  test('is unchanged, and its differences from another definition are reported', async () => {
+  test('an existing table is unchanged, and its differences from another definition are reported', async () => {
     const other = {
       columns: [
         { name: 'a', type: 'bigint', is_nullable: false },
@@ -424,7 +424,7 @@ suite('an existing table', () => {
     assert.deepEqual(await service.rows('SELECT * FROM existing'), [{ a: 1, b: 'x' }]);
   });
 
-  test('is created with if_not_exists if it does not exist', async () => {
+  test('a create with if_not_exists creates the table if it does not exist', async () => {
     const answer = await service.post('/table/not_existing?if_not_exists=true', { table });
     assert.equal(answer.status, 201);
     assert.equal('differences' in answer.body, false);
@@ -450,7 +450,7 @@ suite('an existing table', () => {
 });
 
 suite('ids of columns', () => {
-  test('are kept when a column is renamed, and are never used again', async () => {
+  test('ids of columns are kept when a column is renamed, and are never used again', async () => {
     const table = {
       columns: [
         { name: 'a', type: 'text' },
@@ -573,7 +573,7 @@ suite('the detail of a single error', () => {
     assertProblem(await service.post('/table/nothing_made', { table }, options), 422, 'invalid-definition')
       .detail;
 
-  test('is a complete sentence', async () => {
+  test('the detail of a single error is a complete sentence', async () => {
     assert.equal(
       await errorOf({ columns: [{ name: 'a', type: 7 }] }),
       'The value at /table/columns/0/type must be a string, not a number',
@@ -584,7 +584,7 @@ suite('the detail of a single error', () => {
     );
   });
 
-  test('for an empty body names only members that the body may have', async () => {
+  test('the detail of a single error for an empty body names only members that the body may have', async () => {
     const answer = await service.request('POST', '/table/nothing_made', {
       headers: { 'content-type': 'application/json' },
       body: '',
@@ -617,14 +617,14 @@ suite('the detail of a single error', () => {
 suite('schemas', () => {
   const table = { columns: [{ name: 'a', type: 'text' }] };
 
-  test('are public by default', async () => {
+  test('a table is created in the schema public by default', async () => {
     const answer = await service.post('/table/in_public', { table });
     assert.equal(answer.body.table.schema, 'public');
     assert.equal((await service.get('/table/in_public?schema=public')).status, 200);
     assertProblem(await service.get('/table/in_public?schema=sales'), 404, 'table-not-found');
   });
 
-  test('are refused if they do not exist', async () => {
+  test('a schema that does not exist is refused', async () => {
     assertProblem(await service.post('/table/a?schema=nowhere', { table }), 404, 'schema-not-found');
     assertProblem(await service.get('/table/a?schema=nowhere'), 404, 'schema-not-found');
   });

@@ -45,7 +45,7 @@ suite('each event', () => {
     sent = await sentEvents();
   });
 
-  test('is shown in docs/events.md with the members that it really has', () => {
+  test('each event is shown in docs/events.md with the members that it really has', () => {
     const shown = blocksOf('jsonl')[0]!
       .trim()
       .split('\n')
@@ -57,7 +57,7 @@ suite('each event', () => {
     for (const one of shown) assert.deepEqual(shapeOf(one), shapeOf(sent.get(one.type)), one.type);
   });
 
-  test('has the schema that the OpenAPI document says', async () => {
+  test('each event has the schema that the OpenAPI document says', async () => {
     const { body: document } = await service.get('/openapi.json', { token: null });
     assert.deepEqual(Object.keys(document.webhooks).toSorted(), [...sent.keys()].toSorted());
     for (const [type, event] of sent) {
@@ -118,7 +118,7 @@ suite('the receiver', () => {
     ['js', process.execPath, 'receiver.mjs', false],
     ['python', 'python3', 'receiver.py', !python],
   ] as const) {
-    test(`in ${language} accepts genuine events only`, { skip }, async () => {
+    test(`the receiver in ${language} accepts genuine events only`, { skip }, async () => {
       const path = join(folder, file);
       await writeFile(path, blocksOf(language).join(''));
       const port = await freePort();

@@ -39,7 +39,7 @@ async function eventsOf(table: string): Promise<Event[]> {
 const typesOf = async (table: string) => (await eventsOf(table)).map(({ type }) => type);
 
 suite('the events of uploads', () => {
-  test('tell what happened to the table and how many rows were loaded', async () => {
+  test('the events of uploads say what happened to the table and how many rows were loaded', async () => {
     const first = await upload('told', [{ a: 1 }, { a: 2 }]);
     await upload('told', [{ a: 3 }], '?if_exists=append');
     await upload('told', [{ a: 4 }], '?if_exists=truncate');
@@ -67,7 +67,7 @@ suite('the events of uploads', () => {
     assert.equal(events[1]!.source, '/api/v1/table/told?schema=public');
   });
 
-  test('tell of a refused load why, without a value', async () => {
+  test('the event of a refused load says why, without a value', async () => {
     await upload('refused', [{ a: 1 }]);
     const answer = await upload('refused', [{ a: 'secret' }], '?if_exists=append');
     const event = (await eventsOf('refused')).at(-1)!;
@@ -83,7 +83,7 @@ suite('the events of uploads', () => {
     assert(!JSON.stringify(event).includes('secret'));
   });
 
-  test('are not there for a dry run, and for an upload whose commit fails', async () => {
+  test('a dry run has no event, and neither has an upload whose commit fails', async () => {
     await upload('never', [{ a: 1 }], '?dry_run=true');
     assert.deepEqual(await typesOf('never'), []);
     await service.rows(`CREATE TABLE public.late (a int UNIQUE DEFERRABLE INITIALLY DEFERRED);
@@ -95,14 +95,14 @@ suite('the events of uploads', () => {
     assert(!(await typesOf('late')).includes('rows.loaded'));
   });
 
-  test('have names with any characters', async () => {
+  test('the events of uploads can have table names with any characters', async () => {
     const name = 'Größe "1" %\\/☃';
     await upload(encodeURIComponent(name), [{ a: 1 }]);
     const [event] = await eventsOf(name);
     assert.deepEqual([event!.type, event!.data.table], ['table.created', name]);
   });
 
-  test('are announced to PostgreSQL clients by their ids', async () => {
+  test('the events of uploads are announced to PostgreSQL clients by their ids', async () => {
     const client = new pg.Client(service.database.url);
     await client.connect();
     const heard: string[] = [];
@@ -172,7 +172,7 @@ function openFeed(): EventFeed {
 suite('the feed', () => {
   const tablesOf = (stream: Stream) => stream.events.map(({ event }) => `${event.type} ${event.data.table}`);
 
-  test('sends each event that comes after it has begun', async () => {
+  test('the feed sends each event that comes after it has begun', async () => {
     await upload('before', [{ a: 1 }]);
     const stream = await openStream();
     assert.equal(stream.status, 200);
@@ -183,7 +183,7 @@ suite('the feed', () => {
     assert.deepEqual(tablesOf(stream).toSorted(), ['rows.loaded fed', 'table.created fed']);
   });
 
-  test('continues after the last event without a gap, also with events of slower transactions', async () => {
+  test('the feed continues after the last event without a gap, also with events of slower transactions', async () => {
     const stream = await openStream();
     await upload('anchor', [{ a: 1 }]);
     await until('two events', () => stream.events.length >= 2);
@@ -208,7 +208,7 @@ suite('the feed', () => {
     );
   });
 
-  test('gives a client that has received no event yet an id from which it continues', async () => {
+  test('the feed gives a client that has received no event yet an id from which it continues', async () => {
     const stream = await openStream();
     await until('the beginning', () => stream.body.endsWith('\n\n'));
     stream.stop();
@@ -220,7 +220,7 @@ suite('the feed', () => {
     assert.deepEqual(tablesOf(next).toSorted(), ['rows.loaded meanwhile', 'table.created meanwhile']);
   });
 
-  test('tells a client that sees few schemas from which id it continues', async () => {
+  test('the feed gives a client that sees few schemas the id from which it continues', async () => {
     const stream = await openStream({ token: await service.token({ schemas: ['other'] }) });
     const all = await openStream();
     await upload('elsewhere', [{ a: 1 }]);
@@ -231,7 +231,7 @@ suite('the feed', () => {
     assert.deepEqual(stream.events, []);
   });
 
-  test('keeps an event that was committed days later until the newer ones before it are old', async () => {
+  test('the feed keeps an event that was committed days later until the newer ones before it are old', async () => {
     const all = await openStream();
     for (const table of ['aged_1', 'aged_2', 'aged_3']) await upload(table, [{ a: 1 }]);
     await until('six events', () => all.events.length >= 6);
@@ -253,7 +253,7 @@ suite('the feed', () => {
     assert.equal((await openStream({ lastEventId: String(ids[1]) })).status, 410);
   });
 
-  test('is the same in two processes, whatever the order in which transactions begin and end', async () => {
+  test('the feed is the same in two processes, whatever the order in which transactions begin and end', async () => {
     const feeds = [openFeed(), openFeed()];
     const { last } = await feeds[0]!.range();
     const count = 30;
@@ -291,7 +291,7 @@ suite('the feed', () => {
     assert.deepEqual(indexes, [...Array(count).keys()]);
   });
 
-  test('has only events of schemas that the token allows', async () => {
+  test('the feed has only events of schemas that the token allows', async () => {
     const stream = await openStream({ token: await service.token({ schemas: ['oth*'] }) });
     await upload('hidden', [{ a: 1 }]);
     await upload('shown', [{ a: 1 }], '?schema=other');
@@ -300,7 +300,7 @@ suite('the feed', () => {
     assert(stream.events.every(({ event }) => event.data.schema === 'other'));
   });
 
-  test('is refused after an event that was removed, and for an id that it never sent', async () => {
+  test('a reader is refused if it continues after an event that was removed, or after an id that was never sent', async () => {
     const all = await openStream();
     await upload('aged', [{ a: 1 }]);
     await until('two events', () => all.events.length >= 2);
@@ -319,12 +319,12 @@ suite('the feed', () => {
     last.stop();
   });
 
-  test('answers HEAD at once', async () => {
+  test('the feed answers HEAD at once', async () => {
     const { status, headers } = await service.request('HEAD', '/api/v1/events');
     assert.deepEqual([status, headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
   });
 
-  test('needs the scope event:read, and allows 20 streams for one caller', async () => {
+  test('the feed needs the scope event:read, and allows 20 streams for one caller', async () => {
     assertProblem(
       await service.get('/api/v1/events', { token: await service.token({ scope: 'table:read' }) }),
       403,

@@ -63,7 +63,7 @@ suite('a trigger that raises', () => {
     });
   }
 
-  test('at the end of the transaction has its message and the row reported', async () => {
+  test('a trigger that raises an error at the end of the transaction is reported with its message and the row', async () => {
     await service.rows(`CREATE TABLE t (a int);
       CREATE CONSTRAINT TRIGGER r AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse_negative()`);
     const data = a(...Array.from({ length: 300 }, (_, n) => (n === 211 ? -1 : n)));
@@ -74,7 +74,7 @@ suite('a trigger that raises', () => {
     assert.deepEqual(await stored(), []);
   });
 
-  test('while rows are moved with on_conflict has its message and the row reported', async () => {
+  test('a trigger that raises an error while rows are moved with on_conflict is reported with its message and the row', async () => {
     await service.rows(`CREATE TABLE t (k int PRIMARY KEY, a int);
       INSERT INTO t VALUES (7, 7);
       CREATE TRIGGER r BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION refuse_negative()`);
@@ -87,7 +87,7 @@ suite('a trigger that raises', () => {
     assert.deepEqual(await stored(), [{ k: 7, a: 7 }]);
   });
 
-  test('over rows with different columns has its message and the row reported', async () => {
+  test('a trigger that raises an error over rows with different columns is reported with its message and the row', async () => {
     await service.rows(`CREATE TABLE t (id serial, a int, b text DEFAULT random()::text, c text);
       CREATE TRIGGER r AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION refuse_negative()`);
     const data = [{ a: 1 }, { b: 'x', a: 2 }, { id: 9 }, {}, { c: 'y', a: -4 }, { a: -5 }];
@@ -125,7 +125,7 @@ suite('a trigger that raises another code than RAISE does by default', () => {
     });
   }
 
-  test('on TRUNCATE is reported without a row', async () => {
+  test('a trigger on TRUNCATE that raises an error is reported without a row', async () => {
     await service.rows(`CREATE TABLE t (a int);
       CREATE OR REPLACE FUNCTION keep_all() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN RAISE EXCEPTION 'nothing is ever emptied here' USING ERRCODE = 'U0002'; END $$;
@@ -210,7 +210,7 @@ suite('rules that are checked at the end of the transaction', () => {
   const create = `CREATE TABLE t (id int PRIMARY KEY, parent int REFERENCES t DEFERRABLE INITIALLY DEFERRED,
     place int UNIQUE DEFERRABLE INITIALLY DEFERRED)`;
 
-  test('have the refused row reported', async () => {
+  test('a row that breaks a rule which is checked at the end of the transaction is reported', async () => {
     await service.rows(create);
     await service.rows('INSERT INTO t VALUES (100, NULL, 100)');
     const data = [
@@ -226,7 +226,7 @@ suite('rules that are checked at the end of the transaction', () => {
     assert.equal((await stored()).length, 1);
   });
 
-  test('have the refused row reported also if rows are skipped', async () => {
+  test('a row that breaks a rule which is checked at the end of the transaction is reported also if other rows are skipped', async () => {
     await service.rows(create);
     await service.rows('INSERT INTO t VALUES (1, NULL, 1)');
     const data = [
@@ -243,7 +243,7 @@ suite('rules that are checked at the end of the transaction', () => {
     assert.equal(answer.body.load?.skipped, 1, JSON.stringify(answer.body));
   });
 
-  test('allow references to later rows', async () => {
+  test('a reference that is checked at the end of the transaction may be to a later row', async () => {
     await service.rows(create);
     const answer = await append([
       { id: 1, parent: 2 },
@@ -252,7 +252,7 @@ suite('rules that are checked at the end of the transaction', () => {
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
   });
 
-  test('cannot be the key of on_conflict', async () => {
+  test('a key that is checked at the end of the transaction cannot be the key of on_conflict', async () => {
     await service.rows('CREATE TABLE t (a int PRIMARY KEY DEFERRABLE)');
     const { errors } = assertProblem(await append(a(1), '&on_conflict=skip'), 422, 'invalid-parameter');
     assert.equal(errors[0]!.code, 'no-key');
@@ -476,7 +476,7 @@ test('a row may refer to a row of the same upload also if rows are not staged', 
 });
 
 suite('CHECK constraints', () => {
-  test('have every row reported that does not pass', async () => {
+  test('every row that does not pass a CHECK is reported', async () => {
     await service.rows(
       'CREATE TABLE t (a int CONSTRAINT small CHECK (a < 10), b int, CONSTRAINT rising CHECK (a < b))',
     );
@@ -489,7 +489,7 @@ suite('CHECK constraints', () => {
     ]);
   });
 
-  test('that raise an error for a row have the row reported, together with other problems', async () => {
+  test('a row for which a CHECK raises an error is reported, together with other problems', async () => {
     await service.rows(
       'CREATE TABLE t (a int CONSTRAINT ratio CHECK (100 / a > 0), b int NOT NULL CHECK (b < 9))',
     );
@@ -510,7 +510,7 @@ suite('CHECK constraints', () => {
     assert.deepEqual(await stored(), []);
   });
 
-  test('that raise an error of another class have the row reported, too', async () => {
+  test('a row for which a CHECK raises an error of another class is reported, too', async () => {
     await service.rows(
       `CREATE TABLE t (a int PRIMARY KEY CHECK (a < 2 OR current_setting('app.missing') <> ''))`,
     );
@@ -521,7 +521,7 @@ suite('CHECK constraints', () => {
     }
   });
 
-  test('are checked for columns without a binary encoder', async () => {
+  test('CHECK constraints are checked for columns without a binary encoder', async () => {
     await service.rows('CREATE TABLE t (a int4range PRIMARY KEY CHECK (upper(a) < 100))');
     await service.rows("INSERT INTO t VALUES ('[1,2)')");
     const answer = await append(a('[1,2)', '[5,6)', '[5,200)', '[5,6)', '5 to 6'));
@@ -618,7 +618,7 @@ suite('rows that other rows replace cause no problems', () => {
   const create = `CREATE TABLE t (k int PRIMARY KEY, email text UNIQUE, ref int REFERENCES t, n int CHECK (n > 0));
     INSERT INTO t VALUES (1, 'a', NULL, 1), (2, 'b', 1, 2)`;
 
-  test('and rows that keep their unique values cause none', async () => {
+  test('rows that keep their unique values while other rows are replaced cause no problems', async () => {
     await service.rows(create);
     const data = [
       { k: 1, email: 'a' },
@@ -640,7 +640,7 @@ suite('rows that other rows replace cause no problems', () => {
     assert.equal(answer.body.load?.updated, 3, JSON.stringify(answer.body));
   });
 
-  test('and rows that are skipped cause none', async () => {
+  test('rows that are skipped cause no problems', async () => {
     await service.rows(create);
     const data = [
       { k: 1, email: 'b', ref: 97 },
@@ -661,7 +661,7 @@ suite('rows that other rows replace cause no problems', () => {
     );
   });
 
-  test('and rows with equal keys in different spelling are the same row', async () => {
+  test('rows with equal keys in different spelling are the same row', async () => {
     await service.rows('CREATE TABLE t (r int4range PRIMARY KEY, n int)');
     const data = [
       { r: '[1,5)', n: 1 },
@@ -720,7 +720,7 @@ suite('a partitioned table', () => {
     CREATE TABLE t_low PARTITION OF t FOR VALUES FROM (0) TO (100);
     CREATE TABLE t_high PARTITION OF t FOR VALUES FROM (100) TO (200)`;
 
-  test('gets rows in its partitions', async () => {
+  test('a partitioned table gets rows in its partitions', async () => {
     await service.rows(create);
     const answer = await append([{ k: 150 }, { k: 1, v: 'x' }]);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -728,7 +728,7 @@ suite('a partitioned table', () => {
     assert.deepEqual(await service.rows('SELECT * FROM t_low'), [{ k: 1, v: 'x' }]);
   });
 
-  test('reports a row without a partition', async () => {
+  test('a row without a partition is reported', async () => {
     await service.rows(create);
     await assertRefused(await append([{ k: 1 }, { k: 99 }, { k: 200 }, { k: 300 }]), [
       {
@@ -762,7 +762,7 @@ suite('a partitioned table', () => {
     assert.deepEqual(await stored('k'), [{ k: 7 }]);
   });
 
-  test('cannot be replaced', async () => {
+  test('a partitioned table cannot be replaced', async () => {
     await service.rows(create);
     const answer = await service.post('/table/t/upload/json?if_exists=replace', { data: [{ k: 1 }] });
     const { errors } = assertProblem(answer, 409, 'dependent-objects');
@@ -855,7 +855,7 @@ suite('columns that PostgreSQL sets', () => {
 });
 
 suite('columns of the data and of the table', () => {
-  test('without a common column are all named', async () => {
+  test('the error for data without a column of the table names the columns of both', async () => {
     await service.rows('CREATE TABLE t (a int, b int)');
     const { errors } = assertProblem(await append([{ x: 1, y: 2 }, { z: 3 }]), 422, 'invalid-data');
     assert.deepEqual(
@@ -869,7 +869,7 @@ suite('columns of the data and of the table', () => {
     assert.match(errors[0]!.detail, /The columns are "a", "b"$/);
   });
 
-  test('with a misspelled name get a suggestion, in JSON and workbooks', async () => {
+  test('the error for a misspelled column suggests the right name, in JSON and workbooks', async () => {
     await service.rows('CREATE TABLE t (quantity int, "Unit price" numeric, note text)');
     const data = [{ quantiy: 1, 'unit prise': 2, colour: 3 }];
     const file = sheetOf([Object.keys(data[0]!), Object.values(data[0]!)]);
@@ -927,12 +927,12 @@ suite('keys of the data that cannot be column names', () => {
     { pointer: '/data/1/nul\0', row: 2, column: 'nul\0', code: 'invalid-name' },
   ];
 
-  test('are reported with their places when a table is inferred', async () => {
+  test('keys of the data that cannot be column names are reported with their places when a table is inferred', async () => {
     await assertRefused(await service.post('/table/t/upload/json', { data }), expected);
     assert.deepEqual(await service.rows("SELECT to_regclass('t') AS found"), [{ found: null }]);
   });
 
-  test('are reported when columns are added', async () => {
+  test('keys of the data that cannot be column names are reported when columns are added', async () => {
     await service.rows('CREATE TABLE t (ok int)');
     await assertRefused(await append(data, '&extra_columns=add'), expected);
     const table = { columns: [{ name: 'ok', type: 'int' }] };
@@ -940,7 +940,7 @@ suite('keys of the data that cannot be column names', () => {
     await assertRefused(answer, expected);
   });
 
-  test('are unknown columns of an existing table', async () => {
+  test('keys of the data that cannot be column names are unknown columns of an existing table', async () => {
     await service.rows('CREATE TABLE t (ok int)');
     await assertRefused(
       await append(data),
@@ -962,7 +962,7 @@ suite('keys of the data that cannot be column names', () => {
 suite('a replace', () => {
   const replace = () => service.post('/table/t/upload/json?if_exists=replace', { data: [{ n: 1 }] });
 
-  test('removes objects that belong only to the table', async () => {
+  test('a replace removes objects that belong only to the table', async () => {
     await service.rows(`CREATE TABLE t (id serial PRIMARY KEY, a int, b int GENERATED ALWAYS AS (a + 1) STORED, c int CHECK (c > a),
         parent int REFERENCES t, UNIQUE (a, b));
       CREATE INDEX ON t ((a + c)) WHERE c > 1; CREATE STATISTICS s ON a, c FROM t`);
@@ -977,7 +977,7 @@ suite('a replace', () => {
     ['CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION leave_out()', 'trigger r on table t'],
     ['CREATE VIEW u AS SELECT id FROM t GROUP BY id', 'view u'],
   ]) {
-    test(`names other dependent objects before the body is read: ${name}`, async () => {
+    test(`a replace names other dependent objects before the body is read: ${name}`, async () => {
       await service.rows(`CREATE TABLE t (id serial PRIMARY KEY, a int); ${object}`);
       try {
         const { errors } = assertProblem(await replace(), 409, 'dependent-objects');

@@ -276,7 +276,7 @@ suite('a restart of PostgreSQL', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('in the middle of uploads is answered with 503, nothing is changed, and the service works again', async () => {
+  test('a restart of PostgreSQL in the middle of uploads is answered with 503, nothing is changed, and the service works again', async () => {
     const copying = await openUpload(service, '/copying/upload/json');
     await copying.write(streamed);
     await copying.writeRows(20_000);
@@ -316,7 +316,7 @@ suite('a PostgreSQL session that an administrator ends', () => {
   });
   after(() => service.stop());
 
-  test('while it creates a key is answered with 503', async () => {
+  test('an upload whose PostgreSQL session an administrator ends while it creates a key is answered with 503', async () => {
     await service.rows('CREATE TABLE gate (a int PRIMARY KEY); INSERT INTO gate VALUES (1)');
     const foreign = {
       columns: [{ name: 'a', type: 'integer' }],
@@ -336,7 +336,7 @@ suite('a PostgreSQL session that an administrator ends', () => {
     await assertNoTable(service, 'behind');
   });
 
-  test('while the service still receives the rows does not stop the upload', async () => {
+  test('an upload whose PostgreSQL session an administrator ends while the service still receives the rows continues', async () => {
     const upload = await openUpload(service, '/unaware/upload/json');
     await upload.write(inferred);
     await upload.writeRows(10_000);
@@ -407,7 +407,7 @@ suite('a client that sends a byte now and then', { concurrency: true }, () => {
     return await answer;
   }
 
-  test('is answered with 408, however much it sent at first', async () => {
+  test('a client that sends a byte now and then is answered with 408, however much it sent at first', async () => {
     const begins = ['{"data":[', `{"data":[{"a":"${'x'.repeat(1_000_000)}"},`];
     for (const answer of await Promise.all(begins.map((begin) => trickle(1, 100, begin)))) {
       const { detail } = assertProblem(answer, 408, 'request-timeout');
@@ -415,7 +415,7 @@ suite('a client that sends a byte now and then', { concurrency: true }, () => {
     }
   });
 
-  test('is served if it sends enough bytes', async () => {
+  test('a client that sends a byte now and then is served if it sends enough bytes', async () => {
     assert.equal((await trickle(30, 40, '{"data":[')).status, 200);
   });
 });

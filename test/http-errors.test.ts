@@ -46,21 +46,21 @@ suite('paths', () => {
     });
   }
 
-  test('are not found with a slash at the end or in another case', async () => {
+  test('a path with a slash at the end or in another case is not found', async () => {
     assertProblem(await service.get('/API/v1/table/a'), 404, 'path-not-found');
     assertProblem(await service.post('/api/v1/table/a/upload/json/', {}), 404, 'path-not-found');
   });
 
-  test('with a broken percent-encoding are refused with 400', async () => {
+  test('a path with a broken percent-encoding is refused with 400', async () => {
     assertProblem(await rawRequest(service.url, get('/api/v1/table/%E0%A4%A')), 400, 'invalid-request');
     assertProblem(await rawRequest(service.url, get('/%')), 400, 'invalid-request');
   });
 
-  test('without the name of a table are refused with 422', async () => {
+  test('a path without the name of a table is refused with 422', async () => {
     assertProblem(await service.get('/api/v1/table/'), 422, 'invalid-parameter');
   });
 
-  test('of a thousand bytes are refused as a name that is too long', async () => {
+  test('a table name of a thousand bytes in the path is refused as too long', async () => {
     assertProblem(await service.get(`/table/${'x'.repeat(1000)}`), 422, 'invalid-parameter');
     assertProblem(
       await service.get(`/table/${encodeURIComponent('🙂'.repeat(500))}`),
@@ -104,7 +104,7 @@ suite('content', () => {
     'application/json;q=0, */*; q=0.0',
     'application/json;q=0, */*',
   ]) {
-    test(`with Accept: ${accept} is refused with 406`, async () => {
+    test(`a request with Accept: ${accept} is refused with 406`, async () => {
       assertProblem(await service.get('/table/a', { headers: { accept } }), 406, 'not-acceptable');
     });
   }
@@ -115,7 +115,7 @@ suite('content', () => {
     'application/problem+json',
     '',
   ]) {
-    test(`with Accept: "${accept}" is answered`, async () => {
+    test(`a request with Accept: "${accept}" is answered`, async () => {
       assertProblem(await service.get('/table/a', { headers: { accept } }), 404, 'table-not-found');
     });
   }
@@ -129,7 +129,7 @@ suite('content', () => {
       'application/xml',
       'nonsense',
     ]) {
-      test(`${type} at ${path} is refused with 415`, async () => {
+      test(`a body of the type ${type} for ${path} is refused with 415`, async () => {
         const answer = await service.request('POST', path, {
           headers: { 'content-type': type },
           body: 'a,b\r\n',
@@ -137,7 +137,7 @@ suite('content', () => {
         assertProblem(answer, 415, 'unsupported-media-type');
       });
     }
-    test(`no type at ${path} is refused with 415`, async () => {
+    test(`a body without a content type for ${path} is refused with 415`, async () => {
       assertProblem(
         await service.request('POST', path, { body: Buffer.from('{}') }),
         415,
@@ -145,7 +145,7 @@ suite('content', () => {
       );
       assertProblem(await service.request('POST', path), 400, 'invalid-json');
     });
-    test(`JSON with a charset at ${path} is accepted`, async () => {
+    test(`a JSON body with a charset for ${path} is accepted`, async () => {
       const headers = { 'content-type': 'application/json; charset=utf-8' };
       const answer = await service.request('POST', `${path}?schema=nowhere`, {
         headers,
@@ -159,7 +159,7 @@ suite('content', () => {
     'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     'multipart/mixed; boundary=x',
   ]) {
-    test(`${type} at upload/excel is refused with 415`, async () => {
+    test(`a body of the type ${type} for upload/excel is refused with 415`, async () => {
       const answer = await service.request('POST', '/table/a/upload/excel', {
         headers: { 'content-type': type },
         body: '{}',
@@ -197,7 +197,7 @@ suite('content', () => {
     const without = await service.request('POST', '/table/a', { body: Buffer.from('{}') });
     assert.match(without.body.detail, /^The request has no Content-Type: send application\/json/);
   });
-  test('upsert as a value of if_exists or on_conflict is answered with the two parameters to send', async () => {
+  test('the error for if_exists=upsert or on_conflict=upsert names the two parameters to send', async () => {
     for (const query of ['if_exists=upsert', 'on_conflict=upsert', 'on_conflict=replace']) {
       const answer = await service.post(`/table/a/upload/json?${query}`, { data: [] });
       const { detail } = assertProblem(answer, 422, 'invalid-parameter');
@@ -207,7 +207,7 @@ suite('content', () => {
 });
 
 suite('bodies', () => {
-  test('that are not JSON are refused with 400 and the byte', async () => {
+  test('a body that is not JSON is refused with 400 and the position of the wrong byte', async () => {
     for (const path of ['/table/a', '/table/a/upload/json']) {
       const answer = await service.request('POST', path, { headers: json, body: '{"table": nope}' });
       assert.match(assertProblem(answer, 400, 'invalid-json').detail, /Byte 11/);
@@ -216,7 +216,7 @@ suite('bodies', () => {
     }
   });
 
-  test('that are nested too deeply are refused with 413', async () => {
+  test('a body that is nested too deeply is refused with 413', async () => {
     const answer = await service.request('POST', '/table/a', {
       headers: json,
       body: `{"table":${'['.repeat(1000)}`,
@@ -224,7 +224,7 @@ suite('bodies', () => {
     assertProblem(answer, 413, 'limit-exceeded');
   });
 
-  test('over the limit with a stated size are refused with 413 before they are read', async () => {
+  test('a body whose stated size is over the limit is refused with 413 before it is read', async () => {
     for (const [path, size, setting] of [
       ['/table/a', 5001, /5,000 bytes \(MAX_DEFINITION_BYTES\)/],
       ['/table/a/upload/json', 200_001, /200,000 bytes \(MAX_BODY_BYTES\)/],
@@ -234,7 +234,7 @@ suite('bodies', () => {
     }
   });
 
-  test('over the limit without a stated size are refused, and the sending client sees the answer', async () => {
+  test('a body without a stated size that grows over the limit is refused, and the sending client sees the answer', async () => {
     for (const query of ['', '?extra_columns=add']) {
       const answer = await sendUntilAnswered(
         `/table/a/upload/json${query}`,
@@ -247,7 +247,7 @@ suite('bodies', () => {
     assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /5,000 bytes \(MAX_DEFINITION_BYTES\)/);
   });
 
-  test('over the limit without a stated size are answered before the rest of the body', async () => {
+  test('a body without a stated size that grows over the limit is answered before its rest arrives', async () => {
     for (const [path, start] of [
       [
         '/table/a/upload/json',
@@ -266,7 +266,7 @@ suite('bodies', () => {
     }
   });
 
-  test('over the limit are read to the end for a client that reads the answer only then', async () => {
+  test('a body over the limit is read to its end for a client that reads the answer only then', async () => {
     const size = 8 * 1024 * 1024;
     const socket = await openSocket(service.url);
     socket.write(head('POST', '/api/v1/table/a/upload/json', { ...json, 'content-length': String(size) }));
@@ -279,7 +279,7 @@ suite('bodies', () => {
     assertProblem(parseAnswer(answer.toString()), 413, 'limit-exceeded');
   });
 
-  test('that are refused in the middle let the client that is sending see the answer', async () => {
+  test('a client whose body is refused in the middle sees the answer', async () => {
     const unknown = { columns: [{ name: 'a', type: 'nonesuch' }] };
     const start = JSON.stringify({ table: unknown }).replace(/}$/, ',"data":[');
     const rows = '{"a":"x"},'.repeat(500);
@@ -302,7 +302,7 @@ suite('bodies', () => {
     assertProblem(await sendUntilAnswered('/nowhere', start, rows), 404, 'path-not-found');
   });
 
-  test('are not sent by a client that waits for "100 Continue" and is refused', async () => {
+  test('a client that waits for "100 Continue" does not send the body of a refused request', async () => {
     const headers = { ...json, 'content-length': '1000000', expect: '100-continue' };
     const socket = await openSocket(service.url);
     socket.write(
@@ -313,7 +313,7 @@ suite('bodies', () => {
     assertProblem(parseAnswer(answer.toString()), 401, 'missing-token');
   });
 
-  test('are asked for from a client that waits for "100 Continue" and is not refused', async () => {
+  test('a client that waits for "100 Continue" gets it if the request is not refused', async () => {
     const body = '{"data": [{"a": 1}]}';
     const headers = {
       ...json,
@@ -331,7 +331,7 @@ suite('bodies', () => {
     socket.destroy();
   });
 
-  test('that stop arriving are refused with 408', async () => {
+  test('a body that stops arriving is refused with 408', async () => {
     const socket = await openSocket(service.url);
     socket.write(
       head('POST', '/api/v1/table/a/upload/json', { ...json, 'transfer-encoding': 'chunked' }) +
@@ -342,7 +342,7 @@ suite('bodies', () => {
     assertProblem(parseAnswer(answer.toString()), 408, 'request-timeout');
   });
 
-  test('shorter than stated close the connection, and the service continues', async () => {
+  test('a body that ends before its stated size closes the connection, and the service continues', async () => {
     const socket = await openSocket(service.url);
     socket.end(
       `${head('POST', '/api/v1/table/a/upload/json', { ...json, 'content-length': '100' })}{"data":[]}`,
@@ -356,13 +356,13 @@ suite('bodies', () => {
     `--x\nContent-Disposition: form-data; name="${name}"${file && `; filename="${file}"`}\n\nx\n`;
   const multiparts: [string, string, number, 'invalid-multipart' | 'invalid-parameter'][] = [
     ['empty', '', 400, 'invalid-multipart'],
-    ['without its boundary', 'hello', 400, 'invalid-multipart'],
+    ['text without the boundary', 'hello', 400, 'invalid-multipart'],
     ['cut off in a part', part('file', 'a.xlsx'), 400, 'invalid-multipart'],
     ['cut off in the headers', '--x\nContent-Disposition: form-da', 400, 'invalid-multipart'],
-    ['with a part without a name', '--x\nContent-Type: text/plain\n\nx\n--x--\n', 422, 'invalid-parameter'],
+    ['a part without a name', '--x\nContent-Type: text/plain\n\nx\n--x--\n', 422, 'invalid-parameter'],
   ];
   for (const [title, text, status, code] of multiparts) {
-    test(`multipart ${title} is refused with ${status}`, async () => {
+    test(`a multipart body that is ${title} is refused with ${status}`, async () => {
       const answer = await service.request('POST', '/table/a/upload/excel', {
         headers: { 'content-type': 'multipart/form-data; boundary=x' },
         body: Buffer.from(parts(text)),
@@ -370,14 +370,14 @@ suite('bodies', () => {
       assertProblem(answer, status, code);
     });
   }
-  test('multipart without a boundary in its type is refused with 400', async () => {
+  test('a multipart body without a boundary in its content type is refused with 400', async () => {
     const answer = await service.request('POST', '/table/a/upload/excel', {
       headers: { 'content-type': 'multipart/form-data' },
       body: '--x--',
     });
     assertProblem(answer, 400, 'invalid-multipart');
   });
-  test('multipart over the limit is refused with 413', async () => {
+  test('a multipart body over the limit is refused with 413', async () => {
     const answer = await service.upload('/table/a/upload/excel', randomBytes(250_000));
     assertProblem(answer, 413, 'limit-exceeded');
     const start = `--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
@@ -397,33 +397,38 @@ suite('query parameters', () => {
       ' ',
     );
   const cases: [string, string, string, string[]][] = [
-    ['an unknown one', '/table/a/upload/json', '?dryrun=true', ['unknown-parameter dryrun']],
+    ['an unknown parameter', '/table/a/upload/json', '?dryrun=true', ['unknown-parameter dryrun']],
     [
-      'a value that is none of the list',
+      'a value that the parameter does not have',
       '/table/a/upload/json',
       '?if_exists=drop',
       ['invalid-parameter if_exists'],
     ],
-    ['a boolean that is none', '/table/a', '?if_not_exists=yes', ['invalid-parameter if_not_exists']],
+    ['a word for a boolean', '/table/a', '?if_not_exists=yes', ['invalid-parameter if_not_exists']],
     ['an empty value', '/table/a/upload/json', '?if_exists=', ['invalid-parameter if_exists']],
-    ['one given twice', '/table/a/upload/json', '?schema=a&schema=b', ['invalid-parameter schema']],
-    ['a number that is none', '/table/a/upload/excel', '?header_row=0', ['invalid-parameter header_row']],
+    ['a parameter given twice', '/table/a/upload/json', '?schema=a&schema=b', ['invalid-parameter schema']],
+    ['0 for a number from 1 on', '/table/a/upload/excel', '?header_row=0', ['invalid-parameter header_row']],
     [
-      'several faults',
+      'several problems',
       '/table/a/upload/excel',
       '?x=1&dry_run=1&if_exists=no',
       ['unknown-parameter x', 'invalid-parameter if_exists', 'invalid-parameter dry_run'],
     ],
     [
-      'a fault in each of fourteen parameters',
+      'a problem in each of fourteen parameters',
       '/table/a/upload/excel',
       `?${manyParameters.map((name) => `${name}=x`).join('&')}`,
       manyParameters.map((name) => `invalid-parameter ${name}`),
     ],
-    ['a name of Object’s prototype', '/table/a', '?constructor=1', ['unknown-parameter constructor']],
+    [
+      'the name of a property of every object',
+      '/table/a',
+      '?constructor=1',
+      ['unknown-parameter constructor'],
+    ],
   ];
   for (const [title, path, query, expected] of cases) {
-    test(`${title} are refused with 422`, async () => {
+    test(`a query with ${title} is refused with 422, which names each problem`, async () => {
       const isExcel = path.endsWith('excel');
       const answer = await (isExcel
         ? service.upload(path + query, Buffer.from(''))
@@ -438,23 +443,26 @@ suite('query parameters', () => {
 });
 
 suite('requests that are not valid HTTP', () => {
-  test('headers that are too large are refused with 431', async () => {
+  test('a request with headers that are too large is refused with 431', async () => {
     const answer = await rawRequest(service.url, head('GET', '/healthz', { 'x-long': 'x'.repeat(20_000) }));
     assertProblem(answer, 431, 'headers-too-large');
   });
   for (const [title, text] of [
-    ['words', 'hello there\r\n\r\n'],
+    ['words instead of HTTP', 'hello there\r\n\r\n'],
     ['a header without a colon', 'GET / HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n'],
-    ['two Hosts', 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
-    ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['two lengths', 'POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
-    ['TLS', Buffer.from('16030100010100', 'hex')],
+    ['two Host headers', 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
+    ['no Host header', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    [
+      'two lengths of its body',
+      'POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    ],
+    ['the start of TLS', Buffer.from('16030100010100', 'hex')],
   ] as const) {
-    test(`${title} is refused with 400`, async () => {
+    test(`a request with ${title} is refused with 400`, async () => {
       assertProblem(await rawRequest(service.url, Buffer.from(text as string)), 400, 'invalid-request');
     });
   }
-  test('an invalid chunk in the middle of an upload is refused with 400', async () => {
+  test('an upload with an invalid chunk in the middle is refused with 400', async () => {
     const headers = { ...json, 'transfer-encoding': 'chunked' };
     const request = `${head('POST', '/api/v1/table/a/upload/json', headers)}${chunk('{"data":[{"a":1},')}zz\r\n`;
     assertProblem(await rawRequest(service.url, request), 400, 'invalid-request');
@@ -463,7 +471,7 @@ suite('requests that are not valid HTTP', () => {
 });
 
 suite('every answer', () => {
-  test('forbids browsers to guess types and to send the referrer, and caches to keep data', async () => {
+  test('every answer forbids browsers to guess types and to send the referrer, and caches to keep data', async () => {
     await service.post('/table/cached', { table });
     for (const path of ['/healthz', '/', '/docs/errors', '/openapi.json', '/nowhere', '/table/cached']) {
       const { headers } = await service.get(path);
@@ -475,7 +483,7 @@ suite('every answer', () => {
     assert.equal(described.headers.get('cache-control'), 'no-store');
   });
 
-  test('to a request without a route has the same headers, and is never kept by a cache', async () => {
+  test('the answer to a request without a route has the same headers, and no cache may keep it', async () => {
     const oddRequests: [string, number, string | Buffer][] = [
       ['no HTTP', 400, 'hello there\r\n\r\n'],
       ['headers that are too large', 431, head('GET', '/healthz', { 'x-long': 'x'.repeat(20_000) })],
@@ -506,7 +514,7 @@ suite('every answer', () => {
     }
   });
 
-  test('to any request without a token is never a failure of the service', async () => {
+  test('no request without a token makes the service fail', async () => {
     const paths = [
       '/docs/static/%00',
       '/docs/static/%ff',
@@ -541,7 +549,7 @@ suite('every answer', () => {
     }
   });
 
-  test('to a path outside of the folder of the reference page is 404', async () => {
+  test('a path outside of the folder of the reference page is answered with 404', async () => {
     for (const path of [
       '/docs/static/%00',
       '/docs/static/../../package.json',
@@ -551,7 +559,7 @@ suite('every answer', () => {
     }
   });
 
-  test('has a new id for each request', async () => {
+  test('each answer has a new request id', async () => {
     const answers = await Promise.all([
       service.get('/healthz'),
       service.get('/nowhere'),
@@ -564,7 +572,7 @@ suite('every answer', () => {
     assert.equal(answers[2]!.body.instance, `urn:uuid:${ids[2]}`);
   });
 
-  test('that is an error links to its documentation', async () => {
+  test('an error links to its documentation', async () => {
     const documented = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8');
     for (const code of Object.keys(errorCatalogue)) {
       if (!documented.includes(code)) continue;
@@ -576,7 +584,7 @@ suite('every answer', () => {
     assertProblem(await service.get('/docs/errors/nonesuch'), 404, 'path-not-found');
   });
 
-  test('with documentation links to pages that are served', async () => {
+  test('the links of the served documentation lead to served pages', async () => {
     const { body } = await service.get('/docs/errors/limit-exceeded', { token: null });
     const links = [...(body as string).matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link!);
     assert.ok(links.includes('limits.md'));
@@ -590,7 +598,7 @@ suite('every answer', () => {
     }
   });
 
-  test('to an unknown path names the path of the reference', async () => {
+  test('the error for an unknown path names the path of the reference', async () => {
     const { detail } = assertProblem(await service.get('/nowhere'), 404, 'path-not-found');
     assert.match(detail, /reference is at \/docs\.$/);
   });

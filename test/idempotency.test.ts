@@ -58,7 +58,7 @@ suite('a request that is sent again', () => {
     assert.equal(await count(), (before as number) + 1);
   });
 
-  test('creates its table once', async () => {
+  test('a request that is sent again creates its table once', async () => {
     const table = { columns: [{ name: 'a', type: 'bigint' }] };
     const first = await service.post('/table/once', { table }, keyed('create-once'));
     assert.equal(first.status, 201);
@@ -69,7 +69,7 @@ suite('a request that is sent again', () => {
     assertReplay(await service.post('/table/once?if_not_exists=true', { table }, keyed('find')), found);
   });
 
-  test('loads its workbook once, although the boundary of the form is another', async () => {
+  test('a request that is sent again loads its workbook once, although the boundary of the form is another', async () => {
     const file = sheetOf([['a'], [1]]);
     const send = async () => {
       const form = new FormData();
@@ -86,7 +86,7 @@ suite('a request that is sent again', () => {
     assert.equal(await count(), before + 1);
   });
 
-  test('gets the same refusal, also if it would succeed now', async () => {
+  test('a request that is sent again gets the same refusal, also if it would succeed now', async () => {
     const table = { columns: [{ name: 'a', type: 'integer' }] };
     const body = { table, data: [{ a: 'x' }] };
     const first = await service.post('/table/refused/upload/json', body, keyed('refused'));
@@ -94,7 +94,7 @@ suite('a request that is sent again', () => {
     assertReplay(await service.post('/table/refused/upload/json', body, keyed('refused')), first);
   });
 
-  test('after a dry run gets its answer', async () => {
+  test('a request that is sent again after its dry run gets the answer of the dry run', async () => {
     const path = '/table/dry/upload/json?dry_run=true';
     const first = await service.post(path, { data }, keyed('dry'));
     assertReplay(await service.post(path, { data }, keyed('dry')), first);
@@ -105,14 +105,14 @@ suite('a request that is sent again', () => {
     ['query', `${append}&dry_run=true`, data],
     ['path', '/table/counted2/upload/json?if_exists=append', data],
   ] as const) {
-    test(`with another ${what} is refused`, async () => {
+    test(`a request that is sent again with another ${what} is refused`, async () => {
       const key = `another-${what}`;
       await service.post(append, { data }, keyed(key));
       assertProblem(await service.post(path, { data: rows }, keyed(key)), 422, 'idempotency-key-reused');
     });
   }
 
-  test('by another subject has a key of its own', async () => {
+  test('the same key from another subject is another key', async () => {
     const before = (await count()) as number;
     for (const subject of ['ann', 'bob']) {
       const token = await service.token({ subject });
@@ -122,7 +122,7 @@ suite('a request that is sent again', () => {
     assert.equal(await count(), before + 2);
   });
 
-  test('after a failure of the service is done', async () => {
+  test('a request that is sent again after a failure of the service is run', async () => {
     await service.rows(`CREATE TABLE public.failing (a bigint);
       CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX000'; END $$;
       CREATE TRIGGER t BEFORE INSERT ON public.failing FOR EACH ROW EXECUTE FUNCTION public.fail()`);
@@ -133,7 +133,7 @@ suite('a request that is sent again', () => {
     assert.equal((await service.post(path, { data }, keyed('failed'))).status, 200);
   });
 
-  test('after 24 hours is done again', async () => {
+  test('a request that is sent again after 24 hours is run again', async () => {
     const before = (await count()) as number;
     await service.post(append, { data }, keyed('old'));
     await service.rows(

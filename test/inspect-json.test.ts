@@ -27,7 +27,7 @@ const items = Array.from({ length: 30 }, (_, n) => ({
   ...(n === 29 && { late: true }),
 }));
 
-test('shows the definition, the first rows as text and the number of all rows, and writes nothing', async () => {
+test('an inspection shows the definition, the first rows as text and the number of rows, and writes nothing to the database', async () => {
   for (const body of [{ data: items }, items, { table: { columns: [] }, data: items }]) {
     const answer = await inspect(body);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -55,14 +55,14 @@ test('shows the definition, the first rows as text and the number of all rows, a
   );
 });
 
-test('proposes a definition that loads the same rows', async () => {
+test('the definition that an inspection proposes loads the inspected rows', async () => {
   const { body } = await inspect({ data: items });
   const loaded = await service.post('/table/items/upload/json', { table: body.data.definition, data: items });
   assert.equal(loaded.status, 201, JSON.stringify(loaded.body));
   await service.rows('DROP TABLE items');
 });
 
-test('lists the arrays of objects of a document without rows in the usual place, and shows the largest', async () => {
+test('an inspection of a document without `data` lists its arrays of objects, and shows the rows of the largest', async () => {
   const document = {
     status: 'ok',
     errors: [],
@@ -98,7 +98,7 @@ test('lists the arrays of objects of a document without rows in the usual place,
   }
 });
 
-test('shows the same for a body with a row on each line, with lines instead of pointers', async () => {
+test('an inspection of a body with one row on each line gives lines instead of pointers, and is the same otherwise', async () => {
   const { status, body } = await inspectLines('{"id":1,"ctid":2}\n\n[1]\n{"id":"x","id":2}\n');
   assert.equal(status, 200, JSON.stringify(body));
   assert.deepEqual(
@@ -116,7 +116,7 @@ test('shows the same for a body with a row on each line, with lines instead of p
   assert.equal(body.data.error_count, 3);
 });
 
-test('shows the problems of values, and the error for an empty body, that a load would have', async () => {
+test('an inspection has the warnings of an upload, and warns of a body without rows', async () => {
   const mixed = await inspect([...items.map(({ id }) => ({ id })), { id: 'N/A' }]);
   assert.deepEqual(
     mixed.body.data.warnings.map(({ code }: { code: string }) => code),
@@ -135,7 +135,7 @@ test('shows the problems of values, and the error for an empty body, that a load
   }
 });
 
-test('refuses a body without rows or without JSON, and says what it contains', async () => {
+test('an inspection refuses a body without an array of objects or without JSON, and names the arrays that the body has', async () => {
   const noArray = assertProblem(await inspect({ status: 'ok', tags: ['a'] }), 422, 'invalid-data');
   assert.match(noArray.detail, /The document has no array of objects\.$/);
   const elsewhere = await inspect({ a: { b: items } }, '?rows_at=/a/c');
@@ -155,7 +155,7 @@ test('refuses a body without rows or without JSON, and says what it contains', a
   assertProblem(await inspect([], '?if_exists=append'), 422, 'invalid-parameter');
 });
 
-test('needs the scope table:load, accepts packed bodies and refuses other types', async () => {
+test('an inspection needs the scope table:load, accepts compressed bodies and refuses other content types', async () => {
   const token = await service.token({ scope: 'table:create table:read' });
   assertProblem(await inspect([], '', { token }), 403, 'insufficient-scope');
   assertProblem(await inspect([], '', { token: null }), 401, 'missing-token');
@@ -168,7 +168,7 @@ test('needs the scope table:load, accepts packed bodies and refuses other types'
   assertProblem(csv, 415, 'unsupported-media-type');
 });
 
-test('lists the hundred largest of many small arrays in bounded memory', async () => {
+test('an inspection of a document with many arrays lists the hundred largest, in bounded memory', async () => {
   const members = Array.from(
     { length: 20_000 },
     (_, n) =>

@@ -116,7 +116,7 @@ function answerOf(socket: Socket): Promise<TestAnswer> {
 suite('a client that disconnects in the middle', () => {
   for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
     for (const how of ['breaks the connection', 'closes the connection'] as const) {
-      test(`of ${kind} (${how}) leaves no table`, async () => {
+      test(`a client that disconnects in the middle of ${kind} (${how}) leaves no table`, async () => {
         const name = nextTable();
         const socket = await underWay(service, name, kind);
         if (how === 'breaks the connection') socket.resetAndDestroy();
@@ -129,7 +129,7 @@ suite('a client that disconnects in the middle', () => {
   }
 
   for (const value of ['append', 'truncate', 'replace']) {
-    test(`of an upload with if_exists=${value} keeps the old rows`, async () => {
+    test(`a client that disconnects in the middle of an upload with if_exists=${value} keeps the old rows`, async () => {
       const name = nextTable();
       await service.post(`/table/${name}/upload/json`, { table, data: [{ a: 0 }] });
       const socket = await underWay(service, name, 'JSON rows that stream into COPY', `?if_exists=${value}`);
@@ -139,7 +139,7 @@ suite('a client that disconnects in the middle', () => {
     });
   }
 
-  test('again and again uses up neither connections nor places', async () => {
+  test('clients that disconnect again and again use up neither connections nor places', async () => {
     for (let n = 0; n < 22; n += 1) {
       const socket = await underWay(service, nextTable(), 'JSON rows that stream into COPY');
       socket.resetAndDestroy();
@@ -148,7 +148,7 @@ suite('a client that disconnects in the middle', () => {
     assert.equal((await service.post(`/table/${nextTable()}`, { table })).status, 201);
   });
 
-  test('while PostgreSQL works for it has its statement cancelled', async () => {
+  test('a client that disconnects while PostgreSQL works for it has its statement cancelled', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (a integer)`);
     await service.rows(
@@ -170,7 +170,7 @@ suite('a client that disconnects in the middle', () => {
     assert.deepEqual(await service.rows(`SELECT * FROM ${name}`), []);
   });
 
-  test('after the whole body has all rows loaded or none', async () => {
+  test('a client that disconnects after the whole body has all rows loaded or none', async () => {
     for (const moment of moments) {
       const name = nextTable();
       const socket = await underWay(service, name, 'JSON rows that stream into COPY');
@@ -198,7 +198,7 @@ async function assertAllOrNothing(name: string): Promise<void> {
 }
 
 suite('a connection to PostgreSQL that ends in the middle', () => {
-  test('is answered with 503, and the next upload gets another connection', async () => {
+  test('a connection to PostgreSQL that ends in the middle of an upload is answered with 503, and the next upload gets another connection', async () => {
     const name = nextTable();
     const socket = await underWay(service, name, 'JSON rows that stream into COPY');
     const answer = answerOf(socket);
@@ -214,7 +214,7 @@ suite('a connection to PostgreSQL that ends in the middle', () => {
     assert.equal((await service.post(`/table/${name}/upload/json`, { data: [{ a: 1 }] })).status, 201);
   });
 
-  test('while it waits for rows is reported when the next row comes', async () => {
+  test('a connection to PostgreSQL that ends while it waits for rows is reported when the next row comes', async () => {
     const name = nextTable();
     const socket = await underWay(service, name, 'JSON rows that stream into COPY');
     const answer = answerOf(socket);
@@ -237,7 +237,7 @@ suite('a service that ends in the middle', () => {
   };
   after(() => child?.end('SIGKILL'));
 
-  test('with kill -9 leaves no part of an upload of any kind', async () => {
+  test('a service that ends with kill -9 leaves no part of an upload of any kind', async () => {
     await started();
     const names: string[] = [];
     for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
@@ -248,7 +248,7 @@ suite('a service that ends in the middle', () => {
     for (const name of names) await assertNothingLeft(name);
   });
 
-  test('with kill -9 after the whole body has all rows loaded or none', async () => {
+  test('a service that ends with kill -9 after the whole body has all rows loaded or none', async () => {
     for (const moment of moments) {
       const name = nextTable();
       const socket = await underWay(await started(), name, 'JSON rows that stream into COPY');
@@ -260,7 +260,7 @@ suite('a service that ends in the middle', () => {
     }
   });
 
-  test('with SIGTERM lets requests end that end soon, and answers the others and all new ones with 503', async () => {
+  test('a service that ends with SIGTERM lets requests end that end soon, and answers the others and all new ones with 503', async () => {
     const [quick, slow, silent] = [nextTable(), nextTable(), nextTable()];
     await started();
     const nothingSent = await openSocket(child.url);

@@ -21,7 +21,7 @@ const sendJson = (name: string, body: string, query = '') => send(name, 'applica
 const at = (pointer: string) => `?rows_at=${encodeURIComponent(pointer)}`;
 
 suite('one row on each line', () => {
-  test('is loaded with inferred types, into a new table and an existing one', async () => {
+  test('a body with one row on each line is loaded with inferred types, into a new table and an existing one', async () => {
     for (const type of ['application/x-ndjson', 'application/jsonl', 'Application/X-NDJSON; charset=utf-8']) {
       const name = nextTable();
       const made = await send(
@@ -49,7 +49,7 @@ suite('one row on each line', () => {
     }
   });
 
-  test('names the line of every problem, also after blank lines, if streamed or kept', async () => {
+  test('a body with one row on each line has the line of every problem, also after blank lines, if streamed or kept', async () => {
     const name = nextTable();
     const table = {
       columns: [
@@ -87,7 +87,7 @@ suite('one row on each line', () => {
     assert.match(assertProblem(pretty, 400, 'invalid-json').detail, /line 1, column 2.*whole line.*jq/);
   });
 
-  test('refuses a definition, rows_at and an empty body', async () => {
+  test('a body with one row on each line may not have a definition or rows_at, and may not be empty', async () => {
     const pointer = await sendLines(nextTable(), '{"id":1}', at('/items'));
     const [problem] = assertProblem(pointer, 422, 'invalid-parameter').errors!;
     assert.equal(problem!.parameter, 'rows_at');
@@ -102,7 +102,7 @@ suite('one row on each line', () => {
     );
   });
 
-  test('is refused in another charset', async () => {
+  test('a body with one row on each line is refused in another charset', async () => {
     const answer = await send(nextTable(), 'application/x-ndjson; charset=latin1', '{"id":1}');
     assertProblem(answer, 415, 'unsupported-media-type');
   });
@@ -141,7 +141,7 @@ suite('rows_at', () => {
   };
   const path = '/response/a~1b~0c/items';
 
-  test('loads an array inside a larger document', async () => {
+  test('rows_at loads an array inside a larger document', async () => {
     const name = nextTable();
     const made = await sendJson(name, JSON.stringify(answer), at(path));
     assert.equal(made.status, 201, JSON.stringify(made.body));
@@ -169,7 +169,7 @@ suite('rows_at', () => {
     }
   });
 
-  test('accepts a definition before or after the rows', async () => {
+  test('rows_at accepts a definition before or after the rows', async () => {
     const table = { columns: [{ name: 'id', type: 'smallint' }] };
     for (const body of [
       { table, answer: { rows: [{ id: 1 }] } },
@@ -187,7 +187,7 @@ suite('rows_at', () => {
     assertProblem(await sendJson(nextTable(), '{"data":[{"id":1}]}', '?rows_at='), 422, 'invalid-parameter');
   });
 
-  test('refuses a missing place, a value that is not an array, and an invalid pointer, and says what is there', async () => {
+  test('rows_at refuses a missing place, a value that is not an array, and an invalid pointer, and says what is there', async () => {
     const cases: [string, RegExp][] = [
       ['/response/items', /The value at \/response is an object with the members "total", "a\/b~c", "next"/],
       ['/status', /The value at \/status is a string/],
@@ -207,12 +207,12 @@ suite('rows_at', () => {
     }
   });
 
-  test('is named in the error for a document that needs it', async () => {
+  test('rows_at is named in the error for a document that needs it', async () => {
     const refused = await sendJson(nextTable(), JSON.stringify({ items: [{ id: 1 }] }));
     assert.match(assertProblem(refused, 422, 'invalid-data').detail, /\?rows_at=\/items/);
   });
 
-  test('ignores a large document around the rows, which is neither kept nor limited', async () => {
+  test('rows_at ignores a large document around the rows, which is neither kept nor limited', async () => {
     const name = nextTable();
     const filler = JSON.stringify(Array.from({ length: 1000 }, (_, n) => ({ n, text: 'x'.repeat(1000) })));
     const pieces = ['{"before":['];

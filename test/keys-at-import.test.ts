@@ -28,7 +28,7 @@ const primaryKeyOf = ({ body }: TestAnswer): string[] | undefined => {
 };
 
 suite('primary_key', () => {
-  test('creates the key of a table without a definition, and the same upload can update the rows later', async () => {
+  test('primary_key creates the key of a table without a definition, and the same upload can update the rows later', async () => {
     const name = nextTable();
     const query = '?if_exists=append&on_conflict=update&primary_key=order_no,line';
     const first = await uploadCsv(name, ['order_no,line,qty', '7,1,5', '7,2,6'], query);
@@ -70,7 +70,7 @@ suite('primary_key', () => {
     );
   });
 
-  test('finds spreadsheet headers in another case, but JSON keys only exactly as written', async () => {
+  test('primary_key finds spreadsheet headers in another case, but JSON keys only exactly as written', async () => {
     assert.deepEqual(primaryKeyOf(await uploadCsv(nextTable(), ['Id,x', '1,2'], '?primary_key=id')), ['Id']);
     const { detail } = assertProblem(
       await uploadJson(nextTable(), { data: [{ Id: 1 }] }, '?primary_key=id'),
@@ -80,7 +80,7 @@ suite('primary_key', () => {
     assert.match(detail, /The data has no column "id"\. Did you mean "Id"\? Its columns are "Id"\./);
   });
 
-  test('must be the key of an existing table', async () => {
+  test('primary_key must be the key of an existing table', async () => {
     const name = nextTable();
     await uploadJson(name, { data: [{ a: 1, b: 2 }] }, '?primary_key=b,a');
     const same = await uploadJson(name, { data: [{ a: 2, b: 2 }] }, '?if_exists=append&primary_key=a,b');
@@ -89,7 +89,7 @@ suite('primary_key', () => {
     assert.match(assertProblem(other, 422, 'invalid-parameter').detail, /has the primary key \(b, a\)/);
   });
 
-  test('is refused together with a definition, and with the same column twice', async () => {
+  test('primary_key is refused together with a definition, and with the same column twice', async () => {
     const table = { columns: [{ name: 'a', type: 'integer' }] };
     for (const [body, query] of [
       [{ table, data: [{ a: 1 }] }, '?primary_key=a'],
@@ -100,7 +100,7 @@ suite('primary_key', () => {
     }
   });
 
-  test('with a column that cannot be in a key is a problem of the parameter', async () => {
+  test('primary_key with a column that cannot be in a key is a problem of the parameter', async () => {
     const row = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`c${index}`, index]));
     const answer = await uploadJson(nextTable(), { data: [row] }, `?primary_key=${Object.keys(row)}`);
     const { errors } = assertProblem(answer, 422, 'invalid-parameter');
@@ -137,7 +137,7 @@ suite('conflict_key', () => {
     });
   }
 
-  test('must name a key, and needs on_conflict', async () => {
+  test('conflict_key must name a key, and needs on_conflict', async () => {
     const name = await make();
     const unknown = await uploadJson(
       name,
@@ -185,7 +185,7 @@ suite('rename', () => {
     ['a name is given twice', '?rename=a:b,a:c', [{ a: 1 }]],
     ['a new name is missing', '?rename=a', [{ a: 1 }]],
   ] as const) {
-    test(`is refused if ${title}`, async () => {
+    test(`rename is refused if ${title}`, async () => {
       const name = nextTable();
       assertProblem(await uploadJson(name, { data }, query), 422, 'invalid-parameter');
       assert.deepEqual(await service.rows('SELECT to_regclass($1) AS t', [name]), [{ t: null }]);
@@ -200,7 +200,7 @@ suite('rename', () => {
 });
 
 suite('a definition of some columns, with extra_columns=add', () => {
-  test('gives the types of some columns, and the others are inferred', async () => {
+  test('a definition of some columns, with extra_columns=add, gives their types, and the others are inferred', async () => {
     const name = nextTable();
     const table = {
       columns: [{ name: 'zip', type: 'varchar(5)' }],
@@ -219,7 +219,7 @@ suite('a definition of some columns, with extra_columns=add', () => {
     assert.deepEqual(primaryKeyOf(answer), ['id']);
   });
 
-  test('may have only constraints', async () => {
+  test('a definition of some columns, with extra_columns=add, may have only constraints', async () => {
     const name = nextTable();
     const table = {
       constraints: { primary_key: { name: '', columns: ['id'] }, unique: [{ name: '', columns: ['n'] }] },

@@ -229,7 +229,7 @@ describe('the answer', () => {
     constraints: { primary_key: { name: '', columns: ['id'] } },
   };
 
-  test('counts the rows that were left out and names their problems, for a new table with a key', async () => {
+  test('the answer counts the rows that were left out and names their problems, for a new table with a key', async () => {
     const data = [
       { id: 1, n: 'x' },
       { id: 1, n: 1 },
@@ -258,7 +258,7 @@ describe('the answer', () => {
     assert.equal(answer.body.table.constraints.primary_key.columns[0], 'id');
   });
 
-  test('has no problems if no row was left out', async () => {
+  test('the answer has no `left_out` if no row was left out', async () => {
     const answer = await service.post(`/table/clean/upload/json?faulty_rows=leave_out`, {
       table,
       data: [{ id: 1, n: 1 }],
@@ -271,7 +271,7 @@ describe('the answer', () => {
     );
   });
 
-  test('of a dry run is the same, and nothing is changed', async () => {
+  test('a dry run has the same answer, and nothing is changed', async () => {
     const path = '/table/dry/upload/json?faulty_rows=leave_out';
     const body = { table, data: [{ id: 1 }, { id: 1 }, { id: 'x' }] };
     const tried = await service.post(`${path}&dry_run=true`, body);
@@ -293,7 +293,7 @@ describe('the upload is refused and nothing is changed', () => {
     ],
   };
 
-  test('with more faulty rows than max_faulty_rows allows, 100 by default', async () => {
+  test('an upload with more faulty rows than max_faulty_rows allows (100 by default) is refused, and nothing is changed', async () => {
     const path = '/table/many/upload/json?faulty_rows=leave_out';
     const problem = assertProblem(await service.post(path, { table, data }), 422, 'invalid-data');
     assert.equal(problem.error_count, 150);
@@ -306,7 +306,7 @@ describe('the upload is refused and nothing is changed', () => {
     assert.equal(answer.body.load.error_groups[0].count, 150);
   });
 
-  test('with more repeated keys than max_faulty_rows allows, and the answer has cells and keys', async () => {
+  test('an upload with more repeated keys than max_faulty_rows allows is refused, and the answer has the problems of cells and keys', async () => {
     await service.rows('CREATE TABLE keyed (id integer PRIMARY KEY, n integer)');
     const rows = [{ id: 1 }, { id: 1 }, { id: 1 }, { id: 2, n: 'x' }];
     const path = '/table/keyed/upload/json?if_exists=append&faulty_rows=leave_out&max_faulty_rows=';
@@ -316,7 +316,7 @@ describe('the upload is refused and nothing is changed', () => {
     assert.equal((await service.post(`${path}3`, { data: rows })).body.load.rows, 1);
   });
 
-  test('if every row has a problem', async () => {
+  test('an upload in which every row has a problem is refused', async () => {
     const answer = await service.post('/table/none/upload/json?faulty_rows=leave_out', {
       table,
       data: [{ n: 'x' }, { n: 'y' }],
@@ -325,7 +325,7 @@ describe('the upload is refused and nothing is changed', () => {
     assert.deepEqual(await service.rows("SELECT to_regclass('none') AS found"), [{ found: null }]);
   });
 
-  test('for an unknown column, which is no problem of single rows', async () => {
+  test('an upload with an unknown column is refused, because that is no problem of single rows', async () => {
     const answer = await service.post('/table/none/upload/json?faulty_rows=leave_out', {
       table,
       data: [{ n: 1 }, { n: 2, other: 1 }],
@@ -333,7 +333,7 @@ describe('the upload is refused and nothing is changed', () => {
     assert.equal(assertProblem(answer, 422, 'invalid-data').errors[0]!.code, 'unknown-column');
   });
 
-  test('for a body that is no JSON from some row on', async () => {
+  test('an upload whose body is no JSON from some row on is refused', async () => {
     const answer = await service.request('POST', '/table/none/upload/json?faulty_rows=leave_out', {
       body: `{"table": ${JSON.stringify(table)}, "data": [{"n": 1}, {"n": 2}, {"n": }]}`,
       headers: { 'content-type': 'application/json' },
@@ -342,7 +342,7 @@ describe('the upload is refused and nothing is changed', () => {
     assert.deepEqual(await service.rows("SELECT to_regclass('none') AS found"), [{ found: null }]);
   });
 
-  test('if a deferred trigger refuses the rows together, whichever rows are left out', async () => {
+  test('an upload is refused if a deferred trigger refuses its rows together, whichever rows are left out', async () => {
     await service.rows(`CREATE TABLE balanced (id integer PRIMARY KEY, amount integer);
       CREATE FUNCTION check_balance() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN IF (SELECT sum(amount) FROM public.balanced) <> 0 THEN RAISE EXCEPTION 'not balanced'; END IF; RETURN NULL; END $$;
@@ -364,7 +364,7 @@ describe('the upload is refused and nothing is changed', () => {
     assert.equal((await service.post(path, { data })).body.load?.rows, 2);
   });
 
-  test('if a row is too wide for a page of PostgreSQL, with and without on_conflict', async () => {
+  test('an upload is refused if a row is too wide for a page of PostgreSQL, with and without on_conflict', async () => {
     const names = Array.from({ length: 600 }, (_, column) => `u${column}`);
     await service.rows(
       `CREATE TABLE wide (id integer PRIMARY KEY, ${names.map((name) => `${name} uuid`).join(', ')})`,
@@ -395,7 +395,7 @@ describe('the upload is refused and nothing is changed', () => {
 describe('rows that refer to other rows of the upload', () => {
   const path = '/table/people/upload/json?if_exists=append&faulty_rows=leave_out';
 
-  test('are left out if those are left out, and may refer to later rows', async () => {
+  test('rows that refer to other rows of the upload are left out if those are left out, and may refer to later rows', async () => {
     await service.rows(
       'CREATE TABLE people (id integer PRIMARY KEY, boss integer REFERENCES people, n integer)',
     );
@@ -487,7 +487,7 @@ describe('rows that only PostgreSQL can judge', () => {
     assert.deepEqual([...new Set(rows)], [3, 4, 6]);
   });
 
-  test('with on_conflict=update the last good row with a key is used, if a trigger refuses later ones', async () => {
+  test('with on_conflict=update the last good row with a key is used, if a trigger refuses later rows', async () => {
     await service.rows(`CREATE TABLE latest (id integer PRIMARY KEY, n integer, u integer UNIQUE);
       INSERT INTO latest VALUES (1, 0, 100), (2, 0, 200);
       CREATE TRIGGER b BEFORE INSERT OR UPDATE ON latest FOR EACH ROW EXECUTE FUNCTION refuse_13()`);
@@ -593,7 +593,7 @@ describe('other ways to send rows', () => {
     assert.deepEqual(await service.rows('SELECT id FROM sheet ORDER BY id'), [{ id: 1 }, { id: 3 }]);
   });
 
-  test('without a definition repeated keys of primary_key are left out', async () => {
+  test('rows without a definition that repeat the key of primary_key are left out', async () => {
     const data = [
       { k: 'a', v: 1 },
       { k: 'b', v: 2 },

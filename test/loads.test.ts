@@ -74,7 +74,7 @@ async function runningLoad(table: string): Promise<string> {
 }
 
 suite('an upload', () => {
-  test('that is committed has a record with its answer', async () => {
+  test('an upload that is committed has a record with its answer', async () => {
     const answer = await service.post('/table/orders/upload/json', { data: [{ a: 1 }, { a: 2 }] });
     assert.equal(answer.status, 201);
     assert.equal(answer.body.load.id, answer.headers.get('load-id'));
@@ -92,7 +92,7 @@ suite('an upload', () => {
   });
 
   for (const ifExists of ['append', 'truncate', 'replace']) {
-    test(`with if_exists=${ifExists} has a record`, async () => {
+    test(`an upload with if_exists=${ifExists} has a record`, async () => {
       await service.post(`/table/${ifExists}d/upload/json`, { data: [{ a: 1 }] });
       const answer = await service.post(`/table/${ifExists}d/upload/json?if_exists=${ifExists}`, {
         data: [{ a: 2 }],
@@ -105,21 +105,21 @@ suite('an upload', () => {
     });
   }
 
-  test('of a workbook has a record', async () => {
+  test('an upload of a workbook has a record', async () => {
     const answer = await service.upload('/table/sheet/upload/excel', sheetOf([['a'], [1]]));
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     const found = await loadOf(answer);
     assert.deepEqual([found.state, found.operation, found.rows_read], ['committed', 'upload-excel', 1]);
   });
 
-  test('that is a dry run is checked', async () => {
+  test('a dry run is recorded as checked', async () => {
     const answer = await service.post('/table/dry/upload/json?dry_run=true', { data: [{ a: 1 }] });
     const found = await loadOf(answer);
     assert.deepEqual([found.state, found.dry_run, found.answer.body], ['checked', true, answer.body]);
     assert.equal((await service.get('/table/dry')).status, 404);
   });
 
-  test('with problems is refused, and its record has the answer', async () => {
+  test('an upload with problems is refused, and its record has the answer', async () => {
     const table = { columns: [{ name: 'a', type: 'integer' }] };
     const answer = await service.post('/table/refused/upload/json', {
       table,
@@ -131,13 +131,13 @@ suite('an upload', () => {
     assert.deepEqual([found.answer.status, found.answer.body], [422, answer.body]);
   });
 
-  test('that is refused before its body is read has a record', async () => {
+  test('an upload that is refused before its body is read has a record', async () => {
     const answer = await service.post('/table/orders/upload/json', { data: [{ a: 1 }] });
     assertProblem(answer, 409, 'table-exists');
     assert.equal((await loadOf(answer)).state, 'refused');
   });
 
-  test('that fails is failed', async () => {
+  test('an upload that fails is recorded as failed', async () => {
     await service.rows(`CREATE TABLE public.failing (a text);
       CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX000'; END $$;
       CREATE TRIGGER t BEFORE INSERT ON public.failing FOR EACH ROW EXECUTE FUNCTION public.fail()`);
@@ -146,7 +146,7 @@ suite('an upload', () => {
     assert.equal((await loadOf(answer)).state, 'failed');
   });
 
-  test('whose client goes away is cancelled', async () => {
+  test('an upload whose client goes away is recorded as cancelled', async () => {
     const { request } = await startUpload('gone/upload/json');
     const id = await runningLoad('gone');
     assert.equal((await load(id)).body.state, 'receiving');
@@ -155,7 +155,7 @@ suite('an upload', () => {
     assert.equal((await load(id)).body.answer, null);
   });
 
-  test('on a service without a schema of its own has no id, and the endpoints for loads answer 501', async () => {
+  test('an upload on a service without a schema of its own has no id, and the endpoints for loads answer 501', async () => {
     const other = await startTestService({ SERVICE_SCHEMA: 'none' });
     try {
       const answer = await other.post('/table/t/upload/json', { data: [{ a: 1 }] });
@@ -172,7 +172,7 @@ suite('an upload', () => {
 });
 
 suite('the record', () => {
-  test('is not committed if the transaction fails at its end', async () => {
+  test('a load is not recorded as committed if its transaction fails at the end', async () => {
     await service.rows(`CREATE TABLE public.parent (a bigint PRIMARY KEY); CREATE TABLE public.child (a bigint);
       CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         SET CONSTRAINTS ALL DEFERRED; INSERT INTO public.late VALUES (NEW.a); RETURN NEW; END $$;
@@ -185,7 +185,7 @@ suite('the record', () => {
     assert.deepEqual(await service.rows('SELECT FROM public.child'), []);
   });
 
-  test('of a load that was answered shows its end, although the end is not recorded yet', async () => {
+  test('the record of a load that was answered shows its end, although the end is not recorded yet', async () => {
     const { pool } = service.database;
     const answer = { status: 422, headers: {}, body: Buffer.from('{}') };
     const log = { info() {}, warn() {} };
@@ -233,7 +233,7 @@ suite('the record', () => {
     }
   });
 
-  test('cannot be read or written by a trigger under the role of a token', async () => {
+  test('the record cannot be read or written by a trigger under the role of a token', async () => {
     const admin = new pg.Client(service.database.adminUrl ?? service.database.url);
     await admin.connect();
     const role = `writer_${randomBytes(4).toString('hex')}`;
@@ -274,7 +274,7 @@ suite('the record', () => {
     }
   });
 
-  test('of a load whose process was killed becomes failed when its lease has expired', async () => {
+  test('the record of a load whose process was killed becomes failed when its lease has expired', async () => {
     const child = await startChildService(service.database);
     const { answer } = await startUpload('killed/upload/json', { ...service, url: child.url });
     const id = await runningLoad('killed');
@@ -295,7 +295,7 @@ suite('the record', () => {
     }
   });
 
-  test('is removed after LOAD_HISTORY_DAYS', async () => {
+  test('the record is removed after LOAD_HISTORY_DAYS', async () => {
     const answer = await service.post('/table/old/upload/json', { data: [{ a: 1 }] });
     const id = answer.headers.get('load-id')!;
     // More than one statement removes.
@@ -358,7 +358,7 @@ suite('a token', () => {
     }
   });
 
-  test('without a subject sees no loads of another such token', async () => {
+  test('a token without a subject sees no loads of another such token', async () => {
     const sign = (ttlSeconds: number) => service.token({ subject: '', scope: 'table:create', ttlSeconds });
     const tokens = [await sign(500), await sign(600)];
     const answer = await service.post(
@@ -371,7 +371,7 @@ suite('a token', () => {
 });
 
 suite('a replace that waits for readers of the table', () => {
-  test('is recorded, shows no answer, and can be cancelled at another instance', async () => {
+  test('a replace that waits for readers of the table is recorded, shows no answer, and can be cancelled at another instance', async () => {
     await service.post('/table/read/upload/json', { data: [{ a: 1 }] });
     const other = await startTestService({ DATABASE_URL: service.database.serviceUrl });
     const reader = await service.database.pool.connect();
@@ -394,7 +394,7 @@ suite('a replace that waits for readers of the table', () => {
 });
 
 suite('the list of loads', () => {
-  test('has the newest first, by pages and filters', async () => {
+  test('the list of loads has the newest first, by pages and filters', async () => {
     const token = await service.token({ subject: 'lister', scope: 'table:create' });
     const ids: string[] = [];
     for (const name of ['l1', 'l2', 'l3', 'l1']) {
@@ -414,7 +414,7 @@ suite('the list of loads', () => {
     assert(first.loads.every((one: object) => !('answer' in one)));
   });
 
-  test('has the load of an idempotency key for its own subject, also while the load runs', async () => {
+  test('the list of loads has the load of an idempotency key for its own subject, also while the load runs', async () => {
     const headers = { 'idempotency-key': 'key-of-the-list/1' };
     const tokens = {
       own: await service.token({ subject: 'key-owner' }),
@@ -455,7 +455,7 @@ suite('the list of loads', () => {
       );
   });
 
-  test('refuses NUL in every parameter', async () => {
+  test('the list of loads refuses NUL in every parameter', async () => {
     for (const path of [
       ...['state', 'schema', 'table', 'limit', 'after', 'idempotency_key'].map(
         (name) => `/api/v1/loads?${name}=a%00b`,
@@ -472,7 +472,7 @@ suite('the list of loads', () => {
     assertProblem(upload, 422, 'invalid-parameter');
   });
 
-  test('refuses a text that is not an id', async () => {
+  test('the list of loads refuses a text that is not an id', async () => {
     assertProblem(await service.get('/api/v1/loads?after=x'), 422, 'invalid-parameter');
     assertProblem(await load('x'), 404, 'load-not-found');
     assertProblem(await load(randomUUID()), 404, 'load-not-found');

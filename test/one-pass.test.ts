@@ -155,7 +155,7 @@ function cellOf(value: unknown): CellSpec {
 }
 
 suite('random rows', () => {
-  test('of JSON are loaded as with two passes', async () => {
+  test('random JSON rows are loaded in one pass as in two passes', async () => {
     for (let seed = 1; seed <= cases; seed++) {
       const pick = randomNumbers(seed);
       const rows = randomRows(pick);
@@ -173,7 +173,7 @@ suite('random rows', () => {
     }
   });
 
-  test('of text files and workbooks are loaded as with two passes', async () => {
+  test('random rows of text files and workbooks are loaded in one pass as in two passes', async () => {
     for (let seed = 1; seed <= cases; seed++) {
       const pick = randomNumbers(seed);
       const file = fileOf(randomRows(pick), pick);
@@ -208,7 +208,7 @@ suite('a later row has another type, and the rows before it are not copied again
     ['a date and then a text after NULLs', empty, '2026-11-22', 'word'],
   ];
   for (const [index, [name, usual, odd, last = odd]] of late.entries()) {
-    test(name, async () => {
+    test(`${name}: only the rows from there on are copied again`, async () => {
       const options = { ifExists: (['fail', 'replace', 'append'] as const)[index % 3]! };
       const rows = Array.from({ length: 60 }, (_, row) => {
         const value = row === 40 ? odd : row === 50 ? last : usual(row);
@@ -224,7 +224,7 @@ suite('a later row has another type, and the rows before it are not copied again
     });
   }
 
-  test('a date with a time among the dates of a sheet', async () => {
+  test('a date with a time among the dates of a sheet: only the rows from there on are copied again', async () => {
     const dateCell = (text: string): CellSpec => ({ attributes: 't="d"', content: `<v>${text}</v>` });
     const dates = Array.from({ length: 60 }, (_, row) =>
       dateCell(row === 40 ? '2026-11-22T10:30:00' : `2026-11-${10 + (row % 20)}`),
@@ -256,7 +256,7 @@ suite('a later row has another type, and all rows are copied again', () => {
     ['a fraction, with on_conflict', (row) => row, 1.5, { primaryKey: ['row'], onConflict: 'skip' }],
   ];
   for (const [name, usual, odd, options] of late) {
-    test(name, async () => {
+    test(`${name}: all rows are copied again`, async () => {
       const rows = Array.from({ length: 60 }, (_, row) => ({
         row,
         value: row < 40 ? usual(row) : odd,
@@ -285,7 +285,7 @@ suite('an error in the first rows is the error of two passes', () => {
     ['a row that is not an object', '[{"a":1},7'],
   ];
   for (const [name, start] of bodies) {
-    test(name, async () => {
+    test(`${name} in the first rows is the same error as with two passes`, async () => {
       const body = `${start}${',{"a":1}'.repeat(1000)}]`;
       const expected = await outcomeOf(jsonOf(body, 4096), noHead);
       assert.match(expected, /"code": "(invalid-json|invalid-data|limit-exceeded)"/);
@@ -313,17 +313,17 @@ suite('the number of passes', () => {
     return passes;
   };
 
-  test('is one if the first rows have the types of all rows', async () => {
+  test('the body is read once if the first rows have the types of all rows', async () => {
     const rows = Array.from({ length: 100 }, (_, n) => ({ n, word: `w${n}` }));
     assert.equal(await passesOver(JSON.stringify(rows)), 1);
   });
 
-  test('is two if a later row has another type', async () => {
+  test('the body is read twice if a later row has another type', async () => {
     const rows = Array.from({ length: 100 }, (_, n) => ({ n: n === 90 ? 1.5 : n }));
     assert.equal(await passesOver(JSON.stringify(rows)), 2);
   });
 
-  test('is two for a body without a second chunk of rows', async () => {
+  test('a body whose rows are in one chunk is read twice', async () => {
     assert.equal(await passesOver('[{"n":1}]'), 2);
   });
 });

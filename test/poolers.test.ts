@@ -122,7 +122,7 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
     assert.deepEqual([again.status, again.body.differences], [200, []]);
   });
 
-  test('creates, descriptions and uploads in parallel all succeed', async () => {
+  test('creates, descriptions and uploads in parallel all succeed behind PgBouncer in transaction mode', async () => {
     const table = {
       columns: [
         { name: 'n', type: 'integer' },

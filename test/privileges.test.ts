@@ -50,14 +50,14 @@ suite('a privilege that is missing', () => {
       'does not own the table "public"."orders", as extra_columns=add needs it',
     ],
   ] as const) {
-    test(`for ${query} is named, with role and table`, async () => {
+    test(`a privilege that is missing for ${query} is named, with role and table`, async () => {
       await service.rows(`GRANT ${granted} ON orders TO ${role}`);
       const { detail } = assertProblem(await load([{ number: 'b' }], query), 403, 'permission-denied');
       assert.equal(detail, `The role "${role}" ${missing}.`);
     });
   }
 
-  test('on the schema is named', async () => {
+  test('a privilege that is missing on the schema is named', async () => {
     await service.rows('CREATE SCHEMA closed; CREATE TABLE closed.t (a integer)');
     const path = '/table/t/upload/json?schema=closed&if_exists=append';
     const usage = assertProblem(
@@ -82,7 +82,7 @@ suite('a privilege that is missing', () => {
     }
   });
 
-  test('on some columns is named, and rows without these columns are loaded', async () => {
+  test('a privilege that is missing on some columns is named, and rows without these columns are loaded', async () => {
     await service.rows(`GRANT INSERT (number, customer) ON orders TO ${role}`);
     const loaded = await load([{ number: 'b', customer: 1 }, { number: 'c' }]);
     assert.equal(loaded.status, 200, JSON.stringify(loaded.body));
@@ -100,7 +100,7 @@ suite('a privilege that is missing', () => {
     ]);
   });
 
-  test('on a table to which a trigger writes is named', async () => {
+  test('a privilege that is missing on a table to which a trigger writes is named', async () => {
     await service.rows(`CREATE TABLE IF NOT EXISTS audit (a text);
       CREATE OR REPLACE FUNCTION write_audit() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN INSERT INTO audit VALUES ('x'); RETURN NEW; END $$;
@@ -167,7 +167,7 @@ suite('rows that violate a rule, under a role that may only add rows', () => {
     );
   });
 
-  test('such a row is named although more than 100 rows before it refer to rows of the table', async () => {
+  test('a row that refers to no row is named although more than 100 rows before it refer to rows of the table', async () => {
     await service.rows(`CREATE TABLE tree (id int PRIMARY KEY, parent int REFERENCES tree);
       INSERT INTO tree VALUES (1000);
       GRANT INSERT ON tree TO ${role}`);

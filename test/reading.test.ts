@@ -39,7 +39,7 @@ const namesOf = (answer: { body: { tables: { schema: string; name: string }[] } 
   answer.body.tables.map(({ schema, name }) => `${schema}.${name}`);
 
 suite('the list of tables', () => {
-  test('has tables and partitioned tables with size, estimate and comment, and no views', async () => {
+  test('the list of tables has tables and partitioned tables with size, estimate and comment, and no views', async () => {
     const { status, body } = await list('schema=sales');
     assert.equal(status, 200);
     assert.equal(body.next, null);
@@ -59,7 +59,7 @@ suite('the list of tables', () => {
     assert.deepEqual([overview.name, overview.bytes, overview.comment], ['Übersicht', 0, null]);
   });
 
-  test('continues after the last table of a page, and ends', async () => {
+  test('the list of tables continues after the last table of a page, and ends', async () => {
     const all = namesOf(await list(''));
     const found: string[] = [];
     for (let after = ''; ; ) {
@@ -73,7 +73,7 @@ suite('the list of tables', () => {
     assert(!all.some((name) => name.startsWith('pg_') || name.startsWith('tablewright')));
   });
 
-  test('has only what the schemas of the token and the privileges of its role allow', async () => {
+  test('the list of tables has only the tables that the schemas of the token and the privileges of its role allow', async () => {
     assert.deepEqual(
       namesOf(await list('', await service.token({ schemas: ['sal*'] }))).map((name) => name.split('.')[0]),
       ['sales', 'sales', 'sales', 'sales'],
@@ -82,7 +82,7 @@ suite('the list of tables', () => {
     assert.deepEqual(namesOf(await list('schema=closed', await service.token({ role }))), []);
   });
 
-  test('does not wait for a locked table, whose size it leaves out', async () => {
+  test('the list of tables does not wait for a locked table, whose size it leaves out', async () => {
     const holder = await service.database.pool.connect();
     try {
       await holder.query('BEGIN; LOCK TABLE sales.orders IN ACCESS EXCLUSIVE MODE');
@@ -109,12 +109,12 @@ suite('the list of tables', () => {
     ['name=orders', 422, 'invalid-parameter'],
   ];
   for (const [query, status, code] of refused) {
-    test(`is refused for ${query} with ${code}`, async () => {
+    test(`the list of tables is refused for ${query} with ${code}`, async () => {
       assertProblem(await list(query), status, code);
     });
   }
 
-  test('needs the scope table:read and an allowed schema', async () => {
+  test('the list of tables needs the scope table:read and an allowed schema', async () => {
     assertProblem(await list('', await service.token({ scope: 'table:load' })), 403, 'insufficient-scope');
     const limited = await service.token({ schemas: ['sales'] });
     assertProblem(await list('schema=closed', limited), 403, 'schema-forbidden');
@@ -175,7 +175,7 @@ suite('the first rows', () => {
     assert.deepEqual(JSON.parse((await rows('sent', '&limit=120')).text), all);
   });
 
-  test('have every digit and value as PostgreSQL stores it', async () => {
+  test('the first rows have every digit and value as PostgreSQL stores it', async () => {
     const text = await values(
       'big bigint, exact numeric, f float8, no float8, at timestamptz, day date, bytes bytea, list int[], doc jsonb, gap text, flag bool',
       `VALUES (9007199254740993, 0.10000000000000000000000000001, 0.1, 'NaN', '2024-02-29 12:00:00.000001+05', '0044-03-15 BC',
@@ -189,7 +189,7 @@ suite('the first rows', () => {
     assert.match(text, /"list":\[1,null,3\],"doc":{"a": 10{400}},"gap":null,"flag":true}/);
   });
 
-  test('have columns of any name and number', async () => {
+  test('the first rows have columns of any name and number', async () => {
     assert.match(
       await values('v int, t int, "row" int, "a ""b" int', 'VALUES (1, 2, 3, 4)'),
       /{"v":1,"t":2,"row":3,"a \\"b":4}/,
@@ -199,7 +199,7 @@ suite('the first rows', () => {
     assert.equal(JSON.parse(await values(names.join(), 'DEFAULT VALUES')).rows[0].c1599, null);
   });
 
-  test('show values of own types as text, and run no cast of theirs', async () => {
+  test('the first rows show values of own types as text, and run no cast of theirs', async () => {
     await service.rows(`CREATE TYPE sales.mood AS ENUM ('sad "x"', 'ok'); CREATE TYPE sales.pair AS (a int, b text);
       CREATE DOMAIN sales.code AS int; CREATE TABLE sales.ran (a text);
       CREATE FUNCTION sales.spy(sales.mood) RETURNS json LANGUAGE sql AS 'INSERT INTO sales.ran VALUES (1) RETURNING ''1''::json';
@@ -215,7 +215,7 @@ suite('the first rows', () => {
     assert.deepEqual(await service.rows('SELECT * FROM sales.ran'), []);
   });
 
-  test('stop before they are longer than 16 MiB, and one longer row is refused', async () => {
+  test('the first rows stop before they are longer than 16 MiB, and one longer row is refused', async () => {
     const mebibyte = `repeat('x', 1024 * 1024)`;
     const columns = Array.from({ length: 17 }, (_, index) => `c${index}`);
     const some = (count: number) => columns.map((_, index) => (index < count ? mebibyte : 'NULL')).join();
@@ -231,7 +231,7 @@ suite('the first rows', () => {
     assert.match(long.text, /The first row is too long to be listed: the limit is 16 MiB/);
   });
 
-  test('have only the beginning of long texts, no other long values, and a list of these', async () => {
+  test('the first rows have only the beginning of long texts, no other long values, and a list of these', async () => {
     await service.rows(`CREATE DOMAIN sales.note AS text; CREATE TYPE sales.tag AS (t text)`);
     const long = `repeat('é', 600 * 1024)`;
     const text = await values(
@@ -269,7 +269,7 @@ suite('the first rows', () => {
     );
   });
 
-  test('are refused if PostgreSQL needs a text of more than 1 GiB for them', async () => {
+  test('the first rows are refused if PostgreSQL needs a text of more than 1 GiB for them', async () => {
     // The policy causes the error that a cell of hundreds of megabytes causes, without the memory.
     await service.rows(`CREATE TABLE sales.too_long (n int); INSERT INTO sales.too_long VALUES (1100000000);
       ALTER TABLE sales.too_long ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -280,7 +280,7 @@ suite('the first rows', () => {
     assert.match(text, /A row is too long to be listed: the limit is 16 MiB/);
   });
 
-  test('are only those that the role may read', async () => {
+  test('the first rows have only the rows that the role may read', async () => {
     const asRole = await service.token({ role });
     assert.equal(JSON.parse((await rows('orders', '&limit=3', asRole)).text).rows.length, 3);
     assert.equal((await rows('sent', '', asRole)).status, 404);
@@ -292,7 +292,7 @@ suite('the first rows', () => {
     assert.deepEqual(JSON.parse((await rows('own', '', asRole)).text).rows, [{ who: role }]);
   });
 
-  test('of something that is no table are not found', async () => {
+  test('the first rows of a relation that is no table are not found', async () => {
     assert.equal((await rows('recent')).status, 404);
     assert.equal((await rows('nothing')).status, 404);
   });

@@ -45,7 +45,7 @@ suite('the new table', () => {
   });
   const data = [{ code: 'a' }, { code: 'b' }];
 
-  test('has the names that a fresh table would have', async () => {
+  test('the constraints and sequences of a replaced table have the names that they have in a fresh table', async () => {
     const name = nextTable();
     await service.post(`/table/${name}`, { table: table() });
     const fresh = await namesOf(name);
@@ -67,7 +67,7 @@ suite('the new table', () => {
     assert.ok(!(await namesOf(name)).includes(`index ${name}_code_key`));
   });
 
-  test('may keep the names that its definition gives, which the old table has', async () => {
+  test('a replaced table gets the constraint names of its definition, although the old table has them too', async () => {
     const name = nextTable();
     const named = {
       columns: columns(['id', 'integer'], ['code', 'text']),
@@ -95,7 +95,7 @@ suite('the new table', () => {
     assert.equal(answer.body.table.constraints.primary_key.name, `${name}_u`);
   });
 
-  test('continues to generate numbers after those of its rows', async () => {
+  test('a replaced table generates numbers after the numbers of its rows', async () => {
     const name = nextTable();
     await replace(name, { table: table(), data });
     await replace(name, { table: table(), data });
@@ -113,7 +113,7 @@ suite('the new table', () => {
     ]);
   });
 
-  test('may refer to itself', async () => {
+  test('a replaced table can have a foreign key to itself', async () => {
     const name = nextTable();
     const self = table();
     self.constraints.foreign_keys = [
@@ -152,7 +152,7 @@ suite('the new table', () => {
     assert.equal((await service.rows(`SELECT * FROM ${name}`)).length, 2);
   });
 
-  test('gets the owner, grants, storage parameters and comments of the old table', async () => {
+  test('a replaced table keeps the owner, grants, storage parameters and comments of the old table', async () => {
     const name = nextTable();
     const [reader, owner] = [`reader_${process.pid}`, `owner_${process.pid}`];
     const admin = new pg.Client(service.database.adminUrl);
@@ -206,7 +206,7 @@ suite('the new table', () => {
   });
 });
 
-suite('what is lost with the old table', () => {
+suite('the warnings lost-by-replace', () => {
   const gone = async (name: string, body: unknown, query = '') => {
     const answer = await replace(name, body, query);
     assert.ok([200, 201].includes(answer.status), JSON.stringify(answer.body));
@@ -235,12 +235,12 @@ suite('what is lost with the old table', () => {
     return name;
   };
 
-  test('is nothing if the definition is the same', async () => {
+  test('a replace with the same definition has no warning', async () => {
     const name = await make();
     assert.deepEqual(await gone(name, { table: table(name), data: [{ id: 1 }] }), []);
   });
 
-  test('is named if the definition does not have it', async () => {
+  test('a replace warns of each part of the old table that the definition does not have', async () => {
     const name = await make();
     await service.rows(`
       ALTER TABLE ${name} ADD CONSTRAINT ${name}_check CHECK (id > 0), REPLICA IDENTITY FULL;
@@ -258,7 +258,7 @@ suite('what is lost with the old table', () => {
     assert.deepEqual(await gone(name, { table: table(name), data: [{ id: 1 }] }), expected);
   });
 
-  test('is named for properties of columns and constraints that a definition cannot have', async () => {
+  test('a replace warns of properties of columns and constraints that a definition cannot have', async () => {
     const name = await make();
     await service.rows(`
       CREATE COLLATION IF NOT EXISTS plain FROM "C";
@@ -276,7 +276,7 @@ suite('what is lost with the old table', () => {
     ]);
   });
 
-  test('does not include a sequence that the new table continues to use', async () => {
+  test('a replace does not warn of a sequence that the new table continues to use', async () => {
     const name = nextTable();
     await service.rows(`CREATE SEQUENCE ${name}_numbers; CREATE TABLE ${name} (id int DEFAULT nextval('${name}_numbers'), v text);
       ALTER SEQUENCE ${name}_numbers OWNED BY ${name}.id; INSERT INTO ${name} (v) VALUES ('a'), ('b')`);
@@ -288,7 +288,7 @@ suite('what is lost with the old table', () => {
     ]);
   });
 
-  test('does not include a default with another spelling', async () => {
+  test('a replace does not warn of a default that is only spelled in another way', async () => {
     const name = nextTable();
     await service.rows(
       `CREATE TABLE ${name} (a numeric(10,2) DEFAULT 0, b bigint DEFAULT 3, c double precision DEFAULT 1.5)`,
@@ -297,7 +297,7 @@ suite('what is lost with the old table', () => {
     assert.deepEqual(await gone(name, { table: body.table, data: [{ a: 1 }] }), []);
   });
 
-  test('must not include the sequence of an identity column that a new default uses', async () => {
+  test('a replace whose new default uses the sequence of an old identity column is refused', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (id int GENERATED BY DEFAULT AS IDENTITY, n int)`);
     const table = { columns: [{ name: 'id', type: 'int', default: `nextval('${name}_id_seq')` }] };
@@ -309,7 +309,7 @@ suite('what is lost with the old table', () => {
     assert.equal(errors[0]!.value, 'the default of column id in the new definition');
   });
 
-  test('is named for the sequence options of an identity column', async () => {
+  test('a replace warns of the sequence options of an identity column', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (
       id bigint GENERATED BY DEFAULT AS IDENTITY (START WITH 1000 INCREMENT BY 10 CYCLE CACHE 5), v text)`);
@@ -319,7 +319,7 @@ suite('what is lost with the old table', () => {
     ]);
   });
 
-  test('is named for the sequence of a column that uses another sequence or none', async () => {
+  test('a replace warns of the sequence of a column if the new column uses another sequence or none', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (id serial, v text);
       CREATE SEQUENCE ${name}_further OWNED BY ${name}.v; CREATE SEQUENCE ${name}_second OWNED BY ${name}.id`);
@@ -330,7 +330,7 @@ suite('what is lost with the old table', () => {
     ]);
   });
 
-  test('is named for the sequence options of a serial column', async () => {
+  test('a replace warns of the sequence options of a serial column', async () => {
     const name = nextTable();
     await service.rows(
       `CREATE TABLE ${name} (id serial, v text); ALTER SEQUENCE ${name}_id_seq INCREMENT BY 10 CYCLE`,
@@ -341,7 +341,7 @@ suite('what is lost with the old table', () => {
     ]);
   });
 
-  test('is named for settings of the index of a constraint that is kept', async () => {
+  test('a replace warns of the index settings of a constraint that is kept', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (id integer PRIMARY KEY WITH (fillfactor = 50))`);
     const table = {
@@ -351,13 +351,13 @@ suite('what is lost with the old table', () => {
     assert.deepEqual(await gone(name, { table, data: [{ id: 1 }] }), [`the settings of index ${name}_pkey`]);
   });
 
-  test('is named for the type that the table was created from', async () => {
+  test('a replace warns of the type that the old table was created from', async () => {
     const name = nextTable();
     await service.rows(`CREATE TYPE ${name}_type AS (a bigint); CREATE TABLE ${name} OF ${name}_type`);
     assert.deepEqual(await gone(name, { data: [{ a: 1 }] }), [`its row type ${name}_type`]);
   });
 
-  test('is named for columns and their types', async () => {
+  test('a replace warns of columns that are removed and of types that change', async () => {
     const name = nextTable();
     await service.rows(`
       CREATE TABLE ${name} (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, code varchar(8) NOT NULL, qty integer DEFAULT 0,
@@ -380,7 +380,7 @@ suite('what is lost with the old table', () => {
     ]);
   });
 
-  test('does not include a foreign key to a table with a similar name', async () => {
+  test('a replace does not confuse a foreign key with one to a table of a similar name', async () => {
     const name = nextTable();
     await service.rows(
       `CREATE TABLE "a ${name}" (id integer PRIMARY KEY); CREATE TABLE a_${name} (id integer PRIMARY KEY)`,
@@ -399,7 +399,7 @@ suite('what is lost with the old table', () => {
     assert.deepEqual(await gone(name, { table: referring, data: [{ k0: null }] }), []);
   });
 
-  test('is named for keys if there is no definition', async () => {
+  test('a replace without a definition warns of the keys of the old table', async () => {
     const name = await make();
     assert.deepEqual(await gone(name, { data: [{ id: 1, code: 'x' }] }), [
       'column other',
@@ -412,7 +412,7 @@ suite('what is lost with the old table', () => {
     ]);
   });
 
-  test('is named if the old table was unlogged', async () => {
+  test('a replace of an unlogged table warns that the new table is logged', async () => {
     const name = nextTable();
     await service.rows(`CREATE UNLOGGED TABLE ${name} (a bigint)`);
     assert.deepEqual(await gone(name, { data: [{ a: 1 }] }), ['its being unlogged']);
@@ -537,13 +537,13 @@ suite('objects that only a superuser can create', () => {
 suite('a replace that fails', () => {
   for (const [title, body, status, code] of [
     [
-      'for its data',
+      'invalid data',
       { table: { columns: columns(['a', 'integer']) }, data: [{ a: 1 }, { a: 'x' }] },
       422,
       'invalid-data',
     ],
     [
-      'for its keys',
+      'repeated keys',
       {
         table: {
           columns: columns(['a', 'integer']),
@@ -555,14 +555,14 @@ suite('a replace that fails', () => {
       'invalid-data',
     ],
     [
-      'for its definition',
+      'an invalid definition',
       { table: { columns: columns(['a', 'nonesuch']) }, data: [] },
       422,
       'invalid-definition',
     ],
-    ['for having nothing', { data: [] }, 422, 'nothing-to-load'],
+    ['neither rows nor a definition', { data: [] }, 422, 'nothing-to-load'],
   ] as const) {
-    test(`${title} keeps the old table`, async () => {
+    test(`a replace with ${title} is refused and keeps the old table`, async () => {
       const name = nextTable();
       await replace(name, { data: [{ old: 1 }] });
       const before = await service.rows('SELECT $1::regclass::oid AS oid', [name]);
@@ -584,7 +584,7 @@ async function untilWaitsForLock(): Promise<void> {
 }
 
 suite('readers and writers during a replace', () => {
-  test('see the old rows until the new ones are committed, and never wait long', async () => {
+  test('readers see the old rows until the new rows are committed, and never wait long', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['generation', 'integer'], ['n', 'integer']),
@@ -622,7 +622,7 @@ suite('readers and writers during a replace', () => {
   });
 
   // replace-under-readers.test.ts tests readers during a replace, and a replace that continues after waiting.
-  test('that lock the table for longer than the lock timeout make the replace fail', async () => {
+  test('a replace fails with 503 if a reader locks the table for longer than the lock timeout', async () => {
     const hasty = await startTestService({ LOCK_TIMEOUT_MS: '1000' });
     const replaceThere = (data: unknown[]) =>
       hasty.post('/table/held/upload/json?if_exists=replace', { data });
@@ -647,7 +647,7 @@ suite('readers and writers during a replace', () => {
     ['dropped', 'DROP TABLE'],
     ['renamed', 'ALTER TABLE'],
   ]) {
-    test(`that have ${what} the table meanwhile make the replace fail with 409 and leave no temporary table`, async () => {
+    test(`a replace fails with 409 and leaves no temporary table if the table is ${what} meanwhile`, async () => {
       const name = nextTable();
       await replace(name, { data: [{ a: 1 }] });
       const holder = await service.database.pool.connect();
@@ -681,7 +681,7 @@ suite('readers and writers during a replace', () => {
     ['a materialized view', (name: string) => `CREATE MATERIALIZED VIEW ${name} AS SELECT 1 AS a`],
   ] as const) {
     for (const query of ['replace', 'append', 'truncate', 'append&extra_columns=add']) {
-      test(`that put ${what} in its place meanwhile make if_exists=${query} fail with 409`, async () => {
+      test(`an upload with if_exists=${query} fails with 409 if ${what} takes the name of the table meanwhile`, async () => {
         const name = nextTable();
         await replace(name, { data: [{ a: 1 }] });
         const holder = await service.database.pool.connect();
@@ -701,7 +701,7 @@ suite('readers and writers during a replace', () => {
   }
 
   // The caches of the catalogue may have the new table before the snapshot of a statement does.
-  test('that drop and create it again and again only cause conflicts', async () => {
+  test('a replace of a table that others drop and create again and again succeeds or fails with a conflict', async () => {
     const name = nextTable();
     await replace(name, { data: [{ a: 1 }] });
     let isDone = false;
@@ -757,7 +757,7 @@ suite('readers and writers during a replace', () => {
   ];
   const numbered = { columns: columns(['id', 'serial'], ['a', 'integer']) };
   for (const [what, statement, named] of changes) {
-    test(`that create ${what} between the check and the lock make the replace fail with 409 that names it`, async () => {
+    test(`a replace fails with 409 that names ${what} created between the check and the lock`, async () => {
       const name = nextTable();
       await replace(name, { table: numbered, data: [{ a: 1 }] });
       const answer = await changeBeforeTheLock(name, { table: numbered, data: [{ a: 2 }] }, statement(name));
@@ -767,7 +767,7 @@ suite('readers and writers during a replace', () => {
     });
   }
 
-  test('that grant, comment or set options between the check and the lock have all of it kept', async () => {
+  test('a replace keeps grants, comments and options that are set between the check and the lock', async () => {
     const name = nextTable();
     await replace(name, { table: numbered, data: [{ a: 1 }] });
     const answer = await changeBeforeTheLock(

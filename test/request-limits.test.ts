@@ -23,7 +23,7 @@ suite('requests of one token subject', () => {
 
   const get = (token: string) => service.get('/table/kept', { token });
 
-  test('are answered with 429 above the limit, for all tokens of the subject, and other subjects are served', async () => {
+  test('requests of one token subject are answered with 429 above the limit, for all tokens of the subject, and other subjects are served', async () => {
     const tokens = [
       await service.token({ subject: 'a' }),
       await service.token({ subject: 'a', scope: 'table:read' }),
@@ -45,7 +45,7 @@ suite('requests of one token subject', () => {
     assert.equal((await get(await service.token({ subject: 'b' }))).status, 200);
   });
 
-  test('are counted if they are refused, and also show what is left', async () => {
+  test('requests of one token subject are counted if they are refused, and refused requests also show what is left', async () => {
     const token = await service.token({ subject: 'c', scope: 'table:read' });
     const missing = await service.get('/table/missing', { token });
     assert.equal(missing.status, 404);
@@ -71,7 +71,7 @@ suite('requests of one token subject', () => {
     assert.equal((await get(second)).status, 200);
   });
 
-  test('are served while others at the same address send requests without a valid token', async () => {
+  test('requests of one token subject are served while others at the same address send requests without a valid token', async () => {
     const invalid = await service.token({ ttlSeconds: -86_400 });
     const refused = [
       await service.get('/table/kept', { token: null }),
@@ -112,7 +112,7 @@ suite('requests without a token', () => {
     }
   }
 
-  test('are counted by the address of the connection, whatever the headers say, unless a proxy is trusted', async () => {
+  test('requests without a token are counted by the address of the connection, whatever the headers say, unless a proxy is trusted', async () => {
     const requests = [forwardedFor('192.0.2.1'), forwardedFor('192.0.2.2')];
     assert.deepEqual(await statusesOf(undefined, requests), [401, 429]);
   });
@@ -135,7 +135,7 @@ suite('requests without a token', () => {
     assert.deepEqual(await statusesOf('127.0.0.0/8 ::1', requests), expected);
   });
 
-  test('are counted by the nearest address that is not a trusted proxy', async () => {
+  test('requests without a token are counted by the nearest address that is not a trusted proxy', async () => {
     const requests = [forwardedFor('192.0.2.1, 10.0.0.1'), forwardedFor('192.0.2.2, 10.0.0.1')];
     assert.deepEqual(await statusesOf('127.0.0.1 10.0.0.0/8', requests), [401, 401]);
     assert.deepEqual(await statusesOf('2', requests), [401, 401]);

@@ -62,7 +62,7 @@ suite('a NOT NULL column that a trigger sets', () => {
     ],
   ];
   for (const [what, sql] of tables) {
-    test(`may be left out or null with ${what}, and a row without a value is named`, async () => {
+    test(`a NOT NULL column that a trigger sets may be left out or null with ${what}, and a row without a value is named`, async () => {
       for (const query of conflicts) {
         await service.rows(`DROP TABLE IF EXISTS t CASCADE; ${sql}; INSERT INTO t VALUES (1, '2000-01-01')`);
         const answer = await append([{ id: 2 }, { id: 3, updated_at: null }, { id: 4 }], query);
@@ -76,7 +76,7 @@ suite('a NOT NULL column that a trigger sets', () => {
     });
   }
 
-  test('is named in every row without a value, also among rows with other problems and other keys', async () => {
+  test('a NOT NULL column that a trigger sets is named in every row without a value, also among rows with other problems and other keys', async () => {
     await service.rows(`CREATE TABLE t (${columns}, n int CHECK (n > 0), s serial); ${trigger('BEFORE INSERT')};
       INSERT INTO t VALUES (7, '2000-01-01', 1)`);
     const data = [
@@ -101,7 +101,7 @@ suite('a NOT NULL column that a trigger sets', () => {
     }
   });
 
-  test('is named in the first hundred of thousands of rows without a value', async () => {
+  test('a NOT NULL column that a trigger sets is named in the first hundred of thousands of rows without a value', async () => {
     await service.rows(`CREATE TABLE t (${columns}); ${trigger('BEFORE INSERT')}`);
     const data = Array.from({ length: 3000 }, (_, index) => ({ id: 90 + index }));
     const { errors } = assertProblem(await append(data), 422, 'invalid-data');
@@ -111,7 +111,7 @@ suite('a NOT NULL column that a trigger sets', () => {
     );
   });
 
-  test('is not removed by an update by key', async () => {
+  test('a NOT NULL column that a trigger sets is not removed by an update by key', async () => {
     await service.rows(`CREATE TABLE t (${columns}, n int); ${trigger('BEFORE INSERT OR UPDATE')};
       INSERT INTO t VALUES (1, '2000-01-01', 1)`);
     const { body } = await append([{ id: 1, n: 2 }], '&on_conflict=update');
@@ -119,7 +119,7 @@ suite('a NOT NULL column that a trigger sets', () => {
     assert.deepEqual(await service.rows('SELECT n FROM t'), [{ n: 2 }]);
   });
 
-  test('is named with its cell in a workbook', async () => {
+  test('a NOT NULL column that a trigger sets is named with its cell in a workbook', async () => {
     await service.rows(`CREATE TABLE t (${columns}); ${trigger('BEFORE INSERT')}`);
     const sheet = sheetOf([
       ['id', 'updated_at'],
@@ -134,7 +134,7 @@ suite('a NOT NULL column that a trigger sets', () => {
     assert.deepEqual([errors[0]!.cell, errors[0]!.code], ['Sheet1!B3', 'null-not-allowed']);
   });
 
-  test('does not hide other problems and gives no wrong ones', async () => {
+  test('a NOT NULL column that a trigger sets does not hide other problems and gives no wrong ones', async () => {
     await service.rows(`CREATE TABLE t (${columns}, n int CHECK (n > 0)); ${trigger('BEFORE INSERT')}`);
     const data = [{ id: 1 }, { id: 2, n: -1 }, { id: 3, n: 'x' }, { id: 91, n: 1 }];
     for (const query of conflicts) {

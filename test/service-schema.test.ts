@@ -27,7 +27,7 @@ suite('the schema', () => {
       ({ version }) => version,
     );
 
-  test('is made once by replicas that start at the same time', async () => {
+  test('the schema of the service is created once by replicas that start at the same time', async () => {
     const prepared = await Promise.all(Array.from({ length: 6 }, () => prepareServiceSchema(pool, 'many')));
     assert(prepared.every(({ schema }) => schema?.name === 'many'));
     assert.deepEqual(
@@ -36,7 +36,7 @@ suite('the schema', () => {
     );
   });
 
-  test('gets the migrations that it lacks, and an older replica accepts those of a newer one', async () => {
+  test('the schema of the service gets the migrations that it lacks, and an older replica accepts the migrations of a newer one', async () => {
     const [first] = migrations;
     const later: Migration = {
       version: 2,
@@ -49,24 +49,24 @@ suite('the schema', () => {
     assert.deepEqual(await versions('growing'), [1, 2]);
   });
 
-  test('has no tables if a migration fails', async () => {
+  test('the schema of the service has no tables if a migration fails', async () => {
     const broken: Migration = { version: 2, name: 'broken', statements: () => ['SELECT 1 / 0'] };
     await assert.rejects(prepareServiceSchema(pool, 'broken', [migrations[0]!, broken]), /division by zero/);
     const { rows } = await database.pool.query("SELECT FROM pg_namespace WHERE nspname = 'broken'");
     assert.deepEqual(rows, []);
   });
 
-  test('is not shared with objects of others', async () => {
+  test('the schema of the service is not used if it has objects of others', async () => {
     await database.pool.query('CREATE SCHEMA taken; CREATE TABLE taken.customers (id int)');
     assert.match((await prepareServiceSchema(pool, 'taken')).reason ?? '', /has objects of others/);
   });
 
-  test('does not have the name of the role, because the search_path of the role would find it', async () => {
+  test('the schema of the service may not have the name of the role, because the search_path of the role would find it', async () => {
     const { rows } = await database.pool.query('SELECT current_user AS name');
     assert.match((await prepareServiceSchema(pool, rows[0].name)).reason ?? '', /search_path/);
   });
 
-  test('is closed to other roles', async () => {
+  test('other roles have no rights in the schema of the service', async () => {
     await prepareServiceSchema(pool, 'closed');
     const { rows } = await database.pool.query(
       `SELECT n.nspname, c.relname FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid
@@ -75,7 +75,7 @@ suite('the schema', () => {
     assert.deepEqual(rows, []);
   });
 
-  test('is not made by a role that may not create schemas, and is used if it was made for the role', async () => {
+  test('a role that may not create schemas uses the schema of the service if it was created for the role', async () => {
     const admin = new pg.Client(database.adminUrl ?? database.url);
     await admin.connect();
     const role = `plain_${randomBytes(4).toString('hex')}`;
@@ -133,7 +133,7 @@ suite('a request', () => {
       service.post('/table/t', { table: { ...table, constraints: { foreign_keys: [reference] } } }, options),
     'uses a sequence': (options) => service.post('/table/t', { table: withDefault }, options),
   })) {
-    test(`that ${what} in the service's schema is refused`, async () => {
+    test(`a request that ${what} in the service's schema is refused`, async () => {
       for (const schemas of [undefined, ['*'], ['public', 'tablewright_service']]) {
         const answer = await send({ token: await service.token({ schemas }) });
         const { detail } = assertProblem(answer, 403, 'schema-forbidden');
@@ -142,12 +142,12 @@ suite('a request', () => {
     });
   }
 
-  test('that uses a type of the service as the type of a column is refused', async () => {
+  test('a request that uses a type of the service as the type of a column is refused', async () => {
     const answer = await service.post('/table/t', { table: ofType });
     assertProblem(answer, 422, 'invalid-definition');
   });
 
-  test('works on a service without a schema of its own', async () => {
+  test('a request works on a service without a schema of its own', async () => {
     const other = await startTestService({ SERVICE_SCHEMA: 'none' });
     try {
       assert.equal((await other.post('/table/t/upload/json', rows)).status, 201);

@@ -436,7 +436,7 @@ describe('a service with a client certificate does not start and says what to do
 });
 
 describe('a client certificate', { skip: skipCertificates }, () => {
-  test('is accepted with a plain key, and with an encrypted key and sslpassword', async () => {
+  test('a client certificate is accepted with a plain key, and with an encrypted key and sslpassword', async () => {
     const urls = [
       certificateUrl('tablewright.pem'),
       certificateUrl('tablewright.pem', 'encrypted.key', keyPassword),
@@ -444,7 +444,7 @@ describe('a client certificate', { skip: skipCertificates }, () => {
     for (const url of urls) assert.deepEqual(await start(url), { started: true, errors: '' });
   });
 
-  test('is read anew for each connection, and one that cannot be used is answered with 503', async () => {
+  test('a client certificate is read anew for each connection, and one that cannot be used is answered with 503', async () => {
     const renewed = join(clients!, 'renewed.pem');
     await copyFile(join(clients!, 'tablewright.pem'), renewed);
     const service = await startService(readConfig(environmentWith(certificateUrl('renewed.pem'))));
@@ -469,7 +469,7 @@ describe('a client certificate', { skip: skipCertificates }, () => {
     }
   });
 
-  test('is also shown by a request that cancels a statement', async () => {
+  test('a client certificate is also shown by a request that cancels a statement', async () => {
     const client = new pg.Client(connectionOptions(certificateUrl('tablewright.pem')));
     await client.connect();
     const sleeping = assert.rejects(client.query('SELECT pg_sleep(60)'), { code: '57014' });

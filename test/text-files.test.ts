@@ -56,11 +56,11 @@ suite('delimiter', () => {
     });
   }
 
-  test('has priority over a first line with another separator, which is not a row', async () => {
+  test('the parameter delimiter has priority over a first line sep=, which is not a row', async () => {
     assert.deepEqual((await load('sep=,\na;b,c\n1;2\n', '?delimiter=;')).rows, [{ a: 1, 'b,c': 2 }]);
   });
 
-  test('of a vertical bar is detected, with a warning', async () => {
+  test('a vertical bar as the delimiter is detected, with a warning', async () => {
     const { rows, warnings } = await load('a|b\n1|2\n3|4\n', '');
     assert.deepEqual(rows, [
       { a: 1, b: 2 },
@@ -173,7 +173,7 @@ suite('header=false', () => {
     assert.equal(loaded.range, 'A1:C2');
   });
 
-  test('is named by a warning if the header looks like a row of values', async () => {
+  test('a header that looks like a row of values has a warning that names header=false', async () => {
     const without = ['1,Ann,2026-11-21\n2,Bob,2026-11-22\n', 'true\nfalse\n', 'x,2.5\ny,7\n'];
     const withHeader = [
       'id,day\n1,2026-11-21\n',
@@ -202,7 +202,7 @@ suite('header=false', () => {
     );
   });
 
-  test('works for a workbook and a range of it, too', async () => {
+  test('header=false works for a workbook and a range of it, too', async () => {
     const file = sheetOf([['title'], ['x', 1], ['y', 2]]);
     const { rows } = await load(file, '?header=false&range=A2:B3');
     assert.deepEqual(rows, [
@@ -211,7 +211,7 @@ suite('header=false', () => {
     ]);
   });
 
-  test('is refused together with header_row', async () => {
+  test('header=false is refused together with header_row', async () => {
     assertProblem(
       await upload(nextTable(), 'a\n1\n', '?header=false&header_row=1'),
       422,

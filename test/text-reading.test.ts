@@ -49,7 +49,7 @@ const europeanLines = [
 ];
 
 suite('a European text file', () => {
-  test('is read as its parameters say', async () => {
+  test('a European text file is read as its parameters say', async () => {
     const name = nextTable();
     const answer = await uploadCsv(name, europeanLines, european);
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -72,7 +72,7 @@ suite('a European text file', () => {
     ]);
   });
 
-  test('gets warnings that name the parameters if they are not sent', async () => {
+  test('a European text file gets warnings that name the parameters if they are not sent', async () => {
     const answer = await uploadCsv(nextTable(), europeanLines);
     assert.deepEqual(warningsOf(answer, 'other-notation'), [
       'Column "day" became text. Every value but "n/a" looks like day/month/year, the first is "21/11/2026" in B2. Send date_order=dmy&null_values=n/a to read them.',
@@ -81,7 +81,7 @@ suite('a European text file', () => {
     ]);
   });
 
-  test('is loaded into the columns of a definition', async () => {
+  test('a European text file is loaded into the columns of a definition', async () => {
     const name = nextTable();
     const columns = [
       'no integer',
@@ -122,7 +122,7 @@ suite('cells that are not written as the parameters say', () => {
     },
   };
 
-  test('are problems that show the original text', async () => {
+  test('cells that are not written as the parameters say are problems that show the original text', async () => {
     const lines = [
       'day;amount',
       '11/21/2026;1.5',
@@ -145,7 +145,7 @@ suite('cells that are not written as the parameters say', () => {
     );
   });
 
-  test('make an inferred column text, with the original values', async () => {
+  test('cells that are not written as the parameters say make an inferred column text, with the original values', async () => {
     const name = nextTable();
     const answer = await uploadCsv(name, ['day;amount', '21/11/2026;1.234,5', '11/21/2026;1.5'], european);
     assert.deepEqual(typesOf(answer), { day: 'text', amount: 'text' });
@@ -346,7 +346,7 @@ suite('columns that no parameter reads', () => {
   const define = (type: string, parameters = 'extra_columns=add') =>
     `To read them, send a definition in which this column has the type ${type}, and ${parameters}.`;
 
-  test('get a warning that says what they look like and what to do', async () => {
+  test('columns that no parameter reads get a warning that says what they look like and what to do', async () => {
     const cases: Record<string, [values: string[], hint: string]> = {
       percent: [['12 %', '-1,5%', '100\u00a0%'], `numbers with a percent sign. ${convert}`],
       some_percent: [['12', '5 %'], `numbers, some of them with a percent sign. ${convert}`],
@@ -383,7 +383,7 @@ suite('columns that no parameter reads', () => {
     assert.deepEqual(await hintsOf(values), hints);
   });
 
-  test('get no warning if they may be something else', async () => {
+  test('columns that no parameter reads get no warning if they may be something else', async () => {
     const columns = {
       only_no: ['NO', 'NO'],
       sexes: ['F', 'M'],
@@ -401,7 +401,7 @@ suite('columns that no parameter reads', () => {
     assert.deepEqual(await hintsOf(columns), {});
   });
 
-  test('are loaded by the definition that the warning names, and shown with the same warning by an inspection', async () => {
+  test('columns that no parameter reads are loaded by the definition that the warning names, and shown with the same warning by an inspection', async () => {
     const lines = ['loud,answer,at,length,size', 'TRUE,yes,2:30 PM,26:15,1.5E+3', 'False,N,9:05,0:45,.5'];
     const types = { loud: 'boolean', answer: 'boolean', at: 'time', length: 'interval', size: 'numeric' };
     const form = Buffer.from(lines.join('\n'));
@@ -422,7 +422,7 @@ suite('columns that no parameter reads', () => {
     ]);
   });
 
-  test('get the same warnings in JSON and in a workbook, where true and 14:30 may also be no texts', async () => {
+  test('columns that no parameter reads get the same warnings in JSON and in a workbook, and there also for true and 14:30', async () => {
     const time = { attributes: 's="1"', content: '<v>0.5</v>' };
     const rows = [
       ['loud', 'price', 'at'],
@@ -449,7 +449,7 @@ suite('columns that no parameter reads', () => {
 });
 
 suite('an existing table', () => {
-  test('gets a warning for numbers whose points may separate thousands', async () => {
+  test('an existing table gets a warning for numbers whose points may separate thousands', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (id int PRIMARY KEY, n numeric)`);
     const path = '?if_exists=append&on_conflict=update';
@@ -461,7 +461,7 @@ suite('an existing table', () => {
     assert.deepEqual(warningsOf(fractions, 'other-notation'), []);
   });
 
-  test('accepts money in the notation of the request', async () => {
+  test('an existing table accepts money in the notation of the request', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (m money)`);
     const answer = await uploadCsv(
@@ -476,7 +476,7 @@ suite('an existing table', () => {
     ]);
   });
 
-  test('gets problems that name the null_values with which a word is NULL', async () => {
+  test('an existing table gets problems that name the null_values with which a word is NULL', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (d date, n int)`);
     const answer = await uploadCsv(name, ['d,n', 'n/a,\\N'], '?if_exists=append');

@@ -58,7 +58,7 @@ suite('eight clients that send one byte per chunk', () => {
     });
   }
 
-  test('get the reason in the answer', async () => {
+  test('eight clients that send one byte per chunk get the reason in the answer', async () => {
     // The sent bytes fit into one read of the service, so no unread byte resets the connection.
     const socket = await openSocket(service.url);
     const head = `POST /api/v1/table/tiny HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAuthorization: Bearer ${await service.token()}\r\nTransfer-Encoding: chunked\r\n\r\n`;

@@ -249,7 +249,7 @@ suite('a public key', () => {
     ],
   ];
   for (const [title, value, token] of forms) {
-    test(`may be ${title}`, async () => {
+    test(`a public key may be ${title}`, async () => {
       const verifier = await verifierOf({ TOKEN_PUBLIC_KEY: await value() });
       assert.ok((await verifier.verify(token())).scopes.has('table:create'));
       await assert.rejects(verifier.verify(signed({ alg: 'RS256' }, otherRsa.privateKey)), {
@@ -310,7 +310,7 @@ suite('a service with a public key refuses a token', () => {
     });
   }
 
-  test('and accepts one of its key, also of a type for access tokens', async () => {
+  test('a service with a public key accepts a token of its key, also of a type for access tokens', async () => {
     for (const typ of [undefined, 'JWT', 'at+jwt', 'application/at+jwt'])
       assertProblem(await get(signed({ alg: 'RS256', typ }, rsa.privateKey)), 404, 'table-not-found');
   });

@@ -87,7 +87,7 @@ suite('a workbook without a definition', () => {
     ],
   });
 
-  test('creates a table with the types of its cells', async () => {
+  test('a workbook without a definition creates a table with the types of its cells', async () => {
     const name = nextTable();
     const answer = await service.upload(path(name), workbook);
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -144,7 +144,7 @@ suite('a workbook without a definition', () => {
     assert.equal(second!.zip, '99999');
   });
 
-  test('answers a description that creates an equal table when it is sent again', async () => {
+  test('the answer to a workbook without a definition has a description that creates an equal table', async () => {
     const name = nextTable();
     const { table } = (await service.upload(path(name), workbook)).body;
     const again = await service.post(`/table/${name}?schema=sales`, { table });
@@ -157,14 +157,14 @@ suite('a workbook without a definition', () => {
     assert.equal(withRows.body.load.rows, 2);
   });
 
-  test('creates the table in the schema of the query', async () => {
+  test('a workbook without a definition creates the table in the schema of the query', async () => {
     const name = nextTable();
     const answer = await service.upload(path(name, '?schema=sales'), plain);
     assert.equal(answer.body.table.schema, 'sales');
     assert.equal((await rowsOf(service, `sales.${name}`)).length, 2);
   });
 
-  test('and without rows is refused, with and without a header', async () => {
+  test('a workbook without a definition and without rows is refused, with and without a header', async () => {
     assertProblem(await service.upload(path(nextTable()), sheetOf([['a', 'b']])), 422, 'nothing-to-load');
     assertProblem(await service.upload(path(nextTable()), sheetOf([])), 422, 'nothing-to-load');
   });
@@ -188,7 +188,7 @@ suite('a workbook without a definition', () => {
     ['?sheet=Header', /Sheet "Header" has no row with a value below its header/],
   ];
   for (const [query, detail] of nothing) {
-    test(`and without anything to load is refused with what was found: ${query}`, async () => {
+    test(`a workbook without a definition and without anything to load is refused with what was found: ${query}`, async () => {
       const { detail: found } = assertProblem(
         await service.upload(path(nextTable(), query), book),
         422,
@@ -200,7 +200,7 @@ suite('a workbook without a definition', () => {
     });
   }
 
-  test('with a definition and only a header creates the table with a warning', async () => {
+  test('a workbook with a definition and only a header creates the table with a warning', async () => {
     const table = { columns: ['a', 'b', 'c', 'd'].map((name) => ({ name, type: 'text' })) };
     for (const query of ['?sheet=Header', '?sheet=Header&if_exists=append']) {
       const { body } = await service.upload(`/table/headed/upload/excel${query}`, book, { table });
@@ -216,7 +216,7 @@ suite('a workbook without a definition', () => {
 });
 
 suite('the example workbook', () => {
-  test('is loaded without changes', async () => {
+  test('the example workbook is loaded without changes', async () => {
     const file = readFileSync(new URL('../examples/orders.xlsx', import.meta.url));
     const answer = await service.upload(path('orders'), file);
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -362,7 +362,7 @@ suite('a workbook with a definition', () => {
     assert.deepEqual(typesOf(added), ['sku text', 'name text', 'Stock bigint']);
   });
 
-  test('that is invalid gets the errors of Create Table', async () => {
+  test('a workbook with a definition that is invalid gets the errors of Create Table', async () => {
     const answer = await service.upload(path('wrong'), plain, {
       table: { columns: columns(['a', 'nonesuch']) },
     });
@@ -492,7 +492,7 @@ suite('the file', () => {
     });
   }
 
-  test('that is empty is refused', async () => {
+  test('an empty file is refused', async () => {
     const answer = await service.upload(path(nextTable()), Buffer.alloc(0));
     assert.ok([400, 422].includes(answer.status), JSON.stringify(answer.body));
     assertProblem(answer, answer.status, answer.body.code);
@@ -603,7 +603,7 @@ suite('problems in the cells', () => {
     assert.equal(count, 1);
   });
 
-  test('are in one answer, each with sheet, cell, row, column and value', async () => {
+  test('all problems of cells are in one answer, each with sheet, cell, row, column and value', async () => {
     const name = nextTable();
     const table = {
       columns: columns(
@@ -679,7 +679,7 @@ suite('problems in the cells', () => {
     ]);
   });
 
-  test('show dates and times, and say which format a number needs to be one', async () => {
+  test('problems in the cells show dates and times, and say which number format a number needs to be one', async () => {
     const table = { columns: columns(['a', 'date'], ['b', 'boolean']) };
     const file = buildWorkbook({
       formats: [14],
@@ -704,7 +704,7 @@ suite('problems in the cells', () => {
     );
   });
 
-  test('of texts in a date column say how to make the cell a date', async () => {
+  test('the problem of a text in a date column says how to make the cell a date', async () => {
     const table = { columns: columns(['a', 'date']) };
     const file = buildWorkbook({ sheets: [{ name: 'S', xml: sheetXml([['a'], ['07.01.2026']]) }] });
     const answer = await service.upload(path(nextTable()), file, { table });
@@ -715,7 +715,7 @@ suite('problems in the cells', () => {
     );
   });
 
-  test('of error cells do not occur with cell_errors=null', async () => {
+  test('error cells are no problems with cell_errors=null', async () => {
     const name = nextTable();
     const file = sheetOf([
       ['a', 'b'],
@@ -732,7 +732,7 @@ suite('problems in the cells', () => {
     ]);
   });
 
-  test('of repeated keys name both rows and the cell', async () => {
+  test('the problem of a repeated key names both rows and the cell', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer']),

@@ -35,7 +35,7 @@ suite('an upload without a definition', () => {
     ],
   };
 
-  test('creates a table that fits all rows', async () => {
+  test('an upload without a definition creates a table that fits all rows', async () => {
     const name = nextTable();
     const answer = await upload(name, body);
     assert.equal(answer.status, 201);
@@ -89,7 +89,7 @@ suite('an upload without a definition', () => {
     );
   });
 
-  test('answers a description that creates an equal table when it is sent again', async () => {
+  test('the answer to an upload without a definition has a description that creates an equal table', async () => {
     const name = nextTable();
     const { table } = (await upload(name, body)).body;
     const again = await service.post(`/table/${name}?schema=sales`, { table });
@@ -100,7 +100,7 @@ suite('an upload without a definition', () => {
     assert.deepEqual(withRows.body.table, table);
   });
 
-  test('creates the table in the schema of the query', async () => {
+  test('an upload without a definition creates the table in the schema of the query', async () => {
     const name = nextTable();
     const answer = await upload(name, body, '?schema=sales');
     assert.equal(answer.status, 201);
@@ -117,14 +117,14 @@ suite('an upload without a definition', () => {
     'both null': { table: null, data: null },
     'rows without a key': { data: [{}, {}] },
   })) {
-    test(`is refused with nothing to load: ${title}`, async () => {
+    test(`an upload without anything to load is refused: ${title}`, async () => {
       const name = nextTable();
       assertProblem(await upload(name, nothing), 422, 'nothing-to-load');
       await assertNoTable(service, name);
     });
   }
 
-  test('that has only rows with problems is refused with these problems', async () => {
+  test('an upload without a definition that has only rows with problems is refused with these problems', async () => {
     const name = nextTable();
     const data = [...new Array(150).fill([1]), {}];
     const { errors, error_count: count } = assertProblem(await upload(name, { data }), 422, 'invalid-data');
@@ -191,7 +191,7 @@ suite('an upload with a definition', () => {
     });
   }
 
-  test('that is invalid gets the errors of Create Table, wherever it is in the body', async () => {
+  test('an upload with a definition that is invalid gets the errors of Create Table, wherever it is in the body', async () => {
     for (const body of [
       { table: { columns: [{ name: 'a', type: 'nonesuch' }] }, data },
       { data, table: { columns: [{ name: 'a', type: 'nonesuch' }] } },
@@ -205,7 +205,7 @@ suite('an upload with a definition', () => {
     await assertNoTable(service, 'wrong');
   });
 
-  test('whose table is not an object is refused', async () => {
+  test('an upload with a definition whose table is not an object is refused', async () => {
     assertProblem(await upload('wrong', { table: [], data }), 422, 'invalid-definition');
     assertProblem(await upload('wrong', { table: 'x', data }), 422, 'invalid-definition');
   });
@@ -333,7 +333,7 @@ suite('a body that is almost JSON', () => {
 });
 
 suite('values', () => {
-  test('keep every digit', async () => {
+  test('numbers keep every digit', async () => {
     const name = nextTable();
     const table = { columns: columns(['n', 'numeric'], ['i', 'bigint'], ['d', 'double precision']) };
     const answer = await uploadText(
@@ -351,7 +351,7 @@ suite('values', () => {
     ]);
   });
 
-  test('keep every digit without a definition', async () => {
+  test('numbers keep every digit without a definition', async () => {
     const name = nextTable();
     const answer = await uploadText(
       name,
@@ -363,7 +363,7 @@ suite('values', () => {
     ]);
   });
 
-  test('are stored in the types of their columns', async () => {
+  test('values are stored in the types of their columns', async () => {
     const name = nextTable();
     const table = {
       columns: columns(
@@ -396,7 +396,7 @@ suite('values', () => {
     });
   });
 
-  test('may have their keys in any order', async () => {
+  test('the keys of a row may be in any order', async () => {
     const name = nextTable();
     const table = { columns: columns(['a', 'integer'], ['b', 'text'], ['c', 'boolean']) };
     const data = [
@@ -622,7 +622,7 @@ suite('if_exists', () => {
   };
 
   for (const query of ['', '?if_exists=fail']) {
-    test(`fail (${query || 'by default'}) answers 409, and the rows are unchanged`, async () => {
+    test(`if_exists=fail (${query || 'by default'}) answers 409, and the rows are unchanged`, async () => {
       const name = await filled();
       assertProblem(await upload(name, second, query), 409, 'table-exists');
       assert.deepEqual(await rowsOf(service, name), [{ a: '1', b: 'one' }]);
@@ -667,7 +667,7 @@ suite('if_exists', () => {
     assert.deepEqual(await rowsOf(service, name), [{ a: '1', b: 'one' }]);
   });
 
-  test('replace creates another table in its place', async () => {
+  test('if_exists=replace creates another table in the place of the old one', async () => {
     const name = await filled();
     const answer = await upload(name, { data: [{ c: true }] }, '?if_exists=replace');
     assert.equal(answer.status, 201);
@@ -731,7 +731,7 @@ suite('extra_columns', () => {
     { a: 2, c: 2.5, b: 'y' },
   ];
 
-  test('fail names every extra column', async () => {
+  test('extra_columns=fail names every extra column', async () => {
     const name = nextTable();
     for (const query of ['', '?extra_columns=fail']) {
       const { errors, error_count: count } = assertProblem(
@@ -751,7 +751,7 @@ suite('extra_columns', () => {
     await assertNoTable(service, name);
   });
 
-  test('ignore leaves extra columns out, with a warning', async () => {
+  test('extra_columns=ignore leaves extra columns out, with a warning', async () => {
     const name = nextTable();
     const answer = await upload(name, { table, data }, '?extra_columns=ignore');
     assert.equal(answer.status, 201);
@@ -805,7 +805,7 @@ suite('extra_columns', () => {
 });
 
 suite('dry_run', () => {
-  test('answers what would have happened and changes nothing', async () => {
+  test('a dry run answers what would have happened and changes nothing', async () => {
     const name = nextTable();
     const answer = await upload(name, { data: [{ a: 1 }] }, '?dry_run=true');
     assert.equal(answer.status, 200);
@@ -821,7 +821,7 @@ suite('dry_run', () => {
   });
 
   for (const value of ['append', 'truncate', 'replace']) {
-    test(`does not change an existing table (${value})`, async () => {
+    test(`a dry run does not change an existing table (${value})`, async () => {
       const name = nextTable();
       await upload(name, { data: [{ a: 1 }] });
       const answer = await upload(name, { data: [{ a: 2 }] }, `?dry_run=true&if_exists=${value}`);
@@ -830,7 +830,7 @@ suite('dry_run', () => {
     });
   }
 
-  test('reports the problems', async () => {
+  test('a dry run reports the problems', async () => {
     const table = { columns: columns(['a', 'integer']) };
     assertProblem(
       await upload(nextTable(), { table, data: [{ a: 'x' }] }, '?dry_run=true'),
@@ -847,7 +847,7 @@ suite('problems in the data', () => {
     await service.rows("INSERT INTO countries VALUES ('de'), ('fr')");
   });
 
-  test('of references to the same table consider the rows of the upload', async () => {
+  test('the problems of references to the same table consider the rows of the upload', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer'], ['parent', 'integer'], ['d', 'positive']),
@@ -878,7 +878,7 @@ suite('problems in the data', () => {
     }
   });
 
-  test('say how to send no value', async () => {
+  test('the problem of a missing value says how to send no value', async () => {
     const table = {
       columns: columns(['day', 'date'], ['state', 'text', { is_nullable: false, default: 'new' }]),
     };
@@ -893,7 +893,7 @@ suite('problems in the data', () => {
     );
   });
 
-  test('of conversion, NULL, length and range are in one answer, each with its place and value', async () => {
+  test('problems of conversion, NULL, length and range are in one answer, each with its place and value', async () => {
     const name = nextTable();
     const table = {
       columns: columns(
@@ -1000,7 +1000,7 @@ suite('problems in the data', () => {
     await assertNoTable(service, name);
   });
 
-  test('of keys that occur twice name both rows', async () => {
+  test('the problem of a key that occurs twice names both rows', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer'], ['a', 'text'], ['b', 'text']),
@@ -1039,7 +1039,7 @@ suite('problems in the data', () => {
     await assertNoTable(service, name);
   });
 
-  test('of keys that exist in the table and of keys that occur twice are reported together', async () => {
+  test('keys that exist in the table and keys that occur twice are reported together', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer']),
@@ -1074,7 +1074,7 @@ suite('problems in the data', () => {
     { id: 4, country: 'yy' },
   ];
   for (const kind of ['a new table', 'a table that stands']) {
-    test(`of references without a match name the value and the row (${kind})`, async () => {
+    test(`the problem of a reference without a match names the value and the row (${kind})`, async () => {
       const name = nextTable();
       if (kind !== 'a new table') await upload(name, { table: references });
       const answer = await upload(name, { table: references, data: foreigners }, '?if_exists=append');
@@ -1087,7 +1087,7 @@ suite('problems in the data', () => {
     });
   }
 
-  test('of cells and of keys are reported together', async () => {
+  test('problems of cells and of keys are reported together', async () => {
     const name = nextTable();
     const table = {
       columns: columns(['id', 'integer'], ['country', 'text'], ['day', 'date']),
@@ -1112,7 +1112,7 @@ suite('problems in the data', () => {
     }
   });
 
-  test('of CHECKs and domains are reported for a table that was created with SQL', async () => {
+  test('problems of CHECKs and domains are reported for a table that was created with SQL', async () => {
     await service.rows(`CREATE TABLE checked (
       a positive, low integer, high integer, tags positive[], CONSTRAINT in_order CHECK (low < high))`);
     const data = [
@@ -1137,7 +1137,7 @@ suite('problems in the data', () => {
     assert.deepEqual(await rowsOf(service, 'checked'), []);
   });
 
-  test('of a domain are reported for a table with a definition', async () => {
+  test('problems of a domain are reported for a table with a definition', async () => {
     const name = nextTable();
     const table = { columns: columns(['a', 'positive'], ['b', 'text']) };
     const { errors } = assertProblem(
@@ -1155,7 +1155,7 @@ suite('problems in the data', () => {
     await assertNoTable(service, name);
   });
 
-  test('that a trigger raises have its message and the row', async () => {
+  test('a problem that a trigger raises has its message and the row', async () => {
     await service.rows('CREATE TABLE triggered (a integer)');
     await service.rows(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN IF NEW.a = 3 THEN RAISE EXCEPTION 'three is taken'; END IF; RETURN NEW; END $$`);
@@ -1198,7 +1198,7 @@ suite('problems in the data', () => {
     assert.equal(count, 990);
   });
 
-  test('show long values in a shortened form', async () => {
+  test('a problem shows a long value in a shortened form', async () => {
     const table = { columns: columns(['a', 'integer']) };
     const answer = await upload(nextTable(), { table, data: [{ a: 'é'.repeat(100_000) }] });
     const { errors } = assertProblem(answer, 422, 'invalid-data');

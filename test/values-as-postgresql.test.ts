@@ -276,7 +276,7 @@ suite('an object or array for a type that does not accept it', () => {
 });
 
 suite('a problem in an array names the element', () => {
-  test('is reported for a type with an encoder', async () => {
+  test('a problem in an array of a type with an encoder names the element', async () => {
     assert.deepEqual(
       await problems(
         'int[]',
@@ -299,7 +299,7 @@ suite('a problem in an array names the element', () => {
     );
   });
 
-  test('is reported for a domain with NOT NULL and for a type that PostgreSQL reads', async () => {
+  test('a problem in an array of a domain with NOT NULL, or of a type that PostgreSQL reads, names the element', async () => {
     assert.deepEqual(await problems('known[]', ['1,2', null], [['1,2'], ['\u0000']], [['1,2'], []]), [
       { pointer: '/data/0/a/1', value: 'null', code: 'null-element' },
       { pointer: '/data/1/a/1/0', value: '\u0000', code: 'nul-character' },

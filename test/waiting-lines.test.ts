@@ -42,7 +42,7 @@ async function upload(service: TestService, subject: string): Promise<TestAnswer
 }
 
 suite('uploads', () => {
-  test('wait for a place and are served in the order of arrival', async (context) => {
+  test('uploads wait for a place and are served in the order of arrival', async (context) => {
     const service = await startTestService({
       MAX_UPLOADS: '1',
       UPLOAD_WAIT_MS: '60000',
@@ -64,7 +64,7 @@ suite('uploads', () => {
     assert.deepEqual(served, [0, 1, 2]);
   });
 
-  test('are refused after the longest wait, or if the line is full', async (context) => {
+  test('an upload is refused after the longest wait, or if the line is full', async (context) => {
     const service = await startTestService({
       MAX_UPLOADS: '1',
       MAX_WAITING_UPLOADS: '1',
@@ -91,7 +91,7 @@ suite('uploads', () => {
     held.destroy();
   });
 
-  test('of one token subject do not use the places of others', async (context) => {
+  test('uploads of one token subject do not use the places of others', async (context) => {
     const service = await startTestService({
       MAX_UPLOADS: '2',
       MAX_UPLOADS_PER_SUBJECT: '1',
@@ -106,7 +106,7 @@ suite('uploads', () => {
     held.destroy();
   });
 
-  test('of a subject that fills the line make room for other subjects, and a free place goes to the subject with fewer uploads', async (context) => {
+  test('uploads of a subject that fills the line make room for other subjects, and a free place goes to the subject with fewer uploads', async (context) => {
     const service = await startTestService({
       MAX_UPLOADS: '3',
       MAX_UPLOADS_PER_SUBJECT: '2',
@@ -135,7 +135,7 @@ suite('uploads', () => {
     for (const request of held) request.destroy();
   });
 
-  test('that are slow keep their place until others wait for it', async (context) => {
+  test('uploads that are slow keep their place until others wait for it', async (context) => {
     const service = await startTestService({
       MAX_UPLOADS: '1',
       UPLOAD_WAIT_MS: '60000',
@@ -168,7 +168,7 @@ suite('requests that wait for a lock', () => {
   });
   after(() => service.stop());
 
-  test('do not delay descriptions, uploads or health checks', async () => {
+  test('requests that wait for a lock do not delay descriptions, uploads or health checks', async () => {
     const other = await service.database.pool.connect();
     await other.query('BEGIN; LOCK TABLE locked');
     const gone = new AbortController();
@@ -244,7 +244,7 @@ suite('a database that hangs', () => {
     proxy.close();
   });
 
-  test('is answered with 503, by /readyz soon and by other requests after their time limit, and later everything works again', async () => {
+  test('requests to a database that hangs are answered with 503, by /readyz soon and by others after their time limit, and later everything works again', async () => {
     assert.equal((await service.get('/readyz')).status, 200);
     assert.equal((await service.post('/table/kept', definition)).status, 201);
     isHanging = true;

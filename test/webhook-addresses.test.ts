@@ -46,7 +46,7 @@ after(async () => {
 const resolve = (host: string, signal = never) => addresses.resolve(new URL(`https://${host}/`), signal);
 
 suite('the addresses of a host', () => {
-  test('are used if all of them are public', async () => {
+  test('the addresses of a host are used if all of them are public', async () => {
     assert.deepEqual(await resolve('public.test'), [{ address: '93.184.216.34', family: 4 }]);
     for (const host of [
       'mixed.test',
@@ -60,7 +60,7 @@ suite('the addresses of a host', () => {
     }
   });
 
-  test('are refused in every notation of a host that is not public', async () => {
+  test('a host that is not public is refused in every notation', async () => {
     const hosts = `127.1 0177.0.0.1 017700000001 0x7f000001 2130706433 127.0.0.2. ①②⑦.0.0.2 127。0。0。2 %31%32%37.0.0.2
       [::127.0.0.1] [::ffff:0:7f00:1] [64:ff9b:1::7f00:1] [2002:a9fe:a9fe::] [fec0::1] [100::1] [5f00::1] [3fff::1]
       [2001:db8::1] [2001:20::1] 168.63.129.16 100.100.100.200 192.0.0.192 [fd00:ec2::254] 240.0.0.1 localhost.`;
@@ -71,7 +71,7 @@ suite('the addresses of a host', () => {
     }
   });
 
-  test('are looked up once for each attempt, so that an answer which changes cannot be used', async () => {
+  test('the addresses of a host are looked up once for each attempt, so that an answer which changes cannot be used', async () => {
     names['rebound.test'] = ['127.0.0.1'];
     const before = nameServer.asked.length;
     const url = `http://rebound.test:${port}/`;
@@ -81,7 +81,7 @@ suite('the addresses of a host', () => {
     assert.match((await sendWebhook(message(url), addresses, never)).error!, /private or special network/);
   });
 
-  test('do not wait for the name servers of other hosts, and neither do files', async () => {
+  test('the addresses of a host do not wait for the name servers of other hosts, and neither do files', async () => {
     const leaving = new AbortController();
     let ended = 0;
     const slow = Array.from({ length: 20 }, (_, index) =>
@@ -94,7 +94,7 @@ suite('the addresses of a host', () => {
     await Promise.all(slow);
   });
 
-  test('must be known within the time of an attempt', async () => {
+  test('the addresses of a host must be known within the time of an attempt', async () => {
     const outcome = await sendWebhook(message('https://slow.test/'), addresses, AbortSignal.timeout(100));
     assert.deepEqual(Object.keys(outcome), ['error']);
   });

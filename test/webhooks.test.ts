@@ -92,7 +92,7 @@ const hurry = () => service.rows(`UPDATE ${outbox}.deliveries SET next_at = now(
 const remove = (id: string) => service.request('DELETE', `/api/v1/webhooks/${id}`);
 
 suite('a webhook', () => {
-  test('gets each event of its types and schemas once, signed with its secret', async () => {
+  test('a webhook gets each event of its types and schemas once, signed with its secret', async () => {
     const { status, body } = await create({
       url: receiver.url,
       types: ['rows.loaded'],
@@ -120,7 +120,7 @@ suite('a webhook', () => {
     await remove(body.id);
   });
 
-  test('never gets an event of a schema that its token did not allow', async () => {
+  test('a webhook never gets an event of a schema that its token did not allow', async () => {
     const token = await service.token({ schemas: ['sales'] });
     const { body } = await create({ url: receiver.url, schemas: ['*'] }, token);
     await upload('outside');
@@ -131,7 +131,7 @@ suite('a webhook', () => {
     await remove(body.id);
   });
 
-  test('is created by a token that may also read events, and operators see whose it is', async () => {
+  test('a webhook can only be created by a token that may also read events, and operators see whose it is', async () => {
     const scope = 'webhook:manage table:read';
     const refused = await create({ url: receiver.url }, await service.token({ scope }));
     assert.match(assertProblem(refused, 403, 'insufficient-scope').detail, /event:read/);
@@ -142,7 +142,7 @@ suite('a webhook', () => {
     await service.rows(`DELETE FROM ${outbox}.webhooks WHERE subject = 'owner'`);
   });
 
-  test('is one of at most 100 of its caller, also if many are created at the same time', async () => {
+  test('a caller has at most 100 webhooks, also if many are created at the same time', async () => {
     const token = await service.token({ subject: 'collector' });
     const first = await create({ url: receiver.url }, token);
     await service.rows(
@@ -170,7 +170,7 @@ suite('a webhook', () => {
     await service.rows(`DELETE FROM ${outbox}.webhooks WHERE subject = 'collector'`);
   });
 
-  test('with very many deliveries is removed with all of them, and no statement removes more than 10,000', async () => {
+  test('a webhook with very many deliveries is removed with all of them, and no statement removes more than 10,000', async () => {
     const { body } = await create({ url: receiver.url, types: ['load.failed'] });
     await service.rows(`CREATE TABLE public.removed (deliveries int);
       CREATE FUNCTION public.note_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -193,7 +193,7 @@ suite('a webhook', () => {
     await service.rows(`DROP TRIGGER note ON ${outbox}.deliveries`);
   });
 
-  test('counts an answer that never comes after 101 as a failed attempt', async () => {
+  test('a webhook counts an answer that never comes after 101 as a failed attempt', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () =>
@@ -211,7 +211,7 @@ suite('a webhook', () => {
     server.close();
   });
 
-  test('gets an event again after an error or a redirect, and never follows the redirect', async () => {
+  test('a webhook gets an event again after an error or a redirect, and never follows the redirect', async () => {
     const other = await startReceiver();
     const { body } = await create({ url: other.url, types: ['table.created'] });
     other.statuses.push(500, 302);
@@ -230,7 +230,7 @@ suite('a webhook', () => {
     await other.close();
   });
 
-  test('gets its events while 20 webhooks of another caller have no answer', async () => {
+  test('a webhook gets its events while 20 webhooks of another caller do not answer', async () => {
     const hanging = await startReceiver();
     hanging.statuses.push(...Array(40).fill(noAnswer));
     const token = await service.token({ subject: 'hanging' });
@@ -250,7 +250,7 @@ suite('a webhook', () => {
     await hanging.close();
   });
 
-  test('has dead deliveries after 24 hours without success', async () => {
+  test('a webhook has dead deliveries after 24 hours without success', async () => {
     const url = `http://127.0.0.1:${await freePort()}/`;
     const { body } = await create({ url, types: ['table.created'] });
     await upload('dead');
@@ -263,7 +263,7 @@ suite('a webhook', () => {
     await remove(body.id);
   });
 
-  test('ends when its receiver answers 410', async () => {
+  test('a webhook ends when its receiver answers 410', async () => {
     const other = await startReceiver();
     const { body } = await create({ url: other.url });
     other.statuses.push(410);
@@ -279,7 +279,7 @@ suite('a webhook', () => {
     await other.close();
   });
 
-  test('is seen, pinged and removed by its caller only', async () => {
+  test('a webhook is seen, pinged and removed by its caller only', async () => {
     const { body } = await create({ url: receiver.url });
     const token = await service.token({ subject: 'somebody else' });
     assert.deepEqual((await service.get('/api/v1/webhooks', { token })).body, { webhooks: [] });
@@ -297,7 +297,7 @@ suite('a webhook', () => {
     assertProblem(await remove(body.id), 404, 'webhook-not-found');
   });
 
-  test('is refused with a body that is not valid', async () => {
+  test('a webhook with an invalid body is refused', async () => {
     const url = receiver.url;
     for (const body of [
       {},
@@ -316,7 +316,7 @@ suite('a webhook', () => {
     }
   });
 
-  test('is refused with the member that is not valid, and with what its schema allows', async () => {
+  test('the error for an invalid webhook names the member and what its schema allows', async () => {
     const { url } = receiver;
     const cases: [body: unknown, detail: RegExp][] = [
       [[], /^The body must be an object, not an array\.$/],
@@ -343,7 +343,7 @@ suite('a webhook', () => {
 });
 
 suite('the guard against private networks', () => {
-  test('refuses addresses that are not public, in every notation, and names of them', async () => {
+  test('the guard against private networks refuses addresses that are not public, in every notation, and names of them', async () => {
     const guarded = await startTestService();
     const hosts =
       `127.0.0.1 localhost 0x7f.1 2130706433 0.0.0.0 10.1.2.3 100.64.0.1 169.254.169.254 172.31.0.1
@@ -362,7 +362,7 @@ suite('the guard against private networks', () => {
     await guarded.stop();
   });
 
-  test('also refuses an address that a name got after the webhook was created', async () => {
+  test('the guard against private networks also refuses an address that a name got after the webhook was created', async () => {
     const guarded = await startTestService();
     // The webhook was created when its name had a public address.
     const { body } = await guarded.post('/api/v1/webhooks', { url: 'https://1.1.1.1/' });
@@ -378,7 +378,7 @@ suite('the guard against private networks', () => {
     await guarded.stop();
   });
 
-  test('allows a name of an allowed network', async () => {
+  test('the guard against private networks allows a name of an allowed network', async () => {
     const url = receiver.url.replace('127.0.0.1', 'localhost');
     const { body } = await create({ url });
     await service.request('POST', `/api/v1/webhooks/${body.id}/ping`);
