@@ -4,6 +4,7 @@
 import type { ClientBase, QueryResult } from 'pg';
 import { pipeline } from './pipeline.ts';
 import { quoteIdentifier } from './sql.ts';
+import { isBrokenConnection } from './sqlstate.ts';
 
 /** Runs the work. If it throws, everything that it did is undone, and the error is thrown again. */
 export async function withSavepoint<Result>(
@@ -87,8 +88,11 @@ async function undoOnError<Result>(
   try {
     return await work();
   } catch (error) {
-    // The first error says more than the error of the rollback on a broken connection.
-    await rollBackAndRelease(client, name).catch(() => {});
+    await rollBackAndRelease(client, name).catch((failure: unknown) => {
+      // The transaction cannot continue, so a caller must not treat the first error as one that was undone. An administrator may have cancelled the
+      // rollback. On a broken connection the first error says more, and the caller's next statement fails.
+      if (!isBrokenConnection(failure)) throw failure;
+    });
     throw error;
   }
 }

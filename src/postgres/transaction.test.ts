@@ -11,6 +11,7 @@ import { copyFrom } from './copy.ts';
 import { breakConnection } from './deadline-client.ts';
 import { internalsOf } from './driver-internals.ts';
 import { createPool } from './pool.ts';
+import { withSavepoint } from './savepoints.ts';
 import { asciiLiteral } from './sql.ts';
 import { toAppError } from './sqlstate.ts';
 import {
@@ -577,4 +578,14 @@ test('rows that are sent when the server has just closed the connection find the
     await relayed.end();
     relay.close();
   }
+});
+
+test('if the statements after a savepoint cannot be undone, the caller does not get the error of one that was undone', async () => {
+  const work = inTransaction(pool, {}, (client) =>
+    withSavepoint(client, 'gone', async () => {
+      await client.query('ROLLBACK');
+      throw new Error('the first error');
+    }),
+  );
+  await assert.rejects(work, { code: '25P01' });
 });
