@@ -261,6 +261,21 @@ suite('with the help of a superuser', () => {
     assert.deepEqual(await service.rows('SELECT * FROM moved.race'), []);
   });
 
+  for (const type of ['short_lived', 'short_lived[]']) {
+    test(`a session that drops the type of a column of ${type} while the table is created makes the upload fail with 409`, {
+      skip: noAdmin,
+    }, async () => {
+      await service.rows(
+        'DROP TABLE IF EXISTS race; DROP DOMAIN IF EXISTS short_lived; CREATE DOMAIN short_lived AS int',
+      );
+      const answer = await changeAt('ddl_command_end', 'CREATE TABLE', ['DROP DOMAIN short_lived'], () =>
+        service.post('/table/race/upload/json', { table: { columns: [{ name: 'v', type }] }, data: [] }),
+      );
+      assertProblem(answer, 409, 'write-conflict');
+      assert.deepEqual(await service.rows(`SELECT to_regclass('race') AS found`), [{ found: null }]);
+    });
+  }
+
   test('a role that is dropped while its grants are copied does not make the replace fail', {
     skip: noAdmin,
   }, async () => {

@@ -1,5 +1,6 @@
 /** Reads what a load needs to know about a table's columns. */
 import type { ClientBase } from 'pg';
+import { AppError } from '../errors.ts';
 import { mapInTurns } from '../pause-for-others.ts';
 import { toQuery } from '../postgres/own-session.ts';
 import type { LoadFacts, TypeFacts } from './catalog.ts';
@@ -9,7 +10,7 @@ import { findDistributionColumn } from './distribution/describe-distribution.ts'
 import type { ColumnType, LoadColumn } from './load-column.ts';
 import { paddedTypeBytes } from './padded-width.ts';
 
-/** Returns the columns in the order of the table; none if there is no such table. Takes one round trip, and works in turns. */
+/** Returns the columns in the order of the table; none if there is no such table. Takes one round trip, and works in turns. @throws AppError `write-conflict` */
 export async function readLoadColumns(
   client: ClientBase,
   schema: string,
@@ -28,7 +29,7 @@ export async function readLoadColumns(
       const type = toColumnType(types, typeOid, typmod);
       if (!hasDefault) return { ...column, type, default: 'none' };
       const stored = type.base ?? type;
-      const { bareName, send } = types.get(typeKey(stored.oid, stored.typmod))!;
+      const { bareName, send } = factsOf(types, stored.oid, stored.typmod);
       const defaultBytes = column.isGenerated ? 0 : bytesOfDefault(type, defaultExpression ?? '');
       const constant = constantDefault(defaultExpression ?? '', stored, bareName, send);
       return constant === undefined
@@ -60,6 +61,20 @@ function typeKey(oid: number, typmod: number): string {
   return `${oid} ${typmod}`;
 }
 
+/**
+ * Returns the facts about a type.
+ *
+ * @throws AppError `write-conflict` if there is no such type. PostgreSQL lets another session drop a type while a table with a column of the
+ * type is created
+ */
+function factsOf(types: Map<string, TypeFacts>, oid: number, typmod: number): TypeFacts {
+  const facts = types.get(typeKey(oid, typmod));
+  if (facts !== undefined) return facts;
+  const detail =
+    'Another session dropped the type of a column of the table at the same moment. Send the request again.';
+  throw new AppError('write-conflict', detail);
+}
+
 function notePadding(type: ColumnType, { fields }: TypeFacts, types: Map<string, TypeFacts>): void {
   const inner = type.base ?? type.element;
   const parts = inner === undefined ? [] : [inner];
@@ -76,7 +91,7 @@ function notePadding(type: ColumnType, { fields }: TypeFacts, types: Map<string,
 }
 
 function toColumnType(types: Map<string, TypeFacts>, oid: number, typmod: number): ColumnType {
-  const facts = types.get(typeKey(oid, typmod))!;
+  const facts = factsOf(types, oid, typmod);
   const {
     name,
     sqlName,
