@@ -78,7 +78,7 @@ function openPipe(path: string): Readable {
 }
 
 const sniffedBytes = 4096;
-/** That of UTF-8, with each byte as one character. */
+/** The byte order mark of UTF-8, with each byte as one character. */
 export const byteOrderMark = '\u00ef\u00bb\u00bf';
 
 async function firstBytes(path: string): Promise<string> {

@@ -2130,7 +2130,7 @@ export interface operations {
       };
       header?: {
         /**
-         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours.
+         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.
          * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
          */
         'Idempotency-Key'?: string;
@@ -2897,7 +2897,7 @@ export interface operations {
       };
       header?: {
         /**
-         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours.
+         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.
          * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
          */
         'Idempotency-Key'?: string;
@@ -3206,7 +3206,7 @@ export interface operations {
       };
       header?: {
         /**
-         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours.
+         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.
          * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
          */
         'Idempotency-Key'?: string;

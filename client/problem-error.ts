@@ -22,7 +22,7 @@ export class ProblemError extends Error {
   readonly warnings: NonNullable<ProblemDocument['warnings']>;
   /** The id of the load, if the request was an upload and the service records loads. */
   readonly loadId: string | undefined;
-  /** The seconds after which the service wants the request again. */
+  /** The number of seconds to wait before the request is sent again (`Retry-After`). */
   readonly retryAfter: number | undefined;
   /** The body of the answer if it is no problem document, for example all problems as CSV. */
   readonly text: string;

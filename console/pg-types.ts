@@ -1,4 +1,4 @@
-/** Types of PostgreSQL to choose from. The service takes every type that the database knows, so the list is an offer. */
+/** PostgreSQL types that the page suggests. The service accepts every type that the database knows. */
 export const pgTypes: readonly (readonly [type: string, about: string])[] = [
   ['text', 'any text'],
   ['character varying(100)', 'text of at most 100 characters'],

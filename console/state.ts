@@ -91,7 +91,7 @@ export interface Failure {
   errorCount: number;
   groups: ProblemGroup[];
   warnings: Warning[];
-  /** The load that was refused; undefined: it is no load, or the service records none. */
+  /** The id of the load; undefined: the request was no upload, or the service records no loads. */
   loadId: string | undefined;
   /** Whether the file cannot be read any more. */
   isOfFile?: boolean;

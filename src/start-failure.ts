@@ -127,7 +127,7 @@ const databaseRemedies: DatabaseRemedy[] = [
     conditions: ['invalid_authorization_specification'],
     message: /requires a valid client certificate/,
     remedy:
-      'The database server wants a client certificate: add sslcert=… and sslkey=… to DATABASE_URL. The authority of the certificate must be in ssl_ca_file of the server.',
+      'The database server requires a client certificate: add sslcert=… and sslkey=… to DATABASE_URL. The authority of the certificate must be in ssl_ca_file of the server.',
   },
   {
     conditions: ['invalid_authorization_specification'],
@@ -150,7 +150,7 @@ const databaseRemedies: DatabaseRemedy[] = [
     conditions: ['invalid_authorization_specification'],
     message: /pg_hba\.conf.*no encryption/,
     remedy:
-      'The database server may want TLS: add sslmode=verify-full to DATABASE_URL, or let this host in with pg_hba.conf.',
+      'The database server may require TLS: add sslmode=verify-full to DATABASE_URL, or let this host in with pg_hba.conf.',
   },
   {
     conditions: ['invalid_authorization_specification'],
@@ -173,7 +173,7 @@ const databaseRemedies: DatabaseRemedy[] = [
     codes: /^$/,
     message: /password must be a (non-empty )?string/,
     remedy:
-      'The database server wants a password. Write it in DATABASE_URL: postgresql://user:password@host:5432/database.',
+      'The database server requires a password. Write it in DATABASE_URL: postgresql://user:password@host:5432/database.',
   },
   {
     conditions: ['invalid_catalog_name', 'protocol_violation'],

@@ -20,7 +20,7 @@ const maxDrainMs = 30_000;
 const retryMs = 2000;
 
 export interface ServerSentEvent {
-  /** The client sends it as `Last-Event-ID` when it connects again; undefined: it sends the one before. */
+  /** The client sends it as `Last-Event-ID` when it connects again; undefined: the client sends the id of the event before this one. */
   id?: string;
   event: string;
   /** JSON in one line. */

@@ -32,7 +32,7 @@ export function idempotencyKeyOf({ headers }: FastifyRequest, context: HttpConte
  * @throws AppError `invalid-parameter`
  */
 export function checkedKey(name: string, place: 'header' | 'query parameter', value: string): string {
-  // The draft wants a string in quotes (RFC 9651 section 3.3.3). Most clients send the key without quotes.
+  // The draft requires a string in quotes (RFC 9651 section 3.3.3). Most clients send the key without quotes.
   const key = value.replace(/^"(.*)"$/, '$1');
   if (/^[\x21-\x7e]+$/.test(key) && key.length <= maxKeyLength) return key;
   const detail = `The ${place} ${name} must be 1 to ${maxKeyLength} visible ASCII characters, such as a UUID.`;

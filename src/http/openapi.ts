@@ -331,7 +331,7 @@ export const idempotencyHeader = Type.Object({
     Type.String({
       maxLength: 255,
       description:
-        'A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours.',
+        'A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.',
       examples: ['3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e'],
     }),
   ),

@@ -11,7 +11,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { stopParser } from './stop-parser.ts';
 
-/** The most requests of one connection that wait for the running one. */
+/** The maximum number of requests of one connection that wait for the running one. If more arrive, the connection is closed after the answers. */
 const maxPipelined = 100;
 
 /**

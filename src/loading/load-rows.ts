@@ -46,10 +46,13 @@ import type { LoadTarget } from './target/load-target.ts';
 /** The savepoint before the first row. */
 const savepoint = 'rows';
 
-/** The most different sets of columns in one upload. Each set is moved separately, so more of them would take too long. */
+/**
+ * The maximum number of shapes in a load that is staged at once or may leave rows out. More are refused, because each shape is moved by
+ * its own statement. Other loads have no such limit.
+ */
 const maxMovedShapes = 200;
 
-/** PostgreSQL either took the rows or refused some of them. */
+/** PostgreSQL either accepted the rows or refused some of them. */
 export type RowsOutcome = { loaded: LoadedRows; refused?: never } | { loaded?: never; refused: RefusedLoad };
 
 interface RowLoad {
@@ -182,7 +185,7 @@ function isRefused(attempt: Attempt): attempt is RefusedAttempt {
   return attempt.refusal !== undefined;
 }
 
-/** Ends a load whose rows PostgreSQL took, into the table or into the staging table. */
+/** Ends a load whose rows PostgreSQL accepted, into the table or into the staging table. */
 async function endTaken(
   client: ClientBase,
   load: RowLoad,
@@ -261,7 +264,7 @@ async function moveGood(
 async function refusalOfKeys(client: ClientBase, load: RowLoad): Promise<Refusal | undefined> {
   const { target } = load;
   if (!target.isBare) return checkDeferred(client);
-  // Otherwise the keys are added when the load is finished.
+  // If rows may not be left out and `addsKeysAtOnce` is false, the keys are added when the load is finished.
   const error = mayLeaveOut(load) || target.addsKeysAtOnce ? await target.addKeys(client) : undefined;
   return error && { error };
 }

@@ -23,8 +23,8 @@ const isOld = `known.created_at OPERATOR(pg_catalog.<)
   (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(hours => ${keyHours}))`;
 
 /**
- * Claims a key. It returns a row unless another request has the key: one that was answered within the last 24 hours, or one that runs in a
- * process whose lease has not expired.
+ * Claims a key. It returns no row if another request has the key: an answered request that claimed it less than 24 hours ago, a request in
+ * `running`, or a request of another process whose lease has not expired.
  *
  * @param running the claims of the requests that run in this process
  */

@@ -20,7 +20,7 @@ export interface Metrics {
 /** The parts of the service whose state is read when the metrics are asked for. */
 export interface Watched {
   pool: Pool;
-  /** The most connections of the pool. */
+  /** The maximum number of connections of the pool. */
   poolSize: number;
   lines: Lines;
   /** Reads what the queue of asynchronous loads has from the database; undefined: the service has no queue. */

@@ -13,7 +13,7 @@ import { connectionOptions } from './tls.ts';
 export interface PoolOptions {
   /** A PostgreSQL connection URL. */
   url: string;
-  /** The most connections. */
+  /** The maximum number of connections. */
   poolSize: number;
   /** The time limit for a statement, which the server enforces; 0: none. */
   statementTimeoutMs: number;

@@ -16,7 +16,7 @@ export interface PreparedTable {
   foreignKeys: PreparedForeignKey[];
   /** Undefined: the database has no Citus. */
   placement: Placement | undefined;
-  /** That of the definition; undefined: it has none. */
+  /** The distribution in the definition; undefined: the definition has none. */
   distribution: DistributionDefinition | undefined;
   /** The names of all its parts. They were free in the schema when they were looked up. */
   names: ObjectNames;

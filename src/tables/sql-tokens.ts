@@ -10,7 +10,7 @@ export interface Token {
   text: string;
 }
 
-/** The most tokens of a text. Real types and calls have fewer; the limit bounds the time for a hostile text. */
+/** The maximum number of tokens. A text with more is not accepted. Real types and calls have fewer; the limit bounds the time for a hostile text. */
 const maxTokens = 1000;
 
 /**

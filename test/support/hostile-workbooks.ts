@@ -307,7 +307,7 @@ export const hostileWorkbooks: HostileWorkbook[] = [
         '_rels/.rels': relationships(relationship('rId1', 'officeDocument', letters(megabyte).toString())),
       }),
     code: 'invalid-file',
-    names: /does not hold the part .{0,120}$/,
+    names: /refers to the part .{0,100}, but does not contain it/,
   },
   // Relationships.
   {

@@ -76,7 +76,7 @@ function isFurther(view: LoadView, last: LoadView): boolean {
   );
 }
 
-/** JSON has no line ends outside of its texts, and these are escaped, so the data is one line. */
+/** `JSON.stringify` writes no line breaks and escapes those in strings, so the data is one line. */
 function eventOf(event: string, view: LoadView): ServerSentEvent {
   return { event, data: JSON.stringify(shownLoad(view)) };
 }

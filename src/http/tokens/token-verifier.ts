@@ -8,7 +8,7 @@ import { invalidToken } from './invalid-token.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import { fixedKey, type TokenKeys } from './token-keys.ts';
 
-/** The most that the clocks of the token's issuer and of the service may differ. */
+/** The clocks of the token's issuer and of the service may differ by at most this many seconds. */
 const clockSkewSeconds = 30;
 const maxKnownTokens = 1000;
 const expired = 'The access token has expired.';

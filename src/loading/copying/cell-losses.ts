@@ -62,7 +62,7 @@ interface LossDescription {
   /**
    * Returns the text of the warning.
    *
-   * @param of the number of values and their column, for example `3 values of column "day"`
+   * @param of the number of values and their column, for example `3 values of "day"`
    */
   describe: (of: string, place: string, type: string) => string;
 }

@@ -1,4 +1,4 @@
-/** A shape is the list of columns of one COPY, in their order, with the encoded rows that wait for it and the count of their bytes. */
+/** A shape is the list of columns that rows are sent with, in their order, with the encoded rows that wait for it and the count of their bytes. */
 import { CopyBuffer } from '../encoders/copy-buffer.ts';
 import type { WrittenBytes } from '../encoders/written-bytes.ts';
 import { RowNumbers } from './row-numbers.ts';

@@ -1,7 +1,7 @@
 /**
  * Encodes cells as rows of PostgreSQL's binary COPY format, for the columns of one table.
  *
- * A *shape* is the list of columns of one COPY, in their order. While cells arrive in the order of the current shape, each cell is
+ * A *shape* is the list of columns that rows are sent with, in their order. While cells arrive in the order of the current shape, each cell is
  * encoded directly in its place. A row in another order is put together from its encoded cells at its end. A row with a problem is
  * removed from the output, and the scan continues.
  *

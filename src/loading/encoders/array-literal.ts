@@ -57,7 +57,7 @@ export function encodeArrayLiteral(
   encode: EncodeElement,
 ): number {
   const problem = readLiteral(out, encoder, bytes, start, end, encode);
-  // The buffer is not released after each element, because it has room for the longest element that may come.
+  // A large buffer is released once for each array. An element only rewinds it, because the next element may be as long.
   element.clear();
   return problem;
 }

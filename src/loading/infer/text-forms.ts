@@ -94,7 +94,10 @@ const FACTS = HAS_SPACE | IS_NEEDED | SHAPE_FACTS;
 /** The bits of text-shapes.ts are among them. */
 export const ALL_FORMS = DATE_FORMS | NUMBER_FORMS | PLAIN_FORMS | SHAPES;
 
-/** Words that people and programs write if there is no value. A word that may also be a name, such as `None`, is not among them. */
+/**
+ * Texts, in lower case, that people and programs write for a missing value. They never become NULL by themselves: they only let a
+ * warning suggest `null_values`.
+ */
 const nullWords = new Set([
   'n/a',
   'na',

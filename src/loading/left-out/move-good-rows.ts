@@ -18,7 +18,7 @@ import { moveRowByRow } from './move-row-by-row.ts';
 import { removeViolations } from './remove-violations.ts';
 
 /**
- * Moves all staged rows if PostgreSQL takes them, and otherwise those without problems. Counts the rows that were left out in `faulty`,
+ * Moves all staged rows if PostgreSQL accepts them, and otherwise those without problems. Counts the rows that were left out in `faulty`,
  * and adds their problems. A new table has its keys afterwards.
  *
  * @param wereRefused true: PostgreSQL has already refused these rows as a whole

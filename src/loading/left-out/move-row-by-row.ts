@@ -66,7 +66,7 @@ interface Pass {
 }
 
 /**
- * Moves all staged rows that PostgreSQL takes. The others are left out, and their problems are added.
+ * Moves all staged rows that PostgreSQL accepts. The others are left out, and their problems are added.
  *
  * @returns undefined: too many rows have problems, or PostgreSQL refuses the rows for a reason that is not one of single rows. The
  *   upload must be refused

@@ -74,7 +74,7 @@ export class RowsAside {
   }
 }
 
-/** The most rounds. Each round removes the rows that refer to rows which were removed in the round before. */
+/** The maximum number of rounds. Each round removes the rows that refer to rows which were removed in the round before. */
 const maxRounds = 20;
 
 /**
@@ -173,8 +173,8 @@ async function removeRepeatedAndOrphans(
 }
 
 /**
- * Removes the rows that refer neither to a row of the upload nor to a row of the table. @returns false: more than `maxRounds` rows
- * refer to each other
+ * Removes the rows that refer neither to a row of the upload nor to a row of the table. @returns false: rows may
+ * still refer to removed rows after `maxRounds` rounds
  */
 async function removeOrphans(search: Search, ofOwnReferences: ViolationQuery[]): Promise<boolean> {
   for (let round = 0; round < maxRounds; round += 1) {

@@ -45,7 +45,7 @@ export interface TableTypes {
 export interface ChangingTypes {
   /** Set it before the rows are read if the table can be changed after them. If not, the pass throws `TypesDiffer`. */
   mayChange: boolean;
-  /** After the rows were read: how the table gets the types of all rows; undefined: it has them. */
+  /** How the table gets the types of all rows, known after the rows were read; undefined: it already has these types. */
   readonly change: TableChange | undefined;
   /** The rows that the table does not have when it is to be changed. */
   readonly rest: LoadInput;

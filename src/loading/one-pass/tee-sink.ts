@@ -42,8 +42,8 @@ export class TeeSink implements CellSink {
   }
 
   /**
-   * The first data row that needs other types than the head, if the encoder has taken all rows before it. The encoder may have received
-   * a part of this row. undefined: there is no such row, or the encoder has not taken the rows before it.
+   * The first data row that needs other types than the head, if the encoder has encoded all rows before it. The encoder may have received
+   * a part of this row. undefined: there is no such row, or the encoder has not encoded the rows before it.
    */
   get differingRow(): number | undefined {
     return this.#differingRow;

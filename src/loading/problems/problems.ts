@@ -8,7 +8,7 @@ import { describeCellProblem } from './cell-problems.ts';
 
 const maxValueCharacters = 100;
 
-/** The most groups. The limit bounds the memory, because a table has up to 1,600 columns. */
+/** The maximum number of groups. Problems of further groups are counted, but not grouped. The limit bounds the memory, because a table has up to 1,600 columns. */
 const maxGroups = 1000;
 
 /** Keeps more problems than an answer lists, for a file with all of them. */

@@ -1,6 +1,6 @@
 /**
- * Numbers the different sets of columns that the rows of an upload have. Rows with the same set have the same *shape*: they are
- * sent in one COPY and moved by one statement.
+ * Numbers the different sets of columns that are sent for the rows of an upload. Such a set is a *shape*. Each COPY sends rows of one
+ * shape, and one statement moves all rows of a shape.
  */
 import { limitExceeded } from '../../limit-exceeded.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';

@@ -42,7 +42,7 @@ export async function findRowsWithNull(
     for (let from = 0; from < end && found.length < limit && attempts > 0; attempts -= 1) {
       const refused = await tryRange(client, load, shape, { from, to: end });
       const moved = refused && (await readMovedRow(client, load));
-      // Otherwise PostgreSQL refused the whole statement before it moved a row.
+      // If no row of this range was moved, PostgreSQL refused the whole statement.
       const isOfRow = moved && moved.row >= from && moved.sentColumns === load.shapes.all[shape];
       if (!refused || !isOfRow) break;
       const { row } = moved;

@@ -85,7 +85,7 @@ export interface SentRows {
   judgesSurplusRows?: boolean;
 }
 
-/** The most rows that a query returns. */
+/** The maximum number of rows that a query returns; `ALL`: no limit. */
 export type Limit = number | 'ALL';
 
 export function violationQueries(sent: SentRows, rules: RowRule[], limit: Limit): ViolationQuery[] {

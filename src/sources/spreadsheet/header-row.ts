@@ -15,7 +15,7 @@ import type { HeaderFault } from '../row-source.ts';
 import { placeInSheet } from './cell-address.ts';
 import { repeatedCell } from './refused-files.ts';
 
-/** The most header cells whose problems are listed. */
+/** Problems of at most this many header cells are listed. */
 const maxFaults = 100;
 
 export class HeaderRow {

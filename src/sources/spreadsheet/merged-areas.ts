@@ -8,7 +8,7 @@
 
 import { columnLetters, maxSheetColumn, maxSheetRow } from './cell-address.ts';
 
-/** The most merged areas. They take about 20 MB of memory. */
+/** The maximum number of merged areas. A sheet with more is refused. They take about 20 MB of memory. */
 export const maxMergedAreas = 1_000_000;
 
 const initialAreas = 64;

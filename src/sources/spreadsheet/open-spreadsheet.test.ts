@@ -506,7 +506,7 @@ test('hostile parts are refused', async () => {
   await assert.rejects(pass(strings), fails('invalid-file', /document type/));
   const outside = `<Relationship Id="rId1" Type="${types}/worksheet" TargetMode="External" Target="http://x.test/s.xml"/>`;
   const external = withPart('xl/_rels/workbook.xml.rels', relationshipsOf(outside));
-  await assert.rejects(open(external), fails('invalid-file', /does not hold the part of sheet/));
+  await assert.rejects(open(external), fails('invalid-file', /does not contain the part of sheet/));
   const cycle = `<Relationship Id="rId1" Type="${types}/worksheet" Target="../../../xl/./workbook.xml"/>`;
   const cyclic = await open(withPart('xl/_rels/workbook.xml.rels', relationshipsOf(cycle)));
   await assert.rejects(pass(cyclic), fails('invalid-file', /not a worksheet/));

@@ -27,7 +27,7 @@ export type FileKind =
   | 'empty'
   | 'unknown';
 
-/** The most of the first bytes that `recognizeFile` checks. */
+/** The number of bytes at the start of a file that `recognizeFile` checks. */
 export const recognizedBytes = 4096;
 
 const signatures: [bytes: number[], format: FileKind][] = [

@@ -3,14 +3,14 @@
 import { AppError } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
 
-/** The most sheets, as in LibreOffice. Real workbooks have far fewer. */
+/** The maximum number of sheets, the same as in LibreOffice. A workbook with more is refused. Real workbooks have far fewer. */
 export const maxSheets = 10_000;
 
 export function tooManySheets(): AppError {
   return limitExceeded('The workbook has too many sheets', maxSheets, 'sheets');
 }
 
-/** The most characters of a name. Excel allows 31, other programs more. */
+/** The maximum length of a sheet name in characters. A longer one is refused. Excel allows 31, other programs more. */
 const maxLength = 255;
 
 /**

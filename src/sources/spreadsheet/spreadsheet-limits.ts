@@ -2,7 +2,7 @@ import type { ReaderSlots } from './reader-slots.ts';
 
 /** The limits on one spreadsheet. Each limit is a setting of the service. */
 export interface SpreadsheetLimits {
-  /** The most unpacked bytes of all parts of the workbook that are read. */
+  /** The maximum number of unpacked bytes, over all parts of the workbook that are read. */
   maxUnpackedBytes: number;
   /** The ratio of unpacked to packed bytes of a part. It is checked only for parts of more than a few MiB. */
   maxRatio: number;

@@ -13,7 +13,7 @@ const headerBytes = 512;
 const listedInHeader = 109;
 const entryBytes = 128;
 
-/** The most directory entries (streams and folders). Real workbooks have far fewer. */
+/** The maximum number of directory entries (streams and folders). A file with more is refused as broken. Real workbooks have far fewer. */
 const maxEntries = 10_000;
 
 /**

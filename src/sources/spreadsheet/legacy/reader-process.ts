@@ -126,7 +126,7 @@ function openWorkbook(file: Buffer): OpenedWorkbook {
   };
 }
 
-/** The most characters of all names together, as many as one frame of the output takes. */
+/** The maximum number of characters of all names together, as many as one frame of the output takes. Names beyond it are left out. */
 const maxNameCharacters = 1_000_000;
 
 function namesOf({ Workbook: properties, SheetNames: sheets }: WorkBook): blocks.ReportedNames {
@@ -274,8 +274,10 @@ async function sendFormats(
   for (const rowIndex of rowIndices) {
     rows[rowIndex]!.forEach((cell) => {
       const code = cell?.z as string | undefined;
-      if (code !== undefined && indices.size <= maxFormats && !indices.has(code))
-        indices.set(code, indices.size);
+      if (code === undefined || indices.has(code)) return;
+      // Without its format a date would be a number.
+      if (indices.size > maxFormats) throw new Fault('broken');
+      indices.set(code, indices.size);
     });
   }
   const report: blocks.ReportedFormats = {
@@ -286,7 +288,7 @@ async function sendFormats(
   return indices;
 }
 
-/** The most number formats. Excel allows 65,490 styles, and the index of a format has 16 bits. */
+/** The maximum number of number formats. A file with more is refused. Excel allows 65,490 styles, and the index of a format has 16 bits. */
 const maxFormats = 65_000;
 
 function hasValue(cell: CellObject | undefined): cell is CellObject {
@@ -305,7 +307,7 @@ function writeCell(
 ): void {
   const { t: type, v: value } = cell;
   if (type === 'n' && typeof value === 'number') {
-    writer.number(column, formatIndices.get((cell.z ?? 'General') as string) ?? 0, value);
+    writer.number(column, formatIndices.get((cell.z ?? 'General') as string)!, value);
   } else if (type === 's' && value !== undefined) {
     // No program writes NUL: the library has read other bytes as text.
     if (String(value).includes('\0')) throw new Fault('broken');

@@ -31,13 +31,16 @@ export function addColumn({ headerRows, header }: TableParts, name: string): voi
   if (headerRows > 0 && header.length < maxSheetColumn) header.push(name);
 }
 
-/** The most names that are read. Real workbooks have up to 60,000 of them, most of them copied from other workbooks by accident. */
+/** The maximum number of names. Further names are left out, and `isComplete` is false. Real workbooks have up to 60,000 of them, most of them copied from other workbooks by accident. */
 const maxNames = 100_000;
 
-/** The most characters of all names together, with what they refer to and the column names of tables. */
+/**
+ * The maximum number of characters of all names together, with what they refer to and the column names of tables. Names beyond it are
+ * left out.
+ */
 const maxCharacters = 8_000_000;
 
-/** The most characters of the text of a range. The longest such text has about 100 characters; a longer text is a formula. */
+/** The length at which the text of a range is cut. The longest such text has about 100 characters; a longer text is a formula. */
 export const maxReferenceLength = 300;
 
 export class WorkbookNames {

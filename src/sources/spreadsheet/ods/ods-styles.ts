@@ -66,7 +66,7 @@ const dataStyles = [
   ...fixedStyles,
 ];
 
-/** The most sections that are read. A format of a spreadsheet has at most four. */
+/** The maximum number of sections of a format. Further sections are ignored. A format of a spreadsheet has at most four. */
 const maxMaps = 8;
 
 /** Reads the styles from the tokens of both parts that have styles. Other elements are ignored. */
@@ -251,7 +251,7 @@ function conditionCode(text: string): string {
   return found === null ? '' : `${found[1] === '!=' ? '<>' : found[1]}${found[2]}`;
 }
 
-/** The most parents that are followed, because parents may form a circle. */
+/** The maximum number of ancestors of a style that are searched. After them the style counts as plain. Parents may form a circle. */
 const maxParents = 16;
 
 /** Returns the format of the digits: `0000` for a whole number that is padded to four digits. */

@@ -27,7 +27,10 @@ export const openOds: OpenFormat = async ({ container }, _options, limits, signa
   await checkManifest(container);
   const content = container.find(contentName);
   if (content === undefined) {
-    throw new AppError('invalid-file', `The file does not hold the part ${contentName}.`);
+    throw new AppError(
+      'invalid-file',
+      `The file is broken: it does not contain the part ${contentName}. Open it in a spreadsheet program and save it again.`,
+    );
   }
   const stylesReader = new OdsStylesReader();
   const stylesPart = container.find('styles.xml');

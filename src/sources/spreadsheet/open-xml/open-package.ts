@@ -146,7 +146,10 @@ class OpenedPackage implements OpenedFile {
   scanOf(sheet: number): ScanSheet {
     const { name, part } = this.#workbook.sheets[sheet]!;
     if (part === undefined) {
-      throw new AppError('invalid-file', `The file does not hold the part of sheet ${quote(name)}.`);
+      throw new AppError(
+        'invalid-file',
+        `The workbook is broken: it does not contain the part of sheet ${quote(name)}. Open it in a spreadsheet program and save it again.`,
+      );
     }
     return (rows, signal) => this.#scan(part, rows, signal);
   }

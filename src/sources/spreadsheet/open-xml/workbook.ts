@@ -84,7 +84,10 @@ export async function findWorkbookPart(container: ZipContainer): Promise<ZipPart
     const part = container.find(related.target);
     if (part === undefined) {
       const name = related.target.slice(0, 100);
-      throw new AppError('invalid-file', `The file does not hold the part ${name} that it names.`);
+      throw new AppError(
+        'invalid-file',
+        `The workbook is broken: it refers to the part ${name}, but does not contain it. Open it in a spreadsheet program and save it as .xlsx.`,
+      );
     }
     const foreign = foreignFormats.find(([pattern]) => pattern.test(part.name));
     if (foreign !== undefined) throw notAWorkbook(foreign[1]);

@@ -15,7 +15,7 @@ import type { ZipContainer, ZipPart } from './zip-container.ts';
 export const maxSmallPartBytes = 32 * 1024 * 1024;
 
 /**
- * The most elements and attributes. The parser makes an object of each, in about 1 µs. Styles of 65,490 cell formats have at
+ * The maximum number of elements and attributes together. The parser makes an object of each, in about 1 µs. Styles of 65,490 cell formats have at
  * most 1.5 million.
  */
 const maxMarkup = 2_000_000;

@@ -53,7 +53,7 @@ export interface ZipPart {
   entry: Entry;
   /** The position at which the next part begins. */
   end: number;
-  /** The most bytes of this part that a pass has unpacked so far. */
+  /** The largest number of bytes of this part that one pass has unpacked so far. */
   unpackedBytes: number;
 }
 

@@ -63,7 +63,7 @@ const maxDepth = 5;
 /** More groups of columns than this are space within a table. Comparing each with the others would take long. */
 const maxGroups = 16;
 
-/** The most tables of a sheet. */
+/** The maximum number of tables of a sheet. Those with the best scores are returned. */
 const maxTables = 50;
 
 function tablesIn(block: Block, depth: number): FoundTable[] {

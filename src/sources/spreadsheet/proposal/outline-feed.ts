@@ -1,4 +1,4 @@
-/** Gives the outline the cells that it wants. In most rows of a large sheet it wants none. */
+/** Passes to the outline the cells that it needs. From most rows of a large sheet it needs none. */
 
 import { STRING, TEXT } from '../../cell-kind.ts';
 import type { SheetOutline } from './sheet-outline.ts';

@@ -29,7 +29,7 @@ export interface SheetProposal {
   otherTables: ProposedTable[];
 }
 
-/** The most other tables that are listed. */
+/** At most this many other tables are listed. */
 const maxOtherTables = 20;
 
 export function proposeTable(outline: SheetOutline): SheetProposal {

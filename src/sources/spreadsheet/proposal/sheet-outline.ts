@@ -24,7 +24,7 @@ export const briefOutline: OutlineBounds = { firstRows: 30, maxCells: 50_000, is
 
 /** The number of rows that are kept after each blank row. They are notes, or another table. */
 const rowsAfterGap = 5;
-/** The most blank rows after which rows are kept. */
+/** The number of blank rows after which no further rows are kept. */
 const maxGaps = 200;
 
 /** The number of first rows whose values are kept. The values of the rows after a blank row are kept, too. A header is searched in these rows only. */

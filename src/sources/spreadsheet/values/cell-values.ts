@@ -41,13 +41,13 @@ export interface SheetTarget {
    * @param isHidden a person or a filter has hidden the row
    */
   beginRow(row: number, isHidden?: boolean): void;
-  /** As `CellSink.cell`. */
+  /** The same as `CellSink.cell`. */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
   /** Reports a value in a cell that is covered by merged cells. Only sources that find these cells themselves call it. */
   coveredValue?(column: number): void;
-  /** As `CellSink.moment`. */
+  /** The same as `CellSink.moment`. */
   moment(column: number, kind: number, days: number, microseconds: number): void;
-  /** As `CellSink.fault`. */
+  /** The same as `CellSink.fault`. */
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void;
   endRow(): void;
 }

@@ -19,7 +19,7 @@ export interface ValueSection {
   mask: Buffer | undefined;
 }
 
-/** The most styles that are read. Excel allows 65,490 cell formats. */
+/** The maximum number of styles. A workbook with more is refused. Excel allows 65,490 cell formats. */
 export const maxStyles = 100_000;
 
 /** The styles of a workbook without any. A cell that names no style has the style 0, so it always exists. */

@@ -92,7 +92,7 @@ const names = {
 const rowStart = Buffer.from('<row r="');
 const rowEnd = Buffer.from('</row>');
 
-/** The most further attributes of a row. LibreOffice writes fewer. */
+/** A row with more further attributes is read by the general parser. LibreOffice writes fewer. */
 const rowAttributes = 12;
 
 /** The texts around an inline text that the fast way expects. */
