@@ -1622,6 +1622,7 @@ export interface components {
          * @description The id of the load. Absent after Create Table.
          */
         load?: string;
+        distribution?: components['schemas']['DistributionDescription'];
       };
     };
     /** @description An upload replaced a table. A CloudEvent (1.0). */
@@ -1649,6 +1650,7 @@ export interface components {
          * @description The id of the load. Absent after Create Table.
          */
         load?: string;
+        distribution?: components['schemas']['DistributionDescription'];
       };
     };
     /** @description An upload emptied a table. A CloudEvent (1.0). */
@@ -1676,6 +1678,7 @@ export interface components {
          * @description The id of the load. Absent after Create Table.
          */
         load?: string;
+        distribution?: components['schemas']['DistributionDescription'];
       };
     };
     /** @description An upload added or updated rows. A CloudEvent (1.0). */
@@ -1703,6 +1706,7 @@ export interface components {
          * @description The id of the load. Absent after Create Table.
          */
         load?: string;
+        distribution?: components['schemas']['DistributionDescription'];
         /** @description The rows that were added. */
         rows: number;
         /** @description The rows that were updated. */

@@ -20,6 +20,8 @@ export interface EventFacts {
   table: string;
   /** The id of the load; undefined: a creation without rows. */
   load?: string | undefined;
+  /** How Citus distributes the table; undefined: the database has no Citus, or nothing was changed. */
+  distribution?: { kind: string; column?: string; shards?: number } | undefined;
   /** The numbers of a load that was committed. */
   rows?: { rows: number; updated: number; skipped: number; rows_left_out: number };
   /** Why a load has ended without an effect: the status and the error code of its answer. */
@@ -35,10 +37,17 @@ const specversion = '1.0';
  * @param id a UUID: the same event never has another one
  */
 export function toCloudEvent(facts: EventFacts, id: string, time: Date): Record<string, unknown> {
-  const { type, schema, table, load, rows, refusal } = facts;
+  const { type, schema, table, load, distribution, rows, refusal } = facts;
   // The thing that the event is about: the URL of the table, relative to the service (CloudEvents, "source").
   const source = `/api/v1/table/${encodeURIComponent(table)}?schema=${encodeURIComponent(schema)}`;
-  const data = { schema, table, ...(load !== undefined && { load }), ...rows, ...refusal };
+  const data = {
+    schema,
+    table,
+    ...(load !== undefined && { load }),
+    ...(distribution && { distribution }),
+    ...rows,
+    ...refusal,
+  };
   return envelope(id, source, type, time, data);
 }
 

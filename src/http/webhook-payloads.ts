@@ -1,6 +1,7 @@
 /** The section `webhooks` of the OpenAPI document: the events as receivers of webhooks get them. */
 import Type from 'typebox';
 import { type EventType, eventTypes, pingType } from '../events/event.ts';
+import { DistributionDescriptionSchema } from '../tables/definition.ts';
 
 const meanings: Record<EventType | typeof pingType, string> = {
   'table.created': 'A table was created.',
@@ -19,17 +20,18 @@ const about = {
     Type.String({ format: 'uuid', description: 'The id of the load. Absent after Create Table.' }),
   ),
 };
+const changed = { ...about, distribution: Type.Optional(DistributionDescriptionSchema) };
 const ended = {
   ...about,
   status: Type.Optional(Type.Integer({ description: 'The HTTP status of the answer.' })),
   code: Type.Optional(Type.String({ description: 'The error code of the answer.' })),
 };
 const data: Record<EventType | typeof pingType, Record<string, Type.TSchema>> = {
-  'table.created': about,
-  'table.replaced': about,
-  'table.emptied': about,
+  'table.created': changed,
+  'table.replaced': changed,
+  'table.emptied': changed,
   'rows.loaded': {
-    ...about,
+    ...changed,
     rows: Type.Integer({ description: 'The rows that were added.' }),
     updated: Type.Integer({ description: 'The rows that were updated.' }),
     skipped: Type.Integer({ description: 'The rows that were skipped, because their keys already existed.' }),

@@ -7,7 +7,7 @@ import type { LoadFacts, LoadSnapshot } from './load-record.ts';
 /** Returns the events of a load that is being committed. */
 export function eventsOfCommit(id: string, { schema, table }: LoadFacts, result: LoadResult): EventFacts[] {
   const { tableChange, rows, updated, skipped, leftOut } = result;
-  const about = { schema, table, load: id };
+  const about = { schema, table, load: id, distribution: result.table.distribution };
   const numbers = { rows, updated, skipped, rows_left_out: leftOut?.rows ?? 0 };
   return [
     ...(tableChange === undefined ? [] : [{ ...about, type: `table.${tableChange}` as const }]),

@@ -26,8 +26,8 @@ export interface CreateOptions extends PrepareOptions {
   ifNotExists: boolean;
   /** Called with the result before the transaction ends. With it, a creation takes one round trip more. */
   onResult?: ((result: CreateResult) => void) | undefined;
-  /** Returns further statements like those of `TransactionOptions`, if the table is created. */
-  beforeCommit?: (() => string[]) | undefined;
+  /** Returns further statements like those of `TransactionOptions`, if the table is created with this distribution. */
+  beforeCommit?: ((distribution: TableDescription['distribution']) => string[]) | undefined;
 }
 
 export interface CreateResult {
@@ -52,16 +52,16 @@ export async function createTable(
 ): Promise<CreateResult> {
   const { schema, name, extraFunctions = [], onResult } = options;
   const draft = await draftDefinition(options);
-  let isCreated = false;
+  let created: { distribution?: TableDescription['distribution'] | undefined } | undefined;
   const beforeCommit = () => [
     ...(transaction.beforeCommit?.() ?? []),
-    ...(isCreated ? (options.beforeCommit?.() ?? []) : []),
+    ...(created === undefined ? [] : (options.beforeCommit?.(created.distribution) ?? [])),
   ];
   const within = { ...transaction, beforeCommit };
   const note = async (creating: Promise<CreateResult>) => {
-    isCreated = false;
+    created = undefined;
     const result = await creating;
-    isCreated = result.differences === undefined;
+    if (result.differences === undefined) created = result.table;
     onResult?.(result);
     return result;
   };
@@ -73,15 +73,15 @@ export async function createTable(
     admitSequences();
     const warnings = await warningsOf(client, table, options);
     const statements = [(await creation(resolved)).join(';\n'), describeRelation(schema, name)];
+    const distribution = table.placement && { kind: 'local' as const };
     const toResult = async (results: QueryResult[]): Promise<CreateResult> => {
       const facts: TableFacts | null = results.at(-1)!.rows[0].found;
       if (facts === null) throw renamedMeanwhile(schema, name);
-      const distribution = table.placement && { kind: 'local' as const };
       const description = await toDescription(schema, name, facts, extraFunctions, distribution);
       return { table: description, differences: undefined, warnings };
     };
     if (onResult !== undefined) return note(pipeline(client, statements).then(toResult));
-    isCreated = true;
+    created = { distribution };
     return toResult(await endWith(statements));
   };
   try {

@@ -106,3 +106,33 @@ test('the list of tables has distributions and sizes on all nodes', async () => 
   assert.deepEqual(listed('tenant.orders').distribution, { kind: 'schema', shards: 1 });
   assert.deepEqual(listed('sales.plain_orders').distribution, { kind: 'local' });
 });
+
+test('events have the distribution of the table', async () => {
+  const data = [{ customer_id: 1 }];
+  await service.post('/table/seen?schema=sales', ordersBy(byCustomer));
+  await service.post('/table/seen/upload/json?schema=sales&if_exists=append', { data });
+  await service.post('/table/seen/upload/json?schema=tenant', { data });
+  await service.post('/table/seen/upload/json?schema=tenant&if_exists=append', {
+    data: [{ customer_id: {} }],
+  });
+  await service.post('/table/seen_local?schema=sales', ordersBy(undefined));
+  const events = await service.rows(
+    `SELECT event->>'type' AS type, event->'data'->'distribution' AS distribution FROM tablewright_service.events
+      WHERE event->'data'->>'table' LIKE 'seen%' ORDER BY created_at, event->>'type' DESC`,
+  );
+  const [column, schema] = [
+    { ...byCustomer, shards: 4 },
+    { kind: 'schema', shards: 1 },
+  ];
+  assert.deepEqual(
+    events.map(({ type, distribution }) => [type, distribution]),
+    [
+      ['table.created', column],
+      ['rows.loaded', column],
+      ['table.created', schema],
+      ['rows.loaded', schema],
+      ['load.refused', null],
+      ['table.created', { kind: 'local' }],
+    ],
+  );
+});

@@ -3,11 +3,16 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import type { EventFacts } from '../../events/event.ts';
 import { insertEvents } from '../../events/outbox.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import type { TransactionOptions } from '../../postgres/transaction.ts';
 import { type CreateResult, createTable } from '../../tables/create-table.ts';
-import { TableDefinitionSchema, TableDescriptionSchema } from '../../tables/definition.ts';
+import {
+  TableDefinitionSchema,
+  type TableDescription,
+  TableDescriptionSchema,
+} from '../../tables/definition.ts';
 import { auditing, noteChange } from '../audit.ts';
 import { requireSchema } from '../auth.ts';
 import { BodyDigest } from '../body-digest.ts';
@@ -136,7 +141,8 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       extraFunctions: context.config.database.defaultFunctions,
       ifNotExists: query.if_not_exists,
       admitSchema: (other: string) => requireSchema(grants, other),
-      beforeCommit: () => eventsOfCreation(context, schema, name),
+      beforeCommit: (distribution: TableDescription['distribution']) =>
+        eventsOfCreation(context, { schema, table: name, distribution }),
     };
     const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
     const create = (within: TransactionOptions, onResult?: (result: CreateResult) => void) =>
@@ -177,8 +183,8 @@ function answerOf({ table, differences, warnings }: CreateResult, location: stri
   };
 }
 
-function eventsOfCreation({ serviceSchema }: HttpContext, schema: string, table: string): string[] {
+function eventsOfCreation({ serviceSchema }: HttpContext, facts: Omit<EventFacts, 'type'>): string[] {
   return serviceSchema === undefined
     ? []
-    : insertEvents(serviceSchema, [{ type: 'table.created', schema, table }]);
+    : insertEvents(serviceSchema, [{ type: 'table.created', ...facts }]);
 }
