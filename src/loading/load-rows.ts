@@ -26,6 +26,7 @@ import { type LoadedRows, receivedRows } from './loaded-rows.ts';
 import { copyChanging } from './one-pass/copy-changing.ts';
 import { Problems } from './problems/problems.ts';
 import type { RowOptions } from './row-options.ts';
+import { isDecidedByRows, shapesWithout } from './staged/decided-by-rows.ts';
 import type { RefusedLoad } from './staged/explain-refusal.ts';
 import { warnOfKeylessRows } from './staged/keyless-rows.ts';
 import { movedRows } from './staged/merge-statements.ts';
@@ -36,6 +37,8 @@ import {
   type MoveResult,
   moveRows,
 } from './staged/move-rows.ts';
+import { columnsRead } from './staged/row-rules.ts';
+import { copyMovedRows } from './staged/sharded-copies.ts';
 import { stageRows } from './staged/stage-rows.ts';
 import type { StagedLoad } from './staged/staged-load.ts';
 import { maxStagedColumns } from './staged/staging-table.ts';
@@ -214,30 +217,56 @@ async function endRefused(
   const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists;
   if (mayLeaveOut(load)) return { loaded: await moveGood(client, load, again, !isTooEarly) };
   const { staged } = again;
-  const isMovedAgain = (isTooEarly && problems.count === 0) || lacksSqlstate(refusal.error);
-  const move = isMovedAgain ? await moveRows(client, staged) : undefined;
+  const isOfKeys = target.addsKeysAtOnce && copied.refusal === undefined;
+  const isMovedAgain = isOfKeys
+    ? await needsStoredValues(client, target, staged)
+    : (isTooEarly && problems.count === 0) || lacksSqlstate(refusal.error);
+  const move = isMovedAgain ? await moveWithKeys(client, target, staged) : undefined;
   if (move?.moved) return { loaded: straightRows(target, copied, move.moved.merged) };
-  return { refused: { refusal: move?.refusal ?? refusal, target, places: copied.places, staged } };
+  const { refusal: last = refusal, stored } = move ?? {};
+  return { refused: { refusal: last, target, places: copied.places, staged, stored } };
 }
 
 /** Moves the rows of the staging table into the target table. */
 async function moveStaged(client: ClientBase, load: RowLoad, rows: Staged): Promise<RowsOutcome> {
   if (mayLeaveOut(load)) return { loaded: await moveGood(client, load, rows, false) };
   const { staged, copied } = rows;
-  const { moved, refusal } = await moveWithKeys(client, load.target, staged);
-  if (refusal) return { refused: { refusal, target: load.target, places: copied.places, staged } };
+  const { moved, refusal, stored } = await moveWithKeys(client, load.target, staged);
+  if (refusal) return { refused: { refusal, target: load.target, places: copied.places, staged, stored } };
   return { loaded: stagedRows(staged, copied, moved, await warnOfKeylessRows(client, staged)) };
 }
 
-/** Moves the rows of the staging table and, if the table needs that, adds its keys. After a refusal the table is unchanged. */
-async function moveWithKeys(client: ClientBase, target: LoadTarget, staged: StagedLoad): Promise<MoveResult> {
+/**
+ * Moves the rows of the staging table and, if the table needs that, adds its keys. After a refusal the table is unchanged, or `stored` has
+ * its rows.
+ */
+async function moveWithKeys(
+  client: ClientBase,
+  target: LoadTarget,
+  staged: StagedLoad,
+): Promise<MoveResult & Pick<RefusedLoad, 'stored'>> {
   if (!target.isBare || !target.addsKeysAtOnce) return moveRows(client, staged);
   await setSavepoint(client, 'keys of shards');
   const result = await moveRows(client, staged);
   const error = result.moved && (await target.addKeys(client));
   if (!error) return result;
+  const refusal = { error };
+  if (await needsStoredValues(client, target, staged))
+    return { refusal, stored: await copyMovedRows(client, staged) };
   await rollBackTo(client, 'keys of shards');
-  return { refusal: { error } };
+  return { refusal };
+}
+
+/** Returns whether PostgreSQL fills in a value of a key. Otherwise the staged rows have all values of the keys. */
+async function needsStoredValues(
+  client: ClientBase,
+  target: LoadTarget,
+  staged: StagedLoad,
+): Promise<boolean> {
+  const rules = await target.readRules(client);
+  return rules.some(
+    (rule) => !isDecidedByRows(rule, staged) || shapesWithout(columnsRead(rule), staged).length > 0,
+  );
 }
 
 /**

@@ -6,7 +6,7 @@ import { mapInTurns } from '../pause-for-others.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { type KeyDefinition, weightOfKey } from './definition.ts';
-import { distribute, workSequentially } from './distribution/place-table.ts';
+import { distribute, needsSequence, workSequentially } from './distribution/place-table.ts';
 import { isSharded } from './distribution/placement.ts';
 import type { ObjectNames } from './object-names.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
@@ -37,7 +37,8 @@ export function createPlacedTable(table: PreparedTable, naming: Naming): string[
   const create = createBareTable(table, naming).text;
   const placing = distribute(quoteQualified(table.schema, naming.name), table.placement);
   if (placing === undefined) return [create];
-  return table.foreignKeys.length > 0 ? [workSequentially, create, placing] : [create, placing];
+  const isSequential = needsSequence(table.name, table.foreignKeys.length > 0);
+  return isSequential ? [workSequentially, create, placing] : [create, placing];
 }
 
 /** Returns the statements that create a table with its keys and foreign keys. */

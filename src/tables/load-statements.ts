@@ -104,10 +104,19 @@ export function insertDefaultsIntoShards(relation: string, column: string, rowCo
   return `INSERT INTO ${relation} (${quoteIdentifier(column)}) VALUES ${Array(rowCount).fill('(DEFAULT)').join(', ')}`;
 }
 
-/** Returns a query of `kind`, the table's `pg_class.relkind`. */
+export interface KindOfTable {
+  /** The kind of the relation, as in `pg_class.relkind`. */
+  kind: string;
+  /** Citus stores the table, which refers to other tables, at its workers. After a parallel change of it, Citus would not read the others. */
+  isSequential: boolean;
+}
+
+/** Returns a query of the `KindOfTable`. */
 export function kindOfTable(relation: string): Statement {
   return {
-    text: 'SELECT relkind AS kind FROM pg_class WHERE oid = pg_catalog.to_regclass($1)',
+    text: `SELECT c.relkind AS kind, ${isKnownToCitus('c.oid')}
+  AND EXISTS (SELECT FROM pg_catalog.pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND f.confrelid <> c.oid) AS "isSequential"
+FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1)`,
     values: [relation],
   };
 }

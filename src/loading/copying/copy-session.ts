@@ -5,7 +5,7 @@
  * so that the caller also finds the problems in their cells.
  */
 import type { ClientBase, DatabaseError } from 'pg';
-import { lacksSqlstate } from '../../postgres/citus/worker-errors.ts';
+import { hideLocalShard, lacksSqlstate } from '../../postgres/citus/worker-errors.ts';
 import { type CopyWriter, copyFrom } from '../../postgres/copy.ts';
 import { inCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { maxRowsStoredTogether } from '../../postgres/server-internals.ts';
@@ -189,6 +189,7 @@ export class CopySession implements RowOutput {
       await writer?.abort(error instanceof Error ? error : new Error(String(error)));
       throw error;
     }
+    if (this.#isSharded) hideLocalShard(error, this.#relation);
     this.refusal = error;
   }
 }

@@ -1,7 +1,7 @@
 /** Describes the problems of rows that PostgreSQL refused one by one. */
 import { type ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../../errors.ts';
-import { completeName, hideShards } from '../../postgres/citus/worker-errors.ts';
+import { completeName, hideLocalShard, hideShards } from '../../postgres/citus/worker-errors.ts';
 import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
@@ -45,6 +45,7 @@ type Refused = Omit<RefusedRow, 'row'>;
 function problemOf(refused: Refused, row: number, load: StagedLoad, rules: RowRule[]): Problem {
   const error = errorOf(refused);
   if (load.isSharded) {
+    hideLocalShard(error, load.relation);
     hideShards(error);
     completeName(error, namesOf(rules));
   }

@@ -3,7 +3,7 @@
  */
 import type { ClientBase } from 'pg';
 import { maxListedProblems } from '../../errors.ts';
-import { completeName } from '../../postgres/citus/worker-errors.ts';
+import { completeName, hideLocalShard } from '../../postgres/citus/worker-errors.ts';
 import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import type { Refusal } from '../copying/refusal.ts';
@@ -15,9 +15,10 @@ import { findRefusedRow } from './find-refused-row.ts';
 import { findViolations } from './find-violations.ts';
 import { generatedKey } from './generated-key.ts';
 import { inputRules, makeInputCheck } from './input-check.ts';
-import { findSurplus, isRefusal } from './move-rows.ts';
+import { findSurplus, isRefusal, shapeOf } from './move-rows.ts';
 import { type FailingDefault, type LongKey, rowProblem } from './row-problem.ts';
 import { isSelfReference, namesOf, type RowRule } from './row-rules.ts';
+import { copyShardedRows } from './sharded-copies.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { stagingTable, typedStagingTable } from './staging-table.ts';
 import { findRowsWithNull, findRowWithout } from './try-rows.ts';
@@ -57,7 +58,10 @@ export async function explainRefusal(
 ): Promise<never> {
   const { refusal, places, target } = load;
   const before = problems.count;
-  if (target.isSharded) completeName(refusal.error, namesOf(await target.readRules(client)));
+  if (target.isSharded) {
+    hideLocalShard(refusal.error, target.relation);
+    completeName(refusal.error, namesOf(await target.readRules(client)));
+  }
   const search = load.stored ? findBrokenKeys : findFaultyRows;
   await searchIfPossible(() => search(client, load, problems));
   if (problems.count === before) problems.add(rowProblem(refusal, places));
@@ -72,8 +76,11 @@ async function findBrokenKeys(
   problems: Problems,
 ): Promise<void> {
   const before = problems.count;
-  const rules = (await target.readRules(client)).filter(({ kind }) => kind !== 'check');
-  const unchecked = await findViolations(client, stored!, rules, places, problems);
+  const all = (await target.readRules(client)).filter(({ kind }) => kind !== 'check');
+  const { sent, rules, unreadable } = stored!.isCopied
+    ? await copyShardedRows(client, { isSharded: true, conflict: stored!.conflict }, stored!, all)
+    : { sent: stored!, rules: all, unreadable: [] };
+  const unchecked = [...unreadable, ...(await findViolations(client, sent, rules, places, problems))];
   if (problems.count > before && !isAbout(refusal.error, unchecked)) return;
   const largest = await largestKeyOf(client, refusal.error, stored!, rules);
   problems.add(rowProblem(largest ? { ...refusal, largest } : refusal, places));
@@ -131,7 +138,8 @@ async function findOtherCause(
     for (const { row, error } of nulls) problems.add(rowProblem({ error, row }, places));
     if (nulls.length > 0) return;
   }
-  const generated = await generatedKey(client, refusal, staged, rules, unchecked);
+  const known = await withSentColumns(client, load);
+  const generated = await generatedKey(client, known, staged, rules, unchecked);
   if (generated) {
     problems.add(rowProblem(generated, places));
     return;
@@ -143,8 +151,24 @@ async function findOtherCause(
     .find(({ name }) => name === constraint && unchecked.includes(name));
   const found = key
     ? { ...refusal, ...(await findOrphan(client, staged, sent, key, refusal)) }
-    : await withRefusedRow(client, load);
+    : await withRefusedRow(client, { ...load, refusal: known });
   if (!problems.namesKeyOf(found.row)) problems.add(rowProblem(found, places));
+}
+
+/**
+ * Finds the row with a repeated key, and the columns that it has. For an ordinary table the move has recorded them (`progress`), which it
+ * cannot do for a table of Citus.
+ */
+async function withSentColumns(
+  client: ClientBase,
+  load: RefusedLoad & { staged: StagedLoad },
+): Promise<Refusal> {
+  const { refusal, staged } = load;
+  const isKnown = refusal.moved !== undefined || refusal.row !== undefined;
+  if (!staged.isSharded || isKnown || conditionOf(refusal.error) !== 'unique_violation') return refusal;
+  const found = await withRefusedRow(client, load);
+  const shape = found.row === undefined ? undefined : await shapeOf(client, found.row);
+  return shape === undefined ? found : { ...found, sentColumns: staged.shapes.all[shape]! };
 }
 
 /** Adds the rows with text that is not valid input for the type of its column. */

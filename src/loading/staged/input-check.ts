@@ -1,6 +1,8 @@
 /** Finds or makes the function that checks if staged text is valid input of its type. */
 import type { ClientBase } from 'pg';
-import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { atThisNodeOnly } from '../../postgres/citus/session-settings.ts';
+import { pipeline } from '../../postgres/pipeline.ts';
+import { apartInCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
 import type { InputRule } from './row-rules.ts';
@@ -21,7 +23,8 @@ export async function findInputCheck(client: ClientBase, columns: LoadColumn[]):
 /** Makes a function if the server has none. It must be dropped (`dropOwnInputCheck`) if the transaction is not rolled back. */
 export async function makeInputCheck(client: ClientBase, columns: LoadColumn[]): Promise<string> {
   const builtIn = await findInputCheck(client, columns);
-  if (builtIn === undefined) await queryInCallersPath(client, createOwnInputCheck.text);
+  if (builtIn === undefined)
+    await pipeline(client, apartInCallersPath(...atThisNodeOnly(createOwnInputCheck.text)));
   return builtIn ?? ownInputCheck;
 }
 

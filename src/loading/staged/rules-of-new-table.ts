@@ -9,6 +9,7 @@ import { type KeyDefinition, weightOfKey } from '../../tables/definition.ts';
 import { readLoadColumns } from '../../tables/describe-table.ts';
 import { isSharded } from '../../tables/distribution/placement.ts';
 import { baseOfDomain, equalityOperator, type LoadColumn } from '../../tables/load-column.ts';
+import type { ObjectNames } from '../../tables/object-names.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
 import type { ConflictKey } from './conflict-rule.ts';
 import type { Equality } from './equality.ts';
@@ -28,36 +29,39 @@ export async function conflictKeysOf(table: PreparedTable, columns: LoadColumn[]
 /**
  * Returns the rules of the keys and foreign keys.
  *
+ * @param names the names that PostgreSQL knows while the table is built
  * @param columns the columns of the new table
  */
 export async function rulesOfNewTable(
   client: ClientBase,
   table: PreparedTable,
+  names: ObjectNames,
   columns: LoadColumn[],
 ): Promise<RowRule[]> {
-  const own = byName(columns);
+  const ownColumns = byName(columns);
   const hidden = await hiddenTables(client, table);
-  const referenced = await referencedColumns(client, table, own);
-  const toUniqueRule = (key: KeyDefinition): RowRule => {
+  const referenced = await referencedColumns(client, table, ownColumns);
+  const toUniqueRule = (key: KeyDefinition, name: string | undefined): RowRule => {
     return {
       kind: 'unique',
-      name: key.name ?? '',
+      name: name ?? '',
       columns: key.columns,
-      equals: equalitiesOf(key.columns, own),
+      equals: equalitiesOf(key.columns, ownColumns),
       isPrimary: key === table.primaryKey,
       nullsNotDistinct: false,
       isDeferrable: false,
     };
   };
   return [
-    ...(await mapInTurns(keysOf(table), toUniqueRule, weightOfKey)),
+    ...(table.primaryKey === undefined ? [] : [toUniqueRule(table.primaryKey, names.primaryKey)]),
+    ...(await mapInTurns(table.unique, (key, index) => toUniqueRule(key, names.unique[index]), weightOfKey)),
     ...table.foreignKeys.map((key, index): RowRule => {
-      const names = key.pairs.map((pair) => pair.column);
+      const own = key.pairs.map((pair) => pair.column);
       const referencedNames = key.pairs.map((pair) => pair.referenceColumn);
       return {
         kind: 'foreign key',
-        name: key.name ?? '',
-        columns: names,
+        name: names.foreignKeys[index] ?? '',
+        columns: own,
         isSelf: key.isSelf,
         isFull: false,
         isHidden: hidden.has(quoteQualified(key.schema, key.table)),
@@ -66,7 +70,7 @@ export async function rulesOfNewTable(
         referencedColumns: referencedNames,
         // The referenced table may be at any node. Its keys are copied unless it is known to be a table of the coordinator.
         isOfSharded: !key.isSelf && isSharded(table.placement),
-        equals: equalitiesOf(referencedNames, referenced[index]!, names, own),
+        equals: equalitiesOf(referencedNames, referenced[index]!, own, ownColumns),
       };
     }),
   ];

@@ -11,9 +11,11 @@ import { quoteIdentifier, quoteQualified, randomName } from '../../postgres/sql.
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
 import { type ConflictKey, nameOfKey } from './conflict-rule.ts';
 import { equal } from './equality.ts';
+import { movedRows } from './merge-statements.ts';
+import { inMovingOrder } from './move-rows.ts';
 import type { ForeignKeyRule, RowRule } from './row-rules.ts';
 import type { StagedLoad } from './staged-load.ts';
-import type { SentRows } from './violation-queries.ts';
+import { byRowNumber, type SentRows } from './violation-queries.ts';
 
 export interface CopiedForSearch {
   /** The rows to search, which know the copies of the target table. */
@@ -27,7 +29,7 @@ export interface CopiedForSearch {
 /** Makes the copies. It does nothing if no table is sharded. */
 export async function copyShardedRows(
   client: ClientBase,
-  { isSharded, conflict }: StagedLoad,
+  { isSharded, conflict }: Pick<StagedLoad, 'isSharded' | 'conflict'>,
   sent: SentRows,
   rules: RowRule[],
 ): Promise<CopiedForSearch> {
@@ -57,6 +59,17 @@ export async function copyShardedRows(
     else copied.unreadable.push(rule.name);
   }
   return copied;
+}
+
+/**
+ * Copies the rows that were moved into an empty table of several shards, with the values that PostgreSQL filled in. The order of `ctid` in
+ * the table says nothing, because each shard has its own. In the copy, the rows of each shard have the order that they have there.
+ */
+export async function copyMovedRows(client: ClientBase, load: StagedLoad): Promise<SentRows> {
+  const copy = `pg_temp.${quoteIdentifier(randomName('copy'))}`;
+  await client.query(`CREATE TEMPORARY TABLE ${copy} ON COMMIT DROP AS SELECT * FROM ${load.relation}`);
+  const relation = movedRows({ ...load, relation: copy }, inMovingOrder(load));
+  return { relation, numbering: byRowNumber, conflict: load.conflict, isCopied: true };
 }
 
 async function copyReferenced(
@@ -93,7 +106,7 @@ async function copyMatching(
   sent: SentRows,
   { relation, pairs, columns, equals, nullsNotDistinct }: Matching,
 ): Promise<string | undefined> {
-  const copy = `pg_temp.${quoteIdentifier(randomName('copy'))}`;
+  const [copy, keys] = ['copy', 'keys'].map((name) => `pg_temp.${quoteIdentifier(randomName(name))}`);
   const conditions = pairs.map(([ofTable, ofRows], index) => {
     const [left, right] = [`t.${quoteIdentifier(ofTable)}`, `s.${quoteIdentifier(ofRows)}`];
     const isEqual = equal(left, right, equals, index);
@@ -102,8 +115,9 @@ async function copyMatching(
   const compared = [...new Set(pairs.map(([, ofRows]) => ofRows))].map(quoteIdentifier).join(', ');
   const listed = columns.map((name) => `t.${quoteIdentifier(name)}`).join(', ');
   const statements = [
-    `CREATE TEMPORARY TABLE ${copy} ON COMMIT DROP AS SELECT ${listed} FROM ${relation} t
-JOIN (SELECT DISTINCT ${compared} FROM ${sent.relation} sent) s ON ${conditions.join(' AND ')}`,
+    // Reading the staged rows may set savepoints, and Citus accepts none while workers run a query.
+    `CREATE TEMPORARY TABLE ${keys} ON COMMIT DROP AS SELECT DISTINCT ${compared} FROM ${sent.relation} sent`,
+    `CREATE TEMPORARY TABLE ${copy} ON COMMIT DROP AS SELECT ${listed} FROM ${relation} t JOIN ${keys} s ON ${conditions.join(' AND ')}`,
     `ANALYZE ${copy}`,
   ];
   try {

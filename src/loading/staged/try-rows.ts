@@ -4,6 +4,7 @@
  * With `on_conflict`, the surplus rows must have been found before.
  */
 import type { ClientBase } from 'pg';
+import { hideLocalShard } from '../../postgres/citus/worker-errors.ts';
 import { runAndUndo } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
@@ -86,6 +87,7 @@ export async function tryRows(
       await requireDeferred(client);
     }),
   );
+  if (refusal && load.isSharded) hideLocalShard(refusal.error, load.relation);
   return refusal?.error;
 }
 

@@ -81,6 +81,8 @@ export interface SentRows {
   shapesWithout?: (columns: string[]) => number[];
   /** Rows that will be replaced are left out: the surplus rows and, with `skip`, rows whose key exists in the table. */
   conflict?: ConflictRule | undefined;
+  /** true: the rows are a copy of those of a sharded table. So the tables that they refer to must be copied, too. */
+  isCopied?: boolean;
   /** true: all rows are checked, because it is not known yet which of them are surplus. */
   judgesSurplusRows?: boolean;
 }

@@ -7,9 +7,11 @@ import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/sqlstate.ts';
 import { isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import { workSequentially } from '../../tables/distribution/place-table.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import {
   addColumnsTo,
+  type KindOfTable,
   kindOfTable,
   lockByPrepare,
   lockTable,
@@ -46,6 +48,7 @@ export async function openExistingTable(
   let columns = await readLoadColumns(client, schema, name);
   const added = addColumns?.(columns.map((column) => column.name)) ?? [];
   if (added.length > 0) {
+    if (isSharded) await readKind(client, relation);
     await add(client, relation, added);
     columns = await readLoadColumns(client, schema, name);
   }
@@ -82,12 +85,18 @@ async function lockingStatement(
   mayAddColumns: boolean,
 ): Promise<string> {
   if (truncate) {
-    const { rows } = await client.query<{ kind: string }>(kindOfTable(relation));
-    return truncateTable(relation, rows[0]?.kind);
+    return truncateTable(relation, await readKind(client, relation));
   }
   if (mayAddColumns) return lockTable(relation, 'ACCESS EXCLUSIVE');
   const { rows } = await client.query<{ may: boolean | null }>(mayLockTable(relation));
   return (rows[0]!.may ?? true) ? lockTable(relation, 'ROW EXCLUSIVE') : lockByPrepare(relation);
+}
+
+/** Returns the kind of the table; undefined: there is none. If the table is about to be changed, Citus may have to do this sequentially. */
+async function readKind(client: ClientBase, relation: string): Promise<string | undefined> {
+  const { rows } = await client.query<KindOfTable>(kindOfTable(relation));
+  if (rows[0]?.isSequential) await client.query(workSequentially);
+  return rows[0]?.kind;
 }
 
 /**

@@ -120,7 +120,7 @@ export class NewTable implements RowTarget {
   async readRules(client: ClientBase): Promise<RowRule[]> {
     return [
       ...(await readRowRules(client, this.#table.schema, this.#naming.name)),
-      ...(await rulesOfNewTable(client, this.#table, this.columns)),
+      ...(await rulesOfNewTable(client, this.#table, this.#naming.names, this.columns)),
     ];
   }
 

@@ -30,3 +30,13 @@ export function settingsOfCluster(settings: string[]): string {
   const executed = statements.map((statement) => `EXECUTE ${quoteLiteral(statement)};`);
   return `DO ${quoteLiteral(`BEGIN ${executed.join(' ')} END`)}`;
 }
+
+/**
+ * Returns the statements that run one that defines something only this session uses, such as a temporary function. Citus would otherwise
+ * refuse it after rows were sent to several shards, because it defines functions at all nodes.
+ */
+export function atThisNodeOnly(statement: string): string[] {
+  const propagate = (value: 'on' | 'off') =>
+    `SELECT pg_catalog.set_config('citus.enable_ddl_propagation', '${value}', true) WHERE ${hasCitus}`;
+  return [propagate('off'), statement, propagate('on')];
+}

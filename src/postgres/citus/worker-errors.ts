@@ -184,6 +184,36 @@ export function hideShards(error: DatabaseError): void {
   nameTheRule(error as Fields, true);
 }
 
+/**
+ * Changes an error about a shard at the coordinator itself in place. A reference table has such a shard, and any table if the coordinator
+ * stores shards. PostgreSQL writes all fields of such an error, and Citus does not see it. The line of a COPY is that of the shard.
+ *
+ * @param relation the table, quoted
+ */
+export function hideLocalShard(error: Error, relation: string): void {
+  const fields = error as Fields;
+  const { table, where } = fields;
+  const own = table === undefined ? undefined : ownNameOfShard(table, relation);
+  if (own === undefined) return;
+  fields.table = own;
+  nameTheRule(fields, false);
+  if (fields.message.includes(`"${table}"`))
+    fields.message = fields.message.replaceAll(`"${table}"`, `"${own}"`);
+  if (fields.table?.endsWith(shortened)) fields.table = own;
+  if (where !== undefined) fields.where = where.replace(/^COPY .*_\d{6,}, .*$/gm, '').trim();
+}
+
+/** Returns the name of the table if the name is that of one of its shards. @param relation the table, quoted */
+function ownNameOfShard(name: string, relation: string): string | undefined {
+  const own = withoutShard(name);
+  if (own === name) return undefined;
+  const quoted = /"((?:[^"]|"")*)"$/.exec(relation)?.[1]?.replaceAll('""', '"');
+  const isShard = own.endsWith(shortened)
+    ? quoted?.startsWith(own.slice(0, -shortened.length))
+    : quoted === own;
+  return isShard ? quoted : undefined;
+}
+
 /** Sets the fields that the message names and, if the error may come from a COPY, the SQLSTATE of an internal error to that of the message. */
 function nameTheRule(error: Fields, mayBeOfCopy: boolean): void {
   const { message } = error;

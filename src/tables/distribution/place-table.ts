@@ -20,8 +20,20 @@ export function distribute(relation: string, placement: Placement | undefined): 
   return `SELECT pg_catalog.create_distributed_table(${parameters})`;
 }
 
-/**
- * Begins a load into a table that has foreign keys to tables on every node. After parallel statements of a transaction, Citus adds no
- * such key. In this mode a statement uses one connection to each node.
- */
+/** In this mode, for the rest of the transaction, a statement uses one connection to each node. */
 export const workSequentially = `SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`;
+
+/**
+ * The longest name, in bytes, for whose shards PostgreSQL never has to shorten the name of a type. A shard has the name of its table and a
+ * number of up to 20 digits, and its array type begins with another `_`.
+ */
+const maxNameBytes = 63 - '_'.length - '_'.length - 20;
+
+/**
+ * Returns whether the table must be created in sequential mode: after parallel statements of a transaction, Citus adds no foreign key to
+ * a table on every node. And if the name is long, the array types of several shards have the same shortened name until PostgreSQL
+ * gives them another one, so sessions that create the shards of a node at the same time would wait for each other forever.
+ */
+export function needsSequence(name: string, hasForeignKeys: boolean): boolean {
+  return hasForeignKeys || Buffer.byteLength(name) > maxNameBytes;
+}
