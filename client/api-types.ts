@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 cd2e811773afa535b05ea5794b9043b0095c60d36c3f30bf817a197eeee95f6c.
+// The structure of the OpenAPI document has the SHA-256 548766203cc1f0e72ead1475626b370cdded851b1c268fd521483ab11d3faddf.
 
 export interface paths {
   '/healthz': {
