@@ -33,6 +33,12 @@ const awayWorker: Rule = {
   detail: 'A server of the database cluster cannot be reached, so nothing was changed. Try again later.',
 };
 
+/** The rule for a file or a device of the server that fails, for example while PostgreSQL is being ended. */
+const failingDevice: Rule = {
+  code: 'database-unavailable',
+  detail: 'The database server cannot use one of its files or devices. Try again later.',
+};
+
 /** The rule for a standby, or a server that an administrator has made read-only. */
 const isReadOnly: Rule = {
   code: 'database-unavailable',
@@ -86,6 +92,8 @@ export const sqlstateRules: Record<string, Rule> = {
   '53100': { code: 'storage-full', detail: 'The database has no disk space left. Try again later.' },
   '53300': { code: 'database-unavailable', detail: 'The database has no connection left. Try again later.' },
   '57P': unreachable,
+  '58000': failingDevice,
+  '58030': failingDevice,
   '25006': isReadOnly,
 
   '55P03': {
