@@ -52,11 +52,19 @@ export function isMalformedHstore({ routine }: Fields): boolean {
 
 /** Messages that PostgreSQL never translates, because they are internal errors (XX000). */
 const raceMessages =
-  /^(cache lookup failed for|could not open relation with OID|could not find tuple for|tuple (concurrently|already) |relation \d+ (has been )?deleted)/;
+  /^(cache lookup failed for|could not open relation with OID|could not find (pg_class )?tuple for|pg_attribute catalog is missing|tuple (concurrently|already) |relation \d+ (has been )?deleted)/;
 
 /** Returns whether an internal error (XX000) says that another session changed or dropped an object that the statement uses. */
 export function isChangeOfCatalogue({ message = '' }: Fields): boolean {
   return raceMessages.test(message);
+}
+
+/**
+ * Returns whether the message of an error names an object by its identifier, in any language: "relation with OID 16384 does not exist". PostgreSQL
+ * found the name before.
+ */
+export function namesByIdentifier({ message = '' }: Fields): boolean {
+  return /\bOID \d/.test(message);
 }
 
 /** Returns whether ON CONFLICT DO UPDATE found two rows with the same key. A query that returns several rows for one has the same SQLSTATE. */

@@ -107,11 +107,25 @@ test('a change of the catalogue by another session is a conflict, and not a prob
     'could not open relation with OID 16384',
     'tuple concurrently updated',
     'tuple concurrently deleted',
+    'could not find tuple for constraint 16384',
+    'could not find pg_class tuple for index 16384',
+    'pg_attribute catalog is missing 1 attribute(s) for relation OID 16384',
   ];
   for (const message of messages) {
     assert.equal(codeOf(postgresError('XX000', { message })), 'write-conflict', message);
     const raised = postgresError('XX000', { message, routine: 'exec_stmt_raise' });
     assert.equal(codeOf(raised), undefined, message);
+  }
+  const lost = {
+    '42P01': 'Relation mit OID 16384 existiert nicht',
+    '42703': 'attribute 2 of relation with OID 16384 does not exist',
+    '42704': 'type with OID 16384 does not exist',
+    '3F000': 'schema with OID 16384 does not exist',
+  };
+  for (const [code, message] of Object.entries(lost)) {
+    assert.equal(codeOf(postgresError(code, { message })), 'write-conflict', message);
+    const where = 'PL/pgSQL function f() line 1 at SQL statement';
+    assert.equal(codeOf(postgresError(code, { message, where })), 'invalid-data', message);
   }
   const inCatalogue = { schema: 'pg_catalog', table: 'pg_type', constraint: 'pg_type_typname_nsp_index' };
   assert.equal(codeOf(postgresError('23505', inCatalogue)), 'write-conflict');

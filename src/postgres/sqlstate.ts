@@ -9,7 +9,13 @@
 import type { DatabaseError } from 'pg';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { isErrorOfSocket } from './broken-connection.ts';
-import { isChangeOfCatalogue, isMalformedHstore, isOfFunction, isRaised } from './server-internals.ts';
+import {
+  isChangeOfCatalogue,
+  isMalformedHstore,
+  isOfFunction,
+  isRaised,
+  namesByIdentifier,
+} from './server-internals.ts';
 
 interface Rule {
   code: ErrorCode;
@@ -458,6 +464,13 @@ export function isNameClash(error: unknown): error is DatabaseError {
   return condition === 'unique_violation' && (error as DatabaseError).schema === 'pg_catalog';
 }
 
+const conditionsOfLostObject = new Set<Condition | undefined>([
+  'undefined_table',
+  'undefined_column',
+  'undefined_object',
+  'invalid_schema_name',
+]);
+
 /**
  * Returns whether the error comes from a change of the catalogue by another session: a second row for the same object, or an object that no
  * longer exists.
@@ -466,6 +479,7 @@ export function isCatalogueRace(error: unknown): error is DatabaseError {
   if (!isDatabaseError(error) || isRaised(error)) return false;
   const condition = conditionOf(error);
   if (condition === 'unique_violation') return error.schema === 'pg_catalog';
+  if (conditionsOfLostObject.has(condition)) return namesByIdentifier(error) && !isOfFunction(error);
   return condition === 'internal_error' && isChangeOfCatalogue(error);
 }
 
