@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { WorkerGroup } from './worker-group.ts';
 
 /** A worker that does what the test tells it, and stops in order. */
@@ -12,6 +13,7 @@ const program = `
 process.on('message', ({ kind, does }) => {
   if (does === 'listen') process.send({ kind: 'listening', url: 'http://127.0.0.1:1', isWaiting: false });
   if (does === 'end') process.exit(3);
+  if (does === 'fail') process.send({ kind: 'failed', detail: 'wrong password' }, () => process.exit(1));
   if (kind === 'stop') process.exit(0);
 });
 process.send({ kind: 'begun' });
@@ -28,10 +30,13 @@ after(() => rm(folder, { recursive: true }));
 
 function createGroup(count: number) {
   const failures: string[] = [];
-  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  /** The pauses before workers are started again. */
+  const pauses: unknown[] = [];
+  const warn = (facts: object) => pauses.push((facts as { pauseMs: unknown }).pauseMs);
+  const log = { info: () => {}, warn, error: () => {} };
   const onFailure = (detail: string) => failures.push(detail);
-  const group = new WorkerGroup({ count, databaseUrl: undefined, graceMs: 1000, log, onFailure });
-  return { group, failures };
+  const options = { count, databaseUrl: undefined, graceMs: 1000, log, onFailure, pauseMs: 1 };
+  return { group: new WorkerGroup(options), failures, pauses };
 }
 
 /** Resolves when the group creates its next worker, and the worker can receive messages. */
@@ -41,7 +46,7 @@ async function nextWorker(): Promise<Worker> {
   return worker;
 }
 
-const tell = (worker: Worker, does: 'listen' | 'end') => worker.send({ does });
+const tell = (worker: Worker, does: 'listen' | 'end' | 'fail') => worker.send({ does });
 
 /** Starts a group with one worker. */
 async function startOne() {
@@ -54,29 +59,99 @@ async function startOne() {
   return { ...created, worker };
 }
 
-test('a start fails if the process of a worker cannot be created', async () => {
-  const { group } = createGroup(1);
-  cluster.setupPrimary({ cwd: join(folder, 'missing') });
+/** Folders in which no process can be created. Node.js emits the first error and throws the second one. */
+const wrongFolders = [
+  { name: 'missing', error: 'ENOENT' },
+  { name: 'worker.mjs', error: 'ENOTDIR' },
+];
+
+for (const { name, error } of wrongFolders) {
+  test(`a start fails if the process of the first worker cannot be created (${error})`, async () => {
+    const { group } = createGroup(1);
+    cluster.setupPrimary({ cwd: join(folder, name) });
+    try {
+      await assert.rejects(group.start(), new RegExp(`worker 1 ended: spawn .*${error}`));
+    } finally {
+      cluster.setupPrimary({ cwd: folder });
+    }
+    await group.stop(undefined);
+  });
+
+  test(`a service with no worker left ends with a message if none can be created (${error})`, async () => {
+    const { group, failures, pauses, worker } = await startOne();
+    cluster.setupPrimary({ cwd: join(folder, name) });
+    try {
+      tell(worker, 'end');
+      while (failures.length === 0) await setImmediate();
+    } finally {
+      cluster.setupPrimary({ cwd: folder });
+    }
+    assert.equal(failures.length, 1);
+    assert.match(failures[0]!, new RegExp(`no worker could be started, 6 times in a row: spawn .*${error}`));
+    assert.deepEqual(pauses, [0, 1, 2, 4, 8, 16]);
+    await group.stop(undefined);
+  });
+
+  test(`a worker that cannot be created is created later, and another one serves meanwhile (${error})`, async () => {
+    const { group, failures, pauses } = createGroup(2);
+    const forked = nextWorker();
+    const started = group.start();
+    const first = await forked;
+    cluster.setupPrimary({ cwd: join(folder, name) });
+    try {
+      tell(first, 'listen');
+      await started;
+      while (pauses.length < 9) await setImmediate();
+    } finally {
+      cluster.setupPrimary({ cwd: folder });
+    }
+    assert.deepEqual(pauses, [0, 1, 2, 4, 8, 16, 32, 32, 32]);
+    tell(await nextWorker(), 'listen');
+    assert.deepEqual(failures, []);
+    await group.stop(undefined);
+  });
+}
+
+test('workers that end at once are started after longer and longer pauses, and then the service ends', async () => {
+  const { group, failures, pauses, worker } = await startOne();
+  const exec = join(folder, 'broken.mjs');
+  await writeFile(exec, 'process.exit(7)');
+  cluster.setupPrimary({ exec });
   try {
-    await assert.rejects(group.start(), /worker 1 ended: spawn .* ENOENT/);
+    tell(worker, 'end');
+    while (failures.length === 0) await setImmediate();
   } finally {
-    cluster.setupPrimary({ cwd: folder });
+    cluster.setupPrimary({ exec: join(folder, 'worker.mjs') });
   }
+  assert.match(failures[0]!, /no worker could be started, 6 times in a row: exit code 7/);
+  assert.deepEqual(pauses, [0, 1, 2, 4, 8, 16]);
   await group.stop(undefined);
 });
 
-test('a worker is not left out in silence if the process that replaces it cannot be created', async () => {
-  const { group, failures, worker } = await startOne();
-  cluster.setupPrimary({ cwd: join(folder, 'missing') });
-  try {
-    const ended = once(worker, 'exit');
-    tell(worker, 'end');
-    await ended;
-    while (failures.length === 0) await new Promise(setImmediate);
-  } finally {
-    cluster.setupPrimary({ cwd: folder });
+test('a worker that is started again and says why no worker can continue ends the service', async () => {
+  const { group, failures, pauses, worker } = await startOne();
+  const replacing = nextWorker();
+  tell(worker, 'end');
+  const second = await replacing;
+  const ended = once(second, 'exit');
+  tell(second, 'fail');
+  await ended;
+  assert.deepEqual(failures, ['wrong password']);
+  assert.deepEqual(pauses, [0]);
+  await group.stop(undefined);
+});
+
+test('a worker that ends again and again after it has listened is started again without an end', async () => {
+  const { group, failures, pauses, worker } = await startOne();
+  let last = worker;
+  for (let end = 0; end < 8; end++) {
+    const replacing = nextWorker();
+    tell(last, 'end');
+    last = await replacing;
+    tell(last, 'listen');
   }
-  assert.match(failures[0]!, /workers ended by themselves 6 times in a minute: spawn .* ENOENT/);
+  assert.deepEqual(pauses, [0, 1, 2, 4, 8, 16, 32, 32]);
+  assert.deepEqual(failures, []);
   await group.stop(undefined);
 });
 

@@ -14,6 +14,8 @@ export interface WorkerGroupOptions {
   log: Log;
   /** Called with the reason when the workers cannot continue. */
   onFailure: (detail: string) => void;
+  /** The pause before a worker is started again that has ended twice in a row. It doubles with each further end. */
+  pauseMs?: number;
 }
 
 interface Member {
@@ -25,8 +27,10 @@ interface Member {
   deadLeases: string[];
   /** Why it ends, if it has said so. */
   failure: string | undefined;
-  started: PromiseWithResolvers<ListeningFacts>;
-  /** Whether `start` fails if this worker ends: no worker with its number has listened yet. */
+  started: PromiseWithResolvers<Started>;
+  /** When it began to listen; undefined: it does not listen yet. */
+  listensSinceMs: number | undefined;
+  /** Whether `start` fails if this worker ends before it listens. */
   decidesStart: boolean;
   ended: PromiseWithResolvers<End>;
   hasEnded: boolean;
@@ -34,15 +38,22 @@ interface Member {
   readings: Map<number, (text: string) => void>;
 }
 
+/** undefined: the worker ended before it listened, and is started again. */
+type Started = ListeningFacts | undefined;
+
 /** How a worker ended. */
 interface End {
   isInOrder: boolean;
   how: string;
 }
 
-/** If workers end by themselves more often than this in a minute, something is wrong that new workers do not repair. */
-const maxRestarts = 5;
-const restartsMs = 60_000;
+/** If no worker listens, and so many in a row have ended before they listened, something is wrong that new workers do not repair. */
+const maxFailedStarts = 6;
+const defaultPauseMs = 1000;
+/** How often the pause is doubled at most. */
+const maxDoublings = 5;
+/** The ends of a worker are in a row if it has listened for less than this time. */
+const steadyMs = 60_000;
 /** How long a worker may take to stop after the time of its requests. */
 const stopMs = 20_000;
 /** How long the metrics wait for a worker that is busy. Prometheus itself waits for ten seconds. */
@@ -53,7 +64,12 @@ export class WorkerGroup {
   readonly #members = new Map<number, Member>();
   /** The leases of dead workers that no new worker has ended yet. */
   readonly #deadLeases = new Set<string>();
-  #restartedAtMs: number[] = [];
+  /** How often the worker with each number has ended in a row. */
+  readonly #endsInARow = new Map<number, number>();
+  /** The pauses before workers are started again. */
+  readonly #pauses = new Set<NodeJS.Timeout>();
+  /** How many workers have ended before they listened, since the last one has listened. */
+  #failedStarts = 0;
   #restartCount = 0;
   #lastRequest = 0;
   #isStopping = false;
@@ -64,20 +80,21 @@ export class WorkerGroup {
 
   /**
    * Resolves when all workers listen. The first one starts alone: it migrates the schema of the service, and if it cannot start, there is
-   * one message and not one of each worker.
+   * one message and not one of each worker. If another one ends before it listens, `start` does not wait until it is started again.
    *
-   * @throws ExplainedFailure why a worker cannot start
+   * @throws ExplainedFailure why the first worker cannot start, or why no worker can continue
    */
   async start(): Promise<ListeningFacts> {
     const first = await this.#fork(1, true);
-    const others = Array.from({ length: this.#options.count - 1 }, (_, index) => this.#fork(index + 2, true));
+    const others = Array.from({ length: this.#options.count - 1 }, (_, index) => this.#fork(index + 2));
     await Promise.all(others);
-    return first;
+    return first!;
   }
 
   /** Stops all workers, and resolves when they have ended. @throws Error if one of them has not stopped in order */
   async stop(cause: string | undefined): Promise<void> {
     this.#isStopping = true;
+    for (const pause of this.#pauses) clearTimeout(pause);
     const ends = await Promise.allSettled(
       [...this.#members.values()].map((member) => this.#stopOne(member, cause)),
     );
@@ -93,8 +110,17 @@ export class WorkerGroup {
     return mergeMetrics([...texts, this.#ownMetrics()]);
   }
 
-  #fork(number: number, decidesStart: boolean): Promise<ListeningFacts> {
-    const worker = cluster.fork();
+  async #fork(number: number, decidesStart = false): Promise<Started> {
+    let worker: Worker;
+    try {
+      worker = cluster.fork();
+    } catch (error) {
+      // Node.js throws some errors of the operating system, such as a lack of memory, and emits others.
+      const how = (error as Error).message;
+      if (decidesStart) throw cannotStart(number, how);
+      this.#startAgain(number, how);
+      return undefined;
+    }
     const member: Member = {
       number,
       worker,
@@ -102,13 +128,12 @@ export class WorkerGroup {
       deadLeases: [...this.#deadLeases],
       failure: undefined,
       started: Promise.withResolvers(),
+      listensSinceMs: undefined,
       decidesStart,
       ended: Promise.withResolvers(),
       hasEnded: false,
       readings: new Map(),
     };
-    // Nobody waits for a worker that replaces another one.
-    member.started.promise.catch(() => {});
     this.#members.set(number, member);
     worker.on('message', (message: ToPrimary) => this.#receive(member, message));
     worker.on('error', (error) => this.#noteError(member, error));
@@ -126,6 +151,8 @@ export class WorkerGroup {
         return;
       case 'listening':
         member.decidesStart = false;
+        member.listensSinceMs = performance.now();
+        this.#failedStarts = 0;
         member.started.resolve(message);
         return;
       case 'ready':
@@ -153,24 +180,53 @@ export class WorkerGroup {
   #noteEnd(member: Member, end: End): void {
     if (member.hasEnded) return;
     member.hasEnded = true;
-    const { number, lease, failure } = member;
+    const { number, lease, failure, decidesStart, listensSinceMs } = member;
     const { how } = end;
     this.#members.delete(number);
     member.ended.resolve(end);
     for (const resolve of member.readings.values()) resolve('');
-    member.started.reject(new ExplainedFailure(`Tablewright cannot start: worker ${number} ended: ${how}`));
-    if (member.decidesStart || this.#isStopping || failure !== undefined) return;
-    const { log, onFailure } = this.#options;
+    if (decidesStart) member.started.reject(cannotStart(number, how));
+    else member.started.resolve(undefined);
+    if (decidesStart || this.#isStopping || failure !== undefined) return;
     if (lease !== undefined) this.#deadLeases.add(lease);
-    const now = performance.now();
-    this.#restartedAtMs = [...this.#restartedAtMs.filter((atMs) => now - atMs < restartsMs), now];
-    if (this.#restartedAtMs.length > maxRestarts) {
-      onFailure(`Tablewright ends: workers ended by themselves ${maxRestarts + 1} times in a minute: ${how}`);
+    this.#startAgain(number, how, listensSinceMs);
+  }
+
+  /**
+   * Starts a worker again that has ended by itself: at once, or after a pause if it has ended several times in a row.
+   *
+   * @param listensSinceMs undefined: it has not listened
+   */
+  #startAgain(number: number, how: string, listensSinceMs?: number): void {
+    const { log, onFailure, pauseMs: firstPauseMs = defaultPauseMs } = this.#options;
+    if (listensSinceMs === undefined) this.#failedStarts++;
+    if (this.#failedStarts >= maxFailedStarts && !this.#listens()) {
+      onFailure(`Tablewright ends: no worker could be started, ${this.#failedStarts} times in a row: ${how}`);
       return;
     }
-    this.#restartCount++;
-    log.warn({ worker: number, reason: how }, 'A worker ended by itself. It is started again');
-    this.#fork(number, false);
+    const wasSteady = listensSinceMs !== undefined && performance.now() - listensSinceMs >= steadyMs;
+    const ends = wasSteady ? 1 : (this.#endsInARow.get(number) ?? 0) + 1;
+    this.#endsInARow.set(number, ends);
+    const pauseMs = ends === 1 ? 0 : firstPauseMs * 2 ** Math.min(ends - 2, maxDoublings);
+    log.warn({ worker: number, reason: how, pauseMs }, 'A worker ended by itself. It is started again');
+    const fork = (): void => {
+      this.#restartCount++;
+      // Nobody waits for it. If it fails for a reason that concerns every worker, `onFailure` is called.
+      this.#fork(number).catch(() => {});
+    };
+    if (pauseMs === 0) {
+      fork();
+      return;
+    }
+    const pause = setTimeout(() => {
+      this.#pauses.delete(pause);
+      fork();
+    }, pauseMs);
+    this.#pauses.add(pause);
+  }
+
+  #listens(): boolean {
+    return [...this.#members.values()].some(({ listensSinceMs }) => listensSinceMs !== undefined);
   }
 
   /** @returns why the worker has not stopped in order */
@@ -209,6 +265,10 @@ tablewright_workers ${this.#options.count}
 tablewright_worker_restarts_total ${this.#restartCount}
 `;
   }
+}
+
+function cannotStart(number: number, how: string): Error {
+  return new ExplainedFailure(`Tablewright cannot start: worker ${number} ended: ${how}`);
 }
 
 /** A message to a worker that has just ended is lost. Its end is noted elsewhere. */
