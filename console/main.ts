@@ -23,8 +23,11 @@ const store = createStore(initialState(session, routeOf(location.hash)), (state)
   lastStep = step;
   if (isSame) return;
   // The control with the focus is not in the new step. Keys go on from the beginning of the step.
-  document.getElementById('main')?.focus({ preventScroll: true });
-  scrollTo(0, 0);
+  // Both need the layout, which the browser computes before the next frame. To do them at once would block the page for longer.
+  requestAnimationFrame(() => {
+    document.getElementById('main')?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  });
 });
 const actions = createActions(store);
 const steps = createStepHistory(store, actions.showStep);

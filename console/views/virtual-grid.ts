@@ -22,38 +22,74 @@ interface GridProps {
   shownColumn?: number;
 }
 
-interface Window {
-  left: number;
-  top: number;
-  width: number;
-  height: number;
+/** The rows or columns to draw: from `first` to before `end`. There may be fewer. */
+interface Part {
+  first: number;
+  end: number;
 }
 
 const overscan = 3;
 
-export class VirtualGrid extends Component<GridProps, Window> {
+/** Returns the part that is visible, and a little more. @param size the height of a row, or the width of a column */
+function partAt(start: number, length: number, size: number): Part {
+  return {
+    first: Math.max(0, Math.floor(start / size) - overscan),
+    end: Math.ceil((start + length) / size) + overscan,
+  };
+}
+
+/** Returns whether both parts are the same for this number of rows or columns. */
+function isSamePart(one: Part, other: Part, count: number): boolean {
+  return one.first === other.first && Math.min(one.end, count) === Math.min(other.end, count);
+}
+
+const measures = new WeakMap<Element, () => void>();
+
+/**
+ * Measures all grids and lists whose size has changed, after the layout. To measure them while the page is drawn would force a layout in the
+ * middle of it, and an observer for each of them would force one more after each.
+ */
+const observer = new ResizeObserver((entries) => {
+  for (const { target } of entries) measures.get(target)?.();
+});
+
+export class VirtualGrid extends Component<GridProps> {
   readonly #element = createRef<HTMLDivElement>();
-  #observer: ResizeObserver | undefined;
-  override state: Window = { left: 0, top: 0, width: 900, height: 400 };
+  /** undefined: not measured yet. */
+  #columns: Part | undefined;
+  #rows: Part | undefined;
 
   readonly #measure = (): void => {
     const element = this.#element.current;
     if (!element) return;
-    const { scrollLeft: left, scrollTop: top, clientWidth: width, clientHeight: height } = element;
-    const { state } = this;
-    if (left === state.left && top === state.top && width === state.width && height === state.height) return;
-    this.setState({ left, top, width, height });
+    const { columnWidth, rowHeight, columnCount, rowCount } = scaled(this.props);
+    const { scrollLeft, scrollTop, clientWidth, clientHeight } = element;
+    const columns = partAt(scrollLeft, clientWidth, columnWidth);
+    const rows = partAt(scrollTop, clientHeight, rowHeight);
+    const isDrawn =
+      isSamePart(columns, this.#drawnColumns(columnWidth), columnCount) &&
+      isSamePart(rows, this.#drawnRows(rowHeight), rowCount);
+    this.#columns = columns;
+    this.#rows = rows;
+    if (!isDrawn) this.forceUpdate();
   };
 
+  #drawnColumns(columnWidth: number): Part {
+    return this.#columns ?? partAt(0, innerWidth, columnWidth);
+  }
+
+  #drawnRows(rowHeight: number): Part {
+    return this.#rows ?? partAt(0, this.props.maxHeight, rowHeight);
+  }
+
   override componentDidMount(): void {
-    this.#observer = new ResizeObserver(this.#measure);
-    this.#observer.observe(this.#element.current!);
+    measures.set(this.#element.current!, this.#measure);
+    observer.observe(this.#element.current!);
     this.#showColumn();
-    this.#measure();
   }
 
   override componentWillUnmount(): void {
-    this.#observer?.disconnect();
+    observer.unobserve(this.#element.current!);
   }
 
   override componentDidUpdate({ shownColumn }: GridProps): void {
@@ -68,7 +104,7 @@ export class VirtualGrid extends Component<GridProps, Window> {
     element.scrollLeft = numberWidth + (shownColumn + 0.5) * columnWidth - element.clientWidth / 2;
   }
 
-  render(given: GridProps, { left, top, width, height }: Window): VNode {
+  render(given: GridProps): VNode {
     const props = scaled(given);
     const {
       label,
@@ -80,11 +116,7 @@ export class VirtualGrid extends Component<GridProps, Window> {
       maxHeight,
       numberWidth = 0,
     } = props;
-    const firstColumn = Math.max(0, Math.floor(left / columnWidth) - overscan);
-    const endColumn = Math.min(columnCount, Math.ceil((left + width) / columnWidth) + overscan);
-    const firstRow = Math.max(0, Math.floor(top / rowHeight) - overscan);
-    const endRow = Math.min(rowCount, Math.ceil((top + height) / rowHeight) + overscan);
-    const columns = range(firstColumn, endColumn);
+    const columns = within(this.#drawnColumns(columnWidth), columnCount);
     const allWidth = numberWidth + columnCount * columnWidth;
     const place = (column: number) => ({
       left: `${numberWidth + column * columnWidth}px`,
@@ -145,7 +177,7 @@ export class VirtualGrid extends Component<GridProps, Window> {
           role: 'rowgroup',
           style: { width: `${allWidth}px`, height: `${rowCount * rowHeight}px` },
         },
-        range(firstRow, endRow).map((row) =>
+        within(this.#drawnRows(rowHeight), rowCount).map((row) =>
           h(
             'div',
             {
@@ -202,8 +234,15 @@ function scaled(props: GridProps): GridProps {
   };
 }
 
+let knownScale: number | undefined;
+addEventListener('resize', () => {
+  knownScale = undefined;
+});
+
+/** Asking the browser makes it compute the styles of everything that has changed, so the answer is kept until the window changes. */
 function scaleOfPage(): number {
-  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 15;
+  knownScale ??= Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 15;
+  return knownScale;
 }
 
 interface RowsProps {
@@ -216,38 +255,43 @@ interface RowsProps {
 }
 
 /** A list that draws only its visible rows and the row with the focus. */
-export class VirtualRows extends Component<RowsProps, { top: number; height: number; focused: number }> {
+export class VirtualRows extends Component<RowsProps, { focused: number }> {
   readonly #element = createRef<HTMLDivElement>();
-  #observer: ResizeObserver | undefined;
-  override state = { top: 0, height: 600, focused: -1 };
+  /** undefined: not measured yet. */
+  #rows: Part | undefined;
+  override state = { focused: -1 };
 
   readonly #measure = (): void => {
     const element = this.#element.current;
     if (!element) return;
-    const { scrollTop: top, clientHeight: height } = element;
-    if (top !== this.state.top || height !== this.state.height) this.setState({ top, height });
+    const rowHeight = this.props.rowHeight * scaleOfPage();
+    const rows = partAt(element.scrollTop, element.clientHeight, rowHeight);
+    const isDrawn = isSamePart(rows, this.#drawnRows(rowHeight), this.props.count);
+    this.#rows = rows;
+    if (!isDrawn) this.forceUpdate();
   };
 
+  #drawnRows(rowHeight: number): Part {
+    return this.#rows ?? partAt(0, this.props.maxHeight, rowHeight);
+  }
+
   override componentDidMount(): void {
-    this.#observer = new ResizeObserver(this.#measure);
-    this.#observer.observe(this.#element.current!);
-    this.#measure();
+    measures.set(this.#element.current!, this.#measure);
+    observer.observe(this.#element.current!);
   }
 
   override componentWillUnmount(): void {
-    this.#observer?.disconnect();
+    observer.unobserve(this.#element.current!);
   }
 
   render(
     { label, count, rowHeight: givenHeight, maxHeight, role = 'list', row }: RowsProps,
-    { top, height, focused }: { top: number; height: number; focused: number },
+    { focused }: { focused: number },
   ): VNode {
     const scale = scaleOfPage();
     const rowHeight = givenHeight * scale;
-    const first = Math.max(0, Math.floor(top / rowHeight) - overscan);
-    const end = Math.min(count, Math.ceil((top + height) / rowHeight) + overscan);
-    const shown = range(first, end);
-    if (focused >= 0 && focused < count && (focused < first || focused >= end)) shown.push(focused);
+    const shown = within(this.#drawnRows(rowHeight), count);
+    if (focused >= 0 && focused < count && !shown.includes(focused)) shown.push(focused);
     const itemRole = role === 'list' ? 'listitem' : 'group';
     return h(
       'div',
@@ -286,6 +330,7 @@ export class VirtualRows extends Component<RowsProps, { top: number; height: num
   }
 }
 
-function range(from: number, end: number): number[] {
-  return Array.from({ length: Math.max(0, end - from) }, (_, index) => from + index);
+/** Returns the numbers of a part that are below `count`. */
+function within({ first, end }: Part, count: number): number[] {
+  return Array.from({ length: Math.max(0, Math.min(end, count) - first) }, (_, index) => first + index);
 }
