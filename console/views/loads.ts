@@ -69,6 +69,11 @@ function stateMark(state: string): VNode {
   return h('span', { class: `state ${state}` }, state);
 }
 
+/** On a narrow screen the reason of a problem is below its place. */
+function rowHeight(): number {
+  return matchMedia('(max-width: 800px)').matches ? 96 : 34;
+}
+
 /** Writes a point in time as the service writes it, to the second. */
 function moment(text: string): string {
   return text.replace('T', ' ').replace(/\.\d+Z$/, ' UTC');
@@ -148,8 +153,8 @@ export function oneLoadView({ oneLoad }: State, actions: Actions): VNode {
           h(VirtualRows, {
             label: 'Problems',
             count: errors.length,
-            rowHeight: 34,
-            maxHeight: 34 * 14,
+            rowHeight: rowHeight(),
+            maxHeight: rowHeight() * 14,
             row: (index: number) => {
               const problem = errors[index]!;
               return h(
