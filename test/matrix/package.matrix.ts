@@ -1,18 +1,22 @@
-/** The npm package is complete: it is packed, checked, installed into an empty folder, and used there by an ordinary user. */
+/**
+ * The npm package is complete: it is packed, checked, installed into an empty folder, and used there by an ordinary user. Its client also
+ * works in Deno and Bun, which are installed into a temporary folder.
+ */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import process from 'node:process';
-import { after, before, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { databaseUser } from '../../src/postgres/embedded/system-user.ts';
 import { freePort } from '../support/free-port.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -136,6 +140,103 @@ test('the installed package serves, makes a token, loads and tells its version, 
   const again = ['load', join(place, 'node_modules', 'tablewright', 'examples', 'orders.xlsx')];
   const alone = await run('tablewright', [...again, '--if-exists', 'append'], inPlace);
   assert.match(alone.stdout, /→ public\.orders: 300 rows loaded/);
+});
+
+/** The packages with the programs of the other runtimes, and the parameters before the program of a user. */
+const runtimes = [
+  { name: 'Node.js', parameters: [] },
+  {
+    name: 'Deno',
+    packages: {
+      'linux-x64': '@deno/linux-x64-glibc',
+      'linux-arm64': '@deno/linux-arm64-glibc',
+      'darwin-x64': '@deno/darwin-x64',
+      'darwin-arm64': '@deno/darwin-arm64',
+    },
+    path: 'deno',
+    parameters: ['run', '--node-modules-dir=manual', '--allow-net'],
+  },
+  {
+    name: 'Bun',
+    packages: {
+      'linux-x64': '@oven/bun-linux-x64-baseline',
+      'linux-arm64': '@oven/bun-linux-aarch64',
+      'darwin-x64': '@oven/bun-darwin-x64',
+      'darwin-arm64': '@oven/bun-darwin-aarch64',
+    },
+    path: join('bin', 'bun'),
+    parameters: [],
+  },
+];
+
+suite('the client of the package', () => {
+  let service: TestService;
+  let place: string;
+
+  before(async () => {
+    service = await startTestService();
+    place = join(folder, 'client');
+    const installed = join(place, 'node_modules', 'tablewright');
+    await mkdir(installed, { recursive: true });
+    await run('tar', ['--extract', '--gzip', '--strip-components=1', '--file', tarball], { cwd: installed });
+    const manifest = { private: true, type: 'module', dependencies: { tablewright: '*' } };
+    await writeFile(join(place, 'package.json'), JSON.stringify(manifest));
+    await cp(join(import.meta.dirname, 'runtimes', 'use-client.mjs'), join(place, 'use-client.mjs'));
+  });
+
+  after(() => service?.stop());
+
+  for (const { name, packages, path = '', parameters } of runtimes) {
+    test(`loads rows, tells the progress, names problems and ends with an abort in ${name}`, async (context) => {
+      let program = process.execPath;
+      if (packages) {
+        const found = await install(
+          (packages as Record<string, string>)[`${process.platform}-${process.arch}`],
+        );
+        if (found === undefined) {
+          context.skip(`${name} cannot be installed with npm on this machine`);
+          return;
+        }
+        program = join(found, path);
+      }
+      const prefix = name.toLowerCase().replace('.', '_');
+      const parameter = JSON.stringify({ url: service.url, token: await service.token(), prefix });
+      const all = [...parameters, 'use-client.mjs', parameter];
+      const { stdout } = await run(program, all, { cwd: place, timeout: 60_000 });
+      assert.deepEqual(JSON.parse(stdout), {
+        rows: 20_000,
+        wasToldOfSending: true,
+        iterator: 20_000,
+        file: 2,
+        stream: 3,
+        watched: ['committed', 2],
+        problem: [true, 422, 1, 'n', 'noon'],
+        aborted: 'enough',
+        abortEndsRows: true,
+        abortCancels: true,
+        refused: 'table-exists',
+        refusalEndsRows: true,
+        errorOfRows: 'RangeError: my own error',
+        isUnreachable: true,
+      });
+      const [row] = await service.rows(`SELECT count(*)::int, min(long)::text AS long FROM ${prefix}_rows`);
+      assert.deepEqual(row, { count: 20_000, long: '9007199254740993' });
+    });
+  }
+
+  /** Installs a package into a folder of its own, and returns its folder; undefined: this is not possible. */
+  async function install(name: string | undefined): Promise<string | undefined> {
+    if (name === undefined) return undefined;
+    const target = await mkdtemp(join(folder, 'runtime-'));
+    await writeFile(join(target, 'package.json'), '{ "private": true }');
+    const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--fetch-retries=0'];
+    try {
+      await run('npm', ['install', ...options, name], { cwd: target, timeout: 60_000 });
+    } catch {
+      return undefined;
+    }
+    return join(target, 'node_modules', name);
+  }
 });
 
 /** A process of its own reads it. */
