@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { addressOf } from '../client/address-of.ts';
 import { type Client, createClient, type Transport } from '../client/client.ts';
 import type { CommandLine } from './commands.ts';
 import type { EmbeddedService } from './embedded-service.ts';
@@ -43,8 +44,16 @@ export async function withClient(
     throw new WrongUse('The profile has no "url".');
   const token = process.env.TABLEWRIGHT_TOKEN ?? (url === undefined ? undefined : tokenFor(url, profile));
   if (url !== undefined) {
-    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-      throw new WrongUse(`"${url}" is no address of a service, such as http://127.0.0.1:8080.`);
+    const name =
+      named === undefined
+        ? 'The "url" of the profile'
+        : options.url === undefined
+          ? 'TABLEWRIGHT_URL'
+          : '--url';
+    try {
+      addressOf(url, name);
+    } catch (error) {
+      throw new WrongUse((error as Error).message);
     }
     return work(connected({ url, token }, retryMs));
   }

@@ -2,6 +2,7 @@
  * The client of Tablewright, for browsers, Node.js 20 and newer, Deno and Bun. It uses `fetch` and nothing else.
  * docs/client.md describes it.
  */
+import { addressOf } from './address-of.ts';
 import type { components, operations } from './api-types.ts';
 import { fromJson, toJson } from './exact-json.ts';
 import { ConnectionError, type Problem, type ProblemDocument, ProblemError } from './problem-error.ts';
@@ -50,6 +51,7 @@ export interface ClientOptions {
 
 export type Client = ReturnType<typeof createClient>;
 
+/** @throws TypeError if the option `url` is no address of a service */
 export function createClient({
   url,
   token,
@@ -57,11 +59,8 @@ export function createClient({
   retryMs = 60_000,
   onRetry,
 }: ClientOptions) {
-  if (!/^https?:/.test(URL.canParse(`${url}`) ? new URL(url).protocol : '')) {
-    throw new TypeError(`"${url}" is no address of a service, such as http://127.0.0.1:8080.`);
-  }
   const connection: Connection = {
-    url: String(url).replace(/\/+$/, ''),
+    url: addressOf(url, 'The option "url" of createClient'),
     token: typeof token === 'function' ? token : () => token,
     transport,
     retryMs,

@@ -379,10 +379,17 @@ suite('a source of rows', () => {
 });
 
 test('an address that is none, and answers that are not from the service, are errors that are not repeated', async () => {
-  assert.throws(() => createClient({ url: '127.0.0.1:8080' }), {
-    name: 'TypeError',
-    message: '"127.0.0.1:8080" is no address of a service, such as http://127.0.0.1:8080.',
-  });
+  for (const [url, found] of [
+    ['127.0.0.1:8080', 'is "127.0.0.1:8080"'],
+    [undefined, 'is missing'],
+    ['http://user:secret@localhost/', 'has a user name'],
+    ['http://localhost/?', 'is "http://localhost/?"'],
+  ] as const) {
+    assert.throws(() => createClient({ url: url! }), {
+      name: 'TypeError',
+      message: `The option "url" of createClient ${found}. It must be the address of the service, such as http://127.0.0.1:8080, without a user name, "?" and "#".`,
+    });
+  }
   const answers: [Response, RegExp][] = [
     [new Response('<p>proxy</p>'), /The answer is no JSON/],
     [new Response(null, { status: 204 }), /The answer is no JSON/],
