@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 548766203cc1f0e72ead1475626b370cdded851b1c268fd521483ab11d3faddf.
+// The structure of the OpenAPI document has the SHA-256 a5d84be34acd90ee12b0bfb0fc5d4922dfbd8141813096a3806e4840fbc4694c.
 
 export interface paths {
   '/healthz': {
@@ -370,7 +370,7 @@ export interface paths {
     put?: never;
     /**
      * Upload Table From Json
-     * @description Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent. With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.
+     * @description Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`; such a body has no definition), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent. With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.
      */
     post: operations['uploadTableFromJson'];
     delete?: never;
@@ -390,7 +390,7 @@ export interface paths {
     put?: never;
     /**
      * Inspect Json
-     * @description Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. Nothing is written. Needs the scope `table:load`.
+     * @description Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. The body may also have one row object on each line (`application/x-ndjson`). Nothing is written. Needs the scope `table:load`.
      */
     post: operations['inspectJson'];
     delete?: never;
@@ -1120,21 +1120,22 @@ export interface components {
     DescribedTable: {
       table: components['schemas']['TableDescription'];
     };
+    ListedTable: {
+      schema: string;
+      name: string;
+      /** @enum {string} */
+      kind: 'table' | 'partitioned table';
+      /** @description The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet, or the rows are on other nodes of Citus. */
+      estimated_rows: number | null;
+      /** @description The size on disk, with indexes, on all nodes. null: it cannot be found out now, because another session has locked the table, or a node of Citus does not answer. */
+      bytes: number | null;
+      /** @description The comment on the table. */
+      comment: string | null;
+      distribution?: components['schemas']['DistributionDescription'];
+    };
     ListedTables: {
       /** @description Ordered by schema and name. */
-      tables: {
-        schema: string;
-        name: string;
-        /** @enum {string} */
-        kind: 'table' | 'partitioned table';
-        /** @description The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet, or the rows are on other nodes of Citus. */
-        estimated_rows: number | null;
-        /** @description The size on disk, with indexes, on all nodes. null: it cannot be found out now, because another session has locked the table, or a node of Citus does not answer. */
-        bytes: number | null;
-        /** @description The comment on the table. */
-        comment: string | null;
-        distribution?: components['schemas']['DistributionDescription'];
-      }[];
+      tables: components['schemas']['ListedTable'][];
       /** @description Send this as `after` to get the tables that follow. null: there are no more. */
       next: string | null;
     };
@@ -1248,6 +1249,16 @@ export interface components {
       /** @description Send it as `after` to get the next page. null: this is the last page. */
       next: string | null;
     };
+    /** @description The answer of the upload, after the load has ended. null: nobody was left to be answered. */
+    LoadAnswer: {
+      /** @description The HTTP status. */
+      status: number;
+      headers: {
+        [key: string]: string;
+      };
+      /** @description The body as JSON, or as text if it is none. null: it was longer than 1 MiB and was not kept. */
+      body: unknown;
+    };
     Load: {
       /** Format: uuid */
       id: string;
@@ -1288,15 +1299,7 @@ export interface components {
       created_at: string;
       started_at: string | null;
       ended_at: string | null;
-      answer?: {
-        /** @description The HTTP status. */
-        status: number;
-        headers: {
-          [key: string]: string;
-        };
-        /** @description The body as JSON, or as text if it is none. null: it was longer than 1 MiB and was not kept. */
-        body: unknown;
-      } | null;
+      answer?: components['schemas']['LoadAnswer'] | null;
     };
     LoadProblems: {
       /** Format: uuid */
@@ -2936,16 +2939,6 @@ export interface operations {
          *     }
          */
         'application/json': components['schemas']['JsonUpload'];
-        /**
-         * @example {"sku":"00042","price":1.1}
-         *     {"sku":"00043","price":20}
-         */
-        'application/x-ndjson': string;
-        /**
-         * @example {"sku":"00042","price":1.1}
-         *     {"sku":"00043","price":20}
-         */
-        'application/jsonl': string;
       };
     };
     responses: {
@@ -3068,16 +3061,6 @@ export interface operations {
          *     }
          */
         'application/json': unknown;
-        /**
-         * @example {"sku":"00042","price":1.1}
-         *     {"sku":"00043","price":20}
-         */
-        'application/x-ndjson': string;
-        /**
-         * @example {"sku":"00042","price":1.1}
-         *     {"sku":"00043","price":20}
-         */
-        'application/jsonl': string;
       };
     };
     responses: {

@@ -161,6 +161,22 @@ test('the file of a form is binary and its JSON part is declared as JSON, for ge
   }
 });
 
+test('each body has one media type, because clients that are generated otherwise send none', () => {
+  for (const { operation } of operations) {
+    const types = Object.keys(operation.requestBody?.content ?? {});
+    assert(types.length <= 1, `${operation.operationId}: ${types}`);
+  }
+});
+
+test('no union has an object without a name, because generators drop it or name it after a number', () => {
+  const unnamed: unknown[] = [];
+  eachObject(document, ({ anyOf, oneOf, allOf }) => {
+    for (const part of [anyOf, oneOf, allOf].flatMap((parts) => (Array.isArray(parts) ? parts : [])))
+      if (part.type === 'object' || part.anyOf || part.oneOf) unnamed.push(part);
+  });
+  assert.deepEqual(unnamed, []);
+});
+
 test('no member of a body has a default, because some client generators then make the member required', () => {
   const withDefault: string[] = [];
   eachObject(document.components.schemas, ({ properties }) => {

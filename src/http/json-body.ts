@@ -10,7 +10,7 @@ import { parsePointer } from '../sources/json/json-pointer.ts';
 import type { JsonForm } from '../sources/json/json-upload-scanner.ts';
 
 /** One row object on each line. */
-export const lineMediaTypes = ['application/x-ndjson', 'application/jsonl'];
+const lineMediaTypes = ['application/x-ndjson', 'application/jsonl'];
 
 export const jsonMediaTypes = ['application/json', ...lineMediaTypes];
 
@@ -21,13 +21,6 @@ export const rowsAtParameter = Type.Optional(
     examples: ['/response/items'],
   }),
 );
-
-/** The schema of a body with one row object on each line, for the OpenAPI document. */
-export const linesSchema = Type.String({
-  description:
-    'One row object on each line. Such a body has no definition: create the table first if it needs one.',
-  examples: ['{"sku":"00042","price":1.1}\n{"sku":"00043","price":20}\n'],
-});
 
 /**
  * Returns the form of the rows in the body.

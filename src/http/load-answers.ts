@@ -25,6 +25,7 @@ const answered = Type.Object(
     }),
   },
   {
+    title: 'LoadAnswer',
     description: 'The answer of the upload, after the load has ended. null: nobody was left to be answered.',
   },
 );

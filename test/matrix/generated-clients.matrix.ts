@@ -1,6 +1,6 @@
 /**
  * Clients that are generated from the OpenAPI document compile, and work with the service. This needs the package registry: the
- * generators are installed into a temporary folder, because they need TypeScript 5.
+ * generators are installed into a temporary folder, because they need TypeScript 5. The generator for Python is used if the machine has it.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -48,6 +48,51 @@ test('the clients that two generators make are generated and compile with a use 
   await run('openapi-typescript', 'openapi.json', '-o', 'generated/openapi-typescript.d.ts');
   await run('openapi-ts', '-i', 'openapi.json', '-o', 'generated/hey-api', '-c', '@hey-api/client-fetch');
   await run('tsc');
+});
+
+/** Returns the command of openapi-python-client; undefined: the machine does not have it. */
+async function pythonGenerator(): Promise<string[] | undefined> {
+  const python = process.env.PYTHON ?? 'python3';
+  for (const command of [['openapi-python-client'], [python, '-m', 'openapi_python_client']]) {
+    const [program = '', ...parameters] = command;
+    const isThere = await execute(program, [...parameters, '--version']).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return command;
+  }
+  return undefined;
+}
+
+test('the client that openapi-python-client makes has every operation, and loads rows', async (context) => {
+  const generator = await pythonGenerator();
+  if (generator === undefined) {
+    context.skip('openapi-python-client is neither on the PATH nor a module of the Python of PYTHON');
+    return;
+  }
+  const [program = '', ...parameters] = generator;
+  const target = ['--path', 'openapi.json', '--output-path', 'python', '--meta', 'none', '--overwrite'];
+  // A warning is about a part of the document that the client does not have.
+  await run(program, ...parameters, 'generate', ...target, '--fail-on-warning');
+  await service.database.pool.query('DROP TABLE IF EXISTS from_python');
+  const use = `
+import sys
+from python import AuthenticatedClient
+from python.api.tables import upload_table_from_json, describe_table
+from python.models import JsonUpload
+client = AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2])
+body = JsonUpload.from_dict({"data": [{"id": "00042", "n": 1}, {"id": "00043", "n": 2}]})
+loaded = upload_table_from_json.sync(client=client, table_name="from_python", body=body)
+assert loaded.load.rows == 2, loaded
+assert [column.name for column in describe_table.sync(client=client, table_name="from_python").table.columns] == ["id", "n"]
+refused = upload_table_from_json.sync(client=client, table_name="from_python", body=body)
+assert refused.code == "table-exists", refused
+`;
+  await run(process.env.PYTHON ?? 'python3', '-c', use, service.url, await service.token());
+  assert.deepEqual(await service.rows('SELECT id FROM from_python ORDER BY id'), [
+    { id: '00042' },
+    { id: '00043' },
+  ]);
 });
 
 for (const name of ['use-openapi-fetch', 'use-hey-api']) {

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../errors.ts';
 import { inspectJson } from '../../loading/inspect/inspect-json.ts';
 import { Spool } from '../../sources/spool.ts';
 import type { HttpContext } from '../context.ts';
-import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';
+import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../json-body.ts';
 import { ColumnCounts, LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { readBody } from '../request-body.ts';
@@ -88,15 +88,11 @@ const documentation = {
   tags: ['tables'],
   summary: 'Inspect Json',
   description:
-    'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. Nothing is written. Needs the scope `table:load`.',
+    'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. The body may also have one row object on each line (`application/x-ndjson`). Nothing is written. Needs the scope `table:load`.',
   security: [{ bearer: [] }],
   querystring: Query,
-  body: {
-    content: {
-      'application/json': { schema: Body },
-      ...Object.fromEntries(lineMediaTypes.map((type) => [type, { schema: linesSchema }])),
-    },
-  },
+  // One content type, as for uploads.
+  body: { content: { 'application/json': { schema: Body } } },
   response: {
     200: {
       description: 'What the body contains.',

@@ -33,21 +33,24 @@ const Query = Type.Object({
 const Listed = Type.Object(
   {
     tables: Type.Array(
-      Type.Object({
-        schema: Type.String(),
-        name: Type.String(),
-        kind: Type.Unsafe<ListedTable['kind']>(Type.String({ enum: ['table', 'partitioned table'] })),
-        estimated_rows: Type.Union([Type.Number(), Type.Null()], {
-          description:
-            'The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet, or the rows are on other nodes of Citus.',
-        }),
-        bytes: Type.Union([Type.Integer(), Type.Null()], {
-          description:
-            'The size on disk, with indexes, on all nodes. null: it cannot be found out now, because another session has locked the table, or a node of Citus does not answer.',
-        }),
-        comment: Type.Union([Type.String(), Type.Null()], { description: 'The comment on the table.' }),
-        distribution: Type.Optional(DistributionDescriptionSchema),
-      }),
+      Type.Object(
+        {
+          schema: Type.String(),
+          name: Type.String(),
+          kind: Type.Unsafe<ListedTable['kind']>(Type.String({ enum: ['table', 'partitioned table'] })),
+          estimated_rows: Type.Union([Type.Number(), Type.Null()], {
+            description:
+              'The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet, or the rows are on other nodes of Citus.',
+          }),
+          bytes: Type.Union([Type.Integer(), Type.Null()], {
+            description:
+              'The size on disk, with indexes, on all nodes. null: it cannot be found out now, because another session has locked the table, or a node of Citus does not answer.',
+          }),
+          comment: Type.Union([Type.String(), Type.Null()], { description: 'The comment on the table.' }),
+          distribution: Type.Optional(DistributionDescriptionSchema),
+        },
+        { title: 'ListedTable' },
+      ),
       { description: 'Ordered by schema and name.' },
     ),
     next: Type.Union([Type.String(), Type.Null()], {

@@ -10,7 +10,7 @@ import { answerUpload } from '../answer-upload.ts';
 import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
 import { handleUpload } from '../handle-upload.ts';
-import { jsonFormOf, jsonLimitsOf, lineMediaTypes, linesSchema, rowsAtParameter } from '../json-body.ts';
+import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../json-body.ts';
 import { idempotencyHeader, problemResponses } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { TablePath } from '../table-request.ts';
@@ -50,17 +50,13 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         operationId: 'uploadTableFromJson',
         tags: ['tables'],
         summary: 'Upload Table From Json',
-        description: `Loads rows into a table, all or nothing. The rows are in \`data\`, or the body is the array of them, or it has one row object on each line (\`application/x-ndjson\`), or they are in another array of the document (\`rows_at\`). Without \`table\` the definition is inferred from all rows. Needs the scope \`table:create\` (\`fail\`), \`table:load\` (\`append\`) or \`table:replace\` (\`truncate\`, \`replace\`), and \`table:create\` whenever the table has to be created or \`extra_columns=add\` is sent. ${csvInWords}`,
+        description: `Loads rows into a table, all or nothing. The rows are in \`data\`, or the body is the array of them, or it has one row object on each line (\`application/x-ndjson\`; such a body has no definition), or they are in another array of the document (\`rows_at\`). Without \`table\` the definition is inferred from all rows. Needs the scope \`table:create\` (\`fail\`), \`table:load\` (\`append\`) or \`table:replace\` (\`truncate\`, \`replace\`), and \`table:create\` whenever the table has to be created or \`extra_columns=add\` is sent. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
         headers: Type.Object({ ...idempotencyHeader.properties, ...preferHeader.properties }),
         querystring: Query,
-        body: {
-          content: {
-            'application/json': { schema: Body },
-            ...Object.fromEntries(lineMediaTypes.map((type) => [type, { schema: linesSchema }])),
-          },
-        },
+        // Clients of generators send no content type if there are several. So the description has the other ones.
+        body: { content: { 'application/json': { schema: Body } } },
         response: { ...uploadResponses, ...problemResponses(...uploadErrors) },
       },
     },
