@@ -2,10 +2,13 @@
  * The signals that end a process. The command line handles them all, because a signal that ends the process at once would leave the
  * embedded PostgreSQL running. The exit code is that of shells: 128 and the number of the signal.
  */
-import { constants } from 'node:os';
 import process from 'node:process';
 
-const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+/** The numbers are those of POSIX. */
+const numbers = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGTERM: 15 };
+const names = Object.keys(numbers) as EndSignal[];
+
+type EndSignal = keyof typeof numbers;
 
 /** One Ctrl-C may arrive twice: from the terminal, and from npx or the older Node.js that started this process. */
 const sameSignalMs = 500;
@@ -15,9 +18,9 @@ export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
-const ended = new AbortController();
-let first: { signal: NodeJS.Signals; atMs: number } | undefined;
-let isAwaited = false;
+let first: { signal: EndSignal; atMs: number } | undefined;
+/** undefined: nobody awaits a signal. */
+let ended: AbortController | undefined;
 
 export function handleEndSignals(): void {
   for (const name of names) process.on(name, handle);
@@ -33,35 +36,37 @@ export function leaveEndSignals(): void {
  * a second Ctrl-C ends the process at once.
  */
 export function awaitEndSignal(): AbortSignal {
-  isAwaited = true;
+  ended ??= new AbortController();
   return ended.signal;
 }
 
 /** Returns the exit code of the signal that has arrived; undefined: none has. */
 export function exitCodeOfSignal(): number | undefined {
-  return first && 128 + constants.signals[first.signal];
+  return first && 128 + numbers[first.signal];
 }
 
 /** Returns the result of the work. @throws Interrupted as soon as a signal has arrived */
 export async function unlessEnded<Result>(work: Promise<Result>): Promise<Result> {
   // The work may fail later, when nobody waits for it any more.
   work.catch(() => {});
-  if (ended.signal.aborted) throw new Interrupted();
+  const signal = awaitEndSignal();
+  if (signal.aborted) throw new Interrupted();
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(new Interrupted());
-  ended.signal.addEventListener('abort', stop);
+  signal.addEventListener('abort', stop);
   try {
     return await Promise.race([work, promise]);
   } finally {
-    ended.signal.removeEventListener('abort', stop);
+    signal.removeEventListener('abort', stop);
   }
 }
 
-function handle(signal: NodeJS.Signals): void {
+function handle(name: NodeJS.Signals): void {
+  const signal = name as EndSignal;
   const nowMs = performance.now();
   const isAgain = first !== undefined;
   first ??= { signal, atMs: nowMs };
-  if (!isAgain && isAwaited) ended.abort(new Interrupted());
+  if (!isAgain && ended) ended.abort(new Interrupted());
   else if (!isAgain || (signal === 'SIGINT' && nowMs - first.atMs > sameSignalMs))
     process.exit(exitCodeOfSignal());
 }

@@ -12,8 +12,6 @@ import { commandHelp, generalHelp } from './help.ts';
 
 const [name, ...parameters] = process.argv.slice(2);
 
-handleEndSignals();
-
 let outputError: Error | undefined;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -49,6 +47,7 @@ async function run(name: string | undefined, parameters: string[]): Promise<numb
   try {
     const line = parse(command, parameters);
     if (line.options.help) return printHelp(name);
+    handleEndSignals();
     return await command.run(line);
   } catch (error) {
     if (error instanceof Interrupted) return exitCodes.interrupted;

@@ -2,7 +2,6 @@
  * Finds Node.js 24 for `tablewright` and for `scripts/run.mjs`, and runs it. This file is plain JavaScript because an older Node.js must be
  * able to run it.
  */
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
@@ -34,7 +33,9 @@ function findInstalledNode() {
 }
 
 /** Runs the program. This process ends with its exit code, and passes on the signals that stop a process. */
-export function runAsChild(program, parameters) {
+export async function runAsChild(program, parameters) {
+  // The help is printed without a child, and starts faster without this module.
+  const { spawn } = await import('node:child_process');
   // The handlers are set before the start, because a signal must not end this process alone.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])
     process.on(signal, () => child.kill(signal));

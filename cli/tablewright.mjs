@@ -8,19 +8,22 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { failWithoutNode, findNode, runAsChild } from './node-24.mjs';
 
+const source = new URL('main.ts', import.meta.url);
+const compiled = new URL('../dist/cli/main.js', import.meta.url);
+const parameters = process.argv.slice(2);
+
 const node = findNode();
-if (node === undefined) {
+// An older Node.js can print the help of the package, which is faster than the start of another Node.js.
+if (node === process.execPath || (isHelp() && !existsSync(source) && existsSync(compiled))) {
+  await import((existsSync(source) ? source : compiled).href);
+} else if (node === undefined) {
   failWithoutNode(
     'install the package again without --omit=optional, so that npm also installs the right Node.js',
   );
-} else if (node === process.execPath) {
-  await import(mainModule());
 } else {
-  runAsChild(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)]);
+  await runAsChild(node, [fileURLToPath(import.meta.url), ...parameters]);
 }
 
-/** Returns the TypeScript of a clone, or the compiled module of the package. */
-function mainModule() {
-  const source = new URL('main.ts', import.meta.url);
-  return (existsSync(source) ? source : new URL('../dist/cli/main.js', import.meta.url)).href;
+function isHelp() {
+  return parameters.length === 0 || ['help', '-h'].includes(parameters[0]) || parameters.includes('--help');
 }

@@ -17,7 +17,7 @@ if (node === undefined) {
 } else if (node === process.execPath && !parameters[0]?.startsWith('-')) {
   await runHere(resolve(parameters[0] ?? ''));
 } else {
-  const child = runAsChild(node, parameters);
+  const child = await runAsChild(node, parameters);
   whenNpmEnds(() => child.kill('SIGTERM'));
 }
 
