@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import pg from 'pg';
 import { type CitusService, startCitusService } from '../../support/citus.ts';
 import { assertProblem } from '../../support/problem.ts';
 import type { TestAnswer } from '../../support/service.ts';
@@ -137,6 +138,75 @@ test('a worker that is killed while the rows arrive leaves nothing of the load',
   assert.equal(await countRows('tenant', 2), 0);
 });
 
+test('a worker that is killed after it has prepared the commit is told as recovery-pending, and its rows appear later', async () => {
+  const admin = await connectToWorker(2);
+  let answer: TestAnswer;
+  try {
+    // At the other worker, the preparation of the commit waits for the test.
+    for (const setting of ['enable_ddl_propagation', 'override_table_visibility'])
+      await admin.query(`SET citus.${setting} TO off`);
+    await admin.query('SET citus.enable_manual_changes_to_shards TO on');
+    await admin.query(`CREATE FUNCTION public.wait_for_test() RETURNS trigger LANGUAGE plpgsql
+      AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$`);
+    const { rows: shards } = await admin.query(
+      `SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^t_\\d+$' AND relnamespace = 'public'::regnamespace`,
+    );
+    for (const { relname } of shards) {
+      await admin.query(`CREATE CONSTRAINT TRIGGER wait_for_test AFTER INSERT ON public.${relname}
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_for_test()`);
+    }
+    await admin.query('SELECT pg_advisory_lock(7)');
+    const loading = upload('public', 3);
+    await until('the second worker to wait', async () => {
+      const { rows } = await admin.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
+      return rows.length > 0;
+    });
+    await until('the first worker to be prepared', async () => {
+      const [count, open] = await Promise.all(
+        ['pg_prepared_xacts', sessionsInTransactions].map(countAtFirst),
+      );
+      return count! > 0 && open === 0;
+    });
+    await cluster('kill-worker', 1);
+    await admin.query('SELECT pg_advisory_unlock(7)');
+    answer = await loading;
+    await admin.query('DROP FUNCTION public.wait_for_test CASCADE');
+  } finally {
+    await admin.end();
+    await cluster('start-worker', 1).catch(() => {});
+  }
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  const warnings = answer.body.load.warnings.map(({ code }: { code: string }) => code);
+  assert.deepEqual(warnings, ['recovery-pending']);
+  const load = await service.get(`/api/v1/loads/${answer.body.load.id}`);
+  assert.equal(load.body.state, 'committed');
+  const before = await countRows('public', 3);
+  assert.ok(before > 0 && before < rowsPerLoad, String(before));
+  await recover();
+  assert.equal(await countRows('public', 3), rowsPerLoad);
+});
+
+/** The sessions of the coordinator at a worker that have not ended or prepared their transactions. */
+const sessionsInTransactions = `pg_stat_activity WHERE application_name LIKE 'citus_internal%' AND xact_start IS NOT NULL AND pid <> pg_backend_pid()`;
+
+/** Counts the rows of a query at the first worker. */
+async function countAtFirst(from: string): Promise<number> {
+  const [found] = await service.adminRows(
+    `SELECT result FROM run_command_on_workers($$SELECT count(*) FROM ${from}$$) ORDER BY nodeport`,
+  );
+  return Number(found!.result);
+}
+
+/** Connects to a worker itself, as a superuser. */
+async function connectToWorker(worker: number): Promise<pg.Client> {
+  const url = new URL(process.env.CITUS_SUPERUSER_URL!);
+  url.port = String(Number(url.port) + worker);
+  url.pathname = new URL(service.databaseUrl).pathname;
+  const client = new pg.Client(url.href);
+  await client.connect();
+  return client;
+}
+
 type Outcome = 'committed' | 'not committed';
 
 test(`${LOADS} loads and ${KILLS} kills leave nothing half, and every answer is true`, async () => {
@@ -211,7 +281,7 @@ async function recover(): Promise<void> {
 /** Returns the number of prepared transactions at each worker, as text. */
 async function preparedAtWorkers(): Promise<unknown[]> {
   const found = await service.adminRows(
-    `SELECT result FROM run_command_on_workers('SELECT count(*) FROM pg_prepared_xacts')`,
+    `SELECT result FROM run_command_on_workers('SELECT count(*) FROM pg_prepared_xacts') ORDER BY nodeport`,
   );
   return found.map(({ result }) => result);
 }
