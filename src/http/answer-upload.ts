@@ -97,7 +97,10 @@ export async function answerUpload(
     const request = loadRequestOf(upload, query, run, table);
     const loaded = await loadTable(loadContextOf(context, upload, run), request, input);
     onLoaded(loaded, input);
-    return (!loaded.isLate && run?.answer) || toAnswer(loaded);
+    if (!loaded.isLate) return run?.answer ?? toAnswer(loaded);
+    const answer = toAnswer(loaded);
+    if (run) await context.loads?.amend(run, answer);
+    return answer;
   } catch (error) {
     // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
     const isRefused = error instanceof AppError && error.status === 422;

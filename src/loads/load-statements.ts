@@ -157,6 +157,15 @@ export function commitLoad({ quoted }: ServiceSchema, snapshot: LoadSnapshot): s
   ${refuseUnless('EXISTS (SELECT FROM written)', 'the load has ended or is cancelled')}`;
 }
 
+/** Replaces the body of the answer of a committed load. It has no effect if the record keeps no body, because it is too long. */
+export function amendAnswer({ quoted }: ServiceSchema, id: string, body: Buffer): Statement {
+  return {
+    text: `UPDATE ${quoted}.loads SET answer_body = $2
+      WHERE id OPERATOR(pg_catalog.=) $1 AND state OPERATOR(pg_catalog.=) 'committed' AND answer_body IS NOT NULL`,
+    values: [id, body],
+  };
+}
+
 /** Requests that a load is cancelled. A load that waits in the queue ends at once. It returns the id of the load if the load had not ended. */
 export function requestCancel({ quoted }: ServiceSchema, id: string): Statement {
   return {

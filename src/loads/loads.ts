@@ -23,6 +23,7 @@ import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import { LoadRun, type RunOptions, type TakenRun } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
 import {
+  amendAnswer,
   readRequestsAbout,
   removeLoad,
   requestCancel,
@@ -206,6 +207,12 @@ export class Loads {
     }
     const written = this.#write([run]).catch((error) => this.#warn(error));
     await Promise.race([written, sleep(recordWaitMs, undefined, { ref: false })]);
+  }
+
+  /** Records another body of the answer of a committed load, which has a warning that was found after the COMMIT. It never rejects. */
+  async amend({ id }: LoadRun, { body }: KeptAnswer): Promise<void> {
+    const amending = runStatement(this.#options.recordPool, amendAnswer(this.schema, id, body));
+    await amending.catch((error) => this.#warn(error));
   }
 
   /**

@@ -80,7 +80,7 @@ export interface LoadResult {
   /** undefined: no row may be left out. */
   leftOut?: LeftOut;
   warnings: Warning[];
-  /** true: the last warning was found after the COMMIT (`recovery-pending`), so the stored answer does not have it. */
+  /** true: the last warning was found after the COMMIT (`recovery-pending`), so the answer that was stored at the COMMIT does not have it. */
   isLate?: boolean;
 }
 

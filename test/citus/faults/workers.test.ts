@@ -180,6 +180,7 @@ test('a worker that is killed after it has prepared the commit is told as recove
   assert.deepEqual(warnings, ['recovery-pending']);
   const load = await service.get(`/api/v1/loads/${answer.body.load.id}`);
   assert.equal(load.body.state, 'committed');
+  assert.deepEqual(load.body.answer.body, answer.body);
   const before = await countRows('public', 3);
   assert.ok(before > 0 && before < rowsPerLoad, String(before));
   await recover();
