@@ -24,7 +24,7 @@ import { checkProblemsFile, writeProblems } from './problems-file.ts';
 import { showProgress } from './progress.ts';
 import { errorDocument, exitCodeOf, isAnswerLost, noteProblems, reportError } from './report-error.ts';
 import { expandPaths, openSource, readDefinition, type Source, standardInput } from './source.ts';
-import { withDefinition } from './with-definition.ts';
+import { hasObject, withDefinition } from './with-definition.ts';
 
 export async function load(line: CommandLine): Promise<number> {
   const { positionals, options } = line;
@@ -43,33 +43,42 @@ export async function load(line: CommandLine): Promise<number> {
       '--async ends before the problems are known, so it contradicts --problems. Leave one of them out.',
     );
   }
+  if (options.async && options['dry-run'] && table !== undefined && paths.length > 1)
+    throw new WrongUse('--async with --dry-run needs exactly one file.');
   if (typeof options.problems === 'string') checkProblemsFile(options.problems);
   const path = options.definition as string | undefined;
   const definition = path === undefined ? undefined : readDefinition(path);
   const query = queryOf(options);
-  return withClient(
-    line,
-    async (connected) => {
-      if (options.async && connected.isEmbedded) {
-        throw new WrongUse('--async needs a service that runs on: set TABLEWRIGHT_URL.');
-      }
-      for (const [index, one] of paths.entries()) {
-        // The rows of an earlier file are already in the table.
-        const further = table !== undefined && index > 0 ? { if_exists: 'append' as const } : {};
-        const code = await loadFile(connected, one, {
-          line,
-          table: table ?? parse(one).name,
-          query: { ...query, ...further },
-          definition,
-        });
-        if (code === exitCodes.done && exitCodeOfSignal() === undefined) continue;
-        reportSkipped(paths.slice(index + 1), options.json === true);
-        return code;
-      }
-      return exitCodes.done;
-    },
-    true,
-  );
+  return withClient(line, (connected) => loadFiles(connected, paths, { line, query, definition }), true);
+}
+
+/** Loads the files one after the other, until one is not loaded. */
+async function loadFiles(
+  connected: Connected,
+  paths: string[],
+  all: Pick<FileLoad, 'line' | 'query' | 'definition'>,
+): Promise<number> {
+  const { options } = all.line;
+  const table = options.table as string | undefined;
+  if (options.async && connected.isEmbedded) {
+    throw new WrongUse('--async needs a service that runs on: set TABLEWRIGHT_URL.');
+  }
+  let earlier: LoadedTable | undefined;
+  const onLoaded = (answer: LoadedTable): void => {
+    earlier ??= answer;
+  };
+  for (const [index, path] of paths.entries()) {
+    const file = { ...all, table: table ?? parse(path).name, onLoaded };
+    const isFurther = table !== undefined && index > 0;
+    const code = await loadFile(connected, path, isFurther ? afterEarlierFile(file, earlier) : file);
+    if (code === exitCodes.done && exitCodeOfSignal() === undefined) continue;
+    reportSkipped(paths.slice(index + 1), options.json === true);
+    return code;
+  }
+  if (table !== undefined && paths.length > 1 && all.query.dry_run && !options.json && hasKeys(earlier)) {
+    note('Keys that are in more than one of the files were not checked, because a dry run keeps no rows.');
+  }
+  return exitCodes.done;
 }
 
 /** Returns the parameters of the upload. The service checks their values. @throws WrongUse */
@@ -93,6 +102,28 @@ interface FileLoad {
   table: string;
   query: LoadQuery;
   definition: UploadDefinition | undefined;
+  /** The definition is that of the table that an earlier file would create. */
+  isDefinitionOfEarlier?: boolean;
+  onLoaded: (answer: LoadedTable) => void;
+}
+
+/**
+ * Returns how a further file is loaded into the table of the first one: with append. After a dry run the table of the first file does
+ * not exist, so its definition is sent with the further files.
+ */
+function afterEarlierFile(file: FileLoad, earlier: LoadedTable | undefined): FileLoad {
+  const { query } = file;
+  if (!query.dry_run) return { ...file, query: { ...query, if_exists: 'append' } };
+  const { if_exists: ifExists = 'fail', primary_key: _, ...others } = query;
+  const wasCreated = earlier?.load.warnings.some(({ code }) => code === 'table-created');
+  if ((ifExists === 'append' || ifExists === 'truncate') && !wasCreated) return file;
+  const definition = earlier?.table as UploadDefinition | undefined;
+  return { ...file, query: { ...others, if_exists: ifExists }, definition, isDefinitionOfEarlier: true };
+}
+
+function hasKeys(loaded: LoadedTable | undefined): boolean {
+  const { primary_key: primaryKey, unique = [] } = loaded?.table.constraints ?? {};
+  return unique.length > 0 || (primaryKey?.columns.length ?? 0) > 0;
 }
 
 async function loadFile(connected: Connected, path: string, file: FileLoad): Promise<number> {
@@ -138,6 +169,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
     following.abort();
     progress.stop();
     report(path, answer, options);
+    if ('load' in answer) file.onLoaded(answer);
     const id = 'load' in answer ? answer.load.id : undefined;
     return (await writeProblems(client, options.problems, id)) ? exitCodes.done : exitCodes.refused;
   } catch (error) {
@@ -186,8 +218,16 @@ function reportSkipped(paths: string[], isJson: boolean): void {
   else if (paths.length > 0) note(`${inCount(paths.length, 'file')} after it not loaded.`);
 }
 
-async function sourceOf(path: string, { line, definition }: FileLoad): Promise<Source> {
+async function sourceOf(
+  path: string,
+  { line, definition, isDefinitionOfEarlier }: FileLoad,
+): Promise<Source> {
   const source = await openSource(path, line.options.kind as string | undefined);
+  if (isDefinitionOfEarlier && source.kind === 'json' && hasObject(source)) {
+    throw new WrongUse(
+      `--dry-run cannot check ${path} after another file, because it is a JSON object. Check it alone.`,
+    );
+  }
   return definition === undefined || source.kind === 'spreadsheet'
     ? source
     : withDefinition(source, definition);

@@ -12,12 +12,16 @@ export async function withDefinition(source: Source, definition: UploadDefinitio
     const file = changed(source.file, (lines) => joined(lines, `${head}[`, linesAsItems(), ']}'));
     return { ...source, kind: 'json', bytes: undefined, file };
   }
-  const text = source.start.replace(byteOrderMark, '').trimStart();
-  if (text.startsWith('{')) throw objectHasDefinition();
+  if (hasObject(source)) throw objectHasDefinition();
   const markBytes = source.start.startsWith(byteOrderMark) ? byteOrderMark.length : 0;
   const bytes = source.bytes && Buffer.byteLength(head) + source.bytes - markBytes + 1;
   const file = changed(source.file, (rows) => joined(rows, head, afterByteOrderMark(), '}'));
   return { ...source, bytes, file };
+}
+
+/** Returns whether a JSON document is an object. */
+export function hasObject({ start }: Source): boolean {
+  return start.replace(byteOrderMark, '').trimStart().startsWith('{');
 }
 
 function objectHasDefinition(): WrongUse {

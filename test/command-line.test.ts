@@ -201,6 +201,30 @@ suite('load', () => {
     );
   });
 
+  test('the command load checks with --dry-run a further file against the table that the first one would create', async () => {
+    await writeFile(join(folder, 'first.csv'), 'no,total\n1,10\n');
+    await writeFile(join(folder, 'second.csv'), 'no,total\n2,20\n');
+    await writeFile(join(folder, 'words.csv'), 'no,total\n3,twelve\n');
+    const rest = ['--table', 'planned', '--dry-run', '--primary-key', 'no'];
+    const fitting = await run(['load', 'first.csv', 'second.csv', ...rest]);
+    assert.match(fitting.out, /^second\.csv → public\.planned: 1 row loaded, .* nothing was changed\.$/m);
+    assert.match(fitting.err, /^Keys that are in more than one of the files were not checked/m);
+    assert.equal(fitting.code, 0);
+    const refused = await run(['load', 'first.csv', 'words.csv', 'second.csv', ...rest]);
+    assert.match(refused.err, /^words\.csv was not loaded\.$/m);
+    assert.match(refused.err, /^\S*B2 +total +twelve +not a whole number/m);
+    assert.equal(refused.code, 1);
+    await service.rows('CREATE TABLE planned (no text PRIMARY KEY, total text)');
+    const existing = await run(['load', 'first.csv', 'words.csv', ...rest, '--if-exists', 'append']);
+    assert.equal(existing.code, 0, existing.err);
+    const replacing = await run(['load', 'first.csv', 'words.csv', ...rest, '--if-exists', 'replace']);
+    assert.match(replacing.err, /^\S*B2 +total +twelve +not a whole number/m);
+    await writeFile(join(folder, 'object.json'), '{"data":[{"no":1}]}');
+    const object = await run(['load', 'words.csv', 'object.json', ...rest, '--if-exists', 'replace']);
+    assert.match(object.err, /cannot check object\.json after another file, because it is a JSON object/);
+    assert.deepEqual(await service.rows('SELECT FROM planned'), []);
+  });
+
   test('the command load shows the first fifty problems with their cells, writes all into a file, and keeps the terminal harmless', async () => {
     // A text file with other control characters would not be recognized.
     const sequence = '\u009b31m\u202e';
