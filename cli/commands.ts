@@ -227,7 +227,7 @@ export const commands: Record<string, Command> = {
       host: { value: 'ADDRESS', about: 'the address. Default: HOST, or 127.0.0.1' },
       port: { value: 'PORT', about: 'the port. Default: PORT, or 8080' },
       'show-secrets': {
-        about: 'print the password of the embedded database and a token, also if this is no terminal',
+        about: 'print the password of the embedded database and a token, also if this is not a terminal',
       },
     },
     examples: ['tablewright serve', 'DATABASE_URL=postgresql://… tablewright serve --port 9000'],

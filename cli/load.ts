@@ -177,23 +177,32 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
     progress.stop();
     if (ended.aborted && isInterruption(error)) {
       const isCertain = error instanceof ProblemError || !hasSent;
-      if (options.json) sayJson({ file: path, outcome: isCertain ? 'cancelled' : 'unknown' });
-      note(isCertain ? 'Cancelled. Nothing was changed.' : stoppedUnconfirmed);
+      reportInterruption(path, isCertain, options.json === true);
       return exitCodes.interrupted;
     }
-    const isUnknown = hasSent && isAnswerLost(error);
-    if (options.json) {
-      sayJson({ file: path, ...(isUnknown && { outcome: 'unknown' }), error: errorDocument(error) });
-    } else {
-      note(isUnknown ? unknownOutcome(path) : `${path} was not loaded.`);
-      reportError(error);
-    }
+    reportFailure(path, error, hasSent && isAnswerLost(error), options.json === true);
     if (error instanceof ProblemError && error.errorCount > 0)
       await writeProblems(client, options.problems, error.loadId);
     return exitCodeOf(error);
   } finally {
     cancelling.end();
   }
+}
+
+/** @param isCertain false: the load may have been committed */
+function reportInterruption(path: string, isCertain: boolean, isJson: boolean): void {
+  if (isJson) sayJson({ file: path, outcome: isCertain ? 'cancelled' : 'unknown' });
+  note(isCertain ? 'Cancelled. Nothing was changed.' : stoppedUnconfirmed);
+}
+
+/** @param isUnknown true: the load may have been committed */
+function reportFailure(path: string, error: unknown, isUnknown: boolean, isJson: boolean): void {
+  if (isJson) {
+    sayJson({ file: path, ...(isUnknown && { outcome: 'unknown' }), error: errorDocument(error) });
+    return;
+  }
+  note(isUnknown ? unknownOutcome(path) : `${path} was not loaded.`);
+  reportError(error);
 }
 
 function unknownOutcome(path: string): string {

@@ -15,7 +15,7 @@ import type { CommandLine } from './commands.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 
 export async function token({ positionals, options }: CommandLine): Promise<number> {
-  if (positionals.length > 0) throw new WrongUse(`"${positionals[0]}" is no option.`);
+  if (positionals.length > 0) throw new WrongUse(`"${positionals[0]}" is not an option.`);
   let tokenOptions: DevTokenOptions;
   try {
     tokenOptions = readTokenOptions(options as TokenValues);
@@ -85,7 +85,7 @@ function wordOf(flag: string, value: string): string {
 function secondsOf(value: string): number {
   const match = /^(\d{1,6})([smhd])$/.exec(value);
   if (match === null || Number(match[1]) === 0) {
-    throw new Error(`--ttl: "${value}" is no duration such as 30s, 15m, 1h or 7d`);
+    throw new Error(`--ttl: "${value}" is not a duration such as 30s, 15m, 1h or 7d`);
   }
   const unitSeconds = { s: 1, m: 60, h: 3600, d: 86_400 }[match[2] as 's' | 'm' | 'h' | 'd'];
   return Number(match[1]) * unitSeconds;

@@ -3155,7 +3155,7 @@ export interface operations {
         column_names?: 'exact' | 'snake_case';
         /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
         cell_errors?: 'fail' | 'null';
-        /** @description For text files: the separator of fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
+        /** @description For text files: the separator of fields, one ASCII character that is not a letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
         delimiter?: string;
         /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
         quote?: '"' | "'" | 'none';
@@ -3320,7 +3320,7 @@ export interface operations {
         column_names?: 'exact' | 'snake_case';
         /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
         cell_errors?: 'fail' | 'null';
-        /** @description For text files: the separator of fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
+        /** @description For text files: the separator of fields, one ASCII character that is not a letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
         delimiter?: string;
         /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
         quote?: '"' | "'" | 'none';

@@ -24,7 +24,7 @@ export class ProblemError extends Error {
   readonly loadId: string | undefined;
   /** The number of seconds to wait before the request is sent again (`Retry-After`). */
   readonly retryAfter: number | undefined;
-  /** The body of the answer if it is no problem document, for example all problems as CSV. */
+  /** The body of the answer if it is not a problem document, for example all problems as CSV. */
   readonly text: string;
 
   /** @param otherTitle the title if the answer has no problem document */

@@ -281,7 +281,7 @@ export function keepsDefinition({ existing, target }: Pick<State, 'existing' | '
 }
 
 /** Returns whether the page cannot find out whether the table exists. */
-export function isUnseen({ existing }: Pick<State, 'existing'>): boolean {
+function isUnseen({ existing }: Pick<State, 'existing'>): boolean {
   return existing.is === 'failed';
 }
 

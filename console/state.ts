@@ -91,7 +91,7 @@ export interface Failure {
   errorCount: number;
   groups: ProblemGroup[];
   warnings: Warning[];
-  /** The id of the load; undefined: the request was no upload, or the service records no loads. */
+  /** The id of the load; undefined: the request was not an upload, or the service records no loads. */
   loadId: string | undefined;
   /** Whether the file cannot be read any more. */
   isOfFile?: boolean;

@@ -284,7 +284,7 @@ suite('schemas', () => {
     ['a.b', ['a.b']],
   ];
   for (const [schema, schemas] of open) {
-    test(`${schemas} allows ${schema}`, async () => {
+    test(`a token for the schemas ${schemas} allows ${schema}`, async () => {
       const answer = await create(schema, schemas);
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
     });
@@ -299,7 +299,7 @@ suite('schemas', () => {
     ['public', []],
   ];
   for (const [schema, schemas] of closed) {
-    test(`[${schemas}] does not allow ${schema}`, async () => {
+    test(`a token for the schemas [${schemas}] does not allow ${schema}`, async () => {
       assertProblem(await create(schema, schemas), 403, 'schema-forbidden');
       const token = await service.token({ schemas });
       assertProblem(await service.get(`/table/t?schema=${schema}`, { token }), 403, 'schema-forbidden');
@@ -309,7 +309,7 @@ suite('schemas', () => {
   }
 
   for (const schema of ['pg_catalog', 'information_schema', 'pg_toast', 'pg_temp']) {
-    test(`${schema} is never allowed`, async () => {
+    test(`no token allows the schema ${schema}`, async () => {
       assertProblem(await create(schema, ['*']), 403, 'schema-forbidden');
       assertProblem(await service.get(`/table/pg_class?schema=${schema}`), 403, 'schema-forbidden');
       assertProblem(
@@ -407,7 +407,7 @@ suite('roles', () => {
     await client.end();
   }
 
-  test('own the tables that they create', async () => {
+  test('the role of a token owns the tables that it creates', async () => {
     const answer = await service.post('/table/t/upload/json?schema=clerks', { data }, { token });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     assert.deepEqual(await service.rows("SELECT tableowner FROM pg_tables WHERE schemaname = 'clerks'"), [

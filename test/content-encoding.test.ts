@@ -226,7 +226,7 @@ suite('a bomb', () => {
     });
   }
 
-  test('inside another bomb is refused, too', async () => {
+  test('a bomb inside another bomb is refused, too', async () => {
     const packed = zlib.gzipSync(await bomb('gzip', 64 * MIB));
     const answer = await send(`/table/${nextTable()}/upload/json`, packed, 'gzip, gzip');
     assert.match(assertProblem(answer, 413, 'limit-exceeded').detail, /MAX_UNPACK_RATIO/);

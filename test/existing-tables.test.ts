@@ -259,8 +259,8 @@ suite('rules that are checked at the end of the transaction', () => {
   });
 });
 
-suite('rules that only PostgreSQL can check have the first refused row reported', () => {
-  test('an exclusion constraint', async () => {
+suite('rules that only PostgreSQL can check', () => {
+  test('a row that an exclusion constraint refuses is reported', async () => {
     await service.rows('CREATE TABLE t (span int4range, EXCLUDE USING gist (span WITH &&))');
     const spans = ['[1,5)', '[5,9)', null, '[8,12)', '[2,3)'].map((span) => ({ span }));
     await assertRefused(await append(spans), [
@@ -287,14 +287,14 @@ suite('rules that only PostgreSQL can check have the first refused row reported'
     await assertRefused(await append(data), [{ row: 4, code: refused }]);
   });
 
-  test('a unique index over an expression', async () => {
+  test('a row that a unique index over an expression refuses is reported', async () => {
     await service.rows('CREATE TABLE t (a text); CREATE UNIQUE INDEX i ON t (lower(a)) WHERE a <> $$x$$');
     await assertRefused(await append(a('x', 'x', 'A', 'b', 'a')), [
       { row: 5, code: refused, detail: 'duplicate key value violates unique constraint "i"' },
     ]);
   });
 
-  test('row-level security', async () => {
+  test('a row that row-level security refuses is reported', async () => {
     await service.rows(`CREATE TABLE t (a int); ALTER TABLE t ENABLE ROW LEVEL SECURITY;
       ALTER TABLE t FORCE ROW LEVEL SECURITY; CREATE POLICY p ON t USING (true) WITH CHECK (a > 0)`);
     await assertRefused(await append(a(1, -2, 3)), [
@@ -305,7 +305,7 @@ suite('rules that only PostgreSQL can check have the first refused row reported'
     assert.deepEqual(await stored(), a(1, 2));
   });
 
-  test('a row that is too large for a page', async () => {
+  test('a row that is too large for a page is reported', async () => {
     const names = Array.from({ length: 600 }, (_, index) => `c${index}`);
     await service.rows(`CREATE TABLE t (${names.map((name) => `${name} uuid`).join(', ')})`);
     const wide = Object.fromEntries(names.map((name) => [name, '00000000-0000-0000-0000-000000000000']));
@@ -318,7 +318,7 @@ suite('rules that only PostgreSQL can check have the first refused row reported'
     assert.deepEqual(await stored('count(*)::int AS n'), [{ n: 0 }]);
   });
 
-  test('a key that is too large for an index', async () => {
+  test('a row whose key is too large for an index is reported', async () => {
     const long = Array.from({ length: 1000 }, (_, n) => Math.sin(n).toString(36)).join('');
     await service.rows('CREATE TABLE t (a text PRIMARY KEY)');
     await assertRefused(await append(a('x', long, 'y')), [{ row: 2, code: refused }]);
@@ -535,7 +535,7 @@ suite('CHECK constraints', () => {
 });
 
 suite('rules that need values from PostgreSQL are not checked with the sent rows', () => {
-  test('a generated column', async () => {
+  test('a rule over a generated column is not checked with the sent rows', async () => {
     await service.rows(`CREATE TABLE t (a int UNIQUE, name text, slug text GENERATED ALWAYS AS (lower(name)) STORED,
       CHECK (slug IS NOT NULL), UNIQUE NULLS NOT DISTINCT (slug))`);
     const data = ['A', 'B', 'C'].map((name, index) => ({ a: index % 2, name }));
@@ -557,7 +557,7 @@ suite('rules that need values from PostgreSQL are not checked with the sent rows
     ]);
   });
 
-  test('a column that gets its default', async () => {
+  test('a rule over a column that gets its default is not checked with the sent rows', async () => {
     await service.rows(`CREATE TABLE t (a int PRIMARY KEY, n int CHECK (n > 0), d int DEFAULT 5 CHECK (d IS NOT NULL),
       u uuid DEFAULT gen_random_uuid() CHECK (u IS NOT NULL))`);
     const data = [
@@ -583,7 +583,7 @@ suite('rules that need values from PostgreSQL are not checked with the sent rows
     await assertRefused(await append(data), [{ row: 3, column: 'n', code: 'check-violation' }]);
   });
 
-  test('a column that a trigger sets', async () => {
+  test('a rule over a column that a trigger sets is not checked with the sent rows', async () => {
     await service.rows(`CREATE TABLE t (a int UNIQUE, n int CHECK (n IS NOT NULL));
       CREATE OR REPLACE FUNCTION fill_in() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN NEW.n := 1; RETURN NEW; END $$;
@@ -743,7 +743,7 @@ suite('a partitioned table', () => {
     assert.deepEqual(await stored(), []);
   });
 
-  test('supports update, skip and truncate', async () => {
+  test('a partitioned table supports update, skip and truncate', async () => {
     await service.rows(create);
     await append([{ k: 1, v: 'old' }, { k: 150 }]);
     const updated = await append([{ k: 1, v: 'new' }, { k: 2 }, { k: 150, v: 'x' }], '&on_conflict=update');
@@ -948,7 +948,7 @@ suite('keys of the data that cannot be column names', () => {
     );
   });
 
-  test('longer than 1,024 bytes end the scan', async () => {
+  test('a key longer than 1,024 bytes ends the scan', async () => {
     const answer = await service.post('/table/t/upload/json', {
       data: [{ ok: 1 }, { [long.repeat(17)]: 1 }],
     });

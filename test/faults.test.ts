@@ -364,7 +364,7 @@ suite('a client that stops sending', { concurrency: true }, () => {
     ['within rows for a table with rules', '/kept/upload/json?if_exists=append', '{"data":[{"a":0}', 0],
     ['within rows that are staged', '/kept/upload/json?if_exists=append&on_conflict=skip', inferred, 5000],
   ] as const) {
-    test(`${title}: 408, and nothing is changed`, async () => {
+    test(`a client that stops sending ${title} is answered with 408, and nothing is changed`, async () => {
       const upload = await openUpload(service, path);
       const startedAt = performance.now();
       await upload.write(begin);

@@ -63,7 +63,7 @@ async function tableNames(): Promise<string[]> {
 const uploadPath = '/api/v1/table/hostile/upload/excel';
 
 for (const [index, { name, build, code, names }] of hostileWorkbooks.entries()) {
-  test(`refuses ${name}`, async () => {
+  test(`a workbook with ${name} is refused`, async () => {
     const answer = await uploadInBounds(`/api/v1/table/hostile_${index}/upload/excel`, build());
     const { detail, errors } = assertProblem(answer, answer.status, code);
     assert.match(`${detail} ${errors[0]?.cell ?? ''}`, names);
@@ -73,7 +73,7 @@ for (const [index, { name, build, code, names }] of hostileWorkbooks.entries()) 
 }
 
 for (const { name, build, query = '', rows, columns } of harmlessWorkbooks) {
-  test(`loads a workbook with ${name}`, async () => {
+  test(`a workbook with ${name} is loaded`, async () => {
     const separator = query === '' ? '?' : '&';
     const answer = await uploadInBounds(`${uploadPath}${query}${separator}dry_run=true`, build());
     assert.equal(answer.status, 200, JSON.stringify(answer.body));

@@ -47,7 +47,7 @@ test('a key that a request of this process has left is free again', async () => 
 });
 
 suite('a request that is sent again', () => {
-  test('adds its rows once', async () => {
+  test('a request that is sent again adds its rows once', async () => {
     const before = await count();
     const key = randomUUID();
     const first = await service.post(append, { data }, keyed(key));

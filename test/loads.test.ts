@@ -330,7 +330,7 @@ suite('the record', () => {
 });
 
 suite('a token', () => {
-  test('sees its own loads, and with load:read-all those of all tokens in its schemas', async () => {
+  test('a token sees its own loads, and with load:read-all those of all tokens in its schemas', async () => {
     const scope = 'table:create table:load';
     const own = await service.token({ subject: 'ann', scope });
     const other = await service.token({ subject: 'bob', scope });

@@ -76,7 +76,7 @@ suite('quote', () => {
     assert.deepEqual(rows, [{ a: "x, 'y'", b: '"z"' }]);
   });
 
-  test('none makes quotes text', async () => {
+  test('quote=none makes quotes a part of the text', async () => {
     assert.deepEqual((await load('a;b\n"x;3"\n', '?quote=none&delimiter=;')).rows, [{ a: '"x', b: '3"' }]);
   });
 });
@@ -92,7 +92,7 @@ suite('encoding', () => {
     'utf-16be': [Buffer.from('x€', 'utf16le').swap16(), 'x€'],
   };
   for (const [encoding, [value, text]] of Object.entries(bytes)) {
-    test(`${encoding} is read`, async () => {
+    test(`a text file in ${encoding} is read`, async () => {
       const isWide = encoding.startsWith('utf-16');
       const around = (ascii: string): Buffer =>
         isWide ? Buffer.from(ascii, 'utf16le').swap16() : Buffer.from(ascii);

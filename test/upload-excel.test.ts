@@ -753,7 +753,7 @@ suite('problems in the cells', () => {
     ]);
   });
 
-  test('beyond a hundred are counted', async () => {
+  test('problems in the cells beyond a hundred are counted', async () => {
     const rows: CellSpec[][] = [['a'], ...Array.from({ length: 250 }, () => ['x'])];
     const answer = await service.upload(path(nextTable()), sheetOf(rows), {
       table: { columns: columns(['a', 'integer']) },

@@ -629,7 +629,7 @@ suite('if_exists', () => {
     });
   }
 
-  test('append adds the rows', async () => {
+  test('if_exists=append adds the rows', async () => {
     const name = await filled();
     const answer = await upload(name, second, '?if_exists=append');
     assert.equal(answer.status, 200);

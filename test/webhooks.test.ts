@@ -391,7 +391,7 @@ suite('several processes', () => {
   const secondService = async (dataDir: string) =>
     startService(readConfig(testEnvironment(service.database, dataDir, settings)));
 
-  test('deliver each event once', async () => {
+  test('several processes deliver each event once', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'tablewright-webhooks-'));
     const { body } = await create({ url: receiver.url, types: ['table.created'] });
     const second = await secondService(dataDir);

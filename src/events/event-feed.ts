@@ -1,5 +1,5 @@
 /**
- * Reads the events in their order, for any number of readers in this process. While somebody waits, the feed regularly asks the database for new
+ * Reads the events in their order, for any number of readers in this process. While a reader waits, the feed regularly asks the database for new
  * events; this also works over a pooler and for events of other replicas, where LISTEN does not.
  */
 
@@ -15,7 +15,7 @@ export const keptDays = 7;
 const removalMs = 3_600_000;
 /** How many events are removed in one transaction. */
 const removalSize = 5000;
-/** How often the database is asked while somebody waits. */
+/** How often the database is asked while a reader waits. */
 const pollMs = 500;
 /** The longest wait of a reader, after which it can check whether it should stop. */
 const maxWaitMs = 1000;

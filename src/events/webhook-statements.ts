@@ -86,7 +86,7 @@ export function findWebhook({ quoted }: ServiceSchema, id: string, owner: Buffer
 export function deleteWebhook(schema: ServiceSchema, id: string, limit: number): Statement[] {
   const { quoted } = schema;
   return [
-    // The webhook is locked before its deliveries, as when its receiver ends it.
+    // This locks the webhook before its deliveries, in the same order as when the receiver ends the webhook. Otherwise the two could wait for each other.
     disableWebhook(schema, id),
     {
       text: `DELETE FROM ${quoted}.deliveries d

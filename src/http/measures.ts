@@ -1,4 +1,4 @@
-/** What the service counts and measures. This file knows nothing of the library that keeps the numbers. */
+/** Defines what the service counts and measures. This file does not know the library that keeps the numbers. */
 import type { LoadPhase } from '../loading/request/load-request.ts';
 
 /** A request that was answered, or whose client disconnected. */

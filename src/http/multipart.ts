@@ -34,26 +34,12 @@ export async function readSpreadsheetUpload(
   parameters: readonly string[],
   digest?: BodyDigest,
 ): Promise<SpreadsheetUpload> {
-  const parts = new Map<string, Promise<Buffer | undefined>>();
+  const parts: Parts = new Map();
   const busboy = openBusboy(headers, maxBodyPartBytes);
-
-  const receive = (partName: string | undefined, take: () => Promise<Buffer | undefined>): void => {
-    // A part may have no name, although the types of the library say otherwise.
-    const name = partName ?? '';
-    if (name !== 'file' && name !== 'body') {
-      throw partError(
-        name,
-        'unknown-part',
-        parameters.includes(name)
-          ? `"${name}" is a query parameter, not a part: send it in the URL, as in ?${name}=…`
-          : `There is no part "${name.slice(0, 100)}"; the parts are file and body.`,
-      );
-    }
-    if (parts.has(name)) throw partError(name, 'repeated-part', `The part ${name} is sent more than once.`);
-    const taken = take();
+  const receive = (name: string | undefined, take: () => Promise<Buffer | undefined>): void => {
+    const taken = addPart(parts, parameters, name, take);
     // The pipeline reports a failure of this part. Without a handler here the failure would end the process first.
     taken.catch((error) => busboy.destroy(error));
-    parts.set(name, taken);
   };
   busboy.on('file', (name: string, stream: BusboyFileStream) => {
     orDestroy(busboy, () =>
@@ -86,6 +72,32 @@ export async function readSpreadsheetUpload(
   if (body) digest?.addToPart('body', body);
   digest?.endOfParts();
   return { body: body === undefined || body.length === 0 ? undefined : body };
+}
+
+/** The content of each part that has begun; undefined: the content is in the file. */
+type Parts = Map<string, Promise<Buffer | undefined>>;
+
+/** Begins to read a part. @throws AppError `invalid-parameter` if the part is unknown or sent twice */
+function addPart(
+  parts: Parts,
+  parameters: readonly string[],
+  // A part may have no name, although the types of the library say otherwise.
+  name = '',
+  take: () => Promise<Buffer | undefined>,
+): Promise<Buffer | undefined> {
+  if (name !== 'file' && name !== 'body') {
+    throw partError(
+      name,
+      'unknown-part',
+      parameters.includes(name)
+        ? `"${name}" is a query parameter, not a part: send it in the URL, as in ?${name}=…`
+        : `There is no part "${name.slice(0, 100)}"; the parts are file and body.`,
+    );
+  }
+  if (parts.has(name)) throw partError(name, 'repeated-part', `The part ${name} is sent more than once.`);
+  const taken = take();
+  parts.set(name, taken);
+  return taken;
 }
 
 function openBusboy(headers: IncomingHttpHeaders, maxBodyPartBytes: number): BusboyInstance {

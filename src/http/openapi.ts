@@ -223,7 +223,7 @@ export const LocatedProblem = Type.Object(
       Type.String({ description: 'Name of the parameter (path or query) or of the part of the form.' }),
     ),
     value: Type.Optional(Type.String({ description: 'The value with the problem, shortened.' })),
-    // This is no enum, because new codes may be added, which clients made from this document must accept.
+    // This is not an enum, because new codes may be added, which clients made from this document must accept.
     code: Type.String({ description: 'What is wrong, kebab-case, stable.', examples: allProblemCodes }),
     detail: Type.String({ description: 'What is wrong in words and, unless it is obvious, what to do.' }),
   },
@@ -246,7 +246,7 @@ export const ColumnCounts = Type.Array(
 
 const Warning = Type.Object(
   {
-    // This is no enum, for the same reason as in `LocatedProblem`.
+    // This is not an enum, for the same reason as in `LocatedProblem`.
     code: Type.String({ description: 'Kebab-case, stable.', examples: Object.keys(warningCodes) }),
     detail: Type.String({ description: 'The warning in words.' }),
     column: Type.Optional(Type.String({ description: 'Name of the column.' })),

@@ -103,7 +103,7 @@ const knownErrors: Record<string, (error: Error) => AppError> = {
   FST_ERR_MAX_PARAM_LENGTH: () =>
     new AppError('invalid-parameter', 'A part of the path is too long: names have at most 63 bytes.'),
   FST_ERR_BAD_URL: () => new AppError('invalid-request', 'The URL contains a malformed percent-encoding.'),
-  // A path below /docs/static that leads outside of it, or that is no valid file name.
+  // A path below /docs/static that leads outside of it, or that is not a valid file name.
   FST_STATIC_FORBIDDEN_PATH: () =>
     new AppError('path-not-found', 'There is nothing at this path. The API reference is at /docs.'),
   // The process or the whole machine has no file descriptor left.

@@ -64,7 +64,7 @@ export const spreadsheetParameters = {
   delimiter: Type.Optional(
     Type.String({
       description:
-        'For text files: the separator of fields, one ASCII character that is no letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names.',
+        'For text files: the separator of fields, one ASCII character that is not a letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names.',
     }),
   ),
   quote: choice(['"', "'", 'none'], {
@@ -264,7 +264,7 @@ function signOf(parameter: string, text: string): number {
   if (!/^[\t\x20-\x7e]$/.test(sign) || /[A-Za-z0-9"']/.test(sign)) {
     throw wrongParameter(
       parameter,
-      `${parameter} must be one ASCII character that is no letter, digit or quote, or \`tab\` or \`space\`.`,
+      `${parameter} must be one ASCII character that is not a letter, digit or quote, or \`tab\` or \`space\`.`,
       { value: text.slice(0, 100) },
     );
   }

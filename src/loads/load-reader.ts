@@ -13,9 +13,9 @@ import { type LoadFilter, listLoads, readLoad, type Visible, watchLoad } from '.
 import { type LoadView, viewOf } from './load-view.ts';
 import { problemsFrom, readProblemPage } from './stored-problems.ts';
 
-/** How often a load is looked at that somebody watches, if this process runs it. */
+/** How often a watched load is checked for changes, if this process runs it. */
 const ownMs = 250;
-/** How often the record of a load is read that somebody watches, and how often its process writes it. */
+/** How often the record of a watched load is read, and how often the process of the load writes it. */
 export const watchedMs = 500;
 
 export class LoadReader {
@@ -85,7 +85,7 @@ function isVisible({ facts }: LoadRun, { owner, maySee }: Visible): boolean {
   return (owner === undefined || owner.equals(facts.owner)) && maySee(facts.schema);
 }
 
-/** Returns a load that has no record; undefined: nobody knows how it ended. */
+/** Returns a load that has no record; undefined: it is not known how it ended. */
 function viewOfUnrecorded(run: LoadRun): LoadView | undefined {
   return run.hasEnded && !run.isAnswered ? undefined : { ...viewOf(run), problemsStored: 0 };
 }

@@ -54,7 +54,7 @@ export const defaultLeaseMs = 15_000;
 const tickMs = 250;
 /** A load that has lasted this long is recorded. */
 const recordAfterMs = 200;
-/** How often the progress of a load is written that nobody watches. */
+/** How often the progress of a load that is not watched is written. */
 const unwatchedMs = 5000;
 const sweepMs = 60_000;
 /** How long the answer of a load waits for the record of its end. */

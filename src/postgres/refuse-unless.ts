@@ -1,7 +1,7 @@
 /**
  * Lets a transaction of the service fail if a condition is not true when it commits. The service need not read the condition first, so no
  * round trip passes between the check and the COMMIT. In SQL without a procedural language a statement can fail only by an expression
- * that fails: a cast of a text that is no number. PostgreSQL's error contains the text.
+ * that fails: a cast of a text that is not a number. PostgreSQL's error contains the text.
  */
 import { randomBytes } from 'node:crypto';
 import { conditionOf } from './sqlstate.ts';

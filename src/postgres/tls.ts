@@ -8,7 +8,7 @@ import type { ClientConfig } from 'pg';
 import { tlsParameters } from '../database-url.ts';
 
 /** A file that a parameter of DATABASE_URL names cannot be read. */
-export class TlsFileError extends Error {
+class TlsFileError extends Error {
   readonly code = 'ERR_TLS_FILE';
 }
 

@@ -517,7 +517,7 @@ suite('statements of the service before the COMMIT', () => {
     assert.deepEqual(await notes(), []);
   });
 
-  test('roll everything back if they fail', async () => {
+  test('statements of the service before the COMMIT roll everything back if they fail', async () => {
     const failing = inTransaction(pool, { role, beforeCommit: () => ['SELECT 1 / 0'] }, (client) =>
       client.query('INSERT INTO public.t VALUES (1)'),
     );

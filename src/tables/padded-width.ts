@@ -23,7 +23,7 @@ const paddedTypes = new Map([
   [1561, { most: 83_886_080, perByte: 8 }],
 ]);
 
-/** Returns the number of bytes to which PostgreSQL pads a value of a built-in type that is no array. */
+/** Returns the number of bytes to which PostgreSQL pads a value of a built-in type that is not an array. */
 export function paddedTypeBytes(oid: number, typmod: number): number {
   // bpchartypmodin adds the length of the header.
   if (oid === 1042) return Math.max(typmod - 4, 0);

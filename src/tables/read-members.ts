@@ -46,7 +46,7 @@ export type Members<Schema extends TObject> = <Name extends string & keyof Stati
 
 type Unchecked<Value> = Value extends readonly unknown[] ? unknown[] : Value extends object ? unknown : Value;
 
-/** Returns a function that reads the members; undefined: the value is no object. Members that the schema lacks are reported. */
+/** Returns a function that reads the members; undefined: the value is not an object. Members that the schema lacks are reported. */
 export function readMembers<Schema extends TObject>(
   schema: Schema,
   value: unknown,

@@ -89,7 +89,7 @@ function readWord(text: string, start: number, tokens: Token[]): number {
   return end;
 }
 
-/** Returns the position after the number; -1: it is no number, or a letter, a digit or a point follows it. */
+/** Returns the position after the number; -1: it is not a number, or a letter, a digit or a point follows it. */
 function endOfNumber(text: string, start: number): number {
   let end = endOfDigits(text, start);
   if (text.charCodeAt(end) === point) {

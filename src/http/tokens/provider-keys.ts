@@ -37,7 +37,7 @@ const maxOutageMs = 86_400_000;
 const maxKeys = 100;
 
 /** The discovery document is that of another issuer. Only a person can fix this. */
-export class IssuerMismatch extends Error {}
+class IssuerMismatch extends Error {}
 
 export class ProviderKeys implements TokenKeys {
   version = 0;

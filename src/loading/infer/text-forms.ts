@@ -214,7 +214,7 @@ export class TextForms {
     const hasSpace = from !== start || to !== end;
     const plain = hasSpace ? plainForm(kind, bytes, from, to) : 0;
     let left = (forms & FACTS) | (hasSpace ? HAS_SPACE : 0);
-    // In a text file a text that is only white space is no value if white space is removed.
+    // In a text file a text of white space only means that there is no value, if white space is removed.
     if (from === to && kind === TEXT) left |= forms;
     else if (plain === PLAIN_NUMBER)
       left |=

@@ -131,7 +131,7 @@ export function shapesOf(bytes: Buffer, start: number, end: number): number {
   return timeShape(bytes, start, end) || numberShape(bytes, start, end);
 }
 
-/** A longer text is no amount that people write. */
+/** A longer text is not an amount that people write. */
 const maxShapeBytes = 64;
 
 /** The words that PostgreSQL reads as a boolean, except for `on` and `off`, which often mean more than that. */
@@ -195,7 +195,7 @@ const OPENING = 0x28;
 const CLOSING = 0x29;
 const PERCENT_SIGN = 0x25;
 
-/** Returns the shapes of a number with or without signs around it, such as `(5.00)`, `5 %` or `€ 5`; 0: the text is no such number. */
+/** Returns the shapes of a number with or without signs around it, such as `(5.00)`, `5 %` or `€ 5`; 0: the text is not such a number. */
 function numberShape(bytes: Buffer, start: number, end: number): number {
   let from = start;
   let to = end;
@@ -333,7 +333,7 @@ function minusBefore(bytes: Buffer, start: number, end: number): number {
 }
 
 const DOLLAR = 0x24;
-/** Words for currencies that are no codes. Those with a point are not among them, because a point may separate decimals. */
+/** Words for currencies that are not codes. Those with a point are not among them, because a point may separate decimals. */
 const currencyWords = ['kr', 'Kr', 'Kč', 'zł', 'Ft', 'лв', 'Rs'].map((word) => Buffer.from(word));
 /** The codes of ISO 4217, each as a number of three bytes. */
 const currencyCodes = new Set(

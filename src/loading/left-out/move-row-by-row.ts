@@ -68,8 +68,8 @@ interface Pass {
 /**
  * Moves all staged rows that PostgreSQL accepts. The others are left out, and their problems are added.
  *
- * @returns undefined: too many rows have problems, or PostgreSQL refuses the rows for a reason that is not one of single rows. The
- *   upload must be refused
+ * @returns undefined: the upload must be refused, because too many rows have problems, or because PostgreSQL refuses the rows for a reason
+ *   that is not about a single row
  */
 export async function moveRowByRow(
   client: ClientBase,

@@ -40,7 +40,7 @@ import type { FaultyRows } from './faulty-rows.ts';
 import { deleteFound, setAside, takeBack, temporaryTable } from './staged-statements.ts';
 
 /** Rows with a repeated key. They are taken out of the staging table until it is certain whether they are left out. */
-export class RowsAside {
+class RowsAside {
   readonly #search: Search;
   readonly #found: Found;
   /** The quoted name of the table that has the rows. */
@@ -96,7 +96,7 @@ export async function removeViolations(
   await client.query(analyzeStagingTable(stagedNames(read, load)));
   const { relation, columns, isBare, conflict } = load;
   const sent: SentRows = {
-    // Rows with text that is no valid input of its type were removed above.
+    // Rows with text that is not valid for its type were removed above.
     relation: typedStagingTable(columns, undefined),
     numbering: byRowNumber,
     existing: isBare ? undefined : relation,

@@ -18,7 +18,7 @@ export interface Violation {
   rule: RowRule;
   /** The data row; undefined: its number is not known anymore. */
   row: number | undefined;
-  /** The data row with the same key; null: a row that was in the table before, or the rule is no key. */
+  /** The data row with the same key; null: a row that was in the table before, or the rule is not a key. */
   otherRow: number | undefined | null;
   /** It is not known whether a row that was in the table before or an earlier row of the upload has the same key. */
   mayBeEarlier?: boolean;

@@ -27,7 +27,7 @@ import { isSurplus } from './surplus-rows.ts';
  */
 export interface FoundViolation {
   number: number;
-  /** The row with the same key; null: a row that was in the table before, or the rule is no key. */
+  /** The row with the same key; null: a row that was in the table before, or the rule is not a key. */
   other: number | null;
   /** The value that violates the rule, shortened. */
   value: string | null;

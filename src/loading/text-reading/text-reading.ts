@@ -147,7 +147,7 @@ export class TextReadingSink extends ForwardingSink {
   /**
    * Passes on the date in `#scratch`.
    *
-   * @returns false if the day or the time does not exist, so that the text is no date
+   * @returns false if the day or the time does not exist, so that the text is not a date
    */
   #takesDate(column: number, bytes: Buffer, start: number, end: number, length: number): boolean {
     const found = classifyString(this.#scratch, 0, length);

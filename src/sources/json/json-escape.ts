@@ -66,7 +66,7 @@ export class EscapeReader {
    * Takes the next byte, which is at `position` of the chunk.
    *
    * @returns the code point if it is complete, otherwise `MORE`
-   * @throws JsonFault if the escape is invalid, or if it is half a surrogate pair, which is no character and which UTF-8
+   * @throws JsonFault if the escape is invalid, or if it is half a surrogate pair, which is not a character and which UTF-8
    *   cannot encode (RFC 3629 section 3)
    */
   next(byte: number, position: number): number {

@@ -173,7 +173,7 @@ export function endOfString(text: Buffer, start: number): number {
   return at + 1;
 }
 
-/** Returns the position of the first byte from `start` on that is no white space. */
+/** Returns the position of the first byte from `start` on that is not white space. */
 export function afterBlanks(text: Buffer, start: number): number {
   let at = start;
   while (at < text.length && isWhiteSpace(text[at]!)) at++;

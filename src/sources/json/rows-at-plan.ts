@@ -19,9 +19,9 @@ export class RowsAtPlan implements DocumentPlan {
   readonly #steps: readonly string[];
   /** The number of open objects and arrays that are walked. Each is one step of the pointer. */
   #depth = 0;
-  /** The innermost walked object or array had the value that its step names. */
+  /** Whether the innermost walked object or array has had the member or element that its step names. */
   #isResolved = true;
-  /** The next value, or the document itself, is the one to which the steps so far lead. */
+  /** Whether the steps so far lead to the next value, or to the document itself. */
   #isOnPath = true;
   #isTable = false;
   #hasTable = false;

@@ -35,7 +35,7 @@ export class SheetFindings {
     this.#covered.add(row);
   }
 
-  /** Notes the result of a formula. */
+  /** Records the result of a formula, to warn if all results of a column are 0 (the program that wrote the file did not compute them). */
   formula(sinkColumn: number, isZero: boolean): void {
     if (sinkColumn >= this.#formulas.length) {
       const larger = new Uint8Array(2 * sinkColumn);

@@ -20,7 +20,7 @@ export interface FileContent {
   /** The first bytes of the file: `recognizedBytes` of them, or all. */
   head: Buffer;
   kind: FileKind;
-  /** Undefined: the file is no zip file. */
+  /** Undefined: the file is not a zip file. */
   container: ZipContainer | undefined;
 }
 

@@ -34,7 +34,7 @@ interface PackageCipher {
 /**
  * Returns the decrypted package if the compound file contains an encrypted one.
  *
- * @returns undefined if the file is no valid compound file or contains something else
+ * @returns undefined if the file is not a valid compound file or contains something else
  * @throws AppError `unsupported-file` if the default password is wrong or the encryption is unknown, `limit-exceeded`
  */
 export async function openEncryptedPackage(

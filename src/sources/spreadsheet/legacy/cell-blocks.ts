@@ -165,7 +165,7 @@ export interface BlockTarget {
 /**
  * Passes the records of a block to `target`.
  *
- * @returns false if the bytes are no valid block, because the output of the reader process is not trusted
+ * @returns false if the bytes are not a valid block, because the output of the reader process is not trusted
  */
 export function readBlock(block: Buffer, target: BlockTarget): boolean {
   const { length } = block;

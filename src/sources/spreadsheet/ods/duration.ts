@@ -14,7 +14,7 @@ export interface Duration {
 /**
  * Parses a duration.
  *
- * @returns undefined if the text is no duration or counts months, whose length is not known
+ * @returns undefined if the text is not a duration or counts months, whose length is not known
  */
 export function parseDuration(text: string): Duration | undefined {
   const found = text.length > 64 ? null : pattern.exec(text);

@@ -73,7 +73,7 @@ const errorText = /^(#(N\/A|DIV\/0!|VALUE!|REF!|NAME\?|NUM!|NULL!|SPILL!|CALC!|E
 
 /**
  * Matches the text of a number, date or boolean cell that shows an error, in any language: `#DIV/0!`, `#BEZUG!`, `#NV`,
- * `#¡VALOR!`. Numbers shown as `#5` or `###` are no errors.
+ * `#¡VALOR!`. Numbers shown as `#5` or `###` are not errors.
  */
 const shownErrorText = /^(#[\p{L}¡][^\d#]*(\/0[!?])?|Err:\d{3})$/u;
 const maxErrorBytes = 40;

@@ -75,7 +75,7 @@ export async function readWorkbook(
  * Finds the main part of the package: a workbook, in XML or binary (.xlsb).
  *
  * @returns undefined if the package is not one of Office Open XML
- * @throws AppError `unsupported-file` if the package is no workbook, `invalid-file`
+ * @throws AppError `unsupported-file` if the package is not a workbook, `invalid-file`
  */
 export async function findWorkbookPart(container: ZipContainer): Promise<ZipPart | undefined> {
   const relationships = await readRelationships(container, '');

@@ -27,7 +27,7 @@ const maxLength = 40;
 /**
  * Parses the text of a cell.
  *
- * @returns undefined if the text is no existing moment
+ * @returns undefined if the text is not a moment that exists
  */
 export function parseIsoMoment(text: string): IsoMoment | undefined {
   const found = text.length > maxLength ? null : pattern.exec(text);

@@ -194,7 +194,7 @@ function emptySection(): Section {
 }
 
 /**
- * Matches the parts of a format code: quoted text, escaped character, filler, bracket, half of the day, word that is no field,
+ * Matches the parts of a format code: quoted text, escaped character, filler, bracket, half of the day, word that is not a field,
  * run of a letter, fraction, and any other character.
  */
 const token =

@@ -55,7 +55,7 @@ export function checkNumber(bytes: Buffer, start: number, end: number): number {
 
 /**
  * Finds the end of a number and checks it in one step, if it has only digits and at most one point, as nearly all numbers have.
- * A byte that is no digit must follow the number.
+ * A byte that is not a digit must follow the number.
  *
  * @returns the end of the number if it is `UNCHANGED`; the negated end if it is `TOO_PRECISE`; 0 if it has another form or is
  * no number

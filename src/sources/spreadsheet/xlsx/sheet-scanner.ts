@@ -478,7 +478,7 @@ export class SheetScanner {
   }
 
   /**
-   * Reads `<row r="7" spans="1:10">` in one step and ignores the further attributes. If it is no such tag, the position is
+   * Reads `<row r="7" spans="1:10">` in one step and ignores the further attributes. If it is not such a tag, the position is
    * unchanged.
    */
   #fastRow(): boolean {
