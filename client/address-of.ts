@@ -2,7 +2,7 @@
  * Returns the address of a service without a slash at its end.
  *
  * @param name what has the address, for the error
- * @throws TypeError if it is no address
+ * @throws TypeError if it is not an address
  */
 export function addressOf(url: unknown, name: string): string {
   const text = String(url ?? '');

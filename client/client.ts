@@ -51,7 +51,7 @@ export interface ClientOptions {
 
 export type Client = ReturnType<typeof createClient>;
 
-/** @throws TypeError if the option `url` is no address of a service */
+/** @throws TypeError if the option `url` is not the address of a service */
 export function createClient({
   url,
   token,
