@@ -196,6 +196,13 @@ test('a shard that another session has moved is a conflict, and a table that a f
   assert.equal(codeOf('PL/pgSQL function f() line 1\n'), sqlstateFor('undefined_table'));
 });
 
+test('a table that cannot be created while shards are moved is an error about a lock', () => {
+  const message = 'could not acquire the lock required to colocate distributed table public.orders';
+  const error = errorOf(message, { code: internal, file: 'shard_rebalancer.c' });
+  hideWorker(error);
+  assert.equal((toAppError(error) as AppError).code, 'database-busy');
+});
+
 test('only the addresses of workers are hidden, and not other text with a colon', () => {
   const where = 'while executing command on 10.1.2.3:5432';
   const fields = { code: sqlstateFor('check_violation'), file: 'remote_commands.c', where };

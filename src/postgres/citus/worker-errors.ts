@@ -100,6 +100,8 @@ const rowMessages: readonly RowMessage[] = [
   },
 ];
 
+/** Another session moves shards of the tables with which a new table is colocated. Citus does not wait for it. */
+const movingShards = /^could not acquire the lock required to /;
 /** Another session has moved or dropped the shard. */
 const lostShard = /^relation "[^"]+_\d{6,}" does not exist/;
 
@@ -128,6 +130,10 @@ const messageOfRow =
 /** Changes an error of Citus in place. It must be called once, before the error is used. */
 export function hideWorker(error: DatabaseError): void {
   const { where = '', file = '' } = error as Fields;
+  if (file === 'shard_rebalancer.c' && movingShards.test(error.message)) {
+    error.code = sqlstateFor('lock_not_available');
+    return;
+  }
   const workers = Array.from(where.matchAll(contextOfWorker), ([, address]) => address!);
   if (!filesOfCitus.has(file) && workers.length === 0) return;
   const atWorker = workers.length === 0 ? '' : where.split(contextOfWorker, 1)[0]!;
