@@ -32,6 +32,8 @@ let service: Program | undefined;
 /** The time of the first signal; undefined: none has arrived. */
 let stoppingSinceMs: number | undefined;
 
+// The service continues if nobody reads its output any more, for example because the process that started it has ended.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 // The handlers are set before the start, because a Ctrl-C during the start must not leave a server running.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, stop);
 await start();
@@ -42,7 +44,7 @@ async function start(): Promise<void> {
     if (existsSync('.env')) process.loadEnvFile('.env');
     service = await startProgram(readConfig(process.env));
   } catch (error) {
-    fail(error);
+    await fail(error);
     return;
   }
   if (service === undefined) return;
@@ -56,7 +58,7 @@ async function start(): Promise<void> {
   // The service cannot continue. A process manager can start it again.
   service.failed.then((detail) => {
     process.stderr.write(`${detail}\n`);
-    process.exit(1);
+    return exit(1);
   });
 }
 
@@ -85,13 +87,20 @@ function stop(signal: NodeJS.Signals): void {
 async function end(signal: NodeJS.Signals | undefined): Promise<void> {
   try {
     await service!.stop(signal);
-    process.exit(0);
+    await exit(0);
   } catch (error) {
-    fail(error);
+    await fail(error);
   }
 }
 
-function fail(error: unknown): void {
+async function fail(error: unknown): Promise<void> {
   process.stderr.write(`${startFailure(error)}\n`);
-  process.exit(1);
+  await exit(1);
+}
+
+async function exit(code: number): Promise<void> {
+  // The modules may be missing, which is then the failure.
+  const log = await import('./service-log.ts').catch(() => undefined);
+  await log?.logWritten();
+  process.exit(code);
 }

@@ -59,6 +59,7 @@ const independent = [
   'launcher',
   'limits',
   'load-says-what-was-guessed',
+  'log-output',
   'many-problems',
   'messy-files',
   'metrics',
