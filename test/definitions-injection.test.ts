@@ -204,7 +204,7 @@ async function objects(client: PoolClient): Promise<string[]> {
     FROM pg_proc JOIN pg_namespace n ON n.oid = pronamespace WHERE nspname NOT IN ('pg_catalog', 'information_schema')
     UNION ALL SELECT format('%s functions', count(*)) FROM pg_proc
     UNION ALL SELECT format('schema %s %s', nspname, nspacl) FROM pg_namespace
-    UNION ALL SELECT format('role %s %s', rolname, rolsuper) FROM pg_roles
+    UNION ALL SELECT format('role %s %s', rolname, rolsuper) FROM pg_roles WHERE rolsuper OR rolname = 'intruder'
     UNION ALL SELECT format('extension %s', extname) FROM pg_extension
     UNION ALL SELECT format('trigger %s', tgname) FROM pg_trigger WHERE NOT tgisinternal
     UNION ALL SELECT format('rows %s', array_agg(a)) FROM public.victim
