@@ -38,7 +38,7 @@ export async function withClient(
 ): Promise<number> {
   const retryMs = retryMsOf(options);
   const profile = readProfile(options.profile as string | undefined);
-  const named = (options.url as string | undefined) ?? process.env.TABLEWRIGHT_URL;
+  const named = (options.url as string | undefined) ?? (process.env.TABLEWRIGHT_URL || undefined);
   const url = named ?? profile.url;
   if (url === undefined && (options.profile ?? process.env.TABLEWRIGHT_PROFILE) !== undefined)
     throw new WrongUse('The profile has no "url".');

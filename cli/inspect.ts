@@ -42,6 +42,6 @@ function show(inspected: InspectedJson | InspectedSpreadsheet): void {
 function showSheets({ sheets, sheet }: InspectedSpreadsheet): void {
   const rows = sheets.map(({ name, rows: count, columns }) => [name, String(count), String(columns)]);
   for (const one of tableLines(['sheet', 'rows', 'columns'], rows)) say(one);
-  say('');
-  say(`Sheet ${sheet.name}:`);
+  // A text file has one sheet, without a name.
+  if (sheet.name !== '') say(`\nSheet ${sheet.name}:`);
 }

@@ -361,11 +361,10 @@ suite('load', () => {
           { file: 'orders.xlsx', skipped: true },
         ],
       );
-      const { body } = await service.get(`/api/v1/loads?table=${table}`);
-      assert.deepEqual(
-        body.loads.map(({ state }: { state: string }) => state),
-        ['cancelled'],
-      );
+      await until('the end of the load', async () => {
+        const { body } = await service.get(`/api/v1/loads?table=${table}`);
+        return body.loads.every(({ state }: { state: string }) => state === 'cancelled');
+      });
     });
   }
 
