@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import Schema from 'typebox/schema';
+import { readOpenApiDocument } from '../scripts/client-types/openapi-document.ts';
 import { startTestService, type TestService } from './support/service.ts';
 
 const examples = join(import.meta.dirname, '..', 'examples');
@@ -223,6 +224,12 @@ test('the parameters of the contract have its values and defaults', () => {
       default: 'fail',
     });
   }
+});
+
+test('each service of a process has the same document', async () => {
+  // The first document is that of the service of these tests.
+  const { paths, components } = await readOpenApiDocument();
+  assert.deepEqual({ paths, components }, { paths: document.paths, components: document.components });
 });
 
 test('every reference has a target, and every named schema is used', () => {

@@ -76,7 +76,8 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
       const schemas = { ...document.openapiObject.components?.schemas };
       nameSchemas(paths, schemas);
       const responses = shareProblemResponses(paths);
-      const webhooks = eventPayloads();
+      // The payloads are made of schemas that other parts of the service use.
+      const webhooks = structuredClone(eventPayloads());
       nameSchemas(webhooks, schemas);
       return {
         ...document.openapiObject,
