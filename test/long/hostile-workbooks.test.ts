@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
-import { harmlessWorkbooks, hostileLimits, hostileWorkbooks } from './support/hostile-workbooks.ts';
-import { assertProblem } from './support/problem.ts';
-import type { TestAnswer } from './support/service.ts';
-import { sized } from './support/sized.ts';
-import { buildWorkbook } from './support/xlsx-builder.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from '../support/child-service.ts';
+import { harmlessWorkbooks, hostileLimits, hostileWorkbooks } from '../support/hostile-workbooks.ts';
+import { assertProblem } from '../support/problem.ts';
+import type { TestAnswer } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
+import { buildWorkbook } from '../support/xlsx-builder.ts';
 
 /**
  * The limit of processor time for one upload. A busy machine does not make it much longer. It usually takes at most two
@@ -26,7 +26,7 @@ let orders: Buffer;
 
 before(async () => {
   service = await startChildWithDatabase(hostileLimits);
-  orders = await readFile(new URL('../examples/orders.xlsx', import.meta.url));
+  orders = await readFile(new URL('../../examples/orders.xlsx', import.meta.url));
 });
 
 after(async () => {

@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startFailure } from '../src/start-failure.ts';
-import { sized } from './support/sized.ts';
+import { startFailure } from '../../src/start-failure.ts';
+import { sized } from '../support/sized.ts';
 
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..', '..');
 const launcher = join(root, 'scripts', 'run.mjs');
 let folder: string;
 

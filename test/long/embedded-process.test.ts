@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { serviceEnvironment } from './support/child-environment.ts';
+import { serviceEnvironment } from '../support/child-environment.ts';
 
 /** The process as a person starts it: its output and its end. */
 
-const main = join(import.meta.dirname, '..', 'src', 'main.ts');
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 
 let folder: string;
 

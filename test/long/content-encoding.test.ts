@@ -6,11 +6,11 @@ import { request as httpRequest } from 'node:http';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
-import { assertProblem } from './support/problem.ts';
-import { startTestService, type TestService } from './support/service.ts';
-import { sized } from './support/sized.ts';
-import { tableNames } from './support/tables.ts';
-import { until } from './support/until.ts';
+import { assertProblem } from '../support/problem.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
+import { tableNames } from '../support/tables.ts';
+import { until } from '../support/until.ts';
 
 /** The streams of node:zlib that received bytes during the tests of this file, including those of the service. */
 const unpackers = new Set<{ destroyed: boolean }>();
@@ -81,7 +81,7 @@ suite('a packed body', () => {
       await assertLoaded(inferred);
 
       const form = new FormData();
-      form.append('file', new Blob([await readFile(new URL('../examples/orders.xlsx', import.meta.url))]));
+      form.append('file', new Blob([await readFile(new URL('../../examples/orders.xlsx', import.meta.url))]));
       const request = new Request('http://localhost', { method: 'POST', body: form });
       const type = request.headers.get('content-type')!;
       const multipart = pack(Buffer.from(await request.arrayBuffer()));

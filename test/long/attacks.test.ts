@@ -12,11 +12,11 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { type ChildWithDatabase, startChildWithDatabase } from './support/child-service.ts';
-import { openSocket } from './support/raw-http.ts';
-import { sized } from './support/sized.ts';
-import { type SteadyClient, startSteadyClient } from './support/steady-client.ts';
-import { buildZip } from './support/xlsx-builder.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from '../support/child-service.ts';
+import { openSocket } from '../support/raw-http.ts';
+import { sized } from '../support/sized.ts';
+import { type SteadyClient, startSteadyClient } from '../support/steady-client.ts';
+import { buildZip } from '../support/xlsx-builder.ts';
 
 const mebibyte = 2 ** 20;
 /** The limit of the service for one value. */
