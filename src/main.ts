@@ -76,7 +76,7 @@ function stop(signal: NodeJS.Signals): void {
   if (stoppingSinceMs !== undefined) {
     // One Ctrl-C under npm arrives twice, from the terminal and from npm. Then scripts/run.mjs sends SIGTERM, because npm has
     // ended. Only a second Ctrl-C ends the process at once.
-    if (signal === 'SIGINT' && performance.now() - stoppingSinceMs > sameSignalMs) process.exit(1);
+    if (signal === 'SIGINT' && performance.now() - stoppingSinceMs > sameSignalMs) exit(1);
     return;
   }
   stoppingSinceMs = performance.now();
@@ -101,6 +101,6 @@ async function fail(error: unknown): Promise<void> {
 async function exit(code: number): Promise<void> {
   // The modules may be missing, which is then the failure.
   const log = await import('./service-log.ts').catch(() => undefined);
-  await log?.logWritten();
+  await log?.exitAfterLog(code);
   process.exit(code);
 }

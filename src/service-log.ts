@@ -1,5 +1,6 @@
 /** Creates the log of the service: lines of JSON on the standard output. */
 import { once } from 'node:events';
+import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { destination, type Logger, pino } from 'pino';
 import { loggedError } from './postgres/logged-error.ts';
@@ -25,13 +26,21 @@ export function createLog(level: string, worker?: number): Logger {
 }
 
 /**
- * Waits until the log is written or cannot be written. Call it before `process.exit`, which otherwise tries to write the last lines without
- * end if their reader has gone.
+ * Ends the process when the log is written or cannot be written. `process.exit` alone would try without end to write the last lines if
+ * their reader has gone.
  */
-export async function logWritten(): Promise<void> {
-  if (output === undefined || !isWriting) return;
+export async function exitAfterLog(code: number): Promise<void> {
+  // If the reader of the log has stopped, a thread still waits to write, and Node.js would wait for this thread before it ends.
+  if (!(await isWrittenSoon())) process.kill(process.pid, 'SIGKILL');
+  process.exit(code);
+}
+
+/** Returns false if the log is still not written after `lastWriteMs`. */
+async function isWrittenSoon(): Promise<boolean> {
+  if (output === undefined || !isWriting) return true;
+  const done = () => true;
   // An error of the output rejects, and shows as well that nothing more will be written.
-  await Promise.race([once(output, 'drain').catch(() => {}), sleep(lastWriteMs, undefined, { ref: false })]);
+  return Promise.race([once(output, 'drain').then(done, done), sleep(lastWriteMs, false)]);
 }
 
 /** Opens the standard output. The service continues without a log if nobody reads it or its disk is full. */

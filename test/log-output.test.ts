@@ -1,5 +1,6 @@
 /** The service when nobody reads its log any more, for example because the process that started it has crashed. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { startChildWithDatabase } from './support/child-service.ts';
 
@@ -22,4 +23,20 @@ test('a service whose log has no reader answers requests, and ends with SIGTERM'
   const ended = await service.end('SIGTERM');
   await service.database.drop();
   assert.deepEqual([...statuses, created.status, ended], [200, 200, 200, 201, 0]);
+});
+
+test('a service whose log is no longer read, by a reader that is still there, ends after SIGTERM', {
+  timeout: 120_000,
+}, async () => {
+  const service = await startChildWithDatabase();
+  const ended = once(service.child, 'exit');
+  service.child.stdout!.removeAllListeners('data').pause();
+  // More than the pipe can hold.
+  const path = `/api/v1/${'x'.repeat(4000)}`;
+  for (let n = 0; n < 300; n++) await service.get(path);
+  service.child.kill('SIGTERM');
+  const [code, signal] = await ended;
+  await service.database.drop();
+  // Node.js cannot end by itself while one of its threads waits for the reader.
+  assert.deepEqual([code, signal], [null, 'SIGKILL']);
 });

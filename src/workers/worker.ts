@@ -2,7 +2,7 @@
 import process from 'node:process';
 import type { Config, Environment } from '../config.ts';
 import { type Service, startService } from '../service.ts';
-import { logWritten } from '../service-log.ts';
+import { exitAfterLog } from '../service-log.ts';
 import { startFailure } from '../start-failure.ts';
 import type { StartFacts, ToPrimary, ToWorker } from './messages.ts';
 
@@ -40,8 +40,7 @@ async function stop(starting: Promise<Service>, cause: string | undefined): Prom
   try {
     const service = await starting;
     await service.stop(cause);
-    await logWritten();
-    process.exit(0);
+    await exitAfterLog(0);
   } catch (error) {
     fail(error);
   }
@@ -61,10 +60,7 @@ function fail(error: unknown): void {
 }
 
 function endWith(detail: string): void {
-  send({ kind: 'failed', detail }, async () => {
-    await logWritten();
-    process.exit(1);
-  });
+  send({ kind: 'failed', detail }, () => exitAfterLog(1));
 }
 
 function send(message: ToPrimary, sent: () => void = () => {}): void {
