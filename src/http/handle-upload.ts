@@ -108,8 +108,10 @@ async function runLoad(
     ...answer,
     headers: { ...answer.headers, [loadIdHeader]: run.id },
   });
+  let committed: KeptAnswer | undefined;
   const commit: CommitStatements = (answer) => {
     noteBody();
+    committed = answer;
     return key ? [key.commitStatement(keptAnswer(answer))] : [];
   };
   const doWork = async (): Promise<KeptAnswer> => {
@@ -119,6 +121,8 @@ async function runLoad(
       noteBody();
       await key?.keep(keptAnswer(answer));
     }
+    if (key && committed && !committed.body.equals(answer.body))
+      await key.amend(answer).catch((error: unknown) => request.log.warn({ err: error }, notAmended));
     return answer;
   };
   const outcome = isLater
@@ -130,6 +134,9 @@ async function runLoad(
   if (key) await endKey(key, outcome.error, request.id, { [loadIdHeader]: run.id });
   throw outcome.error;
 }
+
+const notAmended =
+  'The answer that is kept for an idempotency key lacks a warning that was found after the commit';
 
 /** A load for which there is no place has not begun. */
 const notBegun: ErrorCode[] = ['too-many-uploads', 'queue-full'];

@@ -4,8 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { wasRefused } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { runStatements } from '../postgres/transaction.ts';
-import { answerKey, type ClaimedKeyRow, claimKey, readKey, releaseKey } from './idempotency-statements.ts';
+import { runStatement, runStatements } from '../postgres/transaction.ts';
+import {
+  amendKey,
+  answerKey,
+  type ClaimedKeyRow,
+  claimKey,
+  readKey,
+  releaseKey,
+} from './idempotency-statements.ts';
 import type { KeptAnswer } from './load-record.ts';
 
 /** The result of a request for a key. */
@@ -75,6 +82,11 @@ export class ClaimedKey {
   /** Keeps the answer of a request that has changed nothing. */
   async keep(answer: KeptAnswer): Promise<void> {
     await runStatements(this.#pool, [this.commitStatement(answer)]);
+  }
+
+  /** Replaces the body of the answer that the transaction has kept, because something became known only after the commit. */
+  async amend({ body }: KeptAnswer): Promise<void> {
+    await runStatement(this.#pool, amendKey(this.#schema, this.#row, body));
   }
 
   /**

@@ -74,6 +74,19 @@ export function answerKey(
   ${refuseUnless('EXISTS (SELECT FROM written)', 'another request has the idempotency key')}`;
 }
 
+/** Replaces the body of an answer that was kept. */
+export function amendKey(
+  { quoted }: ServiceSchema,
+  { owner, key, claim }: ClaimedKeyRow,
+  body: Buffer,
+): Statement {
+  return {
+    text: `UPDATE ${quoted}.idempotency_keys SET answer_body = $4 WHERE owner OPERATOR(pg_catalog.=) $1
+      AND key OPERATOR(pg_catalog.=) $2 AND load OPERATOR(pg_catalog.=) $3 AND answer_status IS NOT NULL`,
+    values: [owner, key, claim, body],
+  };
+}
+
 /** Releases a key that has no answer. */
 export function releaseKey({ quoted }: ServiceSchema, { owner, key, claim }: ClaimedKeyRow): Statement {
   return {

@@ -140,6 +140,12 @@ test('a worker that is killed while the rows arrive leaves nothing of the load',
 
 test('a worker that is killed after it has prepared the commit is told as recovery-pending, and its rows appear later', async () => {
   const admin = await connectToWorker(2);
+  const uploadWithKey = () =>
+    service.post(
+      '/table/t/upload/json?schema=public&if_exists=append',
+      { data: rowsOf(3) },
+      { headers: { 'idempotency-key': 'late' } },
+    );
   let answer: TestAnswer;
   try {
     // At the other worker, the preparation of the commit waits for the test.
@@ -156,7 +162,7 @@ test('a worker that is killed after it has prepared the commit is told as recove
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_for_test()`);
     }
     await admin.query('SELECT pg_advisory_lock(7)');
-    const loading = upload('public', 3);
+    const loading = uploadWithKey();
     await until('the second worker to wait', async () => {
       const { rows } = await admin.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
       return rows.length > 0;
@@ -181,6 +187,8 @@ test('a worker that is killed after it has prepared the commit is told as recove
   const load = await service.get(`/api/v1/loads/${answer.body.load.id}`);
   assert.equal(load.body.state, 'committed');
   assert.deepEqual(load.body.answer.body, answer.body);
+  const repeated = await uploadWithKey();
+  assert.deepEqual(repeated.body, answer.body);
   const before = await countRows('public', 3);
   assert.ok(before > 0 && before < rowsPerLoad, String(before));
   await recover();
