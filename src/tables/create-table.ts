@@ -76,7 +76,9 @@ export async function createTable(
     const distribution = table.placement && { kind: 'local' as const };
     const toResult = async (results: QueryResult[]): Promise<CreateResult> => {
       const facts: TableFacts | null = results.at(-1)!.rows[0].found;
-      if (facts === null) throw renamedMeanwhile(schema, name);
+      // A transaction that continues is rolled back by the error.
+      if (facts === null)
+        throw onResult === undefined ? renamedMeanwhile(schema, name) : changedMeanwhile(schema, name);
       const description = await toDescription(schema, name, facts, extraFunctions, distribution);
       return { table: description, differences: undefined, warnings };
     };
@@ -115,8 +117,8 @@ function isDroppedMeanwhile(error: unknown): boolean {
   return error instanceof AppError && error.code === 'table-not-found';
 }
 
-function changedMeanwhile(schema: string, name: string, cause: unknown): AppError {
-  const detail = `Other sessions create and drop the table "${name}" in the schema "${schema}" at the same time. Send the request again.`;
+function changedMeanwhile(schema: string, name: string, cause?: unknown): AppError {
+  const detail = `Other sessions change the table "${name}" or the schema "${schema}" at the same time. Send the request again.`;
   return new AppError('write-conflict', detail, { cause });
 }
 
