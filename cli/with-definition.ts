@@ -14,7 +14,8 @@ export async function withDefinition(source: Source, definition: UploadDefinitio
   }
   if (hasObject(source)) throw objectHasDefinition();
   const markBytes = source.start.startsWith(byteOrderMark) ? byteOrderMark.length : 0;
-  const bytes = source.bytes && Buffer.byteLength(head) + source.bytes - markBytes + 1;
+  const addedBytes = Buffer.byteLength(head) - markBytes + 1;
+  const bytes = source.bytes === undefined ? undefined : source.bytes + addedBytes;
   const file = changed(source.file, (rows) => joined(rows, head, afterByteOrderMark(), '}'));
   return { ...source, bytes, file };
 }
