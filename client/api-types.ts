@@ -756,9 +756,9 @@ export interface components {
       detail: string;
       /** @description Name of the column. */
       column?: string;
-      /** @description What to send instead, if the warning names it. There are several if the data does not show which is right. Each is enough alone. */
+      /** @description What to send instead, if the warning names it. There are several if the data does not show which is right. Each is enough alone, except for `mixed-column`. */
       choices?: {
-        /** @description The parameters of the query to send besides the others, with their values before they are escaped: `{"date_order": "dmy"}`. Each replaces the parameter of the same name, but the items of `null_values` are added to those that were sent. `range` also replaces `header_row` and `table_range`. */
+        /** @description The parameters of the query to send besides the others, with their values before they are escaped: `{"date_order": "dmy"}`. Each replaces the parameter of the same name, but the items of `null_values` are added to those that were sent. `decimal_sign` and `thousands_sign` replace both, `header` also replaces `header_row`, and `range` also replaces `header_row` and `table_range`. */
         parameters: {
           [key: string]: string;
         };

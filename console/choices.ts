@@ -40,7 +40,8 @@ export function offeredChoices(
 
 /** Returns the reading with the parameters of a choice; undefined: the page does not have one of them. */
 function readingWith(reading: Reading, { parameters, type }: Choice): Reading | undefined {
-  let changed = reading;
+  const isOfSigns = 'decimal_sign' in parameters || 'thousands_sign' in parameters;
+  let changed: Reading = isOfSigns ? { ...reading, decimalSign: '.', thousandsSign: 'none' } : reading;
   for (const [name, value] of Object.entries(parameters)) {
     // The page sends all columns, so that a definition need not add them.
     if (name === 'extra_columns' && type !== undefined) continue;

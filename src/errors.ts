@@ -99,7 +99,7 @@ export interface Warning {
   code: WarningCode;
   detail: string;
   column?: string;
-  /** What the caller may send instead, if the warning names it. Each choice is enough alone. */
+  /** What the caller may send instead, if the warning names it. Each choice is enough alone, except for `mixed-column`. */
   choices?: Choice[];
 }
 

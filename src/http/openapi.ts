@@ -256,7 +256,7 @@ const Warning = Type.Object(
         Type.Object({
           parameters: Type.Record(Type.String(), Type.String(), {
             description:
-              'The parameters of the query to send besides the others, with their values before they are escaped: `{"date_order": "dmy"}`. Each replaces the parameter of the same name, but the items of `null_values` are added to those that were sent. `range` also replaces `header_row` and `table_range`.',
+              'The parameters of the query to send besides the others, with their values before they are escaped: `{"date_order": "dmy"}`. Each replaces the parameter of the same name, but the items of `null_values` are added to those that were sent. `decimal_sign` and `thousands_sign` replace both, `header` also replaces `header_row`, and `range` also replaces `header_row` and `table_range`.',
           }),
           type: Type.Optional(
             Type.String({ description: 'The type of the column, for a definition that is sent with them.' }),
@@ -264,7 +264,7 @@ const Warning = Type.Object(
         }),
         {
           description:
-            'What to send instead, if the warning names it. There are several if the data does not show which is right. Each is enough alone.',
+            'What to send instead, if the warning names it. There are several if the data does not show which is right. Each is enough alone, except for `mixed-column`.',
         },
       ),
     ),

@@ -4,7 +4,7 @@
  */
 
 import type { Choice, Warning } from '../../../errors.ts';
-import { columnLetters } from '../cell-address.ts';
+import { columnLetters, maxSheetRow } from '../cell-address.ts';
 import { type FoundTable, findTables } from './find-tables.ts';
 import { inWords, isAfterBlankRow, isOneRow, placeOf, rowsOutside, totalOf } from './propose-table.ts';
 import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
@@ -62,8 +62,8 @@ function totalWarning(outline: SheetOutline, read: ReadPart, lastRow: number): W
   if (total === undefined || total.row <= read.headerRow) return [];
   const detail = `Row ${total.row} begins with ${JSON.stringify(total.label)} and looks like a total; it was read as a row.`;
   if (total.row - 1 <= read.headerRow) return [{ code: 'total-row', detail }];
-  const { remedy, choices } = leaveOut('it', read, total.row - 1);
-  return [{ code: 'total-row', detail: `${detail} ${remedy}`, choices }];
+  const { remedy, ...choices } = leaveOut('it', read, total.row - 1);
+  return [{ code: 'total-row', detail: `${detail}${remedy}`, ...choices }];
 }
 
 function rowsBelow(
@@ -85,11 +85,11 @@ function rowsBelow(
     : 'are below the table, are not like its rows,';
   const isFooter = firstAfterData(outline.rows, table) === first;
   const isOne = isOneRow(below);
-  const { remedy, choices } = leaveOut(isOne ? 'it' : 'them', read, table.lastRow, isFooter);
+  const { remedy, ...choices } = leaveOut(isOne ? 'it' : 'them', read, table.lastRow, isFooter);
   const detail = isOne
-    ? `${subject} ${one} and was read as a row. ${remedy}`
-    : `${subject} ${several} and were read as rows. ${remedy}`;
-  return [{ code: 'rows-below', detail, choices }];
+    ? `${subject} ${one} and was read as a row.${remedy}`
+    : `${subject} ${several} and were read as rows.${remedy}`;
+  return [{ code: 'rows-below', detail, ...choices }];
 }
 
 /** Returns the row that follows the first blank row below a data row, where footer=skip ends; undefined: there is no such row. */
@@ -135,10 +135,12 @@ function leaveOut(
   { headerRow, firstColumn, lastColumn }: ReadPart,
   lastRow: number,
   isFooter = false,
-): { remedy: string; choices: Choice[] } {
+): { remedy: string; choices?: Choice[] } {
   const range = `${columnLetters(firstColumn)}${headerRow}:${columnLetters(lastColumn)}${lastRow}`;
-  return {
-    remedy: `To leave ${what} out, send ${isFooter ? 'footer=skip, or ' : ''}range=${range}.`,
-    choices: [...(isFooter ? [{ parameters: { footer: 'skip' } }] : []), { parameters: { range } }],
-  };
+  const choices: Choice[] = isFooter ? [{ parameters: { footer: 'skip' } }] : [];
+  // A text file may have more rows than a range can name.
+  if (lastRow <= maxSheetRow) choices.push({ parameters: { range } });
+  if (choices.length === 0) return { remedy: '' };
+  const ways = choices.map(({ parameters }) => Object.entries(parameters).map((pair) => pair.join('=')));
+  return { remedy: ` To leave ${what} out, send ${ways.join(', or ')}.`, choices };
 }
