@@ -246,7 +246,7 @@ suite('with the help of a superuser', () => {
     }
   }
 
-  test('a session that renames the schema while a table is created makes the request fail with 409 that says so', {
+  test('a session that renames the schema while a table is created makes the request fail with 409 that says whether the table was created', {
     skip: noAdmin,
   }, async () => {
     await service.rows('CREATE SCHEMA moving');
@@ -257,8 +257,9 @@ suite('with the help of a superuser', () => {
       () => service.post('/table/race?schema=moving', { table }),
     );
     const { detail } = assertProblem(answer, 409, 'write-conflict');
-    assert.match(detail, /was created/);
-    assert.deepEqual(await service.rows('SELECT * FROM moved.race'), []);
+    // An older PostgreSQL notices the new name before the table can be described, and nothing is created.
+    const [row] = await service.rows(`SELECT to_regclass('moved.race') IS NOT NULL AS exists`);
+    assert.equal(/was created/.test(detail), row!.exists, detail);
   });
 
   for (const type of ['short_lived', 'short_lived[]']) {
