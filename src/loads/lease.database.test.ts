@@ -1,26 +1,13 @@
 import { after, before, test } from 'node:test';
 import type { Pool } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { lostAnswer, owner, silentLog, uploadFacts } from '../../test/support/load-records.ts';
 import { until } from '../../test/support/until.ts';
 import { createPool, createSinglePool } from '../postgres/pool.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { LoadFacts } from './load-record.ts';
 import { Loads } from './loads.ts';
 import { prepareServiceSchema } from './service-schema.ts';
 
-const log = { info: () => {}, warn: () => {}, error: () => {} };
-const answer = { status: 503, headers: {}, body: Buffer.from('{}') };
-const owner = Buffer.from('an owner');
-const facts: LoadFacts = {
-  operation: 'upload-json',
-  schema: 'public',
-  table: 'orders',
-  dryRun: false,
-  owner,
-  subject: undefined,
-  role: undefined,
-  bytesExpected: undefined,
-};
 const recordConnections = 2;
 
 let database: TestDatabase;
@@ -31,11 +18,21 @@ let loads: Loads;
 
 before(async () => {
   database = await createTestDatabase();
-  recordPool = createPool({ url: database.url, poolSize: recordConnections, statementTimeoutMs: 0 }, log);
-  leasePool = createSinglePool(database.url, 5000, log);
+  recordPool = createPool(
+    { url: database.url, poolSize: recordConnections, statementTimeoutMs: 0 },
+    silentLog,
+  );
+  leasePool = createSinglePool(database.url, 5000, silentLog);
   schema = (await prepareServiceSchema(recordPool, 'tablewright_service')).schema!;
   const pools = { pool: recordPool, recordPool, leasePool };
-  loads = new Loads({ schema, ...pools, log, historyDays: 1, abandonedAnswer: answer, leaseMs: 900 });
+  loads = new Loads({
+    schema,
+    ...pools,
+    log: silentLog,
+    historyDays: 1,
+    abandonedAnswer: lostAnswer,
+    leaseMs: 900,
+  });
 });
 
 after(async () => {
@@ -59,7 +56,7 @@ async function renewals(count: number): Promise<void> {
 }
 
 test('the lease is renewed while all other connections for records wait for a lock', async () => {
-  const run = loads.begin(facts, { bytesReceived: () => 1, isReceived: () => true });
+  const run = loads.begin(uploadFacts, { bytesReceived: () => 1, isReceived: () => true });
   await loads.record(run);
   const client = await database.pool.connect();
   try {
@@ -79,18 +76,18 @@ test('the lease is renewed while all other connections for records wait for a lo
   } finally {
     client.release(true);
   }
-  await loads.end(run, 'failed', answer);
+  await loads.end(run, 'failed', lostAnswer);
 });
 
 test('the lease is renewed again after its connection broke', async () => {
-  const run = loads.begin(facts, { bytesReceived: () => 1, isReceived: () => true });
+  const run = loads.begin(uploadFacts, { bytesReceived: () => 1, isReceived: () => true });
   await loads.record(run);
   await renewals(1);
   await database.pool.query(
     'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   );
   await renewals(2);
-  await loads.end(run, 'failed', answer);
+  await loads.end(run, 'failed', lostAnswer);
 });
 
 test('the lease is renewed while a request with a key runs', async () => {

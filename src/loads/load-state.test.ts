@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { uploadFacts } from '../../test/support/load-records.ts';
 import { LoadRun } from './load-run.ts';
 import { canReach, hasEnded, type LoadState, loadStates, nextStates } from './load-state.ts';
 
@@ -49,16 +50,7 @@ function runOf(isReceived: () => boolean): LoadRun {
     id: '01a2034e-08b4-7732-a995-a608bebf4157',
     schema: { name: 's', quoted: '"s"' },
     process: '01a2034e-08b4-7732-a995-a608bebf4158',
-    facts: {
-      operation: 'upload-json',
-      schema: 'public',
-      table: 't',
-      dryRun: false,
-      owner: Buffer.alloc(32),
-      subject: undefined,
-      role: undefined,
-      bytesExpected: undefined,
-    },
+    facts: uploadFacts,
     bytesReceived: () => 0,
     isReceived,
   });

@@ -6,30 +6,17 @@ import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Pool, PoolClient } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { lostAnswer, owner, silentLog, uploadFacts } from '../../test/support/load-records.ts';
 import { until } from '../../test/support/until.ts';
 import { createPool } from '../postgres/pool.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { LoadFacts } from './load-record.ts';
 import { Loads } from './loads.ts';
 import { QueuedLoads } from './queued-loads.ts';
 import { prepareServiceSchema } from './service-schema.ts';
 import { StoredBodies } from './stored-bodies.ts';
 
-const log = { info: () => {}, warn: () => {}, error: () => {} };
-const answer = { status: 503, headers: {}, body: Buffer.from('{}') };
 /** The sweep repeats after a third of this time, so it does not repeat during the tests. */
 const leaseMs = 3_600_000;
-const owner = Buffer.from('an owner');
-const facts: LoadFacts = {
-  operation: 'upload-json',
-  schema: 'public',
-  table: 'orders',
-  dryRun: false,
-  owner,
-  subject: undefined,
-  role: undefined,
-  bytesExpected: undefined,
-};
 const request = { query: {}, headers: {}, scopes: [], schemas: undefined, caller: 'a', requestId: 'a' };
 const limits = {
   maxQueuedLoads: 10,
@@ -46,7 +33,7 @@ let loads: Loads;
 
 before(async () => {
   database = await createTestDatabase();
-  pool = createPool({ url: database.url, poolSize: 6, statementTimeoutMs: 0 }, log);
+  pool = createPool({ url: database.url, poolSize: 6, statementTimeoutMs: 0 }, silentLog);
   schema = (await prepareServiceSchema(pool, 'tablewright_service')).schema!;
   base = await mkdtemp(join(tmpdir(), 'tablewright-queue-'));
   await database.pool.query(`CREATE FUNCTION public.wait_for_test() RETURNS trigger LANGUAGE plpgsql
@@ -61,7 +48,7 @@ before(async () => {
 
 beforeEach(() => {
   const pools = { pool, recordPool: pool, leasePool: pool };
-  const options = { schema, ...pools, log, historyDays: 1, abandonedAnswer: answer, leaseMs };
+  const options = { schema, ...pools, log: silentLog, historyDays: 1, abandonedAnswer: lostAnswer, leaseMs };
   loads = new Loads(options);
   // Only the sweep renews the lease.
   loads.lease.renewed(performance.now());
@@ -74,8 +61,17 @@ after(async () => {
 });
 
 function createQueue(folder: string): QueuedLoads {
-  const options = { loads, recordPool: pool, folder, canAccept: true, places: 2, limits, leaseMs, log };
-  return new QueuedLoads({ ...options, lostAnswer: answer });
+  const options = {
+    loads,
+    recordPool: pool,
+    folder,
+    canAccept: true,
+    places: 2,
+    limits,
+    leaseMs,
+    log: silentLog,
+  };
+  return new QueuedLoads({ ...options, lostAnswer });
 }
 
 /** Makes the transactions of sweeps and takes wait before their end, until the returned function is called. */
@@ -98,7 +94,7 @@ const oneWaits = () =>
   });
 
 async function accept(queue: QueuedLoads): Promise<string> {
-  const run = loads.begin(facts, { bytesReceived: () => 1, isReceived: () => true });
+  const run = loads.begin(uploadFacts, { bytesReceived: () => 1, isReceived: () => true });
   const body = (async function* () {
     yield Buffer.from('1');
   })();
@@ -120,7 +116,7 @@ test('a load is run that was accepted after the service had found no load and be
   await queue.start(async ({ id }, run) => {
     begun.push(id);
     await mayEnd.promise;
-    await loads.end(run, 'failed', answer);
+    await loads.end(run, 'failed', lostAnswer);
     return 'ended';
   });
   const first = await accept(queue);
@@ -183,9 +179,9 @@ test('of two requests of a process with one key, one does the work, although the
     pool,
     recordPool: slowPool,
     leasePool: pool,
-    log,
+    log: silentLog,
     historyDays: 1,
-    abandonedAnswer: answer,
+    abandonedAnswer: lostAnswer,
     leaseMs,
   };
   const slow = new Loads(options);
