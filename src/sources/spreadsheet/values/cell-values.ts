@@ -41,13 +41,13 @@ export interface SheetTarget {
    * @param isHidden a person or a filter has hidden the row
    */
   beginRow(row: number, isHidden?: boolean): void;
-  /** The same as `CellSink.cell`. */
+  /** Receives a cell, like `CellSink.cell`. */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
   /** Reports a value in a cell that is covered by merged cells. Only sources that find these cells themselves call it. */
   coveredValue?(column: number): void;
-  /** The same as `CellSink.moment`. */
+  /** Receives a moment or a duration, like `CellSink.moment`. */
   moment(column: number, kind: number, days: number, microseconds: number): void;
-  /** The same as `CellSink.fault`. */
+  /** Receives a cell with a problem, or a row with one, like `CellSink.fault`. */
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void;
   endRow(): void;
 }
