@@ -40,6 +40,7 @@ export function offeredChoices(
 
 /** Returns the reading with the parameters of a choice; undefined: the page does not have one of them. */
 function readingWith(reading: Reading, { parameters, type }: Choice): Reading | undefined {
+  // The signs of a choice are those of a whole notation, so they replace both.
   const isOfSigns = 'decimal_sign' in parameters || 'thousands_sign' in parameters;
   let changed: Reading = isOfSigns ? { ...reading, decimalSign: '.', thousandsSign: 'none' } : reading;
   for (const [name, value] of Object.entries(parameters)) {
@@ -56,8 +57,8 @@ function readingWith(reading: Reading, { parameters, type }: Choice): Reading | 
 const changes: Record<string, (value: string, reading: Reading) => Partial<Reading>> = {
   null_values: (value, { nullValues }) => ({ nullValues: joinedItems(nullValues, value) }),
   date_order: (value) => ({ dateOrder: value as Reading['dateOrder'] }),
-  decimal_sign: (value, reading) => withDecimalSign(reading, value as Reading['decimalSign']),
-  thousands_sign: (value, reading) => withThousandsSign(reading, value as Reading['thousandsSign']),
+  decimal_sign: (value) => ({ decimalSign: value as Reading['decimalSign'] }),
+  thousands_sign: (value) => ({ thousandsSign: value as Reading['thousandsSign'] }),
   trim: (value) => ({ trim: value === 'true' }),
   sheet: (sheet) => ({ sheet, headerRow: undefined, hasHeader: true, range: '', tableRange: '' }),
   header: (value) => ({ hasHeader: value !== 'false', headerRow: undefined }),
