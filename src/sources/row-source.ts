@@ -45,6 +45,12 @@ export interface RowSource {
   /** Cells of the header that are problems. Complete after the first pass. */
   headerFaults?: HeaderFault[];
 
+  /** The texts of the header by column, as they are in the file; '': blank. Undefined: there is no header. Complete after the first pass. */
+  headerTexts?: readonly string[] | undefined;
+
+  /** What a text file's quotes may have joined. Complete after the first pass. */
+  joinedLines?: JoinedLines | undefined;
+
   /** Describes what was read. Complete after the first pass. */
   reading?: SourceReading;
 }
@@ -57,6 +63,18 @@ export interface HeaderFault {
   value: string;
   place: CellLocation;
 }
+
+/** Rows of a text file in which quotes may have joined lines that are rows of their own. */
+export interface JoinedLines {
+  /** Says why no such row may be left out. */
+  reason: string;
+  /** The place of the first record whose quotes are wrong, so that the whole upload is refused. Undefined: there is none. */
+  damage?: { row: number; place: CellLocation } | undefined;
+  /** The data rows whose quotes are valid, at most `maxJoinedRows` of them. */
+  rows: readonly number[];
+}
+
+export const maxJoinedRows = 1000;
 
 /** How a text file was read. */
 export interface TextReadAs {

@@ -23,10 +23,29 @@ async function pushFor(milliseconds: number, sliceMs: number): Promise<void> {
 }
 
 suite('pauses between slices', () => {
-  test("the sink's promise has priority", async () => {
-    const wait = Promise.resolve();
-    const sink = { drain: () => wait } as CellSink;
-    assert.equal(pauseBetweenSlices(sink), wait);
+  test('a source waits for its sink', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let isDrained = false;
+    const waiting = pauseBetweenSlices({ drain: () => promise } as CellSink)!.then(() =>
+      assert.ok(isDrained),
+    );
+    await immediate();
+    isDrained = true;
+    resolve();
+    await waiting;
+  });
+
+  test('a sink that drains at once, again and again, leaves turns to others', async () => {
+    const sink = { drain: () => Promise.resolve() } as CellSink;
+    let hasTurn = false;
+    setImmediate(() => {
+      hasTurn = true;
+    });
+    for (let slices = 0; slices < 20; slices++) {
+      work(2);
+      await pauseBetweenSlices(sink);
+    }
+    assert.ok(hasTurn);
     await immediate();
   });
 

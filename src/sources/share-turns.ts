@@ -4,5 +4,6 @@ import type { CellSink } from './cell-sink.ts';
 
 /** A source calls this between slices of rows. It returns a promise if the source must wait for the sink or for a turn. */
 export function pauseBetweenSlices(sink: CellSink): Promise<void> | undefined {
-  return sink.drain() ?? pauseForOthers();
+  // A sink whose output has room drains without a turn of the event loop.
+  return sink.drain()?.then(pauseForOthers) ?? pauseForOthers();
 }

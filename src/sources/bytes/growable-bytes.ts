@@ -42,6 +42,16 @@ export class GrowableBytes {
     this.length = needed;
   }
 
+  /** Appends the byte `count` times. */
+  appendRepeated(byte: number, count: number): void {
+    const at = this.length;
+    const needed = at + count;
+    if (needed > this.bytes.length || needed > this.#limit.maxBytes) this.#reserve(needed);
+    if (count === 1) this.bytes[at] = byte;
+    else this.bytes.fill(byte, at, needed);
+    this.length = needed;
+  }
+
   /** Appends a code point, which must not be a surrogate, as UTF-8. */
   appendCodePoint(code: number): void {
     const at = this.length;

@@ -5,11 +5,8 @@ import { AppError } from '../../errors.ts';
 import { codePointOfPair, endOfWholeCharacters, writeCodePoint } from './utf8.ts';
 import { Utf8Checker } from './utf8-checker.ts';
 
-/**
- * The encodings that a caller may name. The names are labels of the WHATWG Encoding Standard, which defines their bytes. ISO 8859-1 is not
- * among them, because in that standard it means Windows-1252.
- */
-export const namedEncodings = [
+/** The names of encodings in texts for people. A caller may send every label of the WHATWG Encoding Standard, which defines their bytes. */
+export const usualEncodings = [
   'utf-8',
   'utf-16le',
   'utf-16be',
@@ -37,9 +34,32 @@ export const namedEncodings = [
   'euc-kr',
 ] as const;
 
-export type NamedEncoding = (typeof namedEncodings)[number];
+/** The name of an encoding in the WHATWG Encoding Standard, in small letters. */
+export type TextEncoding = string;
 
-export type TextEncoding = NamedEncoding;
+/** Names of Windows and Python for encodings of the standard. */
+const otherLabels: Record<string, TextEncoding> = {
+  'utf-8-sig': 'utf-8',
+  'latin-1': 'windows-1252',
+  cp932: 'shift_jis',
+  cp936: 'gbk',
+  cp949: 'euc-kr',
+  cp950: 'big5',
+};
+
+/**
+ * Returns the encoding that a label means, in any case: `latin1` is `windows-1252`.
+ *
+ * @returns undefined if there is no such label
+ */
+export function encodingOf(label: string): TextEncoding | undefined {
+  const lower = label.trim().toLowerCase();
+  try {
+    return new TextDecoder(otherLabels[lower] ?? lower).encoding;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The facts that the first bytes of a file show. */
 export interface TextStart {
@@ -114,6 +134,8 @@ export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<Utf8Fa
 
 /** Converts chunks to UTF-8. Chunks may be cut anywhere. */
 export interface ChunkDecoder {
+  /** The position of the first byte that the encoding does not have, although it can be decoded; undefined or -1: there is none. */
+  readonly unassignedAt?: number;
   /** The returned bytes are valid until the next call. @throws AppError `invalid-file` */
   decode(chunk: Buffer): Buffer;
   /**
@@ -131,7 +153,7 @@ export interface ChunkDecoder {
  */
 export function textDecoder(encoding: TextEncoding, position: number): ChunkDecoder {
   if (encoding === 'utf-8') return { decode: (chunk) => chunk, finish: () => {} };
-  if (encoding === 'windows-1252') return new Windows1252Decoder();
+  if (encoding === 'windows-1252') return new Windows1252Decoder(position);
   if (encoding === 'utf-16le' || encoding === 'utf-16be')
     return new Utf16Decoder(encoding === 'utf-16le', position);
   return new RuntimeDecoder(encoding, position);
@@ -193,7 +215,14 @@ const blockBytes = 4096;
  * block with one of these bytes goes through the loop.
  */
 class Windows1252Decoder implements ChunkDecoder {
+  unassignedAt = -1;
   #out = Buffer.alloc(0);
+  /** The position of the next chunk. */
+  #position: number;
+
+  constructor(position: number) {
+    this.#position = position;
+  }
 
   decode(chunk: Buffer): Buffer {
     if (this.#out.length < chunk.length * 3) this.#out = Buffer.allocUnsafe(chunk.length * 3);
@@ -202,8 +231,17 @@ class Windows1252Decoder implements ChunkDecoder {
     for (let at = 0; at < chunk.length; at += blockBytes) {
       const block = chunk.subarray(at, at + blockBytes);
       const written = out.write(block.toString('latin1'), to, 'utf8');
-      to = holdsControls(out.subarray(to, to + written)) ? writeMapped(out, to, block) : to + written;
+      if (!holdsControls(out.subarray(to, to + written))) {
+        to += written;
+        continue;
+      }
+      to = writeMapped(out, to, block);
+      if (this.unassignedAt < 0) {
+        const unassigned = block.findIndex(isUnassigned);
+        if (unassigned >= 0) this.unassignedAt = this.#position + at + unassigned;
+      }
     }
+    this.#position += chunk.length;
     return out.subarray(0, to);
   }
 
@@ -215,6 +253,11 @@ function holdsControls(text: Buffer): boolean {
   let at = text.indexOf(0xc2);
   while (at >= 0 && text[at + 1]! >= 0xa0) at = text.indexOf(0xc2, at + 2);
   return at >= 0;
+}
+
+/** Returns whether Windows-1252 has no character for the byte. */
+function isUnassigned(byte: number): boolean {
+  return byte >= 0x80 && byte < 0xa0 && windows1252[byte] === byte;
 }
 
 function writeMapped(out: Buffer, from: number, block: Buffer): number {

@@ -10,6 +10,9 @@ const foreignWords = new Map(
   }).flatMap(([remedy, words]) => words.split(' ').map((word): [string, string] => [word, remedy])),
 );
 
+/** The beginning of a statement of SQL. */
+const sqlStatement = /^(create|insert\s+into|select|copy|with|begin|alter|drop|update|delete\s+from)\s/i;
+
 const PYTHON = 'in Python, write it with json.dumps';
 
 /**
@@ -47,6 +50,8 @@ function explainValue(chunk: Buffer, position: number, after: string): string | 
   const start = Math.max(0, position - 10);
   const before = /[-+]?[A-Za-z]*$/.exec(chunk.toString('latin1', start, position))![0];
   const word = before + /^[-+]?\w*/.exec(after)![0];
+  if (position < 10 && sqlStatement.test(chunk.toString('latin1', position, position + 40)))
+    return 'this looks like SQL; send JSON, as in {"data": [{"id": 1}]}, and run SQL in PostgreSQL';
   const remedy = foreignWords.get(word);
   if (remedy !== undefined) return `${word} is not JSON; send ${remedy}`;
   if (/^\+\d/.test(after)) return 'a JSON number has no plus sign; leave it out';

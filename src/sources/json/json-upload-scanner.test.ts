@@ -216,11 +216,19 @@ test('errors say what is wrong, where, and what was expected', () => {
 });
 
 test('JSON that is not an upload is refused with a pointer', () => {
-  const array = 'The member "data" must be an array of row objects.';
+  const array = 'The member "data" must be an array of row objects, not';
   const object = 'The body must be an object that holds "table", "data" or both, or an array of row objects.';
-  assert.deepEqual(refusal('{"data":{"a":[1]}}'), ['invalid-data', array, '/data']);
-  assert.deepEqual(refusal('{"data":5}'), ['invalid-data', array, '/data']);
-  assert.deepEqual(refusal('{"data":"x"}'), ['invalid-data', array, '/data']);
+  assert.deepEqual(refusal('{"data":{"a":[1]}}'), [
+    'invalid-data',
+    `${array} an object. Put one row into an array: {"data": [{…}]}. A DataFrame of pandas needs orient="records".`,
+    '/data',
+  ]);
+  assert.deepEqual(refusal('{"data":5}'), ['invalid-data', `${array} a number.`, '/data']);
+  assert.deepEqual(refusal('{"data":"x"}'), [
+    'invalid-data',
+    `${array} a string. Send the array itself, not its JSON text.`,
+    '/data',
+  ]);
   for (const body of ['"x"', '5', ' -1.5e3 ', 'null', 'true']) {
     assert.deepEqual(refusal(body), ['invalid-data', object, '']);
   }

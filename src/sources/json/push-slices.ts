@@ -10,6 +10,9 @@ import { pauseBetweenSlices } from '../share-turns.ts';
 
 export const sliceBytes = 8 * 1024;
 
+/** The size of the slice after one that filled the sink or the turn. */
+const shortSliceBytes = 1024;
+
 /** Scans chunk[start, end). */
 interface SliceScanner {
   write(chunk: Buffer, start: number, end: number): void;
@@ -27,10 +30,14 @@ export async function pushSlices(
   sink: CellSink,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let start = begin; start < chunk.length; start += sliceBytes) {
+  let size = shortSliceBytes;
+  for (let start = begin; start < chunk.length; ) {
     signal.throwIfAborted();
-    scanner.write(chunk, start, Math.min(start + sliceBytes, chunk.length));
+    const end = Math.min(start + size, chunk.length);
+    scanner.write(chunk, start, end);
+    start = end;
     const drained = pauseBetweenSlices(sink);
+    size = drained === undefined ? sliceBytes : shortSliceBytes;
     if (drained !== undefined) await drained;
   }
 }

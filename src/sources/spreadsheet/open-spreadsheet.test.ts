@@ -540,6 +540,56 @@ test('a cell over the limit is refused, however it is written', async () => {
   }
 });
 
+test('the bytes of shared strings are limited, in a row and in all, counted for each cell that names them', async () => {
+  const sharedStrings = `<si><t>${'x'.repeat(90_000)}</t></si>`;
+  const book = (rows: string): Buffer =>
+    buildWorkbook({ sharedStrings, sheets: [{ name: 'S', xml: sheetOf([['a']]) + rows }] });
+  const cell = '<c t="s"><v>0</v></c>';
+  assert.equal((await read(book(`<row>${cell}</row>`.repeat(700)))).rows.length, 700);
+  await assert.rejects(
+    read(book(`<row>${cell}</row>`.repeat(800))),
+    fails('limit-exceeded', /^The cells have too many bytes for a file of this size, up to row 7\d\d: /),
+  );
+  await assert.rejects(
+    read(book(`<row>${cell.repeat(5)}</row>`)),
+    fails('limit-exceeded', /^Row 2 is too long: the limit is 400,000 bytes/),
+  );
+});
+
+test('one sum limits the values of all sheets, and another pass over a sheet is not counted again', async () => {
+  const sharedStrings = `<si><t>${'x'.repeat(90_000)}</t></si>`;
+  const xml = sheetOf([['a']]) + '<row><c t="s"><v>0</v></c></row>'.repeat(500);
+  const source = await open(
+    buildWorkbook({
+      sharedStrings,
+      sheets: [
+        { name: 'S', xml },
+        { name: 'T', xml },
+      ],
+    }),
+  );
+  for (let passes = 0; passes < 3; passes++) assert.equal((await pass(source)).rows.length, 500);
+  await assert.rejects(pass(source.openSheet('T')!), fails('limit-exceeded', /too many bytes for a file/));
+});
+
+test('numbers count with the zeros that their format pads them with', async () => {
+  const rows = '<row><c s="1"><v>7</v></c></row>'.repeat(9000);
+  const book = (columns: number): Buffer =>
+    buildWorkbook({
+      formats: ['0'.repeat(1000)],
+      sheets: [
+        {
+          name: 'S',
+          xml:
+            sheetOf([['a']]) +
+            rows.replaceAll('</row>', `${'<c s="1"><v>7</v></c>'.repeat(columns - 1)}</row>`),
+        },
+      ],
+    });
+  assert.equal((await read(book(7))).rows.length, 9000);
+  await assert.rejects(read(book(8)), fails('limit-exceeded', /too many bytes for a file of this size/));
+});
+
 test('the time for styled rows without a value grows linearly with their number', async () => {
   const empty = '<row r="2" s="1" customFormat="1"><c r="A2" s="1"/></row>';
   await assertLinear(async (size) => {

@@ -101,6 +101,14 @@ export class SheetColumns {
     this.#sinkColumns[place] = LEFT_OUT_COLUMN;
   }
 
+  /** The columns of the sink whose header is blank. */
+  readonly #blankNamed = new Set<number>();
+
+  /** Returns whether the column of the sink has a blank header, or no header. */
+  isBlankNamed(sinkColumn: number): boolean {
+    return this.#blankNamed.size > 0 && this.#blankNamed.has(sinkColumn);
+  }
+
   /** Names a column that has a value but no name in the header. @returns the column of the sink */
   nameBlank(place: number): number {
     const name = nameBlankColumn(
@@ -110,7 +118,9 @@ export class SheetColumns {
       this.#header.textAt(place),
     );
     if (place >= this.#sinkColumns.length) this.#grow(place);
-    return this.#add(place, name);
+    const sinkColumn = this.#add(place, name);
+    this.#blankNamed.add(sinkColumn);
+    return sinkColumn;
   }
 
   #grow(place: number): void {

@@ -30,6 +30,8 @@ export interface OpenOptions {
   allSheets: boolean;
   /** How a text file is read. Undefined fields are detected. */
   text: TextDialect;
+  /** White space around texts is removed. */
+  trim: boolean;
   /**
    * Returns the index of the sheet that is read. A format that reads cells while it opens a file asks which sheet is wanted.
    *
@@ -105,6 +107,8 @@ export interface ScanResult {
    * them.
    */
   merged?: MergedAreas;
+  /** The records of a text file in which quotes may have joined lines. */
+  joined?: { reason: string; damage?: { record: number; column: number } | undefined; records: number[] };
   /** How a text file was read. */
   text?: TextReadAs;
 }

@@ -1,5 +1,6 @@
 /** How the rows of a sheet are read. */
 
+import type { ExpandedBytes } from '../expanded-bytes.ts';
 import type { LeftOutOptions } from './left-out-parts.ts';
 import { type SheetWindow, windowOf } from './sheet-window.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
@@ -11,6 +12,8 @@ export interface SheetRowsOptions extends SheetWindow, LeftOutOptions {
   /** `brief`: enough of the outline for warnings; `whole`: for a proposal; `only`: the same, and nothing else is read. */
   outline: 'brief' | 'whole' | 'only';
   limits: SpreadsheetLimits;
+  /** Counts the values of all sheets of the file. */
+  expanded: ExpandedBytes;
 }
 
 /**
@@ -18,8 +21,12 @@ export interface SheetRowsOptions extends SheetWindow, LeftOutOptions {
  *
  * @throws the errors of `windowOf`
  */
-export function toRowsOptions(options: SpreadsheetOptions, limits: SpreadsheetLimits): SheetRowsOptions {
+export function toRowsOptions(
+  options: SpreadsheetOptions,
+  limits: SpreadsheetLimits,
+  expanded: ExpandedBytes,
+): SheetRowsOptions {
   const { columnNames, cellErrors, hidden = 'read', footer = 'read', isOutlined = false } = options;
   const outline = isOutlined ? 'whole' : 'brief';
-  return { ...windowOf(options), columnNames, cellErrors, hidden, footer, outline, limits };
+  return { ...windowOf(options), columnNames, cellErrors, hidden, footer, outline, limits, expanded };
 }

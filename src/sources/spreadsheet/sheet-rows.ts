@@ -8,6 +8,7 @@ import { limitExceeded } from '../../limit-exceeded.ts';
 import { isBlank } from '../bytes/white-space.ts';
 import { ERROR_CELL, FORMULA_WITHOUT_VALUE, NULL, SERIAL_OUT_OF_RANGE, STRING, TEXT } from '../cell-kind.ts';
 import type { CellLocation, CellSink } from '../cell-sink.ts';
+import { rowTooLong } from '../row-limit.ts';
 import type { HeaderFault, SourceReading } from '../row-source.ts';
 import { pauseBetweenSlices } from '../share-turns.ts';
 import { maxSheetColumn, placeInSheet } from './cell-address.ts';
@@ -41,9 +42,19 @@ const LEFT_OUT = 3;
 /** The most bytes of cells with white space that are kept until the row has a value. */
 const maxBlankBytes = 1024 * 1024;
 
+/** After values of this many bytes the source pauses, because the sink keeps what it received until then. */
+const pauseBytes = 256 * 1024;
+
+/** The bytes that a moment counts. It has no text, and PostgreSQL stores 8 bytes of most moments. */
+const momentBytes = 8;
+
+/** The bytes of an empty field of a row. A row of one value has such a field for every other column. */
+const emptyFieldBytes = 4;
+
 /** A cell of white space in a row that has no value yet. */
 interface BlankCell {
-  sinkColumn: number;
+  /** The column of the range, from 0. */
+  place: number;
   kind: number;
   bytes: Buffer;
 }
@@ -71,6 +82,17 @@ export class SheetRows {
   /** Undefined: the sheet has no merged areas. */
   readonly #covered: CoveredCells | undefined;
 
+  /** Whether the source must call `pause` before it pushes more cells. */
+  isPauseDue = false;
+  /** The bytes of the values of the current row so far. */
+  #rowBytes = 0;
+  /** The number of bytes in the current row at which `isPauseDue` is set, or at which the row is too long. */
+  #noticeBytes = pauseBytes;
+  /** The bytes of the values in the rows that were not counted yet, and what these rows take in the sink. */
+  #uncountedBytes = 0;
+  #heldBytes = 0;
+  readonly #maxRowBytes: number;
+
   #role = SKIPPED;
   #row = 0;
   /** The sink has begun the current row, because the row has a value. */
@@ -96,6 +118,7 @@ export class SheetRows {
     this.#firstColumn = range.firstColumn - 1;
     this.#lastColumn = range.lastColumn - 1;
     this.#cellErrorsAreNull = options.cellErrors === 'null';
+    this.#maxRowBytes = options.limits.maxRowBytes;
     this.#header = new HeaderRow(this.#firstColumn, this.#cellErrorsAreNull);
     this.#columns = new SheetColumns(sink, options, this.#firstColumn, this.#header);
     this.#leftOut = new LeftOutParts(options);
@@ -121,6 +144,12 @@ export class SheetRows {
     return this.#columns.names;
   }
 
+  /** Returns the texts of the header by the sink's columns; undefined: there is no header. */
+  get headerTexts(): string[] | undefined {
+    if (!this.#options.hasHeader) return undefined;
+    return this.#columns.sheetColumns.map((column) => this.#header.textAt(column - 1 - this.#firstColumn));
+  }
+
   /** Hides the columns of the sheet from `first` to `last`, both included. Called before the rows. Columns count from 0. */
   hideColumns(first: number, last: number): void {
     this.#leftOut.hideColumns(first, last);
@@ -130,6 +159,11 @@ export class SheetRows {
   /** Records a row of a text file that is a comment. It has no value, but it is not an empty row. */
   commentRow(row: number): void {
     this.#leftOut.commentRow(row);
+  }
+
+  /** Returns whether the current row is outside of the window. */
+  get isRowSkipped(): boolean {
+    return this.#role === SKIPPED;
   }
 
   /** Returns whether the current row is left out although it is within the window. */
@@ -186,6 +220,8 @@ export class SheetRows {
   }
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.#rowBytes += end - start;
+    if (this.#rowBytes > this.#noticeBytes) this.#notice();
     if (this.#mayBeCovered && this.#covered!.has(column + 1)) {
       const isText = kind === STRING || kind === TEXT;
       if (kind !== NULL && !(isText && isBlank(bytes, start, end))) this.coveredValue(column);
@@ -212,6 +248,8 @@ export class SheetRows {
   }
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
+    this.#rowBytes += momentBytes;
+    if (this.#rowBytes > this.#noticeBytes) this.#notice();
     if (this.#mayBeCovered && this.#covered!.has(column + 1)) {
       this.coveredValue(column);
       return;
@@ -229,6 +267,8 @@ export class SheetRows {
   }
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    this.#rowBytes += end - start;
+    if (this.#rowBytes > this.#noticeBytes) this.#notice();
     if (this.#mayBeCovered && this.#covered!.has(column + 1)) {
       this.coveredValue(column);
       return;
@@ -264,6 +304,11 @@ export class SheetRows {
   }
 
   endRow(): void {
+    this.#uncountedBytes += this.#rowBytes;
+    this.#heldBytes += this.#rowBytes + emptyFieldBytes * this.#columns.names.length;
+    this.#rowBytes = 0;
+    this.#noticeBytes = Math.min(pauseBytes, this.#maxRowBytes);
+    if (this.#heldBytes > pauseBytes) this.isPauseDue = true;
     this.#feed.endRow();
     if (this.#isRowBegun) {
       this.#sink.endRow();
@@ -281,17 +326,37 @@ export class SheetRows {
   }
 
   /**
-   * Lets the sink and other requests work. The source calls this between slices of its input. It returns a promise if the
-   * source must wait.
+   * Lets the sink and other requests work. The source calls this between slices of its input, and when `isPauseDue` is set. It returns a
+   * promise if the source must wait.
+   *
+   * @throws AppError `limit-exceeded` if the values have too many bytes for a file of this size
    */
   pause(): Promise<void> | undefined {
+    this.#countValues();
+    this.isPauseDue = false;
     return pauseBetweenSlices(this.#sink);
   }
 
   /** Ends the sheet. A header without rows below it still names its columns. */
   finish(): void {
+    this.#countValues();
     const { headerRow } = this.#options;
     if (!this.#columns.areNamed && headerRow !== undefined) this.#closeHeader(headerRow);
+  }
+
+  /** Notices a long row: the sink keeps it until it is complete. */
+  #notice(): void {
+    if (this.#rowBytes > this.#maxRowBytes) throw rowTooLong(`Row ${this.#row}`, this.#maxRowBytes);
+    this.isPauseDue = true;
+    this.#noticeBytes = Math.min(this.#rowBytes + pauseBytes, this.#maxRowBytes);
+  }
+
+  #countValues(): void {
+    const bytes = this.#uncountedBytes;
+    this.#uncountedBytes = 0;
+    this.#heldBytes = 0;
+    if (bytes > 0)
+      this.#options.expanded.add(bytes, `${tooManyValues}, up to row ${this.#row}`, valuesRemedy);
   }
 
   /** Returns the warnings of a finished pass over this sheet. */
@@ -408,28 +473,44 @@ export class SheetRows {
     if (this.#blankCells.length > 0) this.#putBlankCells();
   }
 
-  /** Takes a cell with only white space. Alone it makes neither a row nor a column. In a row that has a value it is a normal text. */
+  /**
+   * Takes a cell with only white space. Alone it makes no row. In a row that has a value it is a normal text, but below a blank header it has
+   * no value. Otherwise it would depend on the order of the rows whether it comes before the value that makes the column.
+   */
   #takeBlank(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (column < this.#firstColumn || column > this.#lastColumn) return;
-    const sinkColumn = this.#columns.at(column - this.#firstColumn);
+    const place = column - this.#firstColumn;
     if (this.#isRowBegun) {
-      if (sinkColumn >= 0) this.#put(sinkColumn, kind, bytes, start, end);
+      this.#putBlank(place, kind, bytes, start, end);
       return;
     }
+    const sinkColumn = this.#columns.at(place);
     if (sinkColumn < 0 && sinkColumn !== UNNAMED) return;
-    this.#blankCells.push({ sinkColumn, kind, bytes: Buffer.from(bytes.subarray(start, end)) });
+    this.#blankCells.push({ place, kind, bytes: Buffer.from(bytes.subarray(start, end)) });
     this.#blankBytes += end - start;
     if (this.#blankBytes > maxBlankBytes) this.#beginDataRow();
   }
 
+  #putBlank(place: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const { hasHeader } = this.#options;
+    let sinkColumn = this.#columns.at(place);
+    // Without a header row each cell of a row makes its column.
+    if (sinkColumn === UNNAMED && !hasHeader) sinkColumn = this.#columns.nameBlank(place);
+    if (sinkColumn < 0 || (hasHeader && this.#columns.isBlankNamed(sinkColumn))) return;
+    this.#put(sinkColumn, kind, bytes, start, end);
+  }
+
   #putBlankCells(): void {
-    for (const { sinkColumn, kind, bytes } of this.#blankCells) {
-      if (sinkColumn >= 0) this.#put(sinkColumn, kind, bytes, 0, bytes.length);
-    }
+    for (const { place, kind, bytes } of this.#blankCells)
+      this.#putBlank(place, kind, bytes, 0, bytes.length);
     this.#blankCells = [];
     this.#blankBytes = 0;
   }
 }
+
+const tooManyValues = 'The cells have too many bytes for a file of this size';
+const valuesRemedy =
+  'A value counts in each cell that repeats it. The limit is higher for a larger file, by MAX_UNPACK_RATIO.';
 
 /** Returns whether `cell_errors=null` reads the cell as NULL. */
 function isCellError(fault: number): boolean {

@@ -2,8 +2,15 @@
 
 import { AppError, type Warning, wrongParameter } from '../../errors.ts';
 import type { CellSink, LocateCell } from '../cell-sink.ts';
-import { type HeaderFault, ReadAgain, type RowSource, type SourceReading } from '../row-source.ts';
-import { parseRange, wholeSheet } from './cell-address.ts';
+import { ExpandedBytes } from '../expanded-bytes.ts';
+import {
+  type HeaderFault,
+  type JoinedLines,
+  ReadAgain,
+  type RowSource,
+  type SourceReading,
+} from '../row-source.ts';
+import { parseRange, placeInSheet, wholeSheet } from './cell-address.ts';
 import { chooseSheet } from './choose-sheet.ts';
 import type { MergedAreas } from './merged-areas.ts';
 import {
@@ -43,11 +50,12 @@ export async function openInFormat(
   limits: SpreadsheetLimits,
   signal: AbortSignal,
 ): Promise<SheetSource | undefined> {
-  const rowsOptions = toRowsOptions(options, limits);
-  const { allSheets = false, text = {} } = options;
+  const rowsOptions = toRowsOptions(options, limits, new ExpandedBytes(limits.maxRatio, content.file.size));
+  const { allSheets = false, text = {}, trim = false } = options;
   const openOptions: OpenOptions = {
     allSheets,
     text,
+    trim,
     chooseSheet: async (sheets, names) => (await choosePart(sheets, names, options)).sheet,
   };
   for (const { open } of formats) {
@@ -109,6 +117,8 @@ export class SheetSource implements RowSource {
   readonly sheet: string;
   warnings: Warning[] = [];
   headerFaults: HeaderFault[] = [];
+  headerTexts: readonly string[] | undefined;
+  joinedLines: JoinedLines | undefined;
   reading: SourceReading;
 
   readonly #file: OpenedFile;
@@ -138,13 +148,23 @@ export class SheetSource implements RowSource {
     signal.throwIfAborted();
     const rows = new SheetRows(sink, { ...this.#options, ...this.#window }, this.#merged);
     this.#rows = rows;
-    const { warnings = [], merged, text } = await this.#scan(rows, signal);
+    this.expanded.beginSheet(this.#index);
+    const { warnings = [], merged, text, joined } = await this.#scan(rows, signal);
     if (merged !== undefined) this.#merged = merged;
     // Reading every sheet twice, to know its merged areas before its cells, would take 50 % longer.
     if (merged !== undefined && merged.count > 0) throw new ReadAgain();
     rows.finish();
     if (this.#options.outline === 'whole') this.#proposal ??= proposeTable(rows.outline);
     this.warnings = [...this.#windowWarnings, ...warnings, ...rows.warningsFor(this)];
+    this.joinedLines = joined && {
+      reason: joined.reason,
+      damage: joined.damage && {
+        row: joined.damage.record - rows.headerRow,
+        place: placeInSheet(this.sheet, joined.damage.record, joined.damage.column + 1),
+      },
+      rows: joined.records.map((record) => record - rows.headerRow),
+    };
+    this.headerTexts = rows.headerTexts;
     this.headerFaults = rows.headerFaultsOf(this.sheet);
     this.reading = { ...rows.reading(this.#file.format, this.sheet), ...text };
   }
@@ -163,6 +183,11 @@ export class SheetSource implements RowSource {
     source.#merged = this.#merged;
     source.#proposal = this.#proposal;
     return source;
+  }
+
+  /** Counts the values that the file expands to, and whatever a load adds to them. */
+  get expanded(): ExpandedBytes {
+    return this.#options.expanded;
   }
 
   /** Returns whether the file is read as a whole before the first row comes. */
@@ -194,6 +219,7 @@ export class SheetSource implements RowSource {
   async #readOutline(signal: AbortSignal): Promise<SheetOutline> {
     const options = { ...this.#options, ...this.#window, outline: 'only' } as const;
     const rows = new SheetRows(new RowProbe(), options, this.#merged);
+    this.expanded.beginSheet(this.#index);
     const { merged } = await this.#scan(rows, signal);
     if (merged !== undefined) this.#merged = merged;
     return merged !== undefined && merged.count > 0 ? this.#readOutline(signal) : rows.outline;
@@ -275,6 +301,7 @@ export class SheetSource implements RowSource {
     isEnough: () => boolean,
     signal: AbortSignal,
   ): Promise<boolean> {
+    this.expanded.beginSheet(index);
     try {
       return (await this.#file.probe?.(index, rows, isEnough, signal)) ?? false;
     } catch (error) {

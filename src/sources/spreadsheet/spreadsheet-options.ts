@@ -1,4 +1,4 @@
-import type { NamedEncoding } from '../bytes/text-encoding.ts';
+import type { TextEncoding } from '../bytes/text-encoding.ts';
 
 export interface SpreadsheetOptions {
   /**
@@ -19,6 +19,8 @@ export interface SpreadsheetOptions {
   hasHeader?: boolean;
   /** How a text file is read. Undefined fields are detected. Refused for workbooks. */
   text?: TextDialect;
+  /** true: white space around texts is removed, so in a text file it may come before an opening quote. Default: false. */
+  trim?: boolean;
   columnNames: 'exact' | 'snake_case';
   /** true: all sheets will be read. A format that is not read as a stream keeps them, as far as memory allows. */
   allSheets?: boolean;
@@ -37,7 +39,7 @@ export interface TextDialect {
   delimiter?: number;
   /** An ASCII byte; 0: there are no quotes. */
   quote?: number;
-  encoding?: NamedEncoding;
+  encoding?: TextEncoding;
   /** A line that begins with this ASCII byte is left out. */
   comment?: number;
 }

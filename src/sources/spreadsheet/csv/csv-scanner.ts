@@ -5,7 +5,8 @@
  * end. Quotes within a field that does not begin with a quote are text (`6" pipe`). White space between a closing quote and the delimiter
  * is not part of the value. Any other text after a closing quote is a problem of the cell. Most often a quote within a quoted field was not
  * doubled, so the commas after it were already read as delimiters. Guessing could put values into wrong columns without a warning. So
- * the problem names the place, and the scan continues.
+ * the problem names the place, and the scan continues. If such a record has several lines, its quotes may have joined lines that are
+ * records of their own. `damaged` counts these records. `joined` counts records whose quotes have no problem, but look the same.
  *
  * An empty field is not a cell, with or without quotes, because programs write `""` both for an empty text and for NULL.
  *
@@ -14,9 +15,10 @@
 
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
-import { CR, EQUALS, LF, QUOTE, SPACE, TAB } from '../../bytes/ascii.ts';
+import { BACKSLASH, CR, EQUALS, LF, QUOTE, SPACE, TAB } from '../../bytes/ascii.ts';
 import { GrowableBytes } from '../../bytes/growable-bytes.ts';
-import { STRING, TEXT, TEXT_AFTER_QUOTE } from '../../cell-kind.ts';
+import { STRING, TEXT, TEXT_AFTER_ESCAPED_QUOTE, TEXT_AFTER_QUOTE } from '../../cell-kind.ts';
+import { maxJoinedRows } from '../../row-source.ts';
 import { columnLetters } from '../cell-address.ts';
 
 /** Receives the cells: `SheetRows`. Columns count from 0, records from 1. */
@@ -29,6 +31,8 @@ export interface RecordSink {
   commentRow?(record: number): void;
   /** true: the current record is not loaded. */
   readonly isRowLeftOut?: boolean;
+  /** true: the current record is outside of the part that is read. */
+  readonly isRowSkipped?: boolean;
 }
 
 /** The states of the scan. Between fields `#held` is empty. In the other states it contains a part of the current field. */
@@ -45,6 +49,8 @@ const CLOSED = 6;
 const UNREADABLE = 7;
 /** The scan is within a comment line. */
 const COMMENT = 8;
+/** The scan is in white space at the beginning of a field that may have quotes after it. */
+const SPACES = 9;
 
 export interface CsvDialect {
   /** An ASCII byte that is neither a quote nor a line end. */
@@ -53,6 +59,8 @@ export interface CsvDialect {
   quote: number;
   /** Lines that begin with this ASCII byte are left out, and count as records; 0: there are none. */
   comment: number;
+  /** White space before an opening quote is no part of the value. Without it, such quotes are text. */
+  skipsSpace?: boolean;
 }
 
 /** Counts records that have another number of fields than the header. */
@@ -62,6 +70,8 @@ export class OddRecords {
   last = 0;
   /** The number of fields of the first such record. */
   fields = 0;
+  /** All of them have the same number of fields. */
+  areAlike = true;
 
   add(record: number, fields: number): void {
     if (this.count === 0) {
@@ -70,6 +80,29 @@ export class OddRecords {
     }
     this.count += 1;
     this.last = record;
+    if (fields !== this.fields) this.areAlike = false;
+  }
+}
+
+/** Counts records that have several lines, with the place of the first one. Lines count from 1. */
+export class LinedRecords {
+  count = 0;
+  /** The lines of all these records. */
+  lines = 0;
+  column = 0;
+  record = 0;
+  firstLine = 0;
+  lastLine = 0;
+
+  add(record: number, column: number, firstLine: number, moreLines: number): void {
+    if (this.count === 0) {
+      this.record = record;
+      this.column = column;
+      this.firstLine = firstLine;
+      this.lastLine = firstLine + moreLines;
+    }
+    this.count += 1;
+    this.lines += moreLines + 1;
   }
 }
 
@@ -81,6 +114,7 @@ export class CsvScanner {
   readonly #quoteBytes: Buffer;
   readonly #maxCellBytes: number;
   readonly #maxColumns: number;
+  readonly #skipsSpace: boolean;
   /** 1 for each byte that ends an unquoted field. */
   readonly #ends = new Uint8Array(256);
 
@@ -100,11 +134,18 @@ export class CsvScanner {
   readonly #held: GrowableBytes;
   /** The end of the value in `#held` at the closing quote. */
   #closedEnd = 0;
+  /** The line ends within quoted fields of the earlier records. */
+  #linesBefore = 0;
+  /** The line ends within quoted fields of the current record. */
+  #moreLines = 0;
+  /** The column of the first field of the record that has text after its quote, or whose lines look like records; -1: none. */
+  #faultyColumn = -1;
+  #joinedColumn = -1;
 
   /** @param headerRecord the number of the record with the names of the columns; undefined: the first record with a value */
   constructor(
     sink: RecordSink,
-    { delimiter, quote, comment }: CsvDialect,
+    { delimiter, quote, comment, skipsSpace = false }: CsvDialect,
     limits: { maxCellBytes: number; maxColumns: number },
     headerRecord?: number,
   ) {
@@ -120,6 +161,7 @@ export class CsvScanner {
     const maxBytes = limits.maxCellBytes + 1;
     this.#held = new GrowableBytes({ maxBytes, exceeded: () => this.#cellTooLong() });
     this.#maxColumns = limits.maxColumns;
+    this.#skipsSpace = skipsSpace && quote !== 0;
     for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
   }
 
@@ -128,10 +170,25 @@ export class CsvScanner {
     return this.#column;
   }
 
-  /** Records below the header that have a value and fewer fields than the header. */
+  /** The number of records below the header that have a value. */
+  valued = 0;
+  /** Records below the header that have a value and fewer fields than the header has up to its last name. */
   readonly short = new OddRecords();
+  /** The short rows that lack only fields after the last name of the header. */
+  readonly lean = new OddRecords();
   /** Records below the header that have a value after the last field of the header. */
   readonly long = new OddRecords();
+  /** Records below the header that have more fields than the header, and no value in these fields. */
+  readonly surplus = new OddRecords();
+
+  /** Records of several lines with text after a closing quote: lines that are records of their own may be in them. */
+  readonly damaged = new LinedRecords();
+  /** Records with a quoted field whose lines look like records of their own, as if the quotes were text. */
+  readonly joined = new LinedRecords();
+  /** The first of the joined records. */
+  readonly joinedRecords: number[] = [];
+  /** Fields with white space before a quote, which is therefore text. */
+  readonly spacedQuotes = { count: 0, record: 0, column: 0 };
 
   /** Fields such as `="00042"`, with the place of the first one. */
   readonly textFormulas = { count: 0, record: 0, column: 0 };
@@ -195,6 +252,8 @@ export class CsvScanner {
     this.#sink.endRow();
     const fields = this.#column + 1;
     const hasValue = this.#lastValued === this.#record;
+    if (this.#moreLines > 0) this.#endLines();
+    this.#faultyColumn = -1;
     if (this.#headerFields === 0) {
       const isHeader = this.#headerRecord === undefined ? hasValue : this.#record === this.#headerRecord;
       // A delimiter after the last name does not add a column.
@@ -204,11 +263,58 @@ export class CsvScanner {
       }
     } else if (!hasValue || this.#sink.isRowLeftOut) {
       return;
-    } else if (fields < this.#headerFields) {
-      this.short.add(this.#record, fields);
-    } else if (this.#lastValuedColumn >= this.#allHeaderFields) {
-      this.long.add(this.#record, this.#lastValuedColumn + 1);
+    } else {
+      this.valued++;
+      if (fields !== this.#allHeaderFields) this.#addOdd(fields);
     }
+  }
+
+  #addOdd(fields: number): void {
+    if (fields < this.#headerFields) this.short.add(this.#record, fields);
+    else if (fields < this.#allHeaderFields) this.lean.add(this.#record, fields);
+    else if (this.#lastValuedColumn < this.#allHeaderFields) this.surplus.add(this.#record, fields);
+    else this.long.add(this.#record, this.#lastValuedColumn + 1);
+  }
+
+  /** Ends a record that has several lines. */
+  #endLines(): void {
+    const moreLines = this.#moreLines;
+    if (this.#headerFields > 0 && !this.#sink.isRowLeftOut && !this.#sink.isRowSkipped) {
+      const first = this.#record + this.#linesBefore;
+      if (this.#faultyColumn >= 0) this.damaged.add(this.#record, this.#faultyColumn, first, moreLines);
+      else if (this.#joinedColumn >= 0) this.#addJoined(first, moreLines);
+    }
+    this.#linesBefore += moreLines;
+    this.#moreLines = 0;
+    this.#joinedColumn = -1;
+  }
+
+  #addJoined(firstLine: number, moreLines: number): void {
+    this.joined.add(this.#record, this.#joinedColumn, firstLine, moreLines);
+    if (this.joinedRecords.length < maxJoinedRows) this.joinedRecords.push(this.#record);
+  }
+
+  /** Notes the lines of a quoted field that is complete and has a line end. */
+  #endLinedField(bytes: Buffer, start: number, end: number): void {
+    const feeds = countBytes(bytes, start, end, LF);
+    const lines = feeds > 0 ? feeds : countBytes(bytes, start, end, CR);
+    this.#moreLines += lines;
+    const delimiters = this.#allHeaderFields - 1;
+    // Only lines between two line ends are compared with the header.
+    if (lines < 2 || delimiters < 1 || this.#joinedColumn >= 0) return;
+    const lineEnd = feeds > 0 ? LF : CR;
+    if (looksJoined(bytes, start, end, this.#delimiter, lineEnd, this.#column, delimiters)) {
+      this.#joinedColumn = this.#column;
+    }
+  }
+
+  #noteSpacedQuote(): void {
+    const { spacedQuotes } = this;
+    if (spacedQuotes.count === 0) {
+      spacedQuotes.record = this.#record;
+      spacedQuotes.column = this.#column;
+    }
+    spacedQuotes.count++;
   }
 
   /** Scans a slice. It passes fields that are completely in the slice to the sink without copying them. */
@@ -216,6 +322,9 @@ export class CsvScanner {
     const ends = this.#ends;
     const end = bytes.length;
     let at = from;
+    // The next line end, found once for all fields before it. A loop over the bytes of each field would take longer.
+    let lineEnd = -1;
+    let hasFeeds = true;
     while (at < end) {
       const start = at;
       if (this.#state === RECORD_START) {
@@ -229,7 +338,14 @@ export class CsvScanner {
       }
       let cellStart = start;
       let cellEnd: number;
-      if (bytes[start] !== this.#quote) {
+      let isSpaced = false;
+      if (bytes[start] === SPACE || bytes[start] === TAB) {
+        const quoteAt = quoteAfterSpace(bytes, start, this.#quote, this.#delimiter);
+        if (this.#skipsSpace && quoteAt > 0) cellStart = quoteAt;
+        else isSpaced = quoteAt > 0;
+      }
+      let isLined = false;
+      if (bytes[cellStart] !== this.#quote) {
         while (at < end && ends[bytes[at]!] === 0) at++;
         cellEnd = at;
       } else {
@@ -242,14 +358,21 @@ export class CsvScanner {
           cellEnd =
             at < end - 1 && ends[bytes[at + 1]!] !== 0 ? undouble(bytes, cellStart, at, this.#quote) : at;
         }
+        if (lineEnd < cellStart) {
+          lineEnd = nextLineEnd(bytes, cellStart, hasFeeds);
+          if (bytes[lineEnd] !== LF) hasFeeds = false;
+        }
+        isLined = lineEnd < at;
         at++;
       }
       if (at >= end || ends[bytes[at]!] === 0) {
         at = this.#collect(bytes, start);
         if (at === end) return;
         this.#endHeld();
-      } else if (cellEnd > cellStart) {
-        this.#cell(bytes, cellStart, cellEnd);
+      } else {
+        if (isSpaced) this.#noteSpacedQuote();
+        if (isLined) this.#endLinedField(bytes, cellStart, cellEnd);
+        if (cellEnd > cellStart) this.#cell(bytes, cellStart, cellEnd);
       }
       at = this.#endField(bytes, at);
     }
@@ -333,8 +456,20 @@ export class CsvScanner {
     while (at < end) {
       switch (this.#state) {
         case FIELD_START:
-          this.#state = bytes[at] === this.#quote ? QUOTED : UNQUOTED;
+          this.#state = bytes[at] === this.#quote ? QUOTED : this.#isSpace(bytes[at]!) ? SPACES : UNQUOTED;
           if (this.#state === QUOTED) at++;
+          break;
+        case SPACES:
+          if (this.#isSpace(bytes[at]!)) {
+            this.#held.append(bytes, at, ++at);
+          } else if (bytes[at] === this.#quote && this.#skipsSpace) {
+            this.#held.clear();
+            this.#state = QUOTED;
+            at++;
+          } else {
+            if (bytes[at] === this.#quote) this.#noteSpacedQuote();
+            this.#state = UNQUOTED;
+          }
           break;
         case QUOTED: {
           const found = closingQuote(bytes, at, this.#quote);
@@ -369,14 +504,25 @@ export class CsvScanner {
   /** Passes the field in `#held` to the sink. The next field may begin then. */
   #endHeld(): void {
     const held = this.#held;
+    const end = this.#state === CLOSED ? this.#closedEnd : held.length;
+    const isQuoted = this.#state !== UNQUOTED && this.#state !== SPACES;
+    if (isQuoted && nextLineEnd(held.bytes.subarray(0, end), 0, true) < end)
+      this.#endLinedField(held.bytes, 0, end);
     if (this.#state === UNREADABLE) {
-      this.#sink.fault(this.#column, TEXT_AFTER_QUOTE, held.bytes, 0, held.length);
-    } else {
-      const end = this.#state === CLOSED ? this.#closedEnd : this.#held.length;
-      if (end > 0) this.#cell(held.bytes, 0, end);
+      if (this.#faultyColumn < 0) this.#faultyColumn = this.#column;
+      const isEscaped = this.#closedEnd > 0 && held.bytes[this.#closedEnd - 1] === BACKSLASH;
+      const fault = isEscaped ? TEXT_AFTER_ESCAPED_QUOTE : TEXT_AFTER_QUOTE;
+      this.#sink.fault(this.#column, fault, held.bytes, 0, held.length);
+    } else if (end > 0) {
+      this.#cell(held.bytes, 0, end);
     }
     held.clear();
     this.#state = FIELD_START;
+  }
+
+  /** Returns whether the byte is white space that may come before a quote. */
+  #isSpace(byte: number): boolean {
+    return (byte === SPACE || byte === TAB) && byte !== this.#delimiter && this.#quote !== -1;
   }
 
   #cellTooLong(): AppError {
@@ -422,6 +568,76 @@ function closingQuote(bytes: Buffer, from: number, quote: number): number {
     while (at < end && bytes[at] !== quote) at++;
   } while (at + 1 < end && bytes[at + 1] === quote);
   return ~at;
+}
+
+/**
+ * Returns the position of the next LF, or of the next CR if no LF follows; `bytes.length`: there is no line end.
+ *
+ * @param hasFeeds false: it is known that no LF follows
+ */
+function nextLineEnd(bytes: Buffer, from: number, hasFeeds: boolean): number {
+  const feed = hasFeeds ? bytes.indexOf(LF, from) : -1;
+  if (feed >= 0) return feed;
+  const carriageReturn = bytes.indexOf(CR, from);
+  return carriageReturn >= 0 ? carriageReturn : bytes.length;
+}
+
+/** In a shorter field a loop finds bytes faster than a call of the runtime. */
+const shortField = 256;
+
+function countBytes(bytes: Buffer, start: number, end: number, byte: number): number {
+  let count = 0;
+  if (end - start < shortField) {
+    for (let at = start; at < end; at++) if (bytes[at] === byte) count++;
+    return count;
+  }
+  for (let at = bytes.indexOf(byte, start); at >= 0 && at < end; at = bytes.indexOf(byte, at + 1)) count++;
+  return count;
+}
+
+/** Returns the position of a quote that follows the white space at `from`; -1: another byte follows, or the slice ends. */
+function quoteAfterSpace(bytes: Buffer, from: number, quote: number, delimiter: number): number {
+  let at = from;
+  while ((bytes[at] === SPACE || bytes[at] === TAB) && bytes[at] !== delimiter) at++;
+  return bytes[at] === quote ? at : -1;
+}
+
+/** With so many whole lines like records in a field, its first line may differ from them. */
+const manyJoinedLines = 3;
+
+/**
+ * Returns whether the lines of a quoted field look like records: most whole lines in it have as many delimiters as the header, and so
+ * has the line in which the field begins.
+ *
+ * @param column the number of delimiters before the field
+ * @param wanted the number of delimiters of the header
+ */
+function looksJoined(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  delimiter: number,
+  lineEnd: number,
+  column: number,
+  wanted: number,
+): boolean {
+  let delimiters = column;
+  let isFirstAlike = false;
+  let lines = 0;
+  let alike = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at];
+    if (byte === delimiter) {
+      delimiters++;
+    } else if (byte === lineEnd) {
+      if (lines === 0) isFirstAlike = delimiters === wanted;
+      else if (delimiters === wanted) alike++;
+      lines++;
+      delimiters = 0;
+    }
+  }
+  const whole = lines - 1;
+  return whole > 0 && 2 * alike > whole && (isFirstAlike || alike >= manyJoinedLines);
 }
 
 /**

@@ -22,10 +22,16 @@ const lineEnd = Buffer.of(LF);
  * @param head the text's first bytes, in UTF-8
  * @param isWhole the head is the whole text
  * @param dialect what the caller says
+ * @param skipsSpace white space may come before an opening quote
  */
-export function findDialect(head: Buffer, isWhole: boolean, dialect: TextDialect = {}): DialectFound {
+export function findDialect(
+  head: Buffer,
+  isWhole: boolean,
+  dialect: TextDialect = {},
+  skipsSpace = false,
+): DialectFound {
   const { quote = QUOTE, comment = 0 } = dialect;
-  const signs = { quote, comment };
+  const signs = { quote, comment, skipsSpace };
   const stated = /^(?:sep=([!-~\t ])|"sep=([!-~\t ])")(?:\r\n?|\n|$)/i.exec(head.toString('latin1', 0, 16));
   const character = stated?.[1] ?? stated?.[2];
   const isStated = character !== undefined && character.charCodeAt(0) !== QUOTE;

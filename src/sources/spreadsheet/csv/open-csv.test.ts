@@ -355,7 +355,12 @@ test('rows with another number of fields than the header give a warning with bot
         `2 rows have more fields than the header, which has 2. The first is row 2, which has 4 fields.${quotes}`,
       ],
     ],
-    ['a,b\n1,2,\n3,4,"",\n', []],
+    [
+      'a,b\n1,2,\n3,4,"",\n',
+      [
+        `2 rows have more fields than the header, which has 2. The first is row 2, which has 3 fields. The last fields of these rows are empty, and their other values may be in wrong columns.${quotes}`,
+      ],
+    ],
     ['a,b,\n1,2,3\n', []],
     ['a,b\n1,2,3\n', [], { range: 'A:B' }],
     [

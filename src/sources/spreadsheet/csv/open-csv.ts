@@ -13,11 +13,11 @@ import {
 import { rowTooLong } from '../../row-limit.ts';
 import { columnLetters, maxSheetColumn } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import type { OpenFormat } from '../sheet-format.ts';
+import type { OpenFormat, ScanResult } from '../sheet-format.ts';
 import type { SheetRows } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { TextDialect } from '../spreadsheet-options.ts';
-import { CsvScanner, type OddRecords } from './csv-scanner.ts';
+import { CsvScanner, OddRecords } from './csv-scanner.ts';
 import { type DialectFound, findDialect } from './delimiter.ts';
 import { fileChunks } from './file-chunks.ts';
 
@@ -38,7 +38,7 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
   const encoding = stated ?? start.encoding;
   const text = textDecoder(encoding ?? 'utf-8', markBytes).decode(head.subarray(markBytes));
   refuseNul(text, head, encoding);
-  const dialect = findDialect(text, head.length === file.size, options.text);
+  const dialect = findDialect(text, head.length === file.size, options.text, options.trim);
   let found: TextEncoding | undefined = stated === 'utf-8' ? undefined : stated;
   return {
     format: 'csv',
@@ -47,7 +47,7 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
     scanOf: () => async (rows, signal) => {
       found ??= await findEncoding(file, { encoding, markBytes }, signal);
       const isCommented = text[0] === HASH && options.text.comment === undefined;
-      const result = await scan(
+      const { unassignedAt, ...result } = await scan(
         { file, markBytes, encoding: found, dialect, isCommented },
         rows,
         limits,
@@ -56,7 +56,7 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
       return {
         ...result,
         text: { delimiter: String.fromCharCode(dialect.delimiter), encoding: found },
-        warnings: [...detectionWarnings(options.text, dialect, found), ...result.warnings],
+        warnings: [...detectionWarnings(options.text, dialect, found, unassignedAt), ...result.warnings],
       };
     },
   };
@@ -115,7 +115,7 @@ async function scan(
   rows: SheetRows,
   { maxCellBytes, maxRowBytes }: SpreadsheetLimits,
   signal: AbortSignal,
-): Promise<{ warnings: Warning[] }> {
+): Promise<ScanResult & { warnings: Warning[]; unassignedAt: number }> {
   const { lineBytes } = dialect;
   const { range, headerRow, hasHeader } = rows.window;
   const scanner = new CsvScanner(rows, dialect, { maxCellBytes, maxColumns: maxSheetColumn }, headerRow);
@@ -143,10 +143,17 @@ async function scan(
   }
   decoder.finish();
   scanner.finish();
-  const warnings = [...textFormulas(scanner), ...shortRecords(scanner, hasHeader)];
+  const joined = joinedRecords(scanner, lineBytes > 0 ? 1 : 0);
+  const warnings = [
+    ...textFormulas(scanner),
+    ...spacedQuotes(scanner),
+    ...(joined?.warnings ?? []),
+    ...shortRecords(scanner, hasHeader),
+  ];
   // Values outside of the range are not read.
   if (range.lastColumn === maxSheetColumn) warnings.push(...longRecords(scanner, hasHeader, isCommented));
-  return { warnings };
+  const { unassignedAt = -1 } = decoder;
+  return { warnings, unassignedAt, ...(joined && { joined: joined.joined }) };
 }
 
 /**
@@ -169,6 +176,7 @@ function detectionWarnings(
   stated: TextDialect,
   { delimiter }: DialectFound,
   encoding: TextEncoding,
+  unassignedAt: number,
 ): Warning[] {
   const warnings: Warning[] = [];
   if (delimiter !== COMMA && stated.delimiter === undefined) {
@@ -178,10 +186,12 @@ function detectionWarnings(
     });
   }
   if (encoding !== 'utf-8' && stated.encoding === undefined) {
-    warnings.push({
-      code: 'encoding',
-      detail: `The file was read as ${encodingNames[encoding] ?? encoding}; if letters are wrong, send \`encoding\`.`,
-    });
+    const readAs = `The file was read as ${encodingNames[encoding] ?? encoding}`;
+    const detail =
+      unassignedAt < 0
+        ? `${readAs}; if letters are wrong, send \`encoding\`.`
+        : `${readAs}. But Windows-1252 has no character for the byte at position ${unassignedAt}, so the file is in another encoding and letters are wrong: send \`encoding\`, such as shift_jis, gbk, windows-1250 or macintosh.`;
+    warnings.push({ code: 'encoding', detail });
   }
   return warnings;
 }
@@ -197,32 +207,122 @@ function textFormulas({ textFormulas: { count, record, column } }: CsvScanner): 
   return [{ code: 'text-formulas', detail }];
 }
 
+/** Warns of quotes that are text because white space comes before them. */
+function spacedQuotes({ spacedQuotes: { count, record, column } }: CsvScanner): Warning[] {
+  if (count === 0) return [];
+  const first = `${columnLetters(column + 1)}${record}`;
+  const found =
+    count === 1
+      ? `The field ${first} begins with white space and a quotation mark`
+      : `${count} fields begin with white space and a quotation mark, the first is ${first}`;
+  const detail = `${found}. Such quotes were read as text. To read them as quotes around the value, send trim=true.`;
+  return [{ code: 'spaced-quotes', detail, choices: [{ parameters: { trim: 'true' } }] }];
+}
+
+/**
+ * Describes the records in which quotes may have joined lines that are records of their own.
+ *
+ * @param linesAbove the lines of the file before the first record
+ */
+function joinedRecords(
+  { damaged, joined, joinedRecords: records }: CsvScanner,
+  linesAbove: number,
+): (Required<Pick<ScanResult, 'joined'>> & { warnings: Warning[] }) | undefined {
+  if (damaged.count + joined.count === 0) return undefined;
+  const found = damaged.count > 0 ? damaged : joined;
+  const cell = `${columnLetters(found.column + 1)}${found.record}`;
+  const lines = `lines ${found.firstLine + linesAbove} to ${found.lastLine + linesAbove}`;
+  const place =
+    found.count === 1
+      ? `Row ${found.record} consists of the ${lines} of the file`
+      : `${found.count} rows consist of several lines of the file, ${found.lines} in all, and the first of them, row ${found.record}, of the ${lines}`;
+  const reasons =
+    damaged.count > 0
+      ? `${place}, and text follows the closing quote in ${cell}. Its quotes may have joined lines that are rows of their own.`
+      : `${place}, because the field ${cell} is in quotes, and its lines look like rows of their own.`;
+  const remedy = 'If the quotes are text, send quote=none.';
+  const reason = `${reasons} Leaving out this row could leave out good rows, too. Correct the quotes in the file. ${remedy}`;
+  return {
+    joined: { reason, damage: damaged.count > 0 ? damaged : undefined, records },
+    warnings: [
+      {
+        code: 'lines-in-a-field',
+        detail: `${reasons} ${remedy}`,
+        choices: [{ parameters: { quote: 'none' } }],
+      },
+    ],
+  };
+}
+
 /**
  * Warns of records with too few fields. They are read with empty last columns. Most such records are intended, but sometimes the file
- * was cut off.
+ * was cut off. If no record has a field for the delimiter after the last name of the header, only the header ends with a delimiter.
  */
-function shortRecords({ short, headerFields, records }: CsvScanner, hasHeader: boolean): Warning[] {
-  if (short.count === 0) return [];
+function shortRecords(
+  { short, lean, headerFields, allHeaderFields, records, valued }: CsvScanner,
+  hasHeader: boolean,
+): Warning[] {
+  const isUsual = lean.count + short.count === valued && lean.areAlike;
+  const odd = isUsual ? short : both(short, lean);
+  if (odd.count === 0) return [];
   const remedy =
     'The missing fields are empty. If a value contains a line break, put the value in double quotes.';
-  const cutOff = short.last === records ? ' The last row is one of them: is the file complete?' : '';
-  const detail = `${describeOdd(short, 'fewer', headerFields, hasHeader)} ${remedy}${cutOff}`;
+  const cutOff = odd.last === records ? ' The last row is one of them: is the file complete?' : '';
+  const most = isUsual ? headerFields : allHeaderFields;
+  const detail = `${describeOdd(odd, 'fewer', most, hasHeader)} ${remedy}${cutOff}`;
   return [{ code: 'short-rows', detail }];
 }
 
-/** Warns of values after the last column of the header. Such a value gets a column without a name. */
+/**
+ * Warns of records with more fields than the header. A value after the last column of the header gets a column without a name. An empty
+ * last field may mean that a delimiter too many has moved the values before it.
+ */
 function longRecords(
-  { long, allHeaderFields }: CsvScanner,
+  { long, surplus, allHeaderFields, valued }: CsvScanner,
   hasHeader: boolean,
   isCommented: boolean,
 ): Warning[] {
-  if (long.count === 0) return [];
+  const odd = both(long, surplus);
+  if (odd.count === 0) return [];
+  if (surplus.count === valued && surplus.areAlike)
+    return [usualSurplus(surplus.fields, allHeaderFields, hasHeader)];
   const quotes =
     'If a value contains the delimiter, put the value in double quotes, or name the quotation mark of the file with `quote`.';
+  const empty =
+    long.count > 0
+      ? ''
+      : ' The last fields of these rows are empty, and their other values may be in wrong columns.';
   const remedy = hasHeader ? `${quotes} If the header lacks a name, add it.` : quotes;
   const comments = isCommented ? ' If lines that begin with # are comments, send comment=%23.' : '';
-  const detail = `${describeOdd(long, 'more', allHeaderFields, hasHeader)} ${remedy}${comments}`;
+  const detail = `${describeOdd(odd, 'more', allHeaderFields, hasHeader)}${empty} ${remedy}${comments}`;
   return [{ code: 'long-rows', detail, ...(isCommented && { choices: [{ parameters: { comment: '#' } }] }) }];
+}
+
+/** Warns that all records have the same number of empty fields more than the header. */
+function usualSurplus(fields: number, headerFields: number, hasHeader: boolean): Warning {
+  const more = fields - headerFields;
+  const [surplus, are] = more === 1 ? ['one field', 'it is empty'] : [`${more} fields`, 'they are empty'];
+  const header = hasHeader ? 'the header' : 'the first row';
+  const remedy = hasHeader
+    ? ' If the header lacks a name, the values are in wrong columns: add the name.'
+    : '';
+  const detail = `Each row has ${surplus} more than ${header}, and ${are} at the end of the row.${remedy}`;
+  return { code: 'long-rows', detail };
+}
+
+/** Counts two kinds of records together. */
+function both(one: OddRecords, other: OddRecords): OddRecords {
+  if (one.count === 0) return other;
+  if (other.count === 0) return one;
+  const { first, fields } = one.first < other.first ? one : other;
+  const sum = new OddRecords();
+  return Object.assign(sum, {
+    count: one.count + other.count,
+    first,
+    fields,
+    last: Math.max(one.last, other.last),
+    areAlike: false,
+  });
 }
 
 function describeOdd(

@@ -8,7 +8,7 @@
 
 import { AppError } from '../../../errors.ts';
 import { limitExceeded } from '../../../limit-exceeded.ts';
-import { HASH, UPPER_E } from '../../bytes/ascii.ts';
+import { HASH, SPACE, UPPER_E } from '../../bytes/ascii.ts';
 import * as kinds from '../../cell-kind.ts';
 import { rowTooLong } from '../../row-limit.ts';
 import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
@@ -82,13 +82,11 @@ const booleanFormula = /^(of:)?=(TRUE|FALSE)\(\)$/;
 
 const maxRepeatedCells = 20_000_000;
 
-/** The most cells that are repeated in one turn. Short cells take about 2 ms, and copying long ones less than 1 ms. */
+/** The most cells that are repeated in one turn, which takes about 2 ms. If they are long, the target needs a pause earlier. */
 const portionCells = 4096;
-const portionBytes = 256 * 1024;
 
 const hiddenVisibilities = [Buffer.from('collapse'), Buffer.from('filter')];
 
-const spaces = Buffer.alloc(256, ' ');
 const tab = Buffer.from('\t');
 const lineBreak = Buffer.from('\n');
 
@@ -109,8 +107,6 @@ export interface OdsScannerOptions {
   /** The index of the sheet. */
   sheet: number;
   limits: SpreadsheetLimits;
-  /** The most bytes of the values of repeated cells. A value counts each time that it is repeated. */
-  maxRepeatedBytes: number;
 }
 
 export class OdsScanner {
@@ -120,7 +116,6 @@ export class OdsScanner {
   readonly #values: CellValues;
   readonly #sheet: number;
   readonly #maxRowBytes: number;
-  readonly #maxRepeatedBytes: number;
 
   #depth = 0;
   /** The depth of an element whose content is skipped; 0 if none is open. */
@@ -147,7 +142,6 @@ export class OdsScanner {
   #nextKept = 0;
   #timesPut = 0;
   #repeatedCells = 0;
-  #repeatedBytes = 0;
 
   /** The default style of each column, from 0, and the number of columns that `table-column` elements have described. */
   #columnStyles = new Uint32Array(maxSheetColumn);
@@ -178,7 +172,6 @@ export class OdsScanner {
     this.#values = new CellValues(target, options.styles, new SharedStrings(0), options.is1904);
     this.#sheet = options.sheet;
     this.#maxRowBytes = options.limits.maxRowBytes;
-    this.#maxRepeatedBytes = options.maxRepeatedBytes;
     this.#xml = new XmlTokens(options.partName);
     this.#text = new TextCollector(options.limits.maxCellBytes);
   }
@@ -202,11 +195,14 @@ export class OdsScanner {
   /**
    * Scans the fed bytes.
    *
-   * @returns false if `run` must be called again before the next bytes, because repeated cells are pushed in portions
+   * @returns false if `run` must be called again before the next bytes, because the target needs a pause, or because repeated cells are
+   *   pushed in portions
    */
   run(): boolean {
     const xml = this.#xml;
+    const target = this.#target;
     while (!this.#isDone) {
+      if (target.isPauseDue === true) return false;
       if (this.#repeatsLeft > 0 && !this.#repeat()) return false;
       switch (xml.next()) {
         case NEED_MORE:
@@ -407,10 +403,8 @@ export class OdsScanner {
     const xml = this.#xml;
     if (this.#isShown) return;
     if (xml.isNamed(names.s!)) {
-      const count = this.#repetition(names.c!);
-      for (let left = count; left > 0; left -= spaces.length) {
-        this.#text.append(spaces, 0, Math.min(left, spaces.length));
-      }
+      // The text of a covered cell is not read. It only counts whether there is one.
+      this.#text.appendRepeated(SPACE, this.#isCovered ? 1 : this.#repetition(names.c!));
       this.#isAfterSpace = false;
     } else if (xml.isNamed(names.tab!) || xml.isNamed(names['line-break']!)) {
       this.#text.append(xml.isNamed(names.tab!) ? tab : lineBreak, 0, 1);
@@ -439,7 +433,7 @@ export class OdsScanner {
         this.#isAfterSpace = false;
       }
       if (isSpace && !this.#isAfterSpace) {
-        this.#text.append(spaces, 0, 1);
+        this.#text.appendRepeated(SPACE, 1);
         this.#isAfterSpace = true;
       }
       runStart = at + 1;
@@ -543,19 +537,17 @@ export class OdsScanner {
    */
   #repeat(): boolean {
     let cells = 0;
-    let bytes = 0;
     while (this.#repeatsLeft > 0) {
       const kept = this.#kept[this.#nextKept];
       if (kept === undefined) {
         this.#endRepetition();
         continue;
       }
-      if (cells >= portionCells || bytes >= portionBytes) return false;
+      if (cells >= portionCells || this.#target.isPauseDue === true) return false;
       this.#begin(this.#row);
-      this.#countRepeated(kept.bytes.length);
+      this.#countRepeated();
       this.#put(kept.column + this.#timesPut, kept.type, kept.style, kept.bytes, kept.bytes.length);
       cells++;
-      bytes += kept.bytes.length;
       this.#timesPut++;
       if (this.#timesPut < kept.count) continue;
       this.#timesPut = 0;
@@ -574,18 +566,10 @@ export class OdsScanner {
     if (this.#repeatsLeft > 0) this.#row++;
   }
 
-  #countRepeated(bytes: number): void {
+  #countRepeated(): void {
     this.#repeatedCells++;
-    this.#repeatedBytes += bytes;
     if (this.#repeatedCells > maxRepeatedCells) {
       throw limitExceeded('The sheet repeats too many cells', maxRepeatedCells, 'cells');
-    }
-    if (this.#repeatedBytes > this.#maxRepeatedBytes) {
-      throw limitExceeded(
-        `The sheet repeats cells too many times, up to row ${this.#row}`,
-        this.#maxRepeatedBytes,
-        'bytes of values for a file of this size',
-      );
     }
   }
 

@@ -773,16 +773,37 @@ test('the bytes of a row are limited, counted as often as cells are repeated', a
   );
 });
 
-test('the bytes of all repeated values are limited', async () => {
+test('the bytes of all values are limited, counted as often as cells are repeated', async () => {
   const rows = row(text('y'.repeat(90_000)), 'table:number-rows-repeated="100000"');
   const bytes = buildOds({ body: table(header('a') + rows) });
   await assert.rejects(
     mostBetweenDrains(await open(bytes)),
     fails(
       'limit-exceeded',
-      /^The sheet repeats cells too many times, up to row 7\d\d: .*(64 MiB|67,108,864 bytes)/,
+      /^The cells have too many bytes for a file of this size, up to row 7\d\d: the limit is 64 MiB\./,
     ),
   );
+});
+
+test('spaces that the file has as a count are limited, and their cells are passed on one by one', async () => {
+  const spaces = (count: number) => `<text:p><text:s text:c="${count}"/>x</text:p>`;
+  const rows = (count: number) =>
+    row(`<table:table-cell office:value-type="string">${spaces(90_000)}</table:table-cell>`).repeat(count);
+  const some = await mostBetweenDrains(await open(buildOds({ body: table(header('a') + rows(300)) })));
+  assert.equal(some.cells, 300);
+  assert.ok(some.most < 500_000, `${some.most} bytes in one turn`);
+  await assert.rejects(
+    mostBetweenDrains(await open(buildOds({ body: table(header('a') + rows(1000)) }))),
+    fails('limit-exceeded', /^The cells have too many bytes for a file of this size, up to row 7\d\d: /),
+  );
+});
+
+test('spaces beneath merged cells are not made', async () => {
+  const covered = `<table:covered-table-cell office:value-type="string"><text:p><text:s text:c="1000000000"/></text:p></table:covered-table-cell>`;
+  const { cells } = await mostBetweenDrains(
+    await open(buildOds({ body: table(header('a') + row(text('x') + covered)) })),
+  );
+  assert.equal(cells, 1);
 });
 
 test('the header of a name is found in a sheet that begins far behind the start of the file', async () => {

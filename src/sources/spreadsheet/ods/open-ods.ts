@@ -16,12 +16,6 @@ import { OdsStylesReader } from './ods-styles.ts';
 const spreadsheetType = /^application\/vnd\.oasis\.opendocument\.spreadsheet/;
 const contentName = 'content.xml';
 
-/**
- * The unpacked size up to which the ratio to the size of the file is not limited. Repeated cells may have more bytes
- * than the file.
- */
-const ratioFreeBytes = 64 * 1024 * 1024;
-
 export const openOds: OpenFormat = async ({ container }, _options, limits, signal) => {
   if (container === undefined || !isOpenDocument(container)) return undefined;
   await checkManifest(container);
@@ -37,9 +31,8 @@ export const openOds: OpenFormat = async ({ container }, _options, limits, signa
   if (stylesPart !== undefined) await readOutline(container, stylesPart, stylesReader, signal);
   const { sheets, is1904, names } = await readOutline(container, content, stylesReader, signal);
   const styles = stylesReader.finish();
-  const maxRepeatedBytes = Math.max(ratioFreeBytes, container.fileBytes * limits.maxRatio);
   const skipped: SkippedBytes = { left: maxSkippedBytes };
-  const scanning = { partName: content.name, styles, is1904, limits, maxRepeatedBytes };
+  const scanning = { partName: content.name, styles, is1904, limits };
   return {
     format: 'ods',
     sheets,

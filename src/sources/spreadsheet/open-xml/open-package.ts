@@ -53,16 +53,13 @@ export interface SheetScannerOptions {
    */
   onFormula?: ((column: number, isZero: boolean) => void) | undefined;
   limits: SpreadsheetLimits;
-  /** The most bytes of shared strings in all cells together. A string counts each time that a cell names it. */
-  maxSharedBytes: number;
 }
 
 interface SheetScanner {
   /** Takes the next bytes of the part, which may be cut anywhere. The earlier bytes must have been scanned. */
   feed(chunk: Buffer): void;
   /**
-   * Scans the fed bytes. It stops at the end of a row after much text was pushed, because a few bytes can name many large
-   * strings. The caller may then wait for the target.
+   * Scans the fed bytes. It stops when the target needs a pause.
    *
    * @returns false if all fed bytes are scanned
    */
@@ -88,12 +85,6 @@ export interface MergesReader {
   push(chunk: Buffer): void;
   areas: MergedAreas;
 }
-
-/**
- * The size of the text of shared strings up to which the ratio to the size of the file is not limited. Cells that repeat shared
- * strings may have more text than the file.
- */
-const ratioFreeBytes = 64 * 1024 * 1024;
 
 /**
  * Opens a package if it has the form of `format`.
@@ -207,7 +198,10 @@ class OpenedPackage implements OpenedFile {
     let bytes = 0;
     for await (const slice of this.#form.slices(this.#container, part, signal)) {
       scanner.feed(slice);
-      while (!isEnough() && scanner.scan());
+      while (!isEnough() && scanner.scan()) {
+        const wait = rows.pause();
+        if (wait !== undefined) await wait;
+      }
       bytes += slice.length;
       if (isEnough() || bytes > maxProbedBytes) return false;
     }
@@ -223,7 +217,6 @@ class OpenedPackage implements OpenedFile {
       is1904,
       onFormula: calculatesOnLoad ? (column, isZero) => rows.formula(column, isZero) : undefined,
       limits: this.#limits,
-      maxSharedBytes: Math.max(ratioFreeBytes, this.#container.fileBytes * this.#limits.maxRatio),
     });
   }
 

@@ -84,11 +84,6 @@ export class ZipContainer {
     return this.#parts.get(partKey(name));
   }
 
-  /** The size of the whole file. */
-  get fileBytes(): number {
-    return this.#file.size;
-  }
-
   /**
    * Unpacks a part. If the caller leaves the loop early, the streams are closed and the CRC is not checked.
    *

@@ -25,8 +25,12 @@ export function cellClass(kind: number, bytes: Buffer, start: number, end: numbe
   return kind === TRUE || kind === FALSE ? TRUTH : NUMBER_LIKE;
 }
 
+/** A longer text is no number and no date. */
+const maxNumberBytes = 1024;
+
 function textClass(kind: number, bytes: Buffer, start: number, end: number): number {
   if (isBlank(bytes, start, end)) return BLANK;
+  if (end - start > maxNumberBytes) return WORDS;
   let digits = 0;
   let isPlain = true;
   for (let at = start; at < end; at++) {

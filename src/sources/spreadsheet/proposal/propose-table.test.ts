@@ -308,3 +308,29 @@ test('values beneath merged cells are not in the outline', async () => {
   const { table } = await proposeIn(bookOf({ Data: rows }, {}, ['A1:D1']));
   assert.equal(table?.headerRow, 2);
 });
+
+test('notes are not the table of a sheet whose larger part has no header', async () => {
+  const notes = ['Source: survey', 'See the table before', 'Z Less than half', 'Not for sale'].map((note) => [
+    note,
+  ]);
+  const block = Array.from({ length: 12 }, (_, row): CellSpec[] => [
+    1990 + row,
+    row,
+    2 * row,
+    3 * row,
+    row + 4,
+  ]);
+  // The header has names of a part of the columns only.
+  const noTable = await propose([['Hogs'], [], ['Year', 'Number'], [], ...block, [], ...notes]);
+  assert.equal(noTable.table, undefined, JSON.stringify(noTable));
+  assert.match(noTable.reasons[0]!, /^Most cells are in A\d+:E16, and no row there has different texts/);
+  assert.deepEqual(noTable.otherTables, []);
+  // Notes of two columns are no table either.
+  const pairs = notes.map(([note], index) => [`note ${index}`, note!]);
+  const wide = await propose([...block, [], [], ...pairs]);
+  assert.equal(wide.table, undefined, JSON.stringify(wide));
+  // A list of texts with a title of several cells stays a table.
+  const list = Array.from({ length: 12 }, (_, row): CellSpec[] => [`name ${row}`]);
+  const { table } = await propose([['made', 'on', 'Monday'], [], ['Name'], ...list]);
+  assert.equal(table?.range, 'A3:A15');
+});

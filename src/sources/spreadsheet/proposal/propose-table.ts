@@ -33,8 +33,13 @@ export interface SheetProposal {
 const maxOtherTables = 20;
 
 export function proposeTable(outline: SheetOutline): SheetProposal {
-  const [table, ...others] = findTables(outline);
-  if (table === undefined) return { table: undefined, reasons: [reasonForNone(outline)], otherTables: [] };
+  const found = findTables(outline);
+  const rest = cellsOutside(outline, found);
+  const [table, ...others] = found.filter((one) => !isSmallBeside(one, rest));
+  if (table === undefined) {
+    const reason = found.length === 0 ? reasonForNone(outline) : reasonForRest(rest);
+    return { table: undefined, reasons: [reason], otherTables: [] };
+  }
   const around = rowsOutside(outline.rows, table, others);
   return {
     table: {
@@ -56,6 +61,57 @@ function reasonForNone(outline: SheetOutline): string {
   if (outline.isOutOfOrder) return 'The rows of the sheet are not in order.';
   if (outline.rows.length === 0) return 'The sheet has no cell with a value.';
   return 'No row has different texts in most columns and values beneath it.';
+}
+
+/** The cells outside of all tables, in rows that have several cells. A row of one cell is a title or a note. */
+interface CellsOutside {
+  count: number;
+  firstRow: number;
+  lastRow: number;
+  firstColumn: number;
+  lastColumn: number;
+}
+
+function cellsOutside({ rows }: SheetOutline, tables: FoundTable[]): CellsOutside {
+  const rest: CellsOutside = {
+    count: 0,
+    firstRow: 0,
+    lastRow: 0,
+    firstColumn: Number.POSITIVE_INFINITY,
+    lastColumn: 0,
+  };
+  for (const row of rows) {
+    if (row.filled < 2) continue;
+    const near = tables.filter(({ headerRow, lastRow }) => row.row >= headerRow && row.row <= lastRow);
+    let cells = 0;
+    for (let at = 0; at < row.classes.length; at++) {
+      const column = row.firstColumn + at;
+      if (row.classes[at] === BLANK) continue;
+      if (near.some((table) => column >= table.firstColumn && column <= table.lastColumn)) continue;
+      cells++;
+      rest.firstColumn = Math.min(rest.firstColumn, column);
+      rest.lastColumn = Math.max(rest.lastColumn, column);
+    }
+    if (cells === 0) continue;
+    rest.count += cells * (row.until - row.row + 1);
+    if (rest.firstRow === 0) rest.firstRow = row.row;
+    rest.lastRow = row.until;
+  }
+  return rest;
+}
+
+/**
+ * Returns whether a table whose values do not confirm its header is so small that the cells outside of all tables are more likely the
+ * table. Example: notes below a table whose header was not found.
+ */
+function isSmallBeside({ header, score }: FoundTable, rest: CellsOutside): boolean {
+  // The score is half the number of cells.
+  return header.contrasts === 0 && rest.count > 2 * (2 * score);
+}
+
+function reasonForRest({ firstRow, lastRow, firstColumn, lastColumn }: CellsOutside): string {
+  const range = `${columnLetters(firstColumn + 1)}${firstRow}:${columnLetters(lastColumn + 1)}${lastRow}`;
+  return `Most cells are in ${range}, and no row there has different texts in most columns and values beneath it.`;
 }
 
 export function placeOf(table: FoundTable): ProposedTable {

@@ -33,6 +33,11 @@ import type { Styles } from './styles.ts';
 
 /** Takes the cells of a sheet. Rows are 1-based as the sheet numbers them, columns count from 0 (`A`). */
 export interface SheetTarget {
+  /**
+   * true: the source must pause before it pushes more cells, because a few bytes of a file can be much text: they name large strings, or
+   * repeat a cell. A target without this property never needs a pause.
+   */
+  readonly isPauseDue?: boolean;
   /** Hides columns, both ends included. Called before the rows. */
   hideColumns?(first: number, last: number): void;
   /**
@@ -60,9 +65,6 @@ const falseText = Buffer.from('FALSE');
 const timeOnlyDays = [-36_526, -36_525, -35_064];
 
 export class CellValues {
-  /** The bytes of shared strings that were pushed. A string counts each time that a cell names it. The caller resets it. */
-  sharedBytes = 0;
-
   readonly #target: SheetTarget;
   readonly #meanings: Uint8Array;
   readonly #masks: (Buffer | undefined)[];
@@ -117,7 +119,6 @@ export class CellValues {
       return;
     }
     const strings = this.#strings;
-    this.sharedBytes += strings.end - strings.start;
     this.#target.cell(column, STRING, strings.bytes, strings.start, strings.end);
   }
 

@@ -1,9 +1,9 @@
 /** Scans a binary worksheet part (MS-XLSB 2.1.7.62) and pushes its cells as byte ranges. */
 
 import * as kinds from '../../cell-kind.ts';
+import { rowTooLong } from '../../row-limit.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import type { SheetScannerOptions } from '../open-xml/open-package.ts';
-import { RowBounds } from '../open-xml/row-bounds.ts';
 import { CellValues, type SheetTarget } from '../values/cell-values.ts';
 import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
 import { BinaryRecords, NEED_MORE } from './binary-records.ts';
@@ -58,7 +58,7 @@ export class BinarySheetScanner {
   readonly #records: BinaryRecords;
   readonly #values: CellValues;
   readonly #target: SheetTarget;
-  readonly #bounds: RowBounds;
+  readonly #maxRowBytes: number;
   readonly #number: Buffer = Buffer.alloc(maxDoubleBytes);
 
   #sawSheet = false;
@@ -70,12 +70,14 @@ export class BinarySheetScanner {
   /** The column of the last cell of the row, from 0. */
   #column = -1;
   #isRowBegun = false;
+  /** The bytes of the records of the current row. */
+  #rowBytes = 0;
 
   constructor(target: SheetTarget, options: SheetScannerOptions) {
     this.#target = target;
     this.#values = new CellValues(target, options.styles, options.strings, options.is1904);
     this.#records = new BinaryRecords(options.partName, wantedTypes, options.limits);
-    this.#bounds = new RowBounds(this.#values, options.limits.maxRowBytes, options.maxSharedBytes);
+    this.#maxRowBytes = options.limits.maxRowBytes;
   }
 
   /** Does the same as the function of this name in the scanner of .xlsx. */
@@ -85,9 +87,8 @@ export class BinarySheetScanner {
 
   scan(): boolean {
     const records = this.#records;
-    this.#bounds.isPauseDue = false;
     while (!this.#isDone) {
-      if (this.#bounds.isPauseDue) return true;
+      if (this.#target.isPauseDue === true) return true;
       const type = records.next();
       if (type === NEED_MORE) return false;
       if (type > types.ROW_HEADER && type <= types.SHORT_SHARED_STRING) this.#cell(type);
@@ -151,14 +152,13 @@ export class BinarySheetScanner {
     this.#isRowHidden = hasFlags && (records.uint8(rowFlagsAt) & rowIsHidden) !== 0;
     if (this.#row > maxSheetRow) this.#records.fail(`a row outside of 1 to ${maxSheetRow}`);
     this.#column = -1;
-    this.#bounds.beginRow();
+    this.#rowBytes = 0;
   }
 
   #endRow(): void {
     if (!this.#isRowBegun) return;
     this.#isRowBegun = false;
     this.#target.endRow();
-    this.#bounds.endRow(this.#row);
   }
 
   #cell(type: number): void {
@@ -171,7 +171,8 @@ export class BinarySheetScanner {
     if (column >= maxSheetColumn) records.fail(`a cell beyond the last column XFD in row ${this.#row}`);
     const value = isShort ? shortHeadBytes : cellHeadBytes;
     const style = records.uint32(value - 4) & 0xff_ffff;
-    this.#bounds.bytes += records.end - records.start;
+    this.#rowBytes += records.end - records.start;
+    if (this.#rowBytes > this.#maxRowBytes) throw rowTooLong(`Row ${this.#row}`, this.#maxRowBytes);
     switch (type) {
       case types.CELL_RK:
       case types.SHORT_RK:
@@ -205,7 +206,6 @@ export class BinarySheetScanner {
         this.#error(column, records.uint8(value));
         break;
     }
-    this.#bounds.check(this.#row);
   }
 
   #begin(): void {

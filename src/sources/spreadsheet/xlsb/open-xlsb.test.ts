@@ -234,7 +234,7 @@ function scan(part: Buffer, sizes: number[]): string[] {
     endRow: () => record('end'),
   };
   const options = { partName: 'p', styles: withoutStyles, strings: new SharedStrings(0), is1904: false };
-  const scanner = new BinarySheetScanner(target, { ...options, limits, maxSharedBytes: 0 });
+  const scanner = new BinarySheetScanner(target, { ...options, limits });
   for (let at = 0, n = 0; at < part.length; n++) {
     const size = sizes[n % sizes.length]!;
     // A copy, so that the scanner cannot read from an earlier chunk.
@@ -298,7 +298,10 @@ test('shared strings are limited in memory and in the number of uses by cells', 
   const repeated = buildXlsb({ rows, sharedStrings: [sharedStrings[0]!] });
   await assert.rejects(
     read(repeated, { maxRatio: 250 }),
-    fails('limit-exceeded', /the same shared strings too many times/),
+    fails(
+      'limit-exceeded',
+      /^The cells have too many bytes for a file of this size, up to row 3\d\d: the limit is 64 MiB\./,
+    ),
   );
 });
 

@@ -28,9 +28,9 @@ import {
   SPACE,
 } from '../../bytes/ascii.ts';
 import * as kinds from '../../cell-kind.ts';
+import { rowTooLong } from '../../row-limit.ts';
 import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import type { SheetScannerOptions } from '../open-xml/open-package.ts';
-import { RowBounds } from '../open-xml/row-bounds.ts';
 import { TextCollector } from '../package/text-collector.ts';
 import { decodeEscapes, endOfPlainText } from '../package/xml-text.ts';
 import {
@@ -112,7 +112,7 @@ export class SheetScanner {
   readonly #target: SheetTarget;
   readonly #onFormula: SheetScannerOptions['onFormula'];
   readonly #maxCellBytes: number;
-  readonly #bounds: RowBounds;
+  readonly #maxRowBytes: number;
 
   /** The depth of the current element, and whether it is in `sheetData`, in a `row`, and in a `c` element. */
   #depth = 0;
@@ -127,6 +127,8 @@ export class SheetScanner {
   #isRowGuessed = false;
   #isRowHidden = false;
   #isRowBegun = false;
+  /** The bytes of the part since the row began, in whole chunks. */
+  #rowBytes = 0;
 
   /** The current cell if it is read in the general way. */
   #type = NUMBER;
@@ -150,28 +152,28 @@ export class SheetScanner {
     this.#text = new TextCollector(options.limits.maxCellBytes);
     this.#onFormula = options.onFormula;
     this.#maxCellBytes = options.limits.maxCellBytes;
-    this.#bounds = new RowBounds(this.#values, options.limits.maxRowBytes, options.maxSharedBytes);
+    this.#maxRowBytes = options.limits.maxRowBytes;
   }
 
   /** Takes the next bytes of the part: UTF-8 that may be cut anywhere. The earlier bytes must have been scanned. */
   feed(chunk: Buffer): void {
     if (this.#isDone) return;
     this.#xml.feed(chunk);
-    this.#bounds.bytes += chunk.length;
-    if (this.#inRow) this.#bounds.check(this.#row);
+    this.#rowBytes += chunk.length;
+    if (this.#inRow && this.#rowBytes > this.#maxRowBytes)
+      throw rowTooLong(`Row ${this.#row}`, this.#maxRowBytes);
   }
 
   /**
-   * Scans the fed bytes. It stops at the end of a row after much text was pushed, because a few bytes can name many large
-   * strings. The caller may then wait for the target.
+   * Scans the fed bytes. It stops when the target needs a pause.
    *
    * @returns false if all fed bytes are scanned
    */
   scan(): boolean {
     const xml = this.#xml;
-    this.#bounds.isPauseDue = false;
+    const target = this.#target;
     while (!this.#isDone) {
-      if (this.#bounds.isPauseDue) return true;
+      if (target.isPauseDue === true) return true;
       if (this.#inData && this.#fast()) continue;
       switch (xml.next()) {
         case NEED_MORE:
@@ -288,7 +290,7 @@ export class SheetScanner {
     this.#inRow = true;
     this.#isRowBegun = false;
     this.#column = 0;
-    this.#bounds.beginRow();
+    this.#rowBytes = 0;
   }
 
   #checkRow(): void {
@@ -298,9 +300,7 @@ export class SheetScanner {
   #closeRow(hasName: boolean): void {
     if (hasName) this.#expectName(names.row);
     this.#inRow = false;
-    if (!this.#isRowBegun) return;
-    this.#target.endRow();
-    this.#bounds.endRow(this.#row);
+    if (this.#isRowBegun) this.#target.endRow();
   }
 
   #openCell(): void {
@@ -451,7 +451,6 @@ export class SheetScanner {
         break;
       case SHARED:
         values.sharedString(column - 1, index, bytes, start, end);
-        this.#bounds.check(this.#row);
         break;
       case TEXT_RESULT:
       case INLINE:
