@@ -7,7 +7,7 @@
 
 import type { Socket } from 'node:net';
 import type { ClientBase, Connection, Submittable } from 'pg';
-import type { DriverConnection } from './driver-internals.ts';
+import { type DriverConnection, GuardedClient } from './driver-internals.ts';
 
 export interface CopyWriter {
   /**
@@ -31,7 +31,7 @@ export interface CopyWriter {
  * rejects with the error.
  */
 export function copyFrom(client: ClientBase, sql: string): CopyWriter {
-  const copy = new Copy(sql);
+  const copy = new Copy(sql, client instanceof GuardedClient ? client : undefined);
   client.query(copy);
   return copy;
 }
@@ -46,6 +46,7 @@ class Copy implements CopyWriter, Submittable {
   /** Settles when PostgreSQL has answered the COPY. */
   readonly answered: Promise<number>;
   readonly #sql: string;
+  readonly #client: GuardedClient | undefined;
   readonly #started = Promise.withResolvers<void>();
   readonly #finished = Promise.withResolvers<number>();
   #socket: Socket | undefined;
@@ -56,8 +57,9 @@ class Copy implements CopyWriter, Submittable {
   #unsentCount = 0;
   #flushed: PromiseWithResolvers<void> | undefined;
 
-  constructor(sql: string) {
+  constructor(sql: string, client: GuardedClient | undefined) {
     this.#sql = sql;
+    this.#client = client;
     this.answered = this.#finished.promise;
     // The next call rejects with the error. Without a handler here the process would end before that call.
     this.#started.promise.catch(() => {});
@@ -70,6 +72,8 @@ class Copy implements CopyWriter, Submittable {
     if (socket === undefined) return this.#started.promise.then(() => this.write(chunk));
     if (chunk.length === 0) return undefined;
 
+    // Callers send short rows in short chunks, so a long chunk is a long row.
+    this.#client?.noteSent(chunk.length);
     socket.cork();
     for (let start = 0; start < chunk.length; start += MAX_MESSAGE_BYTES) {
       const end = Math.min(start + MAX_MESSAGE_BYTES, chunk.length);

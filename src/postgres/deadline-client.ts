@@ -2,17 +2,17 @@
  * A connection to PostgreSQL that ends if a statement gets no answer. PostgreSQL itself limits the time of statements, but this limit
  * does not work if the server hangs or the network drops all packets.
  */
-import pg from 'pg';
-import { internalsOf } from './driver-internals.ts';
+import type pg from 'pg';
+import { GuardedClient, internalsOf } from './driver-internals.ts';
 
 /**
  * Returns a client class with a time limit for answers.
  *
  * @param answerMs the longest time for the answer to a statement; 0: no limit
  */
-export function deadlineClient(answerMs: number): typeof pg.Client {
-  if (answerMs === 0) return pg.Client;
-  return class DeadlineClient extends pg.Client {
+export function deadlineClient(answerMs: number): typeof GuardedClient {
+  if (answerMs === 0) return GuardedClient;
+  return class DeadlineClient extends GuardedClient {
     #unanswered = 0;
     #timer: NodeJS.Timeout | undefined;
 

@@ -2,7 +2,10 @@
  * Declares the properties of pg that its documentation and its types do not mention. No other file uses them. A new version of
  * pg may change them. Each has a test with a real connection, which then fails.
  */
+import type { Socket } from 'node:net';
 import pg from 'pg';
+import { cutError } from './cut-errors.ts';
+import { MessageGuard } from './server-messages.ts';
 
 export interface DriverClient {
   /**
@@ -30,6 +33,10 @@ export interface DriverConnection extends pg.Connection {
   connect(portOrPath: number | string, host?: string): void;
   requestSsl(): void;
   cancel(processID: number | null, secretKey: number | null): void;
+  /** Lets pg read the messages of a socket, which is the encrypted one if the connection has TLS. pg uses only `on` of the socket. */
+  attachListeners(socket: Pick<Socket, 'on'>): void;
+  /** Sends a message. All messages are sent with it, except the first one of a connection and the rows of a COPY. */
+  _send(message: Buffer): unknown;
 }
 
 export function internalsOf(client: pg.ClientBase): DriverClient {
@@ -38,5 +45,51 @@ export function internalsOf(client: pg.ClientBase): DriverClient {
 
 /** Returns a connection that is not open yet, with the client's way of encryption. */
 export function newConnection({ ssl, sslNegotiation }: DriverClient): DriverConnection {
-  return new pg.Connection({ ssl, sslNegotiation } as pg.ClientConfig) as DriverConnection;
+  const connection = new pg.Connection({ ssl, sslNegotiation } as pg.ClientConfig) as DriverConnection;
+  guardMessages(connection, new MessageGuard());
+  return connection;
+}
+
+/** A client of pg that no message of PostgreSQL can make throw. All connections of the service are such clients. */
+export class GuardedClient extends pg.Client {
+  readonly #received = new MessageGuard();
+  #longestSentBytes = 0;
+
+  constructor(options: pg.ClientConfig) {
+    super(options);
+    const { connection } = internalsOf(this);
+    guardMessages(connection, this.#received);
+    // No other listener gets the error before, and nothing keeps the long texts.
+    connection.on('errorMessage', cutError);
+    const send = connection._send;
+    connection._send = (message) => {
+      this.noteSent(message.length);
+      return send.call(connection, message);
+    };
+  }
+
+  /** Notes the bytes of a message, or of rows of a COPY. */
+  noteSent(bytes: number): void {
+    if (bytes > this.#longestSentBytes) this.#longestSentBytes = bytes;
+  }
+
+  /** The most bytes that were sent or received at once, in a message or in a row. */
+  get longestBytes(): number {
+    return Math.max(this.#longestSentBytes, this.#received.longestBytes);
+  }
+}
+
+/** Lets the guard see each chunk before pg. An error of the guard closes the socket, and pg reports it as the error of the socket. */
+function guardMessages(connection: DriverConnection, guard: MessageGuard): void {
+  const attach = connection.attachListeners;
+  connection.attachListeners = (socket) => {
+    const on = (event: string, listener: (chunk: Buffer) => void): unknown => {
+      if (event !== 'data') return socket.on(event, listener);
+      return socket.on(event, (chunk: Buffer) => {
+        const failure = guard.receive(chunk, listener);
+        if (failure) connection.stream.destroy(failure);
+      });
+    };
+    attach.call(connection, { on } as Socket);
+  };
 }

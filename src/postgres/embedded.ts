@@ -1,7 +1,7 @@
 /**
  * The embedded PostgreSQL: a real server that the service starts on the loopback interface. Its data stays in a folder.
  *
- * The folder contains `lock` and `pid` (one service per folder), `postgres` (the cluster, or a link to it), `postgres-password` and
+ * The folder contains `lock` and `pid` (one service per folder), `url` and `users` (commands that use the service), `postgres` (the cluster, or a link to it), `postgres-password` and
  * `tablewright-password`, `postgres-port` (the port stays the same, and with it the connection strings) and `postgres.log`. If the
  * service was killed, its server still runs; the next start stops that server first.
  */
@@ -10,6 +10,7 @@ import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { createCluster } from './embedded/cluster.ts';
 import { lockFolder } from './embedded/folder-lock.ts';
+import { announceService, withdrawService } from './embedded/folder-users.ts';
 import { findPlace, linkPlace } from './embedded/place.ts';
 import { readOrCreateSecret } from './embedded/secret-file.ts';
 import { type Server, startServer, stopOrphan } from './embedded/server.ts';
@@ -32,6 +33,8 @@ export interface EmbeddedPostgres {
   url: string;
   /** For administration: the superuser `postgres`. */
   adminUrl: string;
+  /** Tells commands on this machine where the service listens, so that they use it instead of a service of their own. */
+  announce(url: string): Promise<void>;
   /** Stops the server and unlocks the folder. Open transactions are rolled back. It can be called again. */
   stop(): Promise<void>;
 }
@@ -49,6 +52,8 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     for (const lock of locks.splice(0)) lock.release();
   };
   try {
+    // A service that was killed has left its address.
+    await withdrawService(dataDir);
     const passwords = {
       postgres: await readOrCreateSecret(join(dataDir, 'postgres-password')),
       tablewright: await readOrCreateSecret(join(dataDir, 'tablewright-password')),
@@ -69,7 +74,11 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     return {
       url: connectionString('tablewright', passwords.tablewright, server, 'tablewright'),
       adminUrl: connectionString('postgres', passwords.postgres, server, 'postgres'),
-      stop: () => server.stop(),
+      announce: (url) => announceService(dataDir, url),
+      stop: async () => {
+        await withdrawService(dataDir);
+        await server.stop();
+      },
     };
   } catch (error) {
     unlock();

@@ -1,5 +1,8 @@
 /** Repeats a statement that changes a limited number of rows, so that no statement lasts long or locks much. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Statement } from './sql.ts';
+import { runStatement } from './transaction.ts';
 
 /** The pause between two statements, in which others use the connection. */
 const pauseMs = 10;
@@ -17,4 +20,39 @@ export async function inBatches(
   isStopped: () => boolean = () => false,
 ): Promise<void> {
   while (!isStopped() && (await changeSome()) >= limit) await sleep(pauseMs);
+}
+
+/** The one row of a statement that removes the oldest rows of a table. */
+export interface RemovedRows {
+  count: number;
+  /** The place of the last removed row in the order of the rows; null: none was removed. */
+  last: string | null;
+}
+
+/** A place before all others in the order of times, and in that of UUIDs. */
+export const beforeAllTimes = '-infinity';
+export const beforeAllUuids = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Removes old rows in their order. Each statement begins where the one before it has ended. Otherwise it would search through all rows that
+ * were removed before: PostgreSQL keeps them in the index as long as an older transaction runs anywhere in the database.
+ *
+ * @param limit the most rows that one statement removes
+ * @param first a place before the first row
+ * @param removeFrom returns the statement that removes the oldest rows from a place on, which returns `RemovedRows`
+ */
+export async function removeInOrder(
+  pool: Pool,
+  limit: number,
+  first: string,
+  removeFrom: (place: string) => Statement,
+  isStopped: () => boolean,
+): Promise<void> {
+  let place = first;
+  const removeSome = async () => {
+    const { count, last }: RemovedRows = (await runStatement(pool, removeFrom(place))).rows[0]!;
+    place = last ?? place;
+    return count;
+  };
+  await inBatches(limit, removeSome, isStopped);
 }

@@ -2,17 +2,21 @@
  * The connections to PostgreSQL. Their sessions have no settings of the service; `transaction-settings.ts` says why.
  */
 
-import pg from 'pg';
+import type pg from 'pg';
 import { noteErrorsOfSocket } from './broken-connection.ts';
 import { hideWorker } from './citus/worker-errors.ts';
 import { deadlineClient } from './deadline-client.ts';
-import { internalsOf } from './driver-internals.ts';
+import { type GuardedClient, internalsOf } from './driver-internals.ts';
 import type { Log } from './log.ts';
+import { MessageTooLong, UnreadableMessage } from './server-messages.ts';
+import { ServerPool, Servers } from './servers.ts';
+import { isUnknownInternalError } from './sqlstate.ts';
 import { connectionOptions } from './tls.ts';
+import { inTransaction } from './transaction.ts';
 
 export interface PoolOptions {
-  /** A PostgreSQL connection URL. */
-  url: string;
+  /** A PostgreSQL connection URL, or the servers of such a URL that several pools share. */
+  url: string | Servers;
   /** The maximum number of connections. */
   poolSize: number;
   /** The time limit for a statement, which the server enforces; 0: none. */
@@ -43,24 +47,27 @@ export function createPool(options: PoolOptions, log: Log): pg.Pool {
 }
 
 /** Creates a pool with one connection for short statements. A statement without an answer after `answerMs` fails, and so does a new connection. */
-export function createSinglePool(url: string, answerMs: number, log: Log): pg.Pool {
+export function createSinglePool(url: string | Servers, answerMs: number, log: Log): pg.Pool {
   return openPool(url, 1, answerMs, answerMs, log);
 }
 
 export interface DatabaseCheck {
-  /** Resolves if the database answers, and rejects if it does not. Always settles within two seconds. */
+  /** Resolves if the database accepts changes, and rejects if it does not. Always settles within two seconds. */
   run(): Promise<void>;
   end(): Promise<void>;
 }
 
-/** Queries the database over a separate connection, so that requests cannot make a health check wait. */
-export function createDatabaseCheck(url: string, log: Log): DatabaseCheck {
+/**
+ * Begins a transaction that may write, as requests do, over a separate connection, so that requests cannot make a health check wait. A
+ * standby refuses it.
+ */
+export function createDatabaseCheck(url: string | Servers, log: Log): DatabaseCheck {
   const pool = openPool(url, 1, checkTimeoutMs, checkTimeoutMs, log);
   let running: Promise<void> | undefined;
   const ask = async (): Promise<void> => {
     const tooLate = Promise.withResolvers<never>();
     const timer = setTimeout(() => tooLate.reject(new Error('timeout expired')), checkTimeoutMs);
-    const asked = pool.query('SELECT 1');
+    const asked = inTransaction(pool, { rollback: true }, async () => {});
     asked.catch(() => {});
     try {
       await Promise.race([asked, tooLate.promise]);
@@ -80,27 +87,37 @@ export function createDatabaseCheck(url: string, log: Log): DatabaseCheck {
   };
 }
 
-function openPool(url: string, max: number, connectMs: number, answerMs: number, log: Log): pg.Pool {
-  const pool = new pg.Pool({
-    Client: connectingTo(url, deadlineClient(answerMs)),
+function openPool(
+  url: string | Servers,
+  max: number,
+  connectMs: number,
+  answerMs: number,
+  log: Log,
+): pg.Pool {
+  const servers = typeof url === 'string' ? new Servers(url) : url;
+  const options = {
+    Client: connectingTo(servers, deadlineClient(answerMs), log),
     max,
     application_name: 'tablewright',
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: idleTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
-  });
+  };
+  const pool = new ServerPool(options, servers);
   // Only the message is logged, because the error contains the whole client.
   pool.on('error', ({ message }) => log.warn({ reason: message }, 'An idle connection to PostgreSQL broke'));
   return pool;
 }
 
-/** Returns a class whose clients connect to the URL. Each client reads the certificates of TLS anew. */
-function connectingTo(url: string, Client: typeof pg.Client): typeof pg.Client {
-  return class extends Client {
+/** Returns a class whose clients connect to one of the servers. Each client reads the certificates of TLS anew. */
+function connectingTo(servers: Servers, Guarded: typeof GuardedClient, log: Log): typeof pg.Client {
+  return class extends Guarded {
+    readonly #host: number;
     #unusable: Error | undefined;
 
-    constructor(options: pg.ClientConfig) {
+    constructor({ connectionTimeoutMillis = 0, ...options }: pg.ClientConfig) {
+      const { host, url } = servers.next();
       let connection: pg.ClientConfig = {};
       let unusable: Error | undefined;
       try {
@@ -109,18 +126,52 @@ function connectingTo(url: string, Client: typeof pg.Client): typeof pg.Client {
         // The pool also makes clients outside of any request. An error of the constructor would then end the process.
         unusable = error as Error;
       }
-      super({ ...options, ...connection });
+      // If a host does not answer, there is time for the others.
+      super({ ...options, ...connection, connectionTimeoutMillis: connectionTimeoutMillis / servers.count });
+      this.#host = host;
       this.#unusable = unusable;
       // These listeners are called before those of pg, which are added when the client connects.
-      internalsOf(this).connection.on('errorMessage', hideWorker);
+      const { connection: messages } = internalsOf(this);
+      messages.on('errorMessage', hideWorker);
+      let lastLogged = '';
+      messages.on('errorMessage', (error: pg.DatabaseError) => {
+        // The search for the row that caused an error repeats it.
+        if (!isUnknownInternalError(error) || error.message === lastLogged) return;
+        lastLogged = error.message;
+        log.warn({ err: error }, 'PostgreSQL reported an internal error');
+      });
       noteErrorsOfSocket(this);
+      messages.on('error', (error: Error) => logMessage(error, log));
+      servers.watch(this);
     }
 
     // biome-ignore lint/suspicious/noExplicitAny: the method of pg has two forms
     override connect(callback?: any): any {
-      if (this.#unusable === undefined) return super.connect(callback);
-      if (callback === undefined) return Promise.reject(this.#unusable);
-      process.nextTick(callback, this.#unusable);
+      const opened = this.#open();
+      if (callback === undefined) return opened;
+      opened.then(callback, callback);
+    }
+
+    async #open(): Promise<void> {
+      if (this.#unusable !== undefined) throw this.#unusable;
+      // The pool listens only when the connection is open.
+      const ignore = () => {};
+      this.on('error', ignore);
+      try {
+        await super.connect();
+        await servers.checkSession(this);
+      } catch (error) {
+        servers.noteFailure(this.#host, error);
+        this.end().catch(ignore);
+        throw error;
+      }
+      this.off('error', ignore);
     }
   };
+}
+
+/** Logs a message of PostgreSQL that has closed its connection. The statement may have no request that would be logged. */
+function logMessage(error: Error, log: Log): void {
+  if (error instanceof MessageTooLong || error instanceof UnreadableMessage)
+    log.warn({ err: error }, 'A message of PostgreSQL closed its connection');
 }

@@ -9,7 +9,8 @@ import { conditionOf } from './sqlstate.ts';
 export type Reason =
   | 'the table has changed'
   | 'the load has ended or is cancelled'
-  | 'another request has the idempotency key';
+  | 'another request has the idempotency key'
+  | 'the server is read-only';
 
 /** A random mark of this process. A function of a table does not know it, so it cannot raise an error that looks like a refusal. */
 const mark = randomBytes(8).toString('hex');

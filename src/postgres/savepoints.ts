@@ -1,10 +1,14 @@
 /**
  * Sets savepoints and rolls back to them. Only the function that has set a savepoint rolls back to it.
+ *
+ * If a savepoint or its transaction does not exist any more, the transaction was lost, for example because a server of a cluster was ended. The
+ * request is then answered with 503, and the log has the first error.
  */
 import type { ClientBase, QueryResult } from 'pg';
+import { AppError } from '../errors.ts';
 import { pipeline } from './pipeline.ts';
 import { quoteIdentifier } from './sql.ts';
-import { isBrokenConnection } from './sqlstate.ts';
+import { isBrokenConnection, isLostTransaction, lostTransaction } from './sqlstate.ts';
 
 /** Runs the work. If it throws, everything that it did is undone, and the error is thrown again. */
 export async function withSavepoint<Result>(
@@ -14,7 +18,7 @@ export async function withSavepoint<Result>(
 ): Promise<Result> {
   await setSavepoint(client, name);
   const result = await undoOnError(client, name, work);
-  await client.query(release(name));
+  await run(client, release(name));
   return result;
 }
 
@@ -62,7 +66,7 @@ export async function runWithSavepoint(
 
 /** Sets a savepoint. The caller later undoes the work after it with `rollBackTo`. */
 export async function setSavepoint(client: ClientBase, name: string): Promise<void> {
-  await client.query(savepoint(name));
+  await run(client, savepoint(name));
 }
 
 /** Returns the statement that sets a savepoint, for a message with other statements. */
@@ -70,14 +74,27 @@ export function savepoint(name: string): string {
   return `SAVEPOINT ${quoteIdentifier(name)}`;
 }
 
-/** Undoes everything since the savepoint, and keeps the savepoint. */
-export async function rollBackTo(client: ClientBase, name: string): Promise<void> {
-  await client.query(`ROLLBACK TO SAVEPOINT ${quoteIdentifier(name)}`);
+/**
+ * Undoes everything since the savepoint, and keeps the savepoint.
+ *
+ * @param error why it is undone, for the log if it cannot be undone
+ */
+export async function rollBackTo(client: ClientBase, name: string, error?: unknown): Promise<void> {
+  await run(client, `ROLLBACK TO SAVEPOINT ${quoteIdentifier(name)}`, error);
 }
 
-/** Undoes everything since the savepoint, and removes it. */
-export async function rollBackAndRelease(client: ClientBase, name: string): Promise<void> {
-  await client.query(`ROLLBACK TO SAVEPOINT ${quoteIdentifier(name)}; ${release(name)}`);
+/** Undoes everything since the savepoint, and removes it. `error` is that of `rollBackTo`. */
+export async function rollBackAndRelease(client: ClientBase, name: string, error?: unknown): Promise<void> {
+  await run(client, `ROLLBACK TO SAVEPOINT ${quoteIdentifier(name)}; ${release(name)}`, error);
+}
+
+/** @throws AppError `database-unavailable` if the transaction or the savepoint does not exist any more */
+async function run(client: ClientBase, text: string, error?: unknown): Promise<void> {
+  try {
+    await client.query(text);
+  } catch (failure) {
+    throw isLostTransaction(failure) ? lostTransaction(error ?? failure) : failure;
+  }
 }
 
 async function undoOnError<Result>(
@@ -88,10 +105,10 @@ async function undoOnError<Result>(
   try {
     return await work();
   } catch (error) {
-    await rollBackAndRelease(client, name).catch((failure: unknown) => {
+    await rollBackAndRelease(client, name, error).catch((failure: unknown) => {
       // The transaction cannot continue, so a caller must not treat the first error as one that was undone. An administrator may have cancelled the
       // rollback. On a broken connection the first error says more, and the caller's next statement fails.
-      if (!isBrokenConnection(failure)) throw failure;
+      if (failure instanceof AppError || !isBrokenConnection(failure)) throw failure;
     });
     throw error;
   }

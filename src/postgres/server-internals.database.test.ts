@@ -11,7 +11,6 @@ import { createPool } from './pool.ts';
 import {
   copyLineOf,
   isChangeOfCatalogue,
-  isMalformedHstore,
   isOfFunction,
   isPolicyViolation,
   isRaised,
@@ -109,13 +108,6 @@ test('a row that a policy forbids is distinguished from a missing privilege', as
   assert.deepEqual([conditionOf(forbidden), isPolicyViolation(forbidden)], ['insufficient_privilege', true]);
   const lacking = await errorOf(table, 'REVOKE ALL ON t FROM CURRENT_USER', 'INSERT INTO t VALUES (0)');
   assert.deepEqual([conditionOf(lacking), isPolicyViolation(lacking)], ['insufficient_privilege', false]);
-});
-
-test('malformed hstore text is refused as invalid input or by a known function', async (t) => {
-  const { rows } = await client.query(`SELECT FROM pg_available_extensions WHERE name = 'hstore'`);
-  if (rows.length === 0) return t.skip('the server does not have hstore');
-  const error = await errorOf('CREATE EXTENSION hstore', `SELECT 'a=>'::hstore`);
-  assert(isMalformedHstore(error) || error.code === '42601', `${error.code} ${error.routine}`);
 });
 
 test('a statement that uses an object which was just dropped gets a known internal error', async () => {

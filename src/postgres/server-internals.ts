@@ -28,6 +28,10 @@ export function isRaisedAt(where: string): boolean {
   return /^PL\/pgSQL.*\bRAISE$/m.test(where.split('\n', 1)[0]!);
 }
 
+/** Returns SQL for `isRaisedAt`. @param where an SQL expression */
+export const isRaisedAtInSql = (where: string) =>
+  `pg_catalog.split_part(${where}, pg_catalog.chr(10), 1) OPERATOR(pg_catalog.~~) 'PL/pgSQL%RAISE'`;
+
 /**
  * Returns whether the error arose within a function, for example that of a trigger. The SQLSTATE is then about the statements of that
  * function, not about the statement of the service. The context has one line for each function, with the function's language:
@@ -45,14 +49,13 @@ export function isPolicyViolation(error: unknown): error is Error {
   return error instanceof Error && (error as Fields).routine === 'ExecWithCheckOptions';
 }
 
-/** Returns whether hstore found malformed text. Before PostgreSQL 16 it reports this as an internal error (XX000). */
-export function isMalformedHstore({ routine }: Fields): boolean {
-  return routine === 'parse_hstore' || routine === 'get_val';
-}
-
-/** Messages that PostgreSQL never translates, because they are internal errors (XX000). */
-const raceMessages =
-  /^(cache lookup failed for|could not open relation with OID|could not find (pg_class )?tuple for|pg_attribute catalog is missing|tuple (concurrently|already) |relation \d+ (has been )?deleted)/;
+/**
+ * How messages begin that PostgreSQL never translates, because they are of internal errors (XX000): a regular expression for PostgreSQL and
+ * for JavaScript.
+ */
+export const changesOfCatalogue =
+  '(cache lookup failed for|could not open relation with OID|could not find (pg_class )?tuple for|pg_attribute catalog is missing|tuple (concurrently|already) |relation [0-9]+ (has been )?deleted)';
+const raceMessages = new RegExp(`^${changesOfCatalogue}`);
 
 /** Returns whether an internal error (XX000) says that another session changed or dropped an object that the statement uses. */
 export function isChangeOfCatalogue({ message = '' }: Fields): boolean {

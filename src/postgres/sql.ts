@@ -36,9 +36,22 @@ export function quoteQualified(schema: string, name: string): string {
  * depend on `standard_conforming_strings`.
  */
 export function quoteLiteral(text: string): string {
-  const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`;
+  if (!text.includes("'") && !text.includes('\\')) return `'${text}'`;
+  // Bytes, because `replaceAll` takes 60 ms for a million quotes. Half a surrogate pair becomes U+FFFD, as in every statement that is sent.
+  const bytes = Buffer.from(text);
+  const out = Buffer.allocUnsafe(2 * bytes.length);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    out[length++] = byte;
+    if (byte === quote || byte === backslash) out[length++] = byte;
+  }
+  const quoted = `'${out.toString('utf8', 0, length)}'`;
   return text.includes('\\') ? `E${quoted}` : quoted;
 }
+
+const quote = 0x27;
+const backslash = 0x5c;
 
 /**
  * Returns an expression for a text that contains only ASCII characters. It has the same value whatever `client_encoding` and

@@ -8,14 +8,16 @@
 
 import type { DatabaseError } from 'pg';
 import { AppError, type ErrorCode } from '../errors.ts';
+import { limitExceeded } from '../limit-exceeded.ts';
 import { isErrorOfSocket } from './broken-connection.ts';
 import {
+  changesOfCatalogue,
   isChangeOfCatalogue,
-  isMalformedHstore,
   isOfFunction,
   isRaised,
   namesByIdentifier,
 } from './server-internals.ts';
+import { MessageTooLong, maxMessageBytes } from './server-messages.ts';
 
 interface Rule {
   code: ErrorCode;
@@ -43,6 +45,12 @@ const awayWorker: Rule = {
 const failingDevice: Rule = {
   code: 'database-unavailable',
   detail: 'The database server cannot use one of its files or devices. Try again later.',
+};
+
+/** The rule for a transaction that ended or failed without an answer that said so. */
+const isLost: Rule = {
+  code: 'database-unavailable',
+  detail: 'The database lost the transaction of the request, so nothing was changed. Try again later.',
 };
 
 /** The rule for a standby, or a server that an administrator has made read-only. */
@@ -104,7 +112,8 @@ export const sqlstateRules: Record<string, Rule> = {
 
   '55P03': {
     code: 'database-busy',
-    detail: 'Another transaction kept the table locked for too long (LOCK_TIMEOUT_MS). Try again later.',
+    detail:
+      'Another transaction held a lock that the request needs, usually on the table, for too long (LOCK_TIMEOUT_MS). Try again later.',
   },
   '57014': {
     code: 'database-busy',
@@ -226,8 +235,11 @@ const conditions = {
   '23514': 'check_violation',
   '23P01': 'exclusion_violation',
   '25006': 'read_only_sql_transaction',
+  '25P01': 'no_active_sql_transaction',
+  '25P02': 'in_failed_sql_transaction',
   '28000': 'invalid_authorization_specification',
   '28P01': 'invalid_password',
+  '3B001': 'invalid_savepoint_specification',
   '3D000': 'invalid_catalog_name',
   '40001': 'serialization_failure',
   '40P01': 'deadlock_detected',
@@ -253,6 +265,7 @@ const conditions = {
   '57P01': 'admin_shutdown',
   '57P02': 'crash_shutdown',
   '57P03': 'cannot_connect_now',
+  P0001: 'raise_exception',
   XX000: 'internal_error',
 } as const;
 
@@ -286,6 +299,9 @@ const poolExhausted = 'timeout exceeded when trying to connect';
 
 const retryAfterSeconds = 5;
 
+/** The words of the operating system for a full disk (ENOSPC) and for a disk quota that is used up (EDQUOT). */
+export const fullDisk = /No space left on device|Disk quota exceeded/;
+
 /** Turns errors of PostgreSQL and of the connection to it into `AppError`s, and returns everything else unchanged. */
 export function toAppError(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
@@ -293,13 +309,14 @@ export function toAppError(error: unknown): unknown {
     const rule = ruleFor(error);
     return rule === undefined ? error : appErrorOf(rule, error);
   }
-  if (error.message === poolExhausted) {
+  if (isPoolExhausted(error)) {
     return appError(
       'database-busy',
       'All connections to the database are in use (DATABASE_POOL_SIZE). Try again later.',
       error,
     );
   }
+  if (error instanceof MessageTooLong) return messageTooLong(error);
   if (isConnectionError(error)) return appErrorOf(unreachable, error as DatabaseError);
   return error;
 }
@@ -312,11 +329,30 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
   return error instanceof Error && 'severity' in error;
 }
 
+/** What a message of PostgreSQL is, by its type (PostgreSQL 54.7), and where its length comes from. The caller cannot see the message. */
+const longMessages: Record<string, readonly [what: string, remedy: string]> = {
+  E: [
+    'An error message of PostgreSQL is too long',
+    'It contains a key, a value, or the text of a trigger or of another function of the database.',
+  ],
+  N: ['A warning of PostgreSQL is too long', 'A trigger or another function of the database raised it.'],
+};
+const longRow = [
+  'A row in an answer of PostgreSQL is too long',
+  'It contains a value of the table or the default of a column, which must be shorter.',
+] as const;
+
+function messageTooLong({ type }: MessageTooLong): AppError {
+  const [what, remedy] = longMessages[type] ?? longRow;
+  return limitExceeded(what, maxMessageBytes, 'bytes', remedy);
+}
+
 /**
  * Returns whether the connection broke, so PostgreSQL may have done what it was sent. A pooler reports with a SQLSTATE of the class 08 that
- * its own connection to the server broke.
+ * its own connection to the server broke. If the connection was closed because an error message was too long, the statement has failed.
  */
 export function isBrokenConnection(error: unknown): boolean {
+  if (error instanceof MessageTooLong) return !error.isRefusal;
   return !isDatabaseError(error) || error.code?.startsWith('08') === true;
 }
 
@@ -331,20 +367,19 @@ const temporaryConditions = new Set<Condition | undefined>([
 const wrongForPooler = /no such|authentication|password|unsupported startup|not allowed|config error/i;
 
 /**
- * Returns whether a connection failed because the server or the network was not there, so that waiting may help. A server that refuses the
- * password, the role, the database or the certificate is there.
+ * Returns whether a connection failed because the server or the network was not there, so that waiting may help. It may also help if the
+ * server is a standby. A server that refuses the password, the role, the database or the certificate is there.
  */
 export function isDatabaseAway(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
-  // The connection broke at the COMMIT of a migration.
-  if (error instanceof AppError) return error.code === 'database-unavailable' && !isReadOnlyDatabase(error);
+  // The connection broke at the COMMIT of a migration, or the server is read-only.
+  if (error instanceof AppError) return error.code === 'database-unavailable';
   if (isDatabaseError(error)) {
     const condition = conditionOf(error);
     if (condition === 'protocol_violation') return !wrongForPooler.test(error.message);
     return temporaryConditions.has(condition) || error.code?.startsWith('08') === true;
   }
-  if (error.message === poolExhausted || /^Connection terminated|^timeout expired$/.test(error.message))
-    return true;
+  if (isPoolExhausted(error) || /^Connection terminated|^timeout expired$/.test(error.message)) return true;
   const { code = '' } = error as NodeJS.ErrnoException;
   return isConnectionError(error) && !tlsCodes.test(code) && (code !== '' || error instanceof AggregateError);
 }
@@ -373,13 +408,22 @@ export function isRefusalOfData(error: unknown): error is DatabaseError {
 
 /**
  * Returns whether a statement that turns text into values was refused for that text. The input function of a type may also find no such
- * object (`regclass`), find a syntax error (`tsquery`, `jsonpath`), or not support input at all (`pg_node_tree`).
+ * object (`regclass`), find a syntax error (`tsquery`, `jsonpath`), not support input at all (`pg_node_tree`), or fail with an internal error.
  */
 export function isRefusalOfInput(error: unknown): error is DatabaseError {
   if (isRefusalOfData(error)) return true;
   if (!isDatabaseError(error)) return false;
-  if (conditionOf(error) === 'internal_error') return isMalformedHstore(error);
+  if (isUnknownInternalError(error)) return true;
   return /^(42|3F|0A|54)/.test(error.code ?? '') && !isLackOfPrivilege(error) && !isDroppedKey(error);
+}
+
+/**
+ * Returns whether this is an internal error of PostgreSQL itself, not of a function of the database, for which no cause is known. Some functions that read a value raise one for text that they
+ * cannot read ("tsquery stack too small"). So it may be about a value: a search then either finds the row or the default that causes it, which
+ * has a problem, or the request fails with 500.
+ */
+export function isUnknownInternalError(error: DatabaseError): boolean {
+  return conditionOf(error) === 'internal_error' && ruleFor(error) === undefined && !isOfFunction(error);
 }
 
 /** Returns whether the table has no unique index over the columns that ON CONFLICT names. */
@@ -389,25 +433,34 @@ function isDroppedKey(error: DatabaseError): boolean {
 
 /**
  * Returns whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. The result is false for
- * errors that need a retry or a privilege, and for internal errors.
+ * errors that need a retry or a privilege.
  */
 export function isFailureOfExpression(error: unknown): error is DatabaseError {
-  if (!isDatabaseError(error) || error.code?.startsWith('XX')) return false;
+  if (!isDatabaseError(error)) return false;
+  if (error.code?.startsWith('XX')) return isUnknownInternalError(error);
   const rule = ruleFor(error);
   return rule !== undefined && !meansTheSame.has(rule.code);
 }
 
 /**
- * The SQLSTATEs that are never about a row, as a regular expression for PostgreSQL: the connection, privileges, deadlocks, locks,
- * resources and internal errors. All other errors of a statement that moves rows may be about one of the rows. A policy of row-level
- * security has the SQLSTATE of a missing privilege.
+ * The errors that are never about a row, as a regular expression for PostgreSQL over the SQLSTATE, a space and the message: the connection, privileges,
+ * deadlocks, locks, resources, damage, and internal errors whose cause is known (`isUnknownInternalError`). All other errors of a statement that
+ * moves rows may be about one of the rows, and so may an error that RAISE makes
+ * with one of these SQLSTATEs. A policy of row-level security has the SQLSTATE of a missing privilege.
  */
-export const statesNotOfRows = '^(08|25|28|3D|40|53|55|57|58|F0|XX)';
-export const statesNotOfRowsOrPrivileges = '^(08|25|28|3D|40|42501|53|55|57|58|F0|XX)';
+export const errorsNotOfRows = notOfRows('');
+export const errorsNotOfRowsOrPrivileges = notOfRows('42501|');
+
+function notOfRows(more: string): string {
+  return `^(08|25|28|3D|40|${more}53|55|57|58|F0|XX(?!000)|XX000 (${changesOfCatalogue}|.*(${fullDisk.source})))`;
+}
 
 /** Returns whether a value or a name in the statement may have caused the error. The result is false for timeouts, a broken connection and a shutdown. */
 export function isStatementError(error: unknown): error is DatabaseError {
-  return classesOfStatements.test(sqlstateOf(error) ?? '');
+  return (
+    classesOfStatements.test(sqlstateOf(error) ?? '') ||
+    (isDatabaseError(error) && isUnknownInternalError(error))
+  );
 }
 
 /** Returns whether the error is about a foreign key: a row refers to no row, or another row still refers to a removed row. */
@@ -504,9 +557,30 @@ export function saysNamesOnly(error: DatabaseError): boolean {
   return classesOfNames.test(error.code ?? '') && !isRaised(error);
 }
 
+const conditionsOfLostTransaction = new Set<Condition | undefined>([
+  'no_active_sql_transaction',
+  'in_failed_sql_transaction',
+  'invalid_savepoint_specification',
+]);
+
+/** Returns whether a statement of a savepoint failed because the savepoint or its transaction does not exist any more. */
+export function isLostTransaction(error: unknown): boolean {
+  return conditionsOfLostTransaction.has(conditionOf(error));
+}
+
+/** Returns the error for a transaction that was lost. @param cause is logged */
+export function lostTransaction(cause: unknown): AppError {
+  return appErrorOf(isLost, cause as DatabaseError);
+}
+
 /** Returns the error for a database that is read-only. */
-export function readOnlyDatabase(cause: DatabaseError): AppError {
+export function readOnlyDatabase(cause?: DatabaseError): AppError {
   return appErrorOf(isReadOnly, cause);
+}
+
+/** Returns whether no connection of the pool became free in time. */
+export function isPoolExhausted(error: unknown): boolean {
+  return error instanceof Error && error.message === poolExhausted;
 }
 
 /** Returns whether this is the error of `readOnlyDatabase`. */
@@ -524,16 +598,14 @@ function ruleFor(error: DatabaseError): Rule | undefined {
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
   // An internal error is a bug of the service or of PostgreSQL, even if it arose in a function.
   if (isOfFunction(error) && !code.startsWith('XX')) {
+    const isRefusal = isRaised(error) && !isLackOfPrivilege(error) && !isDeadlock(error);
+    if (isRefusal) return refusedByFunction;
     if (stated !== undefined && meansTheSame.has(stated.code)) return stated;
-    if (isRaised(error)) return refusedByFunction;
     // An error within a function is not about the objects of the request. Example: a table that the function does not find.
     return stated?.code === 'invalid-data' ? stated : failedFunction;
   }
   return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByFunction);
 }
-
-/** The words of the operating system for a full disk (ENOSPC) and for a disk quota that is used up (EDQUOT). */
-export const fullDisk = /No space left on device|Disk quota exceeded/;
 
 /**
  * Returns whether a disk is full. PostgreSQL answers most such errors with the SQLSTATE 53100, in every language. It has no SQLSTATE for a disk quota that is
@@ -545,7 +617,10 @@ function isFullDisk(error: DatabaseError): boolean {
   return /^(58|XX|53)/.test(error.code ?? '') && fullDisk.test(error.message);
 }
 
-/** The codes that need the same action if a function of the table causes the error: retry, or ask for a privilege. */
+/**
+ * The codes that need the same action if a statement of a function causes the error: retry, or ask for a privilege. An error of RAISE is a
+ * decision of the function, which sending the request again does not change, except if it passes a deadlock on.
+ */
 const meansTheSame = new Set<ErrorCode>([
   'permission-denied',
   'write-conflict',
@@ -575,11 +650,11 @@ function isConnectionError(error: Error): boolean {
   return driverMessages.test(error.message);
 }
 
-function appErrorOf({ code, detail }: Rule, cause: DatabaseError): AppError {
-  return appError(code, typeof detail === 'string' ? detail : detail(cause), cause);
+function appErrorOf({ code, detail }: Rule, cause: DatabaseError | undefined): AppError {
+  return appError(code, typeof detail === 'string' ? detail : detail(cause!), cause);
 }
 
-function appError(code: ErrorCode, detail: string, cause: Error): AppError {
+function appError(code: ErrorCode, detail: string, cause: Error | undefined): AppError {
   const isTemporary = code === 'database-busy' || code === 'database-unavailable' || code === 'storage-full';
   return new AppError(code, detail, {
     cause,

@@ -6,6 +6,7 @@
  */
 import { settingsOfCluster } from './citus/session-settings.ts';
 import { askForSession, type SessionFacts } from './own-session.ts';
+import { refuseUnless } from './refuse-unless.ts';
 import { ownPath } from './search-path.ts';
 import { quoteIdentifier, type Statement } from './sql.ts';
 
@@ -63,17 +64,26 @@ function toStatements(settings: Record<string, string>): string[] {
 const setTransactionTimeout = `SELECT pg_catalog.set_config('transaction_timeout', '0', true)
   WHERE pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL`;
 
+/** An SQL condition: the transaction or, outside of one, the session may write. */
+export const isWritable = `pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'off'`;
+
 /**
  * Returns the statements that begin a transaction, as one text.
  *
+ * @param heedsReadOnlyDefault true: the transaction is refused if `default_transaction_read_only` is on. Otherwise this setting has no effect
  * @param session undefined: the session is not known yet, or a pooler chooses a new one each time. `noteSession` then needs the
  * last result
  */
-export function beginStatements(settings: TransactionSettings, session: SessionFacts | undefined): string {
+export function beginStatements(
+  settings: TransactionSettings,
+  session: SessionFacts | undefined,
+  heedsReadOnlyDefault = false,
+): string {
   const { role, statementTimeoutMs } = settings;
-  const access = settings.readOnly ? 'READ ONLY' : 'READ WRITE';
+  const access = settings.readOnly ? 'READ ONLY ' : heedsReadOnlyDefault ? '' : 'READ WRITE ';
   const statements = [
-    `BEGIN ISOLATION LEVEL READ COMMITTED ${access} NOT DEFERRABLE`,
+    `BEGIN ISOLATION LEVEL READ COMMITTED ${access}NOT DEFERRABLE`,
+    ...(access === '' ? [refuseUnless(isWritable, 'the server is read-only')] : []),
     ...(session?.hasCitus ? [settingsOfWorkers(settings)] : settingsForWorkers(settings)),
     setFixedSettings,
   ];

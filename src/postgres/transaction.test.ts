@@ -11,9 +11,15 @@ import { copyFrom } from './copy.ts';
 import { breakConnection } from './deadline-client.ts';
 import { internalsOf } from './driver-internals.ts';
 import { createPool } from './pool.ts';
-import { withSavepoint } from './savepoints.ts';
+import {
+  queryWithSavepoint,
+  rollBackTo,
+  runWithSavepoint,
+  setSavepoint,
+  withSavepoint,
+} from './savepoints.ts';
 import { asciiLiteral } from './sql.ts';
-import { toAppError } from './sqlstate.ts';
+import { isDatabaseError, toAppError } from './sqlstate.ts';
 import {
   inTransaction,
   readRows,
@@ -587,5 +593,32 @@ test('if the statements after a savepoint cannot be undone, the caller does not 
       throw new Error('the first error');
     }),
   );
-  await assert.rejects(work, { code: '25P01' });
+  await assert.rejects(work, (error) => {
+    assert.ok(error instanceof AppError && error.code === 'database-unavailable', String(error));
+    assert.equal((error.cause as Error).message, 'the first error');
+    return true;
+  });
+});
+
+test('if the transaction failed before a savepoint was set, the request is answered with 503, and the log has the first error', async () => {
+  const ways: ((client: pg.ClientBase) => Promise<unknown>)[] = [
+    (client) => runWithSavepoint(client, 'keys', ['SELECT 1'], false),
+    (client) => runWithSavepoint(client, 'keys', ['SELECT 1'], true),
+    (client) => queryWithSavepoint(client, 'keys', ['SELECT 1']),
+    (client) => setSavepoint(client, 'keys'),
+    (client) => rollBackTo(client, 'keys'),
+  ];
+  for (const way of ways) {
+    const work = inTransaction(pool, {}, async (client) => {
+      // The end of a server of a cluster aborts the transaction like this error.
+      await client.query('SELECT 1 / 0').catch(() => {});
+      await way(client);
+    });
+    await assert.rejects(work, (error) => {
+      assert.ok(error instanceof AppError && error.code === 'database-unavailable', String(error));
+      assert.ok(error.headers['retry-after'] !== undefined);
+      assert.ok(isDatabaseError(error.cause));
+      return true;
+    });
+  }
 });

@@ -9,10 +9,14 @@ import { AppError } from '../errors.ts';
 import { sendCancelRequest } from './cancel-request.ts';
 import { isLateCommit, type Notice } from './citus/worker-errors.ts';
 import { breakConnection } from './deadline-client.ts';
+import { GuardedClient } from './driver-internals.ts';
 import { noteSession, ownSession, type SessionFacts } from './own-session.ts';
 import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
+import { wasRefused } from './refuse-unless.ts';
+import { MessageTooLong } from './server-messages.ts';
+import { heedsReadOnlyDefault, isSpent, noteReadOnlyServer, noteWritableServer } from './servers.ts';
 import type { Statement } from './sql.ts';
-import { conditionOf, isBrokenConnection, isUnusableRole, readOnlyDatabase } from './sqlstate.ts';
+import { conditionOf, isBrokenConnection, isUnusableRole, readOnlyDatabase, toAppError } from './sqlstate.ts';
 import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
 import {
   beginStatements,
@@ -48,6 +52,9 @@ const cancelMs = 2000;
 const rollbackMs = 5000;
 /** How long the server may take to begin a transaction. BEGIN waits for no lock, but a pooler may need time to find a connection. */
 const beginMs = 15_000;
+
+/** The most bytes of one message, or of one row of a COPY, after which a connection is used again. */
+const maxKeptBytes = 16 * 1024 * 1024;
 
 /** Lets the work of a transaction save round trips. */
 export interface TransactionEdges {
@@ -212,10 +219,19 @@ function ownStatements({ rollback, readOnly, role, beforeCommit }: TransactionOp
   return role === undefined ? statements.join(';\n') : underOwnRole(role, statements);
 }
 
-function giveBack(client: pg.PoolClient, isReusable: boolean): void {
+function giveBack(client: pg.PoolClient, isClean: boolean): void {
+  const isReusable = isClean && !hasGrown(client) && !isSpent(client);
   if (!isReusable) setPipelining(client, false);
   client.release(!isReusable);
   if (isReusable) client.off('error', ignore);
+}
+
+/**
+ * Returns whether the server process may have kept the memory of a long value. It would keep it as long as the connection is open, so the
+ * connection is closed.
+ */
+function hasGrown(client: pg.PoolClient): boolean {
+  return client instanceof GuardedClient && client.longestBytes > maxKeptBytes;
 }
 
 /** The work was stopped in the middle of a statement, so the state of the connection is not known. */
@@ -263,8 +279,9 @@ async function beginWith(
     hasBegun = hasSucceeded;
   };
   try {
-    const all = [beginStatements(settings, session), ...queries];
+    const all = [beginStatements(settings, session, heedsReadOnlyDefault(client)), ...queries];
     const [began, ...results] = await pipeline(client, all, onBegun);
+    if (!settings.readOnly) noteWritableServer(client);
     // A text with several statements has a list of results.
     if (session !== undefined) return { results, needsSettings: false };
     const facts: SessionFacts = (began as unknown as pg.QueryResult[]).at(-1)!.rows[0];
@@ -273,7 +290,10 @@ async function beginWith(
   } catch (error) {
     if (hasBegun) throw error;
     // A standby refuses READ WRITE with this SQLSTATE.
-    if (conditionOf(error) === 'feature_not_supported') throw readOnlyDatabase(error as pg.DatabaseError);
+    if (conditionOf(error) === 'feature_not_supported' || wasRefused(error, 'the server is read-only')) {
+      noteReadOnlyServer(client);
+      throw readOnlyDatabase(error as pg.DatabaseError);
+    }
     const { role } = settings;
     throw role === undefined || !isUnusableRole(error) ? error : unusableRole(role, error);
   } finally {
@@ -337,6 +357,11 @@ function resultsOf(sent: PipelineWithTail, command: Ending['command']): pg.Query
 
 /** Returns the error for a connection that broke between the COMMIT and its answer. */
 function unknownOutcome(cause: unknown): AppError {
+  if (cause instanceof MessageTooLong) {
+    const known = toAppError(cause) as AppError;
+    const detail = `${known.detail} It is not known whether the changes of the request were kept. Check the table before you send the request again.`;
+    return known.with({ detail, isOutcomeUnknown: true });
+  }
   return new AppError(
     'database-unavailable',
     'The connection to the database broke at the end of the request, so it is not known whether its changes were kept. Check the table before you send the request again.',

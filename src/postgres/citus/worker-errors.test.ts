@@ -78,7 +78,7 @@ test('an error of a worker keeps its SQLSTATE and loses the address of the worke
   );
 });
 
-test('a name that Citus has shortened is completed if one name of the table begins with it', () => {
+test('a name that Citus has shortened is completed by its hash', () => {
   const name = 'kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk';
   const error = errorOf(
     `duplicate key value violates unique constraint "${name.slice(0, 47)}_36dbe386_102792"`,
@@ -86,7 +86,14 @@ test('a name that Citus has shortened is completed if one name of the table begi
   );
   hideWorker(error);
   assert.doesNotMatch(error.message, /36dbe386|102792/);
-  completeName(error, ['other', name]);
+  const other = `${name}_2`;
+  completeName(
+    error,
+    new Map([
+      ['00000000', other],
+      ['36dbe386', name],
+    ]),
+  );
   assert.equal(error.message, `duplicate key value violates unique constraint "${name}"`);
   assert.equal(error.constraint, name);
 });

@@ -9,11 +9,16 @@
  * The messages are found in English, which is the language of a worker with `lc_messages` = `C` or English. In another language, and for
  * the message of a function, `lacksSqlstate` is true. Another statement then causes the error again, with its SQLSTATE.
  */
-import { DatabaseError } from 'pg';
+import { type ClientBase, DatabaseError } from 'pg';
 import { isOfFunction, isRaisedAt, routineOfRaise } from '../server-internals.ts';
 import { type Condition, conditionOf, fullDisk, sqlstateFor, workerUnavailable } from '../sqlstate.ts';
 
-type Fields = Partial<Omit<DatabaseError, 'name'>> & { message: string; cause?: unknown };
+type Fields = Partial<Omit<DatabaseError, 'name'>> & {
+  message: string;
+  cause?: unknown;
+  /** The hash that the name of the constraint had, if Citus has shortened it. */
+  hashOfName?: string;
+};
 
 /** The source file of Citus in which a COPY fails. */
 const fileOfCopy = 'multi_copy.c';
@@ -236,6 +241,8 @@ function nameTheRule(error: Fields, mayBeOfCopy: boolean): void {
       const isOfShard = field === 'table' || (field === 'constraint' && !keepsName);
       const own = isOfShard ? withoutShard(name) : name;
       error[field] = own;
+      if (field === 'constraint' && own.endsWith(shortened))
+        error.hashOfName = hashSuffix.exec(name.replace(shardSuffix, ''))![1]!;
       error.message = error.message.replace(`"${name}"`, () => `"${own}"`);
     });
     if (error.detail !== undefined)
@@ -272,7 +279,9 @@ const nameOfShard = /(?<=\b(?:table|relation|index) )(?:"([^"]+)"|([^"]+)$)/g;
 
 /** The longest name of PostgreSQL, in bytes. Citus shortens a name that is too long with the number of its shard, and adds a hash. */
 const maxNameBytes = 63;
-const hashSuffix = /_[0-9a-f]{8}$/;
+const hashSuffix = /_([0-9a-f]{8})$/;
+/** Citus shortens no name of so few bytes, because the number of a shard has at most 20 digits. */
+const maxUnshortenedBytes = maxNameBytes - '_'.length - 20;
 
 /** Returns the name of the table, index or constraint that a shard belongs to. A name that Citus has shortened ends with `…`. */
 function withoutShard(name: string): string {
@@ -285,20 +294,30 @@ function withoutShard(name: string): string {
 
 const shortened = '…';
 
-/**
- * Replaces a name that Citus has shortened by the name in the list that begins with it, if there is exactly one.
- *
- * @param names the names of the constraints of the table
- */
-export function completeName(error: Error, names: readonly string[]): void {
+/** Names of constraints by the hash that Citus adds to a name that it shortens. */
+export type NamesByHash = ReadonlyMap<string, string>;
+
+/** Returns the names that Citus shortens for shards. @param names the names of the constraints of the table */
+export async function namesByHash(client: ClientBase, names: readonly string[]): Promise<NamesByHash> {
+  const long = names.filter((name) => Buffer.byteLength(name) > maxUnshortenedBytes);
+  if (long.length === 0) return new Map();
+  const { rows } = await client.query<{ name: string; hash: string }>(
+    `SELECT name, pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.hashname(name::pg_catalog.name)), 8, '0') AS hash
+    FROM pg_catalog.unnest($1::pg_catalog.text[]) AS name`,
+    [long],
+  );
+  return new Map(rows.map(({ name, hash }) => [hash, name]));
+}
+
+/** Replaces a name that Citus has shortened by the whole name, if it is one of these. */
+export function completeName(error: Error, names: NamesByHash): void {
   const fields = error as Fields;
-  const { constraint } = fields;
-  if (!constraint?.endsWith(shortened)) return;
-  const start = constraint.slice(0, -shortened.length);
-  const fitting = [...new Set(names)].filter((name) => name.startsWith(start));
-  if (fitting.length !== 1) return;
-  fields.constraint = fitting[0]!;
-  fields.message = fields.message.replace(constraint, () => fitting[0]!);
+  const { constraint, hashOfName = '' } = fields;
+  const name = names.get(hashOfName);
+  if (name === undefined || !constraint?.endsWith(shortened)) return;
+  if (!name.startsWith(constraint.slice(0, -shortened.length))) return;
+  fields.constraint = name;
+  fields.message = fields.message.replace(constraint, () => name);
 }
 
 /** Replaces the addresses that the context names, and those that Citus itself writes. Other text may look like an address, such as a time. */

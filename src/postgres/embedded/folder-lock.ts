@@ -6,6 +6,7 @@
  * empty database that nobody writes to.
  */
 
+import { existsSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pid } from 'node:process';
@@ -20,7 +21,26 @@ const BUSY = 5;
 const READONLY = 8;
 const CANTOPEN = 14;
 
-/** Locks the folder for this process. If another process has locked it, the error names that process. */
+/** The code of the error if another process has locked the folder. */
+export const folderInUse = 'FOLDER_IN_USE';
+
+/** Returns whether a process has locked the folder. */
+export function isLocked(folder: string): boolean {
+  const lockFile = join(folder, 'lock');
+  if (!existsSync(lockFile)) return false;
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(lockFile);
+    database.exec('BEGIN EXCLUSIVE');
+    return false;
+  } catch (error) {
+    return (error as { errcode?: number }).errcode === BUSY;
+  } finally {
+    database?.close();
+  }
+}
+
+/** Locks the folder for this process. @throws Error `folderInUse`, which names the other process; Error if the user cannot write to the folder */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const lockFile = join(folder, 'lock');
   const pidFile = join(folder, 'pid');
@@ -29,6 +49,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     database = new DatabaseSync(lockFile);
     // Everybody who can read the file can lock it, so only its owner may read it. The mode is set by path, because closing an opened file would release the lock (fcntl).
     await chmod(lockFile, 0o600);
+    // `isLocked` of another process may have the lock for a moment.
+    database.exec('PRAGMA busy_timeout = 500');
     database.exec('BEGIN EXCLUSIVE');
     await writeFile(pidFile, `${pid}\n`);
   } catch (error) {
@@ -37,9 +59,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     if (errcode === BUSY) {
       const holder = (await readFile(pidFile, 'utf8').catch(() => '')).trim();
       const process = holder === '' ? '' : ` (process ${holder})`;
-      throw new Error(
-        `another Tablewright${process} uses the folder ${folder}: stop it, or set DATA_DIR to another folder`,
-      );
+      const message = `another Tablewright${process} uses the folder ${folder}: stop it, or set DATA_DIR to another folder`;
+      throw Object.assign(new Error(message), { code: folderInUse });
     }
     if (errcode === CANTOPEN || errcode === READONLY || code === 'EACCES' || code === 'EPERM') {
       throw new Error(

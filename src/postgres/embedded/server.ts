@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { kill, platform } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import pg from 'pg';
+import { GuardedClient } from '../driver-internals.ts';
 import type { Log } from '../log.ts';
 import { conditionOf, fullDisk } from '../sqlstate.ts';
 import { programPath } from './binaries.ts';
@@ -167,7 +167,7 @@ async function becomesReady(child: ChildProcess, port: number, password: string)
   const end = performance.now() + startTimeoutMs;
   while (child.exitCode === null && child.signalCode === null) {
     // Each attempt uses a new connection. SCRAM proves that it is this server, because the server must know the password, too.
-    const client = new pg.Client({
+    const client = new GuardedClient({
       host: '127.0.0.1',
       port,
       user: 'postgres',
