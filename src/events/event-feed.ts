@@ -1,39 +1,54 @@
 /**
- * Reads the events in their order, for any number of readers in this process. While a reader waits, the feed regularly asks the database for new
- * events; this also works over a pooler and for events of other replicas, where LISTEN does not.
+ * Gives all new events their positions, announces them to PostgreSQL clients, and reads them in their order, for any number of readers in this
+ * process.
+ *
+ * After a commit of this process it does so at once (`noteCommit`). It also asks the database for new events about once a second, whether
+ * anybody reads them or not. So an event waits for no longer if the process of its transaction ended after the commit. This also works over a
+ * pooler, where LISTEN does not.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { inBatches } from '../postgres/in-batches.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { readRows, runStatements } from '../postgres/transaction.ts';
-import { numberEvents, readEvents, readState, removeEvents, type StoredEvent } from './outbox.ts';
+import {
+  announceEvents,
+  maxNumbered,
+  numberEvents,
+  type OutboxState,
+  readEvents,
+  readState,
+  removeEvents,
+  type StoredEvent,
+} from './outbox.ts';
 
 /** How long events are kept. */
 export const keptDays = 7;
 const removalMs = 3_600_000;
 /** How many events are removed in one transaction. */
 const removalSize = 5000;
-/** How often the database is asked while a reader waits. */
-const pollMs = 500;
+/** How often the database is asked for new events, and how often while a reader waits. */
+const idleMs = 1000;
+const readMs = 500;
+/** The shortest pause between two rounds, so that many small loads share a round. It is twice as long as the round before it, within these bounds. */
+const [minRestMs, maxRestMs] = [100, 2000];
 /** The longest wait of a reader, after which it can check whether it should stop. */
 const maxWaitMs = 1000;
 const pageSize = 100;
-
-interface OutboxState {
-  isNew: boolean;
-  last: number;
-  removedTo: number;
-}
 
 export class EventFeed {
   readonly #schema: ServiceSchema;
   readonly #pool: Pool;
   readonly #log: Log;
+  readonly #stopping = new AbortController();
   #waiting = new Set<() => void>();
-  #polling: NodeJS.Timeout | undefined;
   #removing: NodeJS.Timeout | undefined;
+  #rounds: Promise<void> = Promise.resolve();
+  #endPause: () => void = () => {};
+  /** Whether the last round failed. Only the first of several failures is logged. */
+  #hasFailed = false;
   #last = 0;
 
   /** @param pool connections that no request uses. The caller ends it */
@@ -43,17 +58,31 @@ export class EventFeed {
     this.#log = log;
   }
 
-  /** Removes old events from time to time. */
+  /** Begins to number and announce events, and to remove old ones from time to time. */
   start(): void {
+    this.#rounds = this.#run();
     const remove = () => this.removeOld().catch((error: unknown) => this.#warn(error));
     this.#removing = setInterval(remove, removalMs);
     this.#removing.unref();
   }
 
+  /** Ends the waits of the readers. */
   stop(): void {
     clearInterval(this.#removing);
-    clearTimeout(this.#polling);
+    this.#stopping.abort();
+    this.#endPause();
     this.#wake();
+  }
+
+  /** Numbers and announces the last events of this process. Call it after `stop`, when this process writes no more events. It never rejects. */
+  async end(): Promise<void> {
+    await this.#rounds;
+    await this.#round();
+  }
+
+  /** Call this after this process has committed events, so that they need not wait for the next round. */
+  noteCommit(): void {
+    this.#endPause();
   }
 
   /** Returns the position after which all events are still kept, and that of the last event. */
@@ -72,7 +101,6 @@ export class EventFeed {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, maxWaitMs);
     this.#waiting.add(resolve);
-    this.#poll();
     await promise;
     clearTimeout(timer);
     this.#waiting.delete(resolve);
@@ -87,39 +115,66 @@ export class EventFeed {
     await inBatches(size, async () => (await runStatements(this.#pool, statements))[1]!.rows[0]?.count ?? 0);
   }
 
-  #poll(): void {
-    if (this.#polling !== undefined) return;
-    this.#polling = setTimeout(async () => {
-      try {
-        const before = this.#last;
-        const { last } = await this.#refresh();
-        if (last > before) this.#wake();
-      } catch (error) {
-        this.#warn(error);
-      }
-      this.#polling = undefined;
-      if (this.#waiting.size > 0) this.#poll();
-    }, pollMs);
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      // A commit during the round ends the pause after it.
+      const pause = Promise.withResolvers<void>();
+      this.#endPause = pause.resolve;
+      const begunAtMs = performance.now();
+      await this.#round();
+      const twiceMs = 2 * (performance.now() - begunAtMs);
+      const restMs = Math.min(maxRestMs, Math.max(minRestMs, twiceMs));
+      await sleep(restMs, undefined, { signal, ref: false }).catch(() => {});
+      const timer = setTimeout(pause.resolve, this.#waiting.size > 0 ? readMs : idleMs);
+      timer.unref();
+      await pause.promise;
+      clearTimeout(timer);
+    }
+  }
+
+  /** Numbers and announces all new events, and wakes the readers. */
+  async #round(): Promise<void> {
+    const before = this.#last;
+    try {
+      const { last, isUnannounced } = await this.#refresh();
+      if (last > before) this.#wake();
+      if (isUnannounced) await this.#announce();
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed) this.#warn(error);
+      this.#hasFailed = true;
+    }
   }
 
   #wake(): void {
     for (const resolve of this.#waiting) resolve();
   }
 
-  /** Gives all new events their positions. */
+  /** Gives all events that are new when it is called their positions. */
   async #refresh(): Promise<OutboxState> {
-    const read = () => readRows<OutboxState>(this.#pool, readState(this.#schema));
-    let [state] = await read();
-    while (state!.isNew) {
-      await runStatements(this.#pool, numberEvents(this.#schema));
-      [state] = await read();
+    let [state] = await readRows<OutboxState>(this.#pool, readState(this.#schema));
+    if (state!.isNew) {
+      await inBatches(maxNumbered, async () => {
+        const [, numbered, read] = await runStatements(this.#pool, numberEvents(this.#schema));
+        state = read!.rows[0];
+        return numbered!.rowCount!;
+      });
     }
     // After the database was restored from a backup it is lower than before.
     this.#last = state!.last;
     return state!;
   }
 
+  async #announce(): Promise<void> {
+    const statements = announceEvents(this.#schema);
+    await inBatches(maxNumbered, async () => {
+      const results = await runStatements(this.#pool, statements);
+      return results.at(-1)!.rows[0]?.count ?? 0;
+    });
+  }
+
   #warn(error: unknown): void {
-    this.#log.warn({ err: error }, 'The events could not be read; the service tries again');
+    this.#log.warn({ err: error }, 'The events could not be read or announced; the service tries again');
   }
 }

@@ -5,6 +5,10 @@
  * Events get their positions later, one transaction after the other. The order of a sequence would not be enough: a transaction that
  * took a lower number may be committed after one with a higher number, and a reader that has seen the higher one would miss it.
  *
+ * Events that have positions are then announced with NOTIFY, in one more transaction. PostgreSQL takes a lock of the whole server before it
+ * commits a transaction with NOTIFY, and holds it until the commit has ended: with Citus until all workers have answered, and with synchronous
+ * replication until the standby has. So no transaction with the work of a caller may contain NOTIFY.
+ *
  * `insertEvents` and `storeEvents` are parts of transactions in which code of other people may have run, so they qualify all names. All
  * other statements about events and webhooks run in transactions of their own, in the service's own search path (search-path.ts).
  */
@@ -21,32 +25,25 @@ const channel = 'tablewright';
  * `inTransaction`).
  */
 export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): string[] {
-  const ids = facts.map(() => randomUUID());
   const time = new Date();
-  const rows = facts.map((one, index) => {
-    const id = ids[index]!;
+  const rows = facts.map((one) => {
+    const id = randomUUID();
     const event = JSON.stringify(toCloudEvent(one, id, time));
     return `('${id}'::pg_catalog.uuid, ${asciiLiteral(one.schema)}, ${asciiLiteral(event)}::pg_catalog.jsonb)`;
   });
-  if (rows.length === 0) return [];
-  const notices = ids.map((id) => `pg_catalog.pg_notify('${channel}', '${id}')`);
-  return [
-    `INSERT INTO ${quoted}.events (id, table_schema, event) VALUES ${rows.join(', ')}`,
-    `SELECT ${notices.join(', ')}`,
-  ];
+  return rows.length === 0
+    ? []
+    : [`INSERT INTO ${quoted}.events (id, table_schema, event) VALUES ${rows.join(', ')}`];
 }
 
 /**
- * Returns two queries for a WITH clause: `stored` inserts the events, and `announced` sends their ids with NOTIFY. The statement must read
- * from `announced`, because PostgreSQL skips a SELECT in a WITH clause if nothing reads from it.
+ * Returns the query `stored` for a WITH clause. It inserts the events.
  *
  * @param query a SELECT with a row for each event: its id, the schema of its table, and the event as JSON
  */
 export function storeEvents({ quoted }: Pick<ServiceSchema, 'quoted'>, query: string): string {
   return `stored AS (
-        INSERT INTO ${quoted}.events (id, table_schema, event) ${query} RETURNING id),
-      announced AS MATERIALIZED (
-        SELECT pg_catalog.count(pg_catalog.pg_notify('${channel}', id::pg_catalog.text)) FROM stored)`;
+        INSERT INTO ${quoted}.events (id, table_schema, event) ${query})`;
 }
 
 export interface StoredEvent {
@@ -57,30 +54,69 @@ export interface StoredEvent {
   json: string;
 }
 
-/** Returns one row: whether there are events without a position, and the last position. */
+export interface OutboxState {
+  /** Whether there are events without a position. */
+  isNew: boolean;
+  /** The last position. */
+  last: number;
+  /** All events up to this position may have been removed. */
+  removedTo: number;
+  /** Whether there are events with positions that were not announced. */
+  isUnannounced: boolean;
+}
+
+/** Reads the `OutboxState`. */
 export function readState({ quoted }: ServiceSchema): Statement {
   return {
     text: `SELECT EXISTS (SELECT FROM ${quoted}.events WHERE position IS NULL) AS "isNew",
-      coalesce((SELECT max(position) FROM ${quoted}.events), s.removed_to)::float8 AS last,
-      s.removed_to::float8 AS "removedTo" FROM ${quoted}.event_state s`,
+      coalesce(e.last, s.removed_to)::float8 AS last, s.removed_to::float8 AS "removedTo",
+      coalesce(e.last > a.announced_to, false) AS "isUnannounced"
+      FROM ${quoted}.event_state s, ${quoted}.event_announcements a, (SELECT max(position) AS last FROM ${quoted}.events) e`,
     values: [],
   };
 }
 
-/** How many events get a position in one transaction. */
-const maxNumbered = 10_000;
+/** How many events get a position, or are announced, in one transaction. */
+export const maxNumbered = 10_000;
 
 /**
- * Gives positions to events that have none, in the order of their times. Two processes must not do it at the same time, so the row of the
+ * Returns statements of one transaction that give positions to events that have none, in the order of their times. The second one returns the
+ * number of these events (`rowCount`), and the last one reads the `OutboxState`. Two processes must not do it at the same time, so the row of the
  * state is locked until the end of the transaction.
  */
-export function numberEvents({ quoted }: ServiceSchema): string[] {
+export function numberEvents(schema: ServiceSchema): (string | Statement)[] {
+  const { quoted } = schema;
   return [
     `SELECT FROM ${quoted}.event_state FOR UPDATE`,
     `UPDATE ${quoted}.events e SET position = n.position
      FROM (SELECT id, nextval('${quoted}.event_positions') AS position
        FROM (SELECT id FROM ${quoted}.events WHERE position IS NULL ORDER BY created_at, id LIMIT ${maxNumbered}) o) n
      WHERE e.id = n.id`,
+    readState(schema),
+  ];
+}
+
+/** How long an announcement waits for other transactions with NOTIFY. Then it is tried again later. */
+const announcementLockMs = 250;
+
+/**
+ * Returns statements of one transaction that send the ids of events that were not announced yet with NOTIFY. The last one returns the number of
+ * these events in one row.
+ *
+ * The transaction is separate from `numberEvents`, so readers do not wait if another program of the server holds the lock of NOTIFY. Its commit waits
+ * neither for the disk nor for a standby. If PostgreSQL crashes and loses it, the events are announced again.
+ */
+export function announceEvents({ quoted }: ServiceSchema): string[] {
+  return [
+    `SET LOCAL lock_timeout TO ${announcementLockMs}`,
+    'SET LOCAL synchronous_commit TO off',
+    `SELECT FROM ${quoted}.event_announcements FOR UPDATE`,
+    `UPDATE ${quoted}.event_announcements SET announced_to = n.last
+     FROM (SELECT max(position) AS last, count(pg_notify('${channel}', id::text))::int4 AS count
+       FROM (SELECT position, id FROM ${quoted}.events
+         WHERE position > (SELECT announced_to FROM ${quoted}.event_announcements)
+         ORDER BY position LIMIT ${maxNumbered}) o) n
+     WHERE n.count > 0 RETURNING n.count`,
   ];
 }
 
@@ -108,7 +144,7 @@ export function removeEvents({ quoted }: ServiceSchema, days: number, limit: num
     {
       text: `WITH first AS (
           SELECT position, created_at < clock_timestamp() - make_interval(days => $1) AS is_old
-          FROM ${quoted}.events WHERE position IS NOT NULL ORDER BY position LIMIT $2),
+          FROM ${quoted}.events WHERE position > (SELECT removed_to FROM ${quoted}.event_state) ORDER BY position LIMIT $2),
         removed AS (
           DELETE FROM ${quoted}.events WHERE position IN (SELECT position FROM first)
             AND position < coalesce((SELECT min(position) FROM first WHERE NOT is_old), 9223372036854775807)

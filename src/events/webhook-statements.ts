@@ -282,14 +282,20 @@ export function endDeliveries({ quoted }: ServiceSchema, limit: number): Stateme
   };
 }
 
-/** Removes deliveries that ended long ago: a limited number. */
-export function removeDeliveries({ quoted }: ServiceSchema, days: number, limit: number): Statement {
+/** Removes deliveries that ended long ago: a limited number. It returns `RemovedRows`, whose place is a time. */
+export function removeDeliveries(
+  { quoted }: ServiceSchema,
+  days: number,
+  limit: number,
+  from: string,
+): Statement {
   return {
-    text: `DELETE FROM ${quoted}.deliveries d
+    text: `WITH removed AS (DELETE FROM ${quoted}.deliveries d
       USING (SELECT webhook, event_id FROM ${quoted}.deliveries
-        WHERE ended_at < clock_timestamp() - make_interval(days => $1) ORDER BY ended_at LIMIT $2
+        WHERE ended_at >= $3 AND ended_at < clock_timestamp() - make_interval(days => $1) ORDER BY ended_at LIMIT $2
         FOR UPDATE SKIP LOCKED) old
-      WHERE d.webhook = old.webhook AND d.event_id = old.event_id`,
-    values: [days, limit],
+      WHERE d.webhook = old.webhook AND d.event_id = old.event_id RETURNING d.ended_at)
+      SELECT count(*)::int4 AS count, max(ended_at)::text AS last FROM removed`,
+    values: [days, limit, from],
   };
 }

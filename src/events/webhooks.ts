@@ -8,7 +8,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
-import { inBatches } from '../postgres/in-batches.ts';
+import { beforeAllTimes, inBatches, removeInOrder } from '../postgres/in-batches.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
@@ -198,9 +198,10 @@ export class Webhooks {
   async #tidyUp(): Promise<void> {
     if (Date.now() - this.#removedAt < removalMs) return;
     this.#removedAt = Date.now();
-    const { schema } = this.#options;
+    const { schema, recordPool } = this.#options;
     await this.#repeat(endDeliveries(schema, batch));
-    await this.#repeat(removeDeliveries(schema, keptDays, batch));
+    const remove = (from: string) => removeDeliveries(schema, keptDays, batch, from);
+    await removeInOrder(recordPool, batch, beforeAllTimes, remove, () => this.#stopping.signal.aborted);
   }
 
   /** Runs a statement until it changes fewer rows than its limit. */
