@@ -43,19 +43,25 @@ export class AbandonedLoads {
     await this.failWith(failAbandonedLoads(schema, lease.process, lease.seconds, answer), answer);
   }
 
-  /** Runs a statement that ends loads as failed and returns an `AbandonedLoad` for each, and writes their events. */
-  async failWith(failing: Statement, { status, code }: KeptAnswer): Promise<void> {
+  /** Runs a statement that ends loads as failed and returns an `AbandonedLoad` for each, writes their events, and returns these loads. */
+  async failWith<Load extends AbandonedLoad>(
+    failing: Statement,
+    { status, code }: KeptAnswer,
+  ): Promise<Load[]> {
     const { recordPool, schema } = this.#options;
     const refusal = { status, code };
-    await inTransaction(
+    return inTransaction(
       recordPool,
       {},
       async (_, { begun, endWith }) => {
-        const failed = (begun!.rows as AbandonedLoad[]).filter(({ dryRun }) => !dryRun);
-        const events = failed.map(({ id, schema: tableSchema, table }) => {
-          return { type: 'load.failed' as const, schema: tableSchema, table, load: id, refusal };
-        });
+        const failed = begun!.rows as Load[];
+        const events = failed
+          .filter(({ dryRun }) => !dryRun)
+          .map(({ id, schema: tableSchema, table }) => {
+            return { type: 'load.failed' as const, schema: tableSchema, table, load: id, refusal };
+          });
         await endWith(insertEvents(schema, events));
+        return failed;
       },
       failing,
     );

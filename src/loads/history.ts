@@ -2,10 +2,10 @@
  * Removes what is older than the service keeps it: loads with their problems, idempotency keys and processes.
  *
  * A statement removes a limited number of rows, so that it neither lasts long nor locks much. Statements follow until nothing is left to
- * remove.
+ * remove. No statement reads rows that an earlier one has removed, or rows that are not old.
  */
 import type { Pool } from 'pg';
-import { inBatches } from '../postgres/in-batches.ts';
+import { beforeAllTimes, beforeAllUuids, inBatches, removeInOrder } from '../postgres/in-batches.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { runStatement } from '../postgres/transaction.ts';
@@ -59,13 +59,13 @@ export class History {
 
   async #remove(): Promise<void> {
     const { schema, recordPool, historyDays, leaseSeconds } = this.#options;
-    for (const statement of [
-      removeOldKeys(schema, leaseSeconds, batchRows),
-      removeOldLoads(schema, historyDays, batchRows),
-      removeOldProcesses(schema, leaseSeconds, batchRows),
-    ]) {
-      const removeSome = async () => (await runStatement(recordPool, statement)).rowCount ?? 0;
-      await inBatches(batchRows, removeSome, () => this.#isStopped);
-    }
+    const isStopped = () => this.#isStopped;
+    const removeKeys = (place: string) => removeOldKeys(schema, leaseSeconds, batchRows, place);
+    await removeInOrder(recordPool, batchRows, beforeAllTimes, removeKeys, isStopped);
+    const removeLoads = (place: string) => removeOldLoads(schema, historyDays, batchRows, place);
+    await removeInOrder(recordPool, batchRows, beforeAllUuids, removeLoads, isStopped);
+    const processes = removeOldProcesses(schema, leaseSeconds, batchRows);
+    const removeProcesses = async () => (await runStatement(recordPool, processes)).rowCount ?? 0;
+    await inBatches(batchRows, removeProcesses, isStopped);
   }
 }

@@ -96,14 +96,23 @@ export function releaseKey({ quoted }: ServiceSchema, { owner, key, claim }: Cla
   };
 }
 
-/** Removes keys that are older than they are kept, unless their requests still run: at most so many. */
-export function removeOldKeys({ quoted }: ServiceSchema, leaseSeconds: number, atMost: number): Statement {
+/**
+ * Removes keys that are older than they are kept, unless their requests still run: at most so many. It returns `RemovedRows`, whose place is
+ * a time.
+ */
+export function removeOldKeys(
+  { quoted }: ServiceSchema,
+  leaseSeconds: number,
+  atMost: number,
+  from: string,
+): Statement {
   return {
-    text: `DELETE FROM ${quoted}.idempotency_keys WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY(
+    text: `WITH removed AS (DELETE FROM ${quoted}.idempotency_keys WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY(
       SELECT ctid FROM ${quoted}.idempotency_keys known
-      WHERE ${isOld} AND (answer_status IS NOT NULL OR NOT ${isAlive(quoted, '$1')})
-      LIMIT $2 FOR UPDATE SKIP LOCKED))`,
-    values: [leaseSeconds, atMost],
+      WHERE known.created_at OPERATOR(pg_catalog.>=) $3 AND ${isOld} AND (answer_status IS NOT NULL OR NOT ${isAlive(quoted, '$1')})
+      ORDER BY known.created_at LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING created_at)
+      SELECT pg_catalog.count(*)::pg_catalog.int4 AS count, pg_catalog.max(created_at)::pg_catalog.text AS last FROM removed`,
+    values: [leaseSeconds, atMost, from],
   };
 }
 

@@ -4,7 +4,7 @@ import { refuseUnless } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { asciiLiteral, bytesLiteral, quoteLiteral, type Statement } from '../postgres/sql.ts';
 import { eventOfEnd } from './load-events.ts';
-import { type KeptAnswer, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
+import { type KeptAnswer, type LoadFacts, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
 import type { LoadState } from './load-state.ts';
 import { hasRenewed } from './process-statements.ts';
 import { firstUuidV7At } from './uuid-v7.ts';
@@ -122,7 +122,7 @@ export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[])
       ${storeEvents({ quoted }, 'SELECT g.event_id, g.table_schema, g.event FROM given g JOIN written w ON w.id OPERATOR(pg_catalog.=) g.id WHERE g.event_id IS NOT NULL')}
       SELECT id, cancel_requested AS "cancelRequested",
         coalesce(watched_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp(), false) AS "isWatched"
-      FROM written, announced`,
+      FROM written`,
     values: [JSON.stringify(snapshots.map(rowOf))],
   };
 }
@@ -299,19 +299,25 @@ export function failAbandonedLoads(
 }
 
 /**
- * Removes loads that ended more than `historyDays` ago, at most `atMost` of them.
+ * Removes loads that ended more than `historyDays` ago, at most `atMost` of them. It returns `RemovedRows`, whose place is an id.
  *
- * An id begins with the time at which the load began, so PostgreSQL finds the oldest loads by the primary key. Their ids are at least a day
- * older than the limit, because the clock of a process may differ from the clock of the database.
+ * An id begins with the time at which the load began, so PostgreSQL finds the oldest loads by the primary key, and reads no load that began
+ * later than the limit. If the clock of a process is ahead of that of the database, its loads are removed later by the difference.
  */
-export function removeOldLoads({ quoted }: ServiceSchema, historyDays: number, atMost: number): Statement {
-  const beganBefore = firstUuidV7At(Date.now() - (historyDays - 1) * dayMs);
+export function removeOldLoads(
+  { quoted }: ServiceSchema,
+  historyDays: number,
+  atMost: number,
+  after: string,
+): Statement {
+  const beganBefore = firstUuidV7At(Date.now() - historyDays * dayMs);
   return {
-    text: `DELETE FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
-      SELECT id FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.<) $2
+    text: `WITH removed AS (DELETE FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
+      SELECT id FROM ${quoted}.loads WHERE id OPERATOR(pg_catalog.>) $4 AND id OPERATOR(pg_catalog.<) $2
         AND ended_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => $1))
-      ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED))`,
-    values: [historyDays, beganBefore, atMost],
+      ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)) RETURNING id)
+      SELECT pg_catalog.count(*)::pg_catalog.int4 AS count, (SELECT id FROM removed ORDER BY id DESC LIMIT 1) AS last FROM removed`,
+    values: [historyDays, beganBefore, atMost, after],
   };
 }
 
@@ -395,20 +401,49 @@ export function readQueueCounts({ quoted }: ServiceSchema, spool: string): State
   };
 }
 
-/** Assigns the oldest load that waits in a folder to this process, and counts the attempt. It returns the row of the load. */
-export function takeQueuedLoad({ quoted }: ServiceSchema, spool: string, process: string): Statement {
+/** How often an asynchronous load is begun at most. What is begun so often without an end may be what ends the process or the database. */
+export const maxAttempts = 5;
+
+const attempts = (load: string) =>
+  `coalesce((${load}.request OPERATOR(pg_catalog.->>) 'attempts')::pg_catalog.int4, 0)`;
+
+const epoch = `extract(epoch FROM pg_catalog.clock_timestamp())::pg_catalog.float8`;
+
+/** Says which load of the queue a process takes. */
+export interface TakeOptions {
+  spool: string;
+  process: string;
+  /** false: only loads that were never begun are taken. */
+  takesSuspects: boolean;
+  /** The owners whose loads this process has taken, the last one at the end. */
+  served: Buffer[];
+}
+
+/**
+ * Assigns a load that waits in a folder to this process, and counts the attempt. It takes a load of the owner with the fewest running loads, then of
+ * the owner who was served least recently, and of these the oldest one. It returns the row of the load.
+ */
+export function takeQueuedLoad(
+  { quoted }: ServiceSchema,
+  { spool, process, takesSuspects, served }: TakeOptions,
+): Statement {
   return {
-    text: `UPDATE ${quoted}.loads SET state = 'running', process = $2, started_at = pg_catalog.clock_timestamp(),
-        request = pg_catalog.jsonb_set(request, '{attempts}',
-          pg_catalog.to_jsonb(coalesce((request OPERATOR(pg_catalog.->>) 'attempts')::pg_catalog.int4, 0) OPERATOR(pg_catalog.+) 1))
-      WHERE id OPERATOR(pg_catalog.=) (SELECT id FROM ${quoted}.loads
-        WHERE spool OPERATOR(pg_catalog.=) $1 AND state OPERATOR(pg_catalog.=) 'queued'
-        ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+    text: `WITH running AS MATERIALIZED (
+        SELECT owner, pg_catalog.count(*) AS loads FROM ${quoted}.loads
+        WHERE ended_at IS NULL AND spool OPERATOR(pg_catalog.=) $1 AND state OPERATOR(pg_catalog.=) 'running' GROUP BY owner)
+      UPDATE ${quoted}.loads l SET state = 'running', process = $2, started_at = pg_catalog.clock_timestamp(),
+        request = pg_catalog.jsonb_set(l.request, '{attempts}', pg_catalog.to_jsonb(${attempts('l')} OPERATOR(pg_catalog.+) 1))
+      WHERE id OPERATOR(pg_catalog.=) (SELECT q.id FROM ${quoted}.loads q LEFT JOIN running r ON r.owner OPERATOR(pg_catalog.=) q.owner
+        WHERE q.spool OPERATOR(pg_catalog.=) $1 AND q.state OPERATOR(pg_catalog.=) 'queued'
+          AND ${attempts('q')} OPERATOR(pg_catalog.<) CASE WHEN $3 THEN ${maxAttempts} ELSE 1 END
+          AND coalesce((q.request OPERATOR(pg_catalog.->>) 'notBefore')::pg_catalog.float8, 0) OPERATOR(pg_catalog.<=) ${epoch}
+        ORDER BY coalesce(r.loads, 0), coalesce(pg_catalog.array_position($4::pg_catalog.bytea[], q.owner), 0), q.id
+        LIMIT 1 FOR UPDATE OF q SKIP LOCKED)
       RETURNING id, operation, table_schema AS schema, table_name AS "table", dry_run AS "dryRun", owner, subject, role,
         bytes_expected::pg_catalog.float8 AS "bytesExpected", bytes_received::pg_catalog.float8 AS "bytesReceived",
-        spool_bytes::pg_catalog.float8 AS "storedBytes", (request OPERATOR(pg_catalog.->>) 'attempts')::pg_catalog.int4 AS attempts,
+        spool_bytes::pg_catalog.float8 AS "storedBytes", ${attempts('l')} AS attempts,
         created_at AS "createdAt", request`,
-    values: [spool, process],
+    values: [spool, process, takesSuspects, served],
   };
 }
 
@@ -428,18 +463,57 @@ export function queueAgain(
   };
 }
 
-/** Puts the asynchronous loads of processes whose lease has expired back into the queue. */
+/** Returns the condition that an asynchronous load `l` runs in another process, whose lease, in the row `p`, has expired. */
+const isAbandoned = `l.state OPERATOR(pg_catalog.=) 'running' AND l.process OPERATOR(pg_catalog.<>) $1
+          AND (${hasRenewed('p', 'secs => $2')}) IS NOT TRUE`;
+
+/**
+ * Puts the asynchronous loads of processes whose lease has expired back into the queue. A load that was begun more than once waits there before it
+ * is taken again: for the time of a lease, and each time twice as long. So a load that ends its process does not end all processes in a row, and
+ * there is time to cancel it.
+ */
 export function queueAbandonedLoads({ quoted }: ServiceSchema, own: string, leaseSeconds: number): Statement {
+  const pause = `CASE WHEN ${attempts('l')} OPERATOR(pg_catalog.>) 1
+    THEN $2::pg_catalog.float8 OPERATOR(pg_catalog.*) pg_catalog.power(2, (${attempts('l')} OPERATOR(pg_catalog.-) 2)::pg_catalog.float8) ELSE 0 END`;
   return {
-    text: `UPDATE ${quoted}.loads SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
-        ended_at = CASE WHEN cancel_requested THEN pg_catalog.clock_timestamp() END
+    text: `UPDATE ${quoted}.loads l SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
+        ended_at = CASE WHEN cancel_requested THEN pg_catalog.clock_timestamp() END,
+        request = pg_catalog.jsonb_set(l.request, '{notBefore}', pg_catalog.to_jsonb(${epoch} OPERATOR(pg_catalog.+) ${pause}))
       WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
         SELECT l.id FROM ${quoted}.loads l LEFT JOIN ${quoted}.processes p ON p.id OPERATOR(pg_catalog.=) l.process
-        WHERE l.ended_at IS NULL AND l.spool IS NOT NULL AND l.state OPERATOR(pg_catalog.=) 'running'
-          AND l.process OPERATOR(pg_catalog.<>) $1
-          AND (${hasRenewed('p', 'secs => $2')}) IS NOT TRUE
+        WHERE l.ended_at IS NULL AND l.spool IS NOT NULL AND ${isAbandoned}
         ORDER BY l.id LIMIT 1000 FOR UPDATE OF l SKIP LOCKED))`,
     values: [own, leaseSeconds],
+  };
+}
+
+/** An asynchronous load that was begun `maxAttempts` times without an end. */
+export interface GivenUpLoad extends AbandonedLoad {
+  operation: LoadFacts['operation'];
+  subject: string | null;
+  role: string | null;
+}
+
+/**
+ * Records asynchronous loads as failed that would wait or run again although they were begun `maxAttempts` times. Older versions of the
+ * service also put such loads back into the queue. It returns a `GivenUpLoad` for each.
+ */
+export function giveUpLoads(
+  { quoted }: ServiceSchema,
+  own: string,
+  leaseSeconds: number,
+  answer: KeptAnswer,
+): Statement {
+  return {
+    text: `UPDATE ${quoted}.loads SET state = 'failed', ended_at = pg_catalog.clock_timestamp(),
+        answer_status = $3, answer_headers = $4, answer_body = $5
+      WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
+        SELECT l.id FROM ${quoted}.loads l LEFT JOIN ${quoted}.processes p ON p.id OPERATOR(pg_catalog.=) l.process
+        WHERE l.ended_at IS NULL AND l.spool IS NOT NULL AND NOT l.cancel_requested
+          AND ${attempts('l')} OPERATOR(pg_catalog.>=) ${maxAttempts} AND (l.state OPERATOR(pg_catalog.=) 'queued' OR ${isAbandoned})
+        ORDER BY l.id LIMIT 1000 FOR UPDATE OF l SKIP LOCKED))
+      RETURNING id, table_schema AS schema, table_name AS table, dry_run AS "dryRun", operation, subject, role`,
+    values: [own, leaseSeconds, answer.status, JSON.stringify(answer.headers), answer.body],
   };
 }
 

@@ -9,6 +9,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import type { AppError } from '../errors.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
@@ -46,6 +47,8 @@ export interface LoadsOptions {
   historyDays: number;
   /** The answer of a load whose process ended. */
   abandonedAnswer: KeptAnswer;
+  /** Called when the end of a load of this process was committed with its events. Default: nothing is called. */
+  onEvents?: () => void;
   leaseMs?: number;
 }
 
@@ -202,11 +205,17 @@ export class Loads {
     run.end(state, answer, isCertain);
     if (state === 'committed') {
       this.#running.delete(run.id);
+      this.#options.onEvents?.();
       if (run.found.count > 0) this.#removeOlderProblems(run);
       return;
     }
-    const written = this.#write([run]).catch((error) => this.#warn(error));
+    const written = this.#write([run]).then(this.#options.onEvents, (error) => this.#warn(error));
     await Promise.race([written, sleep(recordWaitMs, undefined, { ref: false })]);
+  }
+
+  /** Returns the ids of the loads that run in this process. */
+  runningIds(): string[] {
+    return [...this.#running.keys()];
   }
 
   /** Records another body of the answer of a committed load, which has a warning that was found after the COMMIT. It never rejects. */
@@ -227,6 +236,13 @@ export class Loads {
     if (rowCount === 0) return 'ended';
     run?.cancel(loadCancelled());
     return 'accepted';
+  }
+
+  /** Returns the error for the caller of a load whose transaction was refused because of its record: it is cancelled, or another process has it. */
+  async refusalOf({ id }: LoadRun): Promise<AppError> {
+    const all: Visible = { owner: undefined, schemas: undefined, maySee: () => true };
+    const found = await this.reader.read(id, all).catch(() => undefined);
+    return found?.cancelRequested === true ? loadCancelled() : leaseLost();
   }
 
   /** Runs a load of the queue in this process. The caller must call `end` or `forget` when it ends. */

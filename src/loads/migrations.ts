@@ -165,4 +165,17 @@ export const migrations: readonly Migration[] = [
       `ALTER TABLE ${schema}.loads ADD COLUMN spool_bytes pg_catalog.int8`,
     ],
   },
+  {
+    version: 8,
+    name: 'announcements of events',
+    statements: (schema) => [
+      // This table has one row. All events up to this position have been announced with NOTIFY.
+      `CREATE TABLE ${schema}.event_announcements (
+        id pg_catalog.bool PRIMARY KEY DEFAULT true CHECK (id),
+        announced_to pg_catalog.int8 NOT NULL)`,
+      // Older versions announced each event in its own transaction.
+      `INSERT INTO ${schema}.event_announcements (announced_to)
+        SELECT coalesce(pg_catalog.max(position), 0) FROM ${schema}.events`,
+    ],
+  },
 ];

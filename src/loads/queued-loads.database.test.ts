@@ -1,6 +1,6 @@
 /** The order of events that a test needs is made by PostgreSQL: triggers make the transactions of sweeps and takes wait for a lock. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
@@ -8,10 +8,12 @@ import type { Pool, PoolClient } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { lostAnswer, owner, silentLog, uploadFacts } from '../../test/support/load-records.ts';
 import { until } from '../../test/support/until.ts';
+import type { Log } from '../postgres/log.ts';
 import { createPool } from '../postgres/pool.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
+import type { LoadRun } from './load-run.ts';
 import { Loads } from './loads.ts';
-import { QueuedLoads } from './queued-loads.ts';
+import { QueuedLoads, type RunTaken } from './queued-loads.ts';
 import { prepareServiceSchema } from './service-schema.ts';
 import { StoredBodies } from './stored-bodies.ts';
 
@@ -60,7 +62,7 @@ after(async () => {
   await rm(base, { recursive: true });
 });
 
-function createQueue(folder: string): QueuedLoads {
+function createQueue(folder: string, log: Log = silentLog): QueuedLoads {
   const options = {
     loads,
     recordPool: pool,
@@ -69,9 +71,9 @@ function createQueue(folder: string): QueuedLoads {
     places: 2,
     limits,
     leaseMs,
-    log: silentLog,
+    log,
   };
-  return new QueuedLoads({ ...options, lostAnswer });
+  return new QueuedLoads({ ...options, lostAnswer, givenUpAnswer: lostAnswer, failedAnswer: lostAnswer });
 }
 
 /** Makes the transactions of sweeps and takes wait before their end, until the returned function is called. */
@@ -93,7 +95,11 @@ const oneWaits = () =>
     return rows.length > 0;
   });
 
-async function accept(queue: QueuedLoads): Promise<string> {
+/** @param readAgain reads the stored body before the load waits in the queue */
+async function accept(
+  queue: QueuedLoads,
+  readAgain: (run: LoadRun, chunks: () => AsyncGenerator<Buffer>) => Promise<void> = async () => {},
+): Promise<string> {
   const run = loads.begin(uploadFacts, { bytesReceived: () => 1, isReceived: () => true });
   const body = (async function* () {
     yield Buffer.from('1');
@@ -102,7 +108,7 @@ async function accept(queue: QueuedLoads): Promise<string> {
     run,
     request,
     body,
-    async () => {},
+    (chunks) => readAgain(run, chunks),
     () => [],
   );
   loads.forget(run);
@@ -113,12 +119,13 @@ test('a load is run that was accepted after the service had found no load and be
   const queue = createQueue(join(base, 'accepted'));
   const begun: string[] = [];
   const mayEnd = Promise.withResolvers<void>();
-  await queue.start(async ({ id }, run) => {
+  const run: RunTaken = async ({ id }, taken) => {
     begun.push(id);
     await mayEnd.promise;
-    await loads.end(run, 'failed', lostAnswer);
+    await loads.end(taken, 'failed', lostAnswer);
     return 'ended';
-  });
+  };
+  await queue.start({ run, onGivenUp: () => {} });
   const first = await accept(queue);
   await until('the first load', () => begun.includes(first));
   const release = await holdTransactions();
@@ -135,6 +142,75 @@ test('a load is run that was accepted after the service had found no load and be
   await loads.stop();
 });
 
+test('a load whose work ends with an exception fails, is logged with its id, and leaves no body', async () => {
+  const folder = join(base, 'exception');
+  const logged: object[] = [];
+  const queue = createQueue(folder, { ...silentLog, warn: (details) => logged.push(details) });
+  const run: RunTaken = async () => {
+    throw new RangeError('Invalid string length');
+  };
+  await queue.start({ run, onGivenUp: () => {} });
+  const id = await accept(queue);
+  await until('the end of the load', async () => {
+    const { rows } = await database.pool.query(`SELECT state FROM ${schema.quoted}.loads WHERE id = $1`, [
+      id,
+    ]);
+    return rows[0].state === 'failed';
+  });
+  assert.ok(!loads.runningIds().includes(id));
+  await queue.stop();
+  assert.ok(logged.some((details) => 'load' in details && details.load === id));
+  assert.ok((await readdir(folder)).every((name) => !name.includes(id)));
+  await loads.stop();
+});
+
+test('a load that another process has ended before it was accepted, with its body, is answered with 503', async () => {
+  const folder = join(base, 'ended');
+  const queue = createQueue(folder);
+  const accepting = accept(queue, async (run, chunks) => {
+    await loads.record(run);
+    await database.pool.query(
+      `UPDATE ${schema.quoted}.loads SET state = 'failed', ended_at = now() WHERE id = $1`,
+      [run.id],
+    );
+    await (await StoredBodies.open(folder)).remove(run.id);
+    for await (const _ of chunks());
+  });
+  await assert.rejects(accepting, { code: 'database-unavailable' });
+  await queue.stop();
+  await loads.stop();
+});
+
+test('a load that has waited for days is run by a process that begins to serve its folder', async () => {
+  const folder = join(base, 'waited');
+  const earlier = createQueue(folder);
+  const id = await accept(earlier);
+  await earlier.stop();
+  const { quoted } = schema;
+  await database.pool.query(
+    `UPDATE ${quoted}.loads SET state = 'queued', ended_at = NULL, process = gen_random_uuid(),
+    created_at = now() - interval '3 days' WHERE id = $1`,
+    [id],
+  );
+  await database.pool.query(`UPDATE ${quoted}.processes SET seen_at = '-infinity'`);
+  const queue = createQueue(folder);
+  const begun: string[] = [];
+  await queue.start({
+    run: async (load, run) => {
+      begun.push(load.id);
+      await loads.end(run, 'failed', lostAnswer);
+      return 'ended';
+    },
+    onGivenUp: () => {},
+  });
+  const state = async () =>
+    (await database.pool.query(`SELECT state FROM ${quoted}.loads WHERE id = $1`, [id])).rows[0].state;
+  await until('the end of the load', async () => (await state()) === 'failed');
+  await queue.stop();
+  await loads.stop();
+  assert.deepEqual(begun, [id]);
+});
+
 test('a stop during the first sweep waits for it, and no other sweep follows', async (context) => {
   const folder = join(base, 'stopped');
   await StoredBodies.open(folder);
@@ -144,7 +220,7 @@ test('a stop during the first sweep waits for it, and no other sweep follows', a
   let starting: Promise<void>;
   let stopping: Promise<void>;
   try {
-    starting = queue.start(async () => 'ended');
+    starting = queue.start({ run: async () => 'ended', onGivenUp: () => {} });
     await oneWaits();
     stopping = queue.stop();
     const first = await Promise.race([

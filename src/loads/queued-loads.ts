@@ -2,6 +2,9 @@
  * Runs asynchronous loads. The body of a load is stored in a folder, and its record waits in a queue. Each process that can read the folder takes
  * loads from the queue. If the process of a load ends, or the database goes away, the load waits in the queue again. A load is never committed
  * twice, because the transaction that writes its rows also changes its record to `committed`, and fails if the record has ended.
+ *
+ * A load may be what ends its process. A load that was begun without an end is a suspect: a process runs one suspect at a time, so that
+ * others that ran beside it are not begun with it again. After `maxAttempts` the load is given up, whatever ended it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
@@ -9,10 +12,13 @@ import type { Log } from '../postgres/log.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { isDatabaseAway } from '../postgres/sqlstate.ts';
 import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
+import { leaseLost } from './load-errors.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
 import {
   failUnservedLoads,
+  type GivenUpLoad,
+  giveUpLoads,
   type QueueCounts,
   queueAbandonedLoads,
   queueAgain,
@@ -54,6 +60,12 @@ export type RunTaken = (
   chunks: () => AsyncGenerator<Buffer>,
 ) => Promise<'ended' | 'not-begun' | 'interrupted'>;
 
+export interface QueueWork {
+  run: RunTaken;
+  /** Is called for each load that was given up, after its end was recorded. */
+  onGivenUp: (load: GivenUpLoad) => void;
+}
+
 export interface QueuedLoadsOptions {
   loads: Loads;
   recordPool: Pool;
@@ -65,12 +77,18 @@ export interface QueuedLoadsOptions {
   places: number;
   limits: QueueLimitValues;
   lostAnswer: KeptAnswer;
+  /** The answer of a load that was given up. */
+  givenUpAnswer: KeptAnswer;
+  /** The answer of a load whose work ended with an exception. */
+  failedAnswer: KeptAnswer;
   leaseMs: number;
   log: Log;
 }
 
 /** The pause after a load that had to wait again, before its place takes another load. It is also the pause between attempts to reach the database. */
 const againMs = 1000;
+/** The most owners that the process remembers, to take loads of other owners first. */
+const maxServed = 100;
 
 export class QueuedLoads {
   /** Whether `accept` may be called. */
@@ -79,7 +97,10 @@ export class QueuedLoads {
   readonly #limits: QueueLimits;
   readonly #jobs = new Set<Promise<void>>();
   #bodies: StoredBodies | undefined;
-  #run: RunTaken | undefined;
+  #work: QueueWork | undefined;
+  #runsSuspect = false;
+  /** The owners whose loads were taken, the last one at the end. */
+  #served: Buffer[] = [];
   #sweeping: NodeJS.Timeout | undefined;
   #sweep: Promise<void> | undefined;
   #taking: Promise<void> | undefined;
@@ -94,8 +115,8 @@ export class QueuedLoads {
   }
 
   /** Begins to take loads from the queue. */
-  async start(run: RunTaken): Promise<void> {
-    this.#run = run;
+  async start(work: QueueWork): Promise<void> {
+    this.#work = work;
     await this.#sweepOnce();
     if (this.#isStopped) return;
     this.#sweeping = setInterval(() => this.#sweepOnce(), this.#options.leaseMs / 3);
@@ -161,7 +182,9 @@ export class QueuedLoads {
     const [waiting] = await this.#ask(readQueued(this.#options.loads.schema, run.id)).catch(() => unknown);
     if (waiting === undefined) await bodies.remove(run.id);
     run.isCommitting = false;
-    throw error;
+    // If another process has ended the load, because this one did not renew its lease in time, it has removed the body, too.
+    const [end] = await this.#ask(readEnds(this.#options.loads.schema, [run.id])).catch(() => []);
+    throw end?.hasEnded === true ? leaseLost() : error;
   }
 
   /** Counts the loads of the folder that have not ended. */
@@ -182,18 +205,23 @@ export class QueuedLoads {
     return this.#sweep;
   }
 
-  /** Puts the loads of processes that have ended back into the queue, removes the stored bodies of loads that have ended, and takes loads. */
+  /** Gives up the loads that were begun too often, puts the others of processes that have ended back into the queue, removes the stored bodies of loads that have ended, and takes loads. */
   async #sweepNow(): Promise<void> {
-    const { loads, leaseMs, lostAnswer } = this.#options;
-    await loads.abandoned.failWith(failUnservedLoads(loads.schema, lostAnswer), lostAnswer);
-    await this.#ask(queueAbandonedLoads(loads.schema, loads.process, leaseMs / 1000));
+    const { loads, leaseMs, lostAnswer, givenUpAnswer } = this.#options;
+    const { schema, process, abandoned } = loads;
     // Another process may have created the folder since.
     this.#bodies ??= await StoredBodies.openExisting(this.#options.folder);
     const bodies = this.#bodies;
+    // This process serves the folder from now on, so no load of the folder is given up, however long it has waited.
+    if (bodies) await this.#ask(serveSpool(schema, process, bodies.id));
+    await abandoned.failWith(failUnservedLoads(schema, lostAnswer), lostAnswer);
+    const givingUp = giveUpLoads(schema, process, leaseMs / 1000, givenUpAnswer);
+    for (const load of await abandoned.failWith<GivenUpLoad>(givingUp, givenUpAnswer))
+      this.#work!.onGivenUp(load);
+    await this.#ask(queueAbandonedLoads(schema, process, leaseMs / 1000));
     if (bodies === undefined) return;
-    await this.#ask(serveSpool(loads.schema, loads.process, bodies.id));
     await bodies.removeRemnants(async (ids) => {
-      const rows = await this.#ask(readEnds(loads.schema, ids));
+      const rows = await this.#ask(readEnds(schema, ids));
       return new Map(rows.map(({ id, hasEnded }) => [id as string, hasEnded as boolean]));
     });
     this.#take();
@@ -229,22 +257,39 @@ export class QueuedLoads {
     const bodies = this.#bodies!;
     while (!this.#isStopped && this.#jobs.size < places) {
       await loads.lease.hold();
-      const [row] = await this.#ask(takeQueuedLoad(loads.schema, bodies.id, loads.process));
+      const { schema, process } = loads;
+      const options = { spool: bodies.id, process, takesSuspects: !this.#runsSuspect, served: this.#served };
+      const [row] = await this.#ask(takeQueuedLoad(schema, options));
       if (row === undefined) return;
-      const job: Promise<void> = this.#runTaken(takenOf(row), bodies)
-        .catch((error) => this.#warn(error))
+      const load = takenOf(row);
+      this.#noteServed(load.facts.owner);
+      const isSuspect = load.attempts > 1;
+      if (isSuspect) this.#runsSuspect = true;
+      const job: Promise<void> = this.#runTaken(load, bodies)
+        .catch((error) => this.#options.log.warn({ err: error, load: load.id }, notEnded))
         .finally(() => {
           this.#jobs.delete(job);
+          if (isSuspect) this.#runsSuspect = false;
           this.#take();
         });
       this.#jobs.add(job);
     }
   }
 
+  #noteServed(owner: Buffer): void {
+    this.#served = [...this.#served.filter((one) => !one.equals(owner)), owner].slice(-maxServed);
+  }
+
   async #runTaken(load: TakenLoad, bodies: StoredBodies): Promise<void> {
     const { loads } = this.#options;
     const run = loads.adopt(load);
-    const outcome = await this.#run!(load, run, () => bodies.chunks(load.id, load.storedBytes));
+    let outcome: Awaited<ReturnType<RunTaken>> = 'ended';
+    try {
+      outcome = await this.#work!.run(load, run, () => bodies.chunks(load.id, load.storedBytes));
+    } catch (error) {
+      if (!run.hasEnded) await loads.end(run, 'failed', this.#options.failedAnswer);
+      this.#options.log.warn({ err: error, load: load.id }, 'An asynchronous load ended with an exception');
+    }
     if (outcome === 'ended') {
       // If the lease of this process has expired, another process may have taken the load and needs the body.
       const [found] = await this.#ask(readEnds(loads.schema, [load.id]));
@@ -289,6 +334,8 @@ export class QueuedLoads {
     );
   }
 }
+
+const notEnded = 'The work after an asynchronous load could not be completed; the service completes it later';
 
 function takenOf(row: Record<string, unknown>): TakenLoad {
   const { id, bytesReceived, storedBytes, attempts, createdAt, request, ...facts } = row;

@@ -7,7 +7,7 @@
 import type { ClientBase, Pool } from 'pg';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { quoteIdentifier } from '../postgres/sql.ts';
-import { isLackOfPrivilege, isReadOnlyDatabase } from '../postgres/sqlstate.ts';
+import { isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { type Migration, migrations } from './migrations.ts';
 
@@ -26,7 +26,7 @@ const lockTimeoutMs = 60_000;
  * Makes the schema ready.
  *
  * @param steps the migrations, in order
- * @throws PostgreSQL's errors, except that the role lacks a privilege or the database is read-only
+ * @throws PostgreSQL's errors, except that the role lacks a privilege
  */
 export async function prepareServiceSchema(
   pool: Pool,
@@ -43,7 +43,6 @@ export async function prepareServiceSchema(
   } catch (error) {
     if (isLackOfPrivilege(error))
       return { reason: `the role that the service connects as lacks a privilege on the schema "${name}"` };
-    if (isReadOnlyDatabase(error)) return { reason: 'the database is read-only' };
     throw error;
   }
 }

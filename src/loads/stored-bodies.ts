@@ -136,7 +136,19 @@ export class StoredBodies {
   /** Returns whether a body without a record is too old to be one that is being received. */
   async #isOld(load: string): Promise<boolean> {
     const found = await stat(this.#pathOf(load)).catch(() => undefined);
-    return found !== undefined && Date.now() - found.mtimeMs > remnantMs;
+    return found !== undefined && (await this.#nowMs()) - found.mtimeMs > remnantMs;
+  }
+
+  /** Returns the time of the folder, because the clock of this machine may be hours ahead of the one that receives the body. */
+  async #nowMs(): Promise<number> {
+    const path = join(this.#folder, `now-${randomUUID()}`);
+    const file = await open(path, 'wx', 0o600);
+    try {
+      return (await file.stat()).mtimeMs;
+    } finally {
+      await file.close();
+      await rm(path, { force: true });
+    }
   }
 
   /** Creates the file of a body. If somebody has removed the folder, it is created again with the same id. */
