@@ -165,7 +165,7 @@ async function stage(client: ClientBase, load: RowLoad): Promise<Attempt> {
 /** Reads the rows once more, into the staging table. Returns undefined if this is not possible; the transaction has failed then. */
 async function stageAgain(client: ClientBase, load: RowLoad): Promise<Staged | undefined> {
   const { input, target, options } = load;
-  const matcher = new ColumnMatcher(target.columns, input.nameMatching, 'ignore');
+  const matcher = new ColumnMatcher(target.columns, input.nameMatching, options.matcher.extraColumns);
   const stageOptions = {
     ...options,
     ...refusedRowsLimit(load),
@@ -253,7 +253,7 @@ async function moveWithKeys(
   const refusal = { error };
   if (await needsStoredValues(client, target, staged))
     return { refusal, stored: await copyMovedRows(client, staged) };
-  await rollBackTo(client, 'keys of shards');
+  await rollBackTo(client, 'keys of shards', error);
   return { refusal };
 }
 
@@ -327,7 +327,23 @@ function withLeftOut(loaded: LoadedRows, load: RowLoad): LoadedRows {
     problems.reason = noGoodRow;
     problems.throwIfAny();
   }
+  if (leftOut > 0) refuseJoinedRows(load, leftOut);
   return { ...loaded, leftOut };
+}
+
+/**
+ * Refuses the upload if a row that was left out may have other rows in it, which quotes have joined with it.
+ *
+ * @throws AppError `invalid-data`
+ */
+function refuseJoinedRows({ input, problems }: RowLoad, leftOut: number): void {
+  const { joinedLines } = input;
+  if (joinedLines === undefined) return;
+  const listed = problems.listed();
+  const areAllListed = listed.length >= leftOut && listed.length === problems.count;
+  if (areAllListed && !listed.some(({ row }) => row !== undefined && joinedLines.rows.includes(row))) return;
+  problems.reason = joinedLines.reason;
+  problems.throwIfAny();
 }
 
 function straightRows({ relation }: LoadTarget, copied: CopiedRows, inserted: number): LoadedRows {

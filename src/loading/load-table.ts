@@ -21,7 +21,13 @@ import { rowOptions } from './row-options.ts';
 import { explainRefusal, type RefusedLoad } from './staged/explain-refusal.ts';
 import { inferWhereNeeded } from './target/infer-definition.ts';
 import type { LoadTarget } from './target/load-target.ts';
-import { findTable, openTarget, refuseDisagreement, type TargetOptions } from './target/open-target.ts';
+import {
+  findTable,
+  openTarget,
+  refuseDisagreement,
+  refuseEarlyDisagreement,
+  type TargetOptions,
+} from './target/open-target.ts';
 
 /**
  * Loads an upload: all its rows and the table, or nothing.
@@ -36,7 +42,6 @@ export async function loadTable(
 ): Promise<LoadResult> {
   const { signal, ifExists, extraColumns, dryRun: rollback } = request;
   const exists = await findTable(context, request);
-  if (!exists) request.requireCreation();
   await input.open();
   const mayBeNew = !exists || !addsRows(request);
   let isLate = false;
@@ -57,6 +62,8 @@ export async function loadTable(
     ? await loadInOnePass(input, { headSize, limits, signal }, load)
     : { inferred: undefined };
   if ('result' in outcome) return outcome.result;
+  if (ifExists === 'truncate' && exists && extraColumns !== 'add')
+    await refuseEarlyDisagreement({ context, request, input, mayBeNew });
   const infer = () => inferWhereNeeded(context, request, input, mayBeNew);
   const inferred = outcome.inferred ?? (await timed(context, 'inference', infer));
   // An emptied table is locked until the end. So the whole upload is received first, because a client may be slow.
@@ -84,18 +91,21 @@ async function loadWithin(
   const target = await openTarget(client, upload, types.inferred);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
   const options = rowOptions(upload, target, matcher, progress, types);
+  const isCompared = input.definition !== undefined || target.isBare;
+  if (!target.isBare) await refuseDisagreement(client, upload);
 
   const copy = () => loadRows(client, input, target, options, problems);
   const { loaded, refused } = await timed(context, 'copy', copy);
   if (refused) return explainRefusal(client, refused, problems);
   const refusedKeys = await addKeys(client, target, loaded);
   if (refusedKeys) return explainRefusal(client, refusedKeys, problems);
+  // The definition came after the rows. A difference is often the cause of the problems.
+  if (!isCompared) await refuseDisagreement(client, upload);
   if (loaded.leftOut === undefined) problems.throwIfAny();
   if (target.isBare) await target.continueNumbering(client, loaded.places);
-  else await refuseDisagreement(client, upload);
 
   const received = receivedRows(loaded);
-  if (received === 0 && input.definition === undefined) throw nothingToLoad(input);
+  if (received === 0 && input.definition === undefined) requireRowList(request, input, target, matcher);
   if (received > 0) matcher.refuseExtraColumns();
   const { schema, name, admitSchema } = request;
   const ofName = target.isBare ? await warnOfDottedName(client, schema, name, admitSchema) : [];
@@ -111,6 +121,23 @@ async function loadWithin(
     problems,
     ofName,
   });
+}
+
+/**
+ * Refuses an upload without rows, unless it appends an empty list of rows to an existing table that has all of its columns, as a job does
+ * whose export is empty today. Nothing can be lost then.
+ *
+ * @throws AppError `nothing-to-load`, `invalid-data`
+ */
+function requireRowList(
+  { ifExists }: LoadRequest,
+  input: LoadInput,
+  target: LoadTarget,
+  matcher: ColumnMatcher,
+): void {
+  const isAppended = ifExists === 'append' && !target.isBare && target.added.length === 0;
+  if (!isAppended || !input.hasRowList) throw nothingToLoad(input);
+  matcher.refuseExtraColumns();
 }
 
 /** Adds the keys and references of a new table, which its rows may break. An existing table has them already. */

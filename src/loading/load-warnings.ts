@@ -55,10 +55,10 @@ function noRows(input: LoadInput): Warning[] {
 }
 
 function ignoredColumns(matcher: ColumnMatcher): Warning[] {
-  return matcher.ignored.map((column) => ({
+  return matcher.ignored.map(({ name, isComputed }) => ({
     code: 'ignored-column',
-    column,
-    detail: `The table has no column "${column}"; its values were left out.`,
+    column: name,
+    detail: `${isComputed ? 'PostgreSQL computes the' : 'The table has no'} column "${name}"; its values were left out.`,
   }));
 }
 
@@ -74,7 +74,7 @@ function inferredColumns(
   const headerRow = isAdded || input.definition !== undefined ? undefined : input.reading?.headerRow;
   return [
     ...(isAdded ? made.map(addedColumn) : []),
-    ...headerOfValues(made, headerRow),
+    ...headerOfValues(made, headerRow, input.headerTexts),
     ...mixedColumns(made, input.locate),
     ...otherReadings(made, input.locate),
   ];

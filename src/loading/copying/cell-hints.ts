@@ -32,6 +32,8 @@ export function hintFor(
     return '; the cell holds text: make it a date or time in Excel, or write the text in this form';
   }
   const isNumber = kind === NUMBER || kind === ROUNDED_NUMBER;
+  if (wantsMoment && isNumber && !isOfSheet)
+    return '; write a Unix time as a date and time, such as 2026-11-21 10:00:00+01:00';
   return wantsMoment && isNumber && isOfSheet ? '; the cell needs a date or time format' : '';
 }
 
@@ -49,7 +51,23 @@ export function notationHint(
   const isDate = problem === NOT_A_DATE || problem === NOT_A_TIMESTAMP || problem === NO_SUCH_DATE;
   if (!isDate && problem !== NOT_A_NUMBER && problem !== NOT_A_WHOLE_NUMBER) return '';
   const parameters = parameterReading(isDate, bytes, start, end);
-  return parameters === undefined ? '' : `; send ${parameters} to read it`;
+  if (parameters !== undefined) return `; send ${parameters} to read it`;
+  return end - start > maxHintBytes ? '' : partToLeaveOut(isDate, bytes.toString('utf8', start, end));
+}
+
+/** Texts that are longer than this are no dates or numbers. */
+const maxHintBytes = 100;
+
+/** Returns a hint at a part of the text that no parameter reads: the name of a time zone, or the sign of a currency. */
+function partToLeaveOut(isDate: boolean, text: string): string {
+  if (isDate)
+    return /\d\s+[A-Z][A-Za-z_]+\/[A-Za-z_]+$/.test(text)
+      ? '; write the offset, such as +01:00, and not the name of the time zone'
+      : '';
+  const bare = Buffer.from(text.replace(/[\p{Sc}%]/u, '').trim());
+  if (bare.length === Buffer.byteLength(text)) return '';
+  const parameters = parameterReading(false, bare, 0, bare.length);
+  return `; leave the sign of the currency or the percent sign out${parameters === undefined ? '' : `, and send ${parameters}`}`;
 }
 
 /** Returns the shortened JSON text of an element. A string has no quotes, as everywhere in problems. */

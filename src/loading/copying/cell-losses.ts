@@ -7,6 +7,7 @@ import type { LoadColumn } from '../../tables/load-column.ts';
 import type { WarningCode } from '../../warning-codes.ts';
 import {
   DATE_LEFT_OUT,
+  DIGITS_ROUNDED,
   FRACTION_ROUNDED,
   KEYS_REPEATED,
   lossKinds,
@@ -14,6 +15,7 @@ import {
   TIME_LEFT_OUT,
 } from '../encoders/losses.ts';
 import { shortenValue } from '../problems/problems.ts';
+import { asDoubles, describeRounded } from '../problems/rounded-digits.ts';
 
 export class CellLosses {
   /** The counts, by column and kind of loss. */
@@ -39,8 +41,14 @@ export class CellLosses {
    * Returns the warnings about all losses.
    *
    * @param sourceColumn returns the column of the data that goes into a column of the table
+   * @param areInferred the types of the columns were inferred, so a definition can name others
    */
-  warnings(columns: LoadColumn[], locate: LocateCell, sourceColumn: (column: number) => number): Warning[] {
+  warnings(
+    columns: LoadColumn[],
+    locate: LocateCell,
+    sourceColumn: (column: number) => number,
+    areInferred: boolean,
+  ): Warning[] {
     return columns.flatMap((column, index) =>
       descriptions.flatMap(({ bit, code, describe }): Warning[] => {
         const at = index * lossKinds + Math.log2(bit);
@@ -50,7 +58,8 @@ export class CellLosses {
         const place = locate(row, sourceColumn(index), column.name).cell ?? `row ${row}`;
         const values = count === 1 ? 'one value' : `${count} values`;
         const of = `${values} of "${shortenValue(column.name)}"`;
-        return [{ code, column: column.name, detail: describe(of, place, column.type.name) }];
+        const choices = bit === DIGITS_ROUNDED && areInferred ? { choices: [asDoubles] } : {};
+        return [{ code, column: column.name, detail: describe(of, place, column.type.name), ...choices }];
       }),
     );
   }
@@ -68,6 +77,11 @@ interface LossDescription {
 }
 
 const descriptions: LossDescription[] = [
+  {
+    bit: DIGITS_ROUNDED,
+    code: 'digits-rounded',
+    describe: (of, place) => describeRounded(of, place, 'were'),
+  },
   {
     bit: TIME_LEFT_OUT,
     code: 'time-left-out',

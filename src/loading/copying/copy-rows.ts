@@ -5,11 +5,11 @@ import type { Warning } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
 import { setStatementTimeout } from '../../postgres/transaction-settings.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
-import type { WrittenBytes, WrittenLimits } from '../encoders/written-bytes.ts';
+import { WrittenBytes, type WrittenLimits } from '../encoders/written-bytes.ts';
 import type { ColumnMatcher } from '../inputs/column-matching.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import type { CellPlaces } from '../problems/cell-places.ts';
-import { headerProblems, type Problems } from '../problems/problems.ts';
+import { addDamage, headerProblems, type Problems } from '../problems/problems.ts';
 import type { LoadProgress } from '../request/load-progress.ts';
 import { CopySession } from './copy-session.ts';
 import { EncodingSink } from './encoding-sink.ts';
@@ -100,7 +100,7 @@ export async function copyRows(
     ...(options.maxRefusedRows !== undefined && { maxRefusedRows: options.maxRefusedRows }),
     maxRowBytes,
     writtenLimits,
-    written: options.written,
+    written: options.written ?? new WrittenBytes(writtenLimits, input.expanded),
     typesAreInferred: options.typesAreInferred,
     mayUpdate: options.mayUpdate,
     onTooManyRows: () => {
@@ -113,6 +113,7 @@ export async function copyRows(
     await (options.keepRows ? input.readAndKeep(sink, signal) : input.read(sink, signal));
     sink.endOfRows();
     for (const problem of headerProblems(input)) problems.addOfUpload(problem);
+    addDamage(problems, input);
     await sink.finish();
     await session.finish();
   } catch (error) {

@@ -97,7 +97,7 @@ export class CopySession implements RowOutput {
     try {
       if (columns.length === 0 && this.#leadingColumns.length === 0)
         return await this.#insertDefaults(columns, rowCount);
-      if (this.#heldBytes > maxHeldBytes) await this.#endForMemory();
+      if (this.#heldBytes > 0 && this.#heldBytes + heldBytes > maxHeldBytes) await this.#endForMemory();
       if (!this.#writer || columns !== this.#columns) await this.#begin(columns, isFirst);
       this.#noteHeld(rowCount, heldBytes);
       this.#rowsOfWriter += rowCount;

@@ -9,12 +9,20 @@ const initialShapeBytes = 4096;
 /** The number of a shape whose rows do not begin with numbers. */
 export const unnumbered = -1;
 
+const noFill = Buffer.alloc(0);
+
 export class CopyShape {
   readonly columns: readonly number[];
   /** For each target: its position among the columns; -1: the shape does not have it. */
   readonly positionOf: Int32Array;
   /** The number that `numberOfSet` returned; `unnumbered`: rows do not begin with numbers. */
   readonly number: number;
+  /** The fills of the columns one after another, so that a row of one value gets those of a thousand columns in one copy. */
+  readonly fills: Buffer;
+  /** For each position: where its fill begins in `fills`. At the end is their length. */
+  readonly fillStarts: Int32Array;
+  /** For each position: the next one, from it on, whose column has no fill. */
+  readonly fillableUntil: Int32Array;
   /** The required columns that the shape does not have. Every row of the shape lacks them. */
   readonly unseenRequired: readonly number[];
   readonly out: CopyBuffer;
@@ -26,9 +34,13 @@ export class CopyShape {
   #filledDefaults = 0;
   /** The bytes that PostgreSQL adds to pad the values of the waiting rows. */
   #paddedBytes = 0;
+  /** The bytes by which the values of the waiting rows are longer in PostgreSQL than they are sent, besides padding. */
+  #storedBytes = 0;
 
+  /** @param fills the fill of each target; undefined: a row cannot be without the column */
   constructor(
     columns: readonly number[],
+    fills: readonly (Buffer | undefined)[],
     defaultBytes: readonly number[],
     required: readonly number[],
     number: number,
@@ -41,6 +53,16 @@ export class CopyShape {
     columns.forEach((target, position) => {
       this.positionOf[target] = position;
     });
+    const ofColumns = columns.map((target) => fills[target]);
+    this.fills = Buffer.concat(ofColumns.map((fill) => fill ?? noFill));
+    this.fillStarts = new Int32Array(columns.length + 1);
+    this.fillableUntil = new Int32Array(columns.length + 1).fill(columns.length);
+    for (const [position, fill] of ofColumns.entries()) {
+      this.fillStarts[position + 1] = this.fillStarts[position]! + (fill?.length ?? 0);
+    }
+    for (let position = columns.length - 1; position >= 0; position--) {
+      this.fillableUntil[position] = ofColumns[position] ? this.fillableUntil[position + 1]! : position;
+    }
     this.unseenRequired = required.filter((target) => this.positionOf[target]! < 0);
     this.leftOutBytes = defaultBytes.reduce(
       (sum, bytes, target) => (this.positionOf[target]! < 0 ? sum + bytes : sum),
@@ -48,11 +70,12 @@ export class CopyShape {
     );
   }
 
-  /** Counts the bytes of a row that was added to `out`: those of its fills, and those that PostgreSQL adds to pad its values. */
-  addRow(filledBytes: number, filledDefaults: number, paddedBytes: number): void {
+  /** Counts the bytes of a row that was added to `out`: those of its fills, and those that PostgreSQL adds to pad and store its values. */
+  addRow(filledBytes: number, filledDefaults: number, paddedBytes: number, storedBytes: number): void {
     this.#filledBytes += filledBytes;
     this.#filledDefaults += filledDefaults;
     this.#paddedBytes += paddedBytes;
+    this.#storedBytes += storedBytes;
   }
 
   /**
@@ -66,9 +89,11 @@ export class CopyShape {
     const own = bytes - this.#filledBytes - rowCount * (this.number === unnumbered ? 2 : 18);
     const added = rowCount * this.leftOutBytes + this.#paddedBytes;
     written.add(bytes + added, own, this.#filledDefaults + added);
+    const held = bytes + added + this.#storedBytes;
     this.#filledBytes = 0;
     this.#filledDefaults = 0;
     this.#paddedBytes = 0;
-    return bytes + added;
+    this.#storedBytes = 0;
+    return held;
   }
 }

@@ -20,11 +20,12 @@ import { type ColumnEncoder, isArrayEncoder } from '../encoders/column-encoder.t
 import { CopyBuffer } from '../encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from '../encoders/encode-cell.ts';
 import { losses } from '../encoders/losses.ts';
+import { LONG_VALUE_BYTES, RowCost } from '../encoders/reading-cost.ts';
 import * as codes from '../encoders/type-codes.ts';
 import { WrittenBytes, type WrittenLimits } from '../encoders/written-bytes.ts';
 import { groupedByPoint } from '../infer/inferred-columns.ts';
-import type { ColumnMatcher } from '../inputs/column-matching.ts';
-import { cellProblemCode, describeCellProblem, NOT_NULL } from '../problems/cell-problems.ts';
+import { COMPUTED, type ColumnMatcher, computedColumn } from '../inputs/column-matching.ts';
+import { cellProblemCode, describeCellProblem, NOT_NULL, TOO_COSTLY } from '../problems/cell-problems.ts';
 import { addRowFault, type Problems, shortenBytes } from '../problems/problems.ts';
 import { hintFor, notationHint, shortenElement } from './cell-hints.ts';
 import { CellLosses } from './cell-losses.ts';
@@ -102,10 +103,13 @@ export class EncodingSink implements CellSink {
   /** Whether the column has no fill. A row without it takes the slow path, where it is put into another shape or refused. */
   readonly #cannotFill: boolean[];
   readonly #fills: (Buffer | undefined)[];
+  /** The fills of the columns that a row may skip. */
+  readonly #skippedFills: (Buffer | undefined)[];
   /** For each target: about how many bytes PostgreSQL writes in a row that leaves the column out. */
   readonly #defaultBytes: number[];
   readonly #written: WrittenBytes;
   readonly #padding: Padding;
+  readonly #cost: RowCost;
   readonly #names: string[] = [];
   readonly #targetOf: number[] = [];
   readonly #sourceOf: Int32Array;
@@ -156,6 +160,7 @@ export class EncodingSink implements CellSink {
     this.#defaultBytes = targets.map(({ column }) => column.defaultBytes ?? 0);
     this.#written = options.written ?? new WrittenBytes(options.writtenLimits);
     this.#padding = new Padding(targets);
+    this.#cost = new RowCost(options.maxRowBytes);
     this.#points = new GroupedPoints(targets.map((target) => valueFor(target) === NUMBER_VALUE));
     this.#pointsOf = this.#points.states;
     this.#isNullable = targets.map(({ column }) => column.isNullable && column.type.domainNotNull !== true);
@@ -167,12 +172,13 @@ export class EncodingSink implements CellSink {
     this.#cannotFill = targets.map(
       (_, index) => this.#mustLeaveOut[index]! || this.#required.includes(index),
     );
+    this.#skippedFills = this.#fills.map((fill, index) => (this.#cannotFill[index] ? undefined : fill));
     this.#sourceOf = new Int32Array(targets.length).fill(-1);
     this.#seenIn = new Int32Array(targets.length);
     this.#fieldStart = new Int32Array(targets.length);
     this.#fieldEnd = new Int32Array(targets.length);
     // The order of the first row is not known. A shape without columns sends that row through `#placeRow`.
-    this.#shape = new CopyShape([], this.#defaultBytes, this.#required, unnumbered, this.#mostBytes);
+    this.#shape = this.#shapeOf([], unnumbered);
     this.#out = this.#shape.out;
     this.#positionOf = this.#shape.positionOf;
   }
@@ -218,6 +224,7 @@ export class EncodingSink implements CellSink {
     this.#isRefused = false;
     this.#filledBytes = 0;
     this.#filledDefaults = 0;
+    this.#cost.beginRow();
     const out = this.#out;
     this.#isInRow = true;
     this.#rowStart = out.position;
@@ -226,17 +233,25 @@ export class EncodingSink implements CellSink {
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const target = this.#targetOf[column]!;
-    if (target < 0) return;
+    if (target < 0) {
+      if (target === COMPUTED && kind !== NULL) this.#refuseComputed(column, bytes, start, end);
+      return;
+    }
     const position = this.#positionOf[target]!;
     if (position !== this.#next) this.#skipTo(position);
     this.#next = position + 1;
     this.#seenIn[target] = this.#stamp;
     const out = this.#out;
     this.#fieldStart[target] = out.position;
-    const problem =
-      kind === NULL && !this.#isNullable[target]
-        ? NOT_NULL
-        : encodeCell(out, this.#encoders[target]!, kind, bytes, start, end);
+    const encoder = this.#encoders[target]!;
+    let problem = 0;
+    if (kind === NULL && !this.#isNullable[target]) problem = NOT_NULL;
+    else if (
+      (encoder.readingCost !== undefined || end - start > LONG_VALUE_BYTES) &&
+      this.#cost.isTooMuch(encoder, kind, bytes, start, end)
+    )
+      problem = TOO_COSTLY;
+    else problem = encodeCell(out, encoder, kind, bytes, start, end);
     // If a text was rewritten, the request has said what a point means in it.
     if (kind === TEXT && this.#pointsOf[target]! !== NO_POINTS && bytes !== this.#rewritten)
       this.#points.note(target, bytes, start, end);
@@ -248,7 +263,11 @@ export class EncodingSink implements CellSink {
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
     const target = this.#targetOf[column]!;
-    if (target < 0) return;
+    if (target < 0) {
+      if (target === COMPUTED)
+        this.#refuseComputed(column, momentText, 0, formatMoment(kind, days, microseconds));
+      return;
+    }
     const position = this.#positionOf[target]!;
     if (position !== this.#next) this.#skipTo(position);
     this.#next = position + 1;
@@ -267,6 +286,7 @@ export class EncodingSink implements CellSink {
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     if (column >= 0) {
       const target = this.#targetOf[column]!;
+      if (target === COMPUTED) this.#refuseComputed(column, bytes, start, end);
       // A cell of an ignored column is never a problem.
       if (target < 0) return;
       const isText = this.#encoders[target]!.code === codes.TEXT && !this.#options.typesAreInferred;
@@ -322,7 +342,13 @@ export class EncodingSink implements CellSink {
   /** Returns one warning for each column and each kind of loss: parts of values that the column's type cannot store. */
   lossWarnings(): Warning[] {
     const columns = this.#options.targets.map(({ column }) => column);
-    return this.#losses.warnings(columns, this.#options.locate, (target) => this.#sourceOf[target]!);
+    const { locate, typesAreInferred } = this.#options;
+    return this.#losses.warnings(
+      columns,
+      locate,
+      (target) => this.#sourceOf[target]!,
+      typesAreInferred === true,
+    );
   }
 
   drain(): Promise<void> | undefined {
@@ -424,7 +450,7 @@ export class EncodingSink implements CellSink {
   }
 
   #countRow(): void {
-    this.#shape.addRow(this.#filledBytes, this.#filledDefaults, this.#paddedBytes);
+    this.#shape.addRow(this.#filledBytes, this.#filledDefaults, this.#paddedBytes, this.#cost.storedBytes);
     this.loaded += 1;
     if (this.loaded > this.#options.maxRows) this.#options.onTooManyRows();
   }
@@ -432,12 +458,16 @@ export class EncodingSink implements CellSink {
   /** Fills the columns of the shape from the next expected one up to `position`. If one has no fill, the row is no longer in order. */
   #skipTo(position: number): void {
     if (!this.#isOrdered) return;
-    const { columns } = this.#shape;
-    while (this.#next < position) {
-      const target = columns[this.#next]!;
-      if (this.#cannotFill[target]) break;
-      this.#fill(this.#out, this.#fills[target]!);
-      this.#next += 1;
+    const next = this.#next;
+    if (next < position) {
+      const { fills, fillStarts, fillableUntil } = this.#shape;
+      const until = Math.min(position, fillableUntil[next]!);
+      const start = fillStarts[next]!;
+      const end = fillStarts[until]!;
+      appendBytes(this.#out, fills, start, end);
+      this.#filledBytes += end - start;
+      this.#filledDefaults += end - start - lengthBytes * (until - next);
+      this.#next = until;
     }
     if (this.#next !== position) this.#isOrdered = false;
   }
@@ -538,6 +568,23 @@ export class EncodingSink implements CellSink {
     });
   }
 
+  #refuseComputed(column: number, bytes: Buffer, start: number, end: number): void {
+    this.#isRefused = true;
+    const name = this.#names[column]!;
+    if (!this.#problems.wants(name, computedColumn.code)) {
+      this.#problems.addUnlisted(1, name, computedColumn.code);
+      return;
+    }
+    const value = end > start ? { value: shortenBytes(bytes, start, end) } : {};
+    this.#problems.add({
+      ...this.#locate(column, name),
+      row: this.#row,
+      column: name,
+      ...value,
+      ...computedColumn,
+    });
+  }
+
   #locate(column: number, name: string): ReturnType<LocateCell> {
     return this.#options.locate(this.#row, column, name);
   }
@@ -572,6 +619,17 @@ export class EncodingSink implements CellSink {
     this.#positionOf = shape.positionOf;
   }
 
+  #shapeOf(columns: readonly number[], number: number): CopyShape {
+    return new CopyShape(
+      columns,
+      this.#skippedFills,
+      this.#defaultBytes,
+      this.#required,
+      number,
+      this.#mostBytes,
+    );
+  }
+
   #fits(shape: CopyShape): boolean {
     for (let target = 0; target < this.#seenIn.length; target += 1) {
       const isSeen = this.#seenIn[target] === this.#stamp;
@@ -597,7 +655,7 @@ export class EncodingSink implements CellSink {
     const anyFillable = this.#cannotFill.indexOf(false);
     if (columns.length === 0 && anyFillable >= 0) columns.push(anyFillable);
     const number = this.#options.numberOfSet?.(columns) ?? unnumbered;
-    const shape = new CopyShape(columns, this.#defaultBytes, this.#required, number, this.#mostBytes);
+    const shape = this.#shapeOf(columns, number);
     if (shape.leftOutBytes > this.#maxRowBytes)
       this.#failRowTooLong(' with the defaults of the columns that it leaves out');
     this.#shapes.unshift(shape);

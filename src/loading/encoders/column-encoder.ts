@@ -1,6 +1,8 @@
 import { COMMA } from '../../sources/bytes/ascii.ts';
 import type { ColumnType } from '../../tables/load-column.ts';
+import type { ReadingCost } from '../../tables/reading-cost.ts';
 import { type EnumLabels, enumLabels } from './enum-labels.ts';
+import { readingCost } from './reading-cost.ts';
 import * as codes from './type-codes.ts';
 
 /**
@@ -28,6 +30,8 @@ export interface ColumnEncoder {
   readonly delimiter: number;
   /** For interval: the server supports infinite intervals. */
   readonly takesInfinity: boolean;
+  /** What PostgreSQL needs to read a value; undefined: a few times the length of its text. */
+  readonly readingCost: ReadingCost | undefined;
 }
 
 /**
@@ -42,7 +46,7 @@ export function columnEncoder(type: ColumnType): ColumnEncoder | undefined {
   const isNested = type.element?.base?.kind === 'array';
   const element =
     type.element === undefined || isNested ? undefined : scalarEncoder(type.element, type.typmod);
-  return element === undefined ? undefined : encoder({ code: codes.ARRAY, oid: type.oid, element });
+  return element && encoder({ code: codes.ARRAY, oid: type.oid, element, readingCost: readingCost(type) });
 }
 
 /** Returns the encoder of a column's type for the cells of a sheet, or undefined as `columnEncoder` does. */
@@ -55,7 +59,8 @@ export function sheetEncoder(type: ColumnType): ColumnEncoder | undefined {
 export function stagedEncoder(type: ColumnType): ColumnEncoder {
   const base = type.base ?? type;
   if (base.kind !== 'array' || base.element === undefined) return stagedScalar(type);
-  return encoder({ code: codes.STAGED_ARRAY, oid: type.oid, element: stagedScalar(base.element) });
+  const element = stagedScalar(base.element);
+  return encoder({ code: codes.STAGED_ARRAY, oid: type.oid, element, readingCost: readingCost(type) });
 }
 
 function stagedScalar(type: ColumnType): ColumnEncoder {
@@ -66,6 +71,7 @@ function stagedScalar(type: ColumnType): ColumnEncoder {
     oid: type.oid,
     notNull: type.domainNotNull === true,
     delimiter: delimiter.charCodeAt(0),
+    readingCost: readingCost(type),
   });
 }
 
@@ -114,7 +120,7 @@ function baseEncoder(type: ColumnType, typmod: number): ColumnEncoder | undefine
       takesInfinity: type.hasInfinity,
     });
   }
-  return encoder({ code, oid, takesInfinity: type.hasInfinity });
+  return encoder({ code, oid, takesInfinity: type.hasInfinity, readingCost: readingCost(type) });
 }
 
 type Fields = { [Name in keyof ColumnEncoder]?: ColumnEncoder[Name] | undefined } & {
@@ -138,5 +144,6 @@ function encoder(fields: Fields): ColumnEncoder {
     readsText: fields.readsText ?? false,
     delimiter: fields.delimiter ?? COMMA,
     takesInfinity: fields.takesInfinity ?? false,
+    readingCost: fields.readingCost,
   };
 }

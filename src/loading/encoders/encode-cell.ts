@@ -1,6 +1,7 @@
 import { isWhiteSpace, OPENING_BRACE, OPENING_BRACKET } from '../../sources/bytes/ascii.ts';
 import * as cell from '../../sources/cell-kind.ts';
 import { formatMoment, momentText } from '../../sources/moment-text.ts';
+import { losesDigits } from '../../sources/rounded-number.ts';
 import { textKind } from '../../sources/text-kind.ts';
 import {
   MOMENT_NOT_ALLOWED,
@@ -23,7 +24,7 @@ import { encodeFloat4, encodeFloat8 } from './floats.ts';
 import { encodeInt2, encodeInt4, encodeInt8, encodeOid } from './integers.ts';
 import { encodeInterval, writeInterval } from './intervals.ts';
 import { encodeJson } from './json.ts';
-import { DATE_LEFT_OUT, losses, TIME_LEFT_OUT } from './losses.ts';
+import { DATE_LEFT_OUT, DIGITS_ROUNDED, losses, TIME_LEFT_OUT } from './losses.ts';
 import { encodeAddress, encodeMacAddress } from './network.ts';
 import { encodeNumeric } from './numeric.ts';
 import { encodeStagedArray } from './staged-arrays.ts';
@@ -57,6 +58,7 @@ export function encodeCell(
     const isExact = encoder.code === codes.FLOAT8 || encoder.code === codes.FLOAT4;
     const from = isExact ? end : start;
     const to = isExact ? cell.endOfExactNumber(bytes, end) : end;
+    if (keepsDigits(encoder) && losesDigits(bytes, start, end)) losses.ofCell |= DIGITS_ROUNDED;
     return encodeCell(out, encoder, cell.NUMBER, bytes, from, to);
   }
   if (kind >= cell.OBJECT && !takesNested(encoder.code)) return NESTED_VALUE;
@@ -121,6 +123,13 @@ export function encodeCell(
     default:
       throw new Error(`no type has the code ${encoder.code}`);
   }
+}
+
+/** Returns whether a column stores as many digits of a number as it gets, so that only the rounding of the source removes some. */
+function keepsDigits({ code, precision }: ColumnEncoder): boolean {
+  if (code === codes.NUMERIC) return precision < 0;
+  // A fraction of a large number is rounded to a whole number.
+  return code === codes.TEXT || code === codes.INT8 || code === codes.JSONB || code === codes.PLAIN_JSON;
 }
 
 /** Returns the kind of a text without a type: a number or JSON if the column's type stores that, otherwise a string. */

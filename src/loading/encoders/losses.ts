@@ -15,8 +15,11 @@ export const FRACTION_ROUNDED = 8;
 /** Values of a repeated key are lost, because `jsonb` stores only the last one. */
 export const KEYS_REPEATED = 16;
 
+/** Digits of a workbook's number after the 15th are lost, because only a double has them. */
+export const DIGITS_ROUNDED = 32;
+
 /** The number of bits in use. */
-export const lossKinds = 5;
+export const lossKinds = 6;
 
 /** The bits of the cell that is being encoded. */
 export const losses = { ofCell: 0 };

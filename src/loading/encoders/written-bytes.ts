@@ -5,6 +5,7 @@
  */
 import type { AppError } from '../../errors.ts';
 import { limitExceeded } from '../../limit-exceeded.ts';
+import { ExpandedBytes } from '../../sources/expanded-bytes.ts';
 
 export interface WrittenLimits {
   /** The most bytes of rows and defaults together. */
@@ -13,17 +14,18 @@ export interface WrittenLimits {
   maxUnpackRatio: number;
 }
 
-/** The bytes of defaults and padding that are always allowed. */
-const freeDefaultBytes = 64 * 1024 * 1024;
-
 export class WrittenBytes {
-  readonly #limits: WrittenLimits;
-  #own = 0;
-  #defaults = 0;
+  readonly #maxBytes: number;
+  readonly #expanded: ExpandedBytes;
+  /** Whether the caller sent the rows themselves, and not a file, whose size is known. */
+  readonly #areRowsSent: boolean;
   #all = 0;
 
-  constructor(limits: WrittenLimits) {
-    this.#limits = limits;
+  /** @param expanded the count of what the file of the upload expands to; undefined: the rows are the upload */
+  constructor({ maxWrittenBytes, maxUnpackRatio }: WrittenLimits, expanded?: ExpandedBytes) {
+    this.#maxBytes = maxWrittenBytes;
+    this.#expanded = expanded ?? new ExpandedBytes(maxUnpackRatio);
+    this.#areRowsSent = expanded === undefined;
   }
 
   /**
@@ -35,13 +37,10 @@ export class WrittenBytes {
    * @throws AppError `limit-exceeded`
    */
   add(all: number, own: number, defaults: number): void {
-    const { maxWrittenBytes, maxUnpackRatio } = this.#limits;
+    if (this.#areRowsSent) this.#expanded.sent(own);
+    this.#expanded.add(defaults, tooManyDefaults, defaultsRemedy);
     this.#all += all;
-    this.#own += own;
-    this.#defaults += defaults;
-    const maxDefaults = Math.max(freeDefaultBytes, this.#own * maxUnpackRatio);
-    if (this.#defaults > maxDefaults) throw tooManyDefaults(maxDefaults);
-    if (this.#all > maxWrittenBytes) throw tooMuch(maxWrittenBytes);
+    if (this.#all > this.#maxBytes) throw tooMuch(this.#maxBytes);
   }
 }
 
@@ -50,9 +49,6 @@ function tooMuch(maxBytes: number): AppError {
   return limitExceeded(what, maxBytes, { setting: 'MAX_WRITTEN_BYTES' });
 }
 
-function tooManyDefaults(maxBytes: number): AppError {
-  const what = 'The defaults and the padding that PostgreSQL adds to the rows take too many bytes';
-  const remedy =
-    'Send fewer rows at a time, send values in place of defaults, or use varchar(n) in place of char(n).';
-  return limitExceeded(what, maxBytes, 'bytes', remedy);
-}
+const tooManyDefaults = 'The defaults and the padding that PostgreSQL adds to the rows take too many bytes';
+const defaultsRemedy =
+  'Send fewer rows at a time, send values in place of defaults, or use varchar(n) in place of char(n).';

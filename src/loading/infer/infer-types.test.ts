@@ -373,7 +373,7 @@ describe('the columns of an inference', () => {
     inference.endRow();
     assert.equal(inference.rowCount, 2);
     assert.deepEqual(inference.columns(), [
-      { name: 'full', type: 'bigint', column: 0 },
+      { name: 'full', type: 'bigint', column: 0, firstValue: '1' },
       { name: 'null', type: 'text', column: 1 },
       { name: 'late', type: 'boolean', column: 2 },
     ]);
@@ -442,7 +442,8 @@ describe('the columns of an inference', () => {
     assert.equal(columns.length, 1600);
     for (const [column, inferred] of columns.entries()) {
       const type = column % 2 === 0 ? 'boolean' : 'bigint';
-      assert.deepEqual(inferred, { name: `c${column}`, type, column });
+      const firstValue = type === 'bigint' ? { firstValue: '1' } : {};
+      assert.deepEqual(inferred, { name: `c${column}`, type, column, ...firstValue });
     }
   });
 

@@ -25,6 +25,7 @@ import {
 } from '../../sources/cell-kind.ts';
 import { type CellSink, READ_AS_MOMENT } from '../../sources/cell-sink.ts';
 import { formatMoment, momentText } from '../../sources/moment-text.ts';
+import { losesDigits } from '../../sources/rounded-number.ts';
 import { textKind } from '../../sources/text-kind.ts';
 import { shortenBytes } from '../problems/problems.ts';
 import {
@@ -53,10 +54,14 @@ export interface InferredColumn {
   type: InferredType;
   /** The column's number in the sink. */
   column: number;
+  /** The first value of a column of numbers. */
+  firstValue?: string;
   /** Why a column is text although most of its values, or all values before one, have another type. */
   oddity?: Oddity;
   /** The parameters that would read the values of a text column as dates or numbers. */
   hint?: FormHint;
+  /** The data row of the first number that loses digits, because it is rounded to 15 significant digits. */
+  roundedIn?: number;
   /** In all numbers with a point, the points may separate thousands: `1.234`. */
   isGroupedByPoint?: boolean;
 }
@@ -107,6 +112,8 @@ export class TypeInference implements CellSink {
   /** The counts for columns that are or were `MIXED`. */
   readonly #oddValues: (OddValues | undefined)[] = [];
   readonly #firstRows: number[] = [];
+  /** For each column the data row of the first number that loses digits. */
+  readonly #roundedRows: (number | undefined)[] = [];
   /** The columns that have had the number `-0`, which `bigint` stores as 0. */
   readonly #withMinusZero = new Set<number>();
   /** The arguments of the last call of `original`. */
@@ -145,9 +152,11 @@ export class TypeInference implements CellSink {
         name,
         type,
         column,
+        ...(isNumberType(type) && { firstValue: this.#firstValues[column]!.sighting.value }),
         ...(oddity && { oddity }),
         ...(hint && { hint }),
         ...(isGroupedByPoint && { isGroupedByPoint }),
+        ...(this.#roundedRows[column] !== undefined && { roundedIn: this.#roundedRows[column] }),
       };
     });
     return columns.sort((a, b) => this.#places[a.column]! - this.#places[b.column]!);
@@ -208,6 +217,13 @@ export class TypeInference implements CellSink {
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (kind === NULL) return;
+    if (
+      kind === ROUNDED_NUMBER &&
+      this.#roundedRows[column] === undefined &&
+      losesDigits(bytes, start, end)
+    ) {
+      this.#roundedRows[column] = this.#row;
+    }
     const seen = this.#seen[column]!;
     const forms = this.#forms[column]!;
     if (seen === OTHER && forms === 0) return;
@@ -236,7 +252,10 @@ export class TypeInference implements CellSink {
     const forms = this.#forms[column]!;
     if (seen === OTHER && forms === 0) return;
     const found = classifyMoment(kind);
-    if (forms !== 0) this.#forms[column] = this.#textForms.withClass(forms, found);
+    if (forms !== 0)
+      this.#forms[column] = isRewritten
+        ? this.#formsOfOriginal(column, forms)
+        : this.#textForms.withClass(forms, found);
     if (seen === OTHER) return;
     if ((seen & found) === 0 && this.#take(column, seen, found)) {
       const length = formatMoment(kind, days, microseconds);
@@ -248,6 +267,12 @@ export class TypeInference implements CellSink {
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     const name = column < 0 ? '' : this.#names[column]!;
     this.#onFault(this.#row, column, name, fault, bytes, start, end);
+  }
+
+  /** Removes the forms that the original text of a rewritten value cannot have: 31/12/2026, read as a date, is not in the order mdy. */
+  #formsOfOriginal(column: number, forms: number): number {
+    const [start, end] = [this.#originalStart, this.#originalEnd];
+    return this.#textForms.withText(forms, STRING, column, this.#row, this.#original, start, end);
   }
 
   #originalText(): string {
@@ -345,6 +370,10 @@ export class TypeInference implements CellSink {
     forms.set(this.#forms);
     this.#forms = forms;
   }
+}
+
+function isNumberType(type: InferredType): boolean {
+  return type === 'bigint' || type === 'numeric' || type === 'double precision';
 }
 
 function classify(kind: number, bytes: Buffer, start: number, end: number): number {

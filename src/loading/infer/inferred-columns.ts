@@ -6,6 +6,7 @@ import type { Problem, Warning } from '../../errors.ts';
 import type { LocateCell } from '../../sources/cell-sink.ts';
 import { identifierProblem, isSystemColumn } from '../../tables/identifiers.ts';
 import { shortenValue } from '../problems/problems.ts';
+import { roundedDigits } from '../problems/rounded-digits.ts';
 import type { InferredColumn, InferredType, TypeInference } from './infer-types.ts';
 import type { Oddity } from './odd-values.ts';
 import { asNull, queryText } from './query-text.ts';
@@ -54,6 +55,14 @@ export function otherReadings(columns: InferredColumn[], locate: LocateCell): Wa
     }
     if (!isGroupedByPoint) return [];
     return [groupedByPoint(name)];
+  });
+}
+
+/** Returns one warning for each column of an inspected workbook whose numbers a load would round. A load itself counts these numbers. */
+export function roundedColumns(columns: InferredColumn[], locate: LocateCell): Warning[] {
+  return columns.flatMap(({ name, type, column, roundedIn }): Warning[] => {
+    if (roundedIn === undefined || type === 'double precision') return [];
+    return [roundedDigits(name, locate(roundedIn, column, name).cell ?? `row ${roundedIn}`)];
   });
 }
 

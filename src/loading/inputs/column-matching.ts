@@ -10,20 +10,28 @@ import { shortenValue } from '../problems/problems.ts';
 /** What to do with columns of the data that the table lacks. */
 export type ExtraColumns = 'fail' | 'ignore' | 'add';
 
+/** PostgreSQL computes the column, so each value for it is a problem of its row. NULL and missing values are none. */
+export const COMPUTED = -2;
+
+/** A column of the data that was left out, for the warnings. `isComputed`: the table has it, and PostgreSQL computes it. */
+export interface IgnoredColumn {
+  name: string;
+  isComputed: boolean;
+}
+
 export interface ColumnMatch {
-  /** The index of the table's column; -1: the cells of this column are left out. */
+  /** The index of the table's column, or `COMPUTED`; -1: the cells of this column are left out. */
   target: number;
   problem?: Pick<Problem, 'code' | 'detail'>;
 }
 
 export class ColumnMatcher {
-  /** The columns of the data that were left out, for the warnings. */
-  readonly ignored: string[] = [];
+  readonly ignored: IgnoredColumn[] = [];
   #columns: LoadColumn[] = [];
   readonly #byName = new Map<string, number>();
   readonly #byLooseName = new Map<string, number>();
   readonly #isLoose: boolean;
-  readonly #extraColumns: ExtraColumns;
+  readonly extraColumns: ExtraColumns;
   #shownColumns: string | undefined;
   /** The number of unknown columns so far. Only the first ones get a search for a similar name, because there may be thousands. */
   #refused = 0;
@@ -35,7 +43,7 @@ export class ColumnMatcher {
    */
   constructor(columns: LoadColumn[], matching: 'exact' | 'loose', extraColumns: ExtraColumns) {
     this.#isLoose = matching === 'loose';
-    this.#extraColumns = extraColumns;
+    this.extraColumns = extraColumns;
     this.restart(columns);
   }
 
@@ -67,9 +75,8 @@ export class ColumnMatcher {
         `goes into the column "${column.name}", like "${takenBy}"; each column of the table can have only one column of the data`,
       );
     }
-    if (column.isGenerated) {
-      return refuse('generated-column', 'is computed by PostgreSQL, so no value can be loaded into it');
-    }
+    if (column.isGenerated)
+      return this.extraColumns === 'ignore' ? this.#ignore(name, true) : { target: COMPUTED };
     this.#taken.set(target, name);
     return { target };
   }
@@ -86,19 +93,25 @@ export class ColumnMatcher {
    */
   refuseExtraColumns(): void {
     if (this.#taken.size > 0 || this.ignored.length === 0) return;
-    const detail = `The table has none of the columns of the data (${showNames(this.ignored)}); its columns are ${showNames(this.#byName.keys())}${
+    const names = this.ignored.map(({ name }) => name);
+    const lack = this.ignored.some(({ isComputed }) => isComputed)
+      ? 'No column of the data can be loaded, because the table lacks or PostgreSQL computes it'
+      : 'The table has none of the columns of the data';
+    const detail = `${lack} (${showNames(names)}); its columns are ${showNames(this.#byName.keys())}${
       this.#isLoose ? '; if the names are in another row, send `header_row`' : ''
     }.`;
     throw new AppError('invalid-data', detail, {
-      errors: [{ column: shortenValue(this.ignored[0]!), code: 'no-column-in-common', detail }],
+      errors: [{ column: shortenValue(names[0]!), code: 'no-column-in-common', detail }],
     });
   }
 
+  #ignore(name: string, isComputed: boolean): ColumnMatch {
+    this.ignored.push({ name, isComputed });
+    return { target: -1 };
+  }
+
   #extra(name: string): ColumnMatch {
-    if (this.#extraColumns === 'ignore') {
-      this.ignored.push(name);
-      return { target: -1 };
-    }
+    if (this.extraColumns === 'ignore') return this.#ignore(name, false);
     this.#shownColumns ??= showNames(this.#byName.keys());
     const hint = didYouMean(name, this.#byName.keys(), this.#refused++);
     return refuse(
@@ -107,6 +120,13 @@ export class ColumnMatcher {
     );
   }
 }
+
+/** The message for a value in a `COMPUTED` column. */
+export const computedColumn: Pick<Problem, 'code' | 'detail'> = {
+  code: 'generated-column',
+  detail:
+    'is computed by PostgreSQL, so no value can be loaded into it. Leave the value or the column out, or send extra_columns=ignore',
+};
 
 /** Returns the name without case and outer space, to compare it with others. */
 export function looseName(name: string): string {

@@ -74,6 +74,11 @@ class JsonInput implements LoadInput {
     return this.#definition;
   }
 
+  /** An empty body of lines may also be a body that was lost. */
+  get hasRowList(): boolean {
+    return this.#scanner.rowsSeen && !this.#isLines;
+  }
+
   async open(): Promise<void> {
     const scanner = this.#scanner;
     const { maxTableBytes } = this.#limits;

@@ -1,5 +1,6 @@
 /** The content of an upload: a definition, rows, or both. The code that uses this interface treats JSON and spreadsheets alike. */
 import type { CellSink } from '../../sources/cell-sink.ts';
+import type { ExpandedBytes } from '../../sources/expanded-bytes.ts';
 import type { RowSource } from '../../sources/row-source.ts';
 
 /** How many rows are read to learn the types of the columns. */
@@ -16,6 +17,12 @@ export interface LoadInput extends RowSource {
 
   /** The value of `table`; undefined: there is none, or it was not read yet because it comes after the rows. */
   readonly definition: unknown;
+
+  /** true: the input has a list of rows, which may be empty: a header, or an array of rows. Known after the rows were read. */
+  readonly hasRowList: boolean;
+
+  /** Counts what the file expands to; undefined: the upload is not a file, but its rows. */
+  readonly expanded?: ExpandedBytes | undefined;
 
   /**
    * Pushes the first rows into the sink. The next pass begins with these rows again. The last of them may lack cells.

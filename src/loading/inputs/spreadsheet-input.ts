@@ -31,8 +31,18 @@ export function spreadsheetInput(
       return orderWarnings([...(otherSheets ?? []), ...source.warnings]);
     },
     locate: source.locate,
+    expanded: source.expanded,
     get headerFaults() {
       return source.headerFaults;
+    },
+    get hasRowList() {
+      return source.reading.headerRow !== undefined;
+    },
+    get headerTexts() {
+      return source.headerTexts;
+    },
+    get joinedLines() {
+      return source.joinedLines;
     },
     get reading() {
       return source.reading;

@@ -27,8 +27,18 @@ export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
     get warnings() {
       return [...input.warnings, ...wrapper.warnings()];
     },
+    expanded: input.expanded,
     get headerFaults() {
       return input.headerFaults ?? [];
+    },
+    get hasRowList() {
+      return input.hasRowList;
+    },
+    get headerTexts() {
+      return input.headerTexts;
+    },
+    get joinedLines() {
+      return input.joinedLines;
     },
     get reading() {
       return input.reading ?? { format: 'json' };

@@ -70,7 +70,7 @@ export async function inspectSpreadsheet(
     ...(isSheetChosen ? [] : warnOfOthers(sheets, chosen.sheet)),
     ...chosen.warnings,
     ...ofText,
-    ...preview.headerWarnings(chosen.reading.headerRow),
+    ...preview.headerWarnings(chosen.reading.headerRow, chosen.headerTexts),
     ...preview.warnings,
     ...ofNames,
   ]);

@@ -8,7 +8,7 @@ import type { CellSink, LocateCell } from '../../sources/cell-sink.ts';
 import { formatMoment, momentText } from '../../sources/moment-text.ts';
 import { headerOfValues } from '../infer/header-of-values.ts';
 import { TypeInference } from '../infer/infer-types.ts';
-import { impossibleNames, mixedColumns, otherReadings } from '../infer/inferred-columns.ts';
+import { impossibleNames, mixedColumns, otherReadings, roundedColumns } from '../infer/inferred-columns.ts';
 import { describeCellProblem } from '../problems/cell-problems.ts';
 import { shortenBytes, shortenValue } from '../problems/problems.ts';
 
@@ -78,12 +78,17 @@ export class Preview implements CellSink {
 
   get warnings(): Warning[] {
     const columns = this.#inference.columns();
-    return [...mixedColumns(columns, this.#locate), ...otherReadings(columns, this.#locate)];
+    const locate = this.#locate;
+    return [
+      ...mixedColumns(columns, locate),
+      ...otherReadings(columns, locate),
+      ...roundedColumns(columns, locate),
+    ];
   }
 
-  /** @param headerRow the row that was read as the header; undefined: none */
-  headerWarnings(headerRow: number | undefined): Warning[] {
-    return headerOfValues(this.#inference.columns(), headerRow);
+  /** @param headerRow the row that was read as the header, with its texts; undefined: none */
+  headerWarnings(headerRow: number | undefined, headerTexts?: readonly string[]): Warning[] {
+    return headerOfValues(this.#inference.columns(), headerRow, headerTexts);
   }
 
   /**

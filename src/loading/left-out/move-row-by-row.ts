@@ -7,7 +7,7 @@ import type { ClientBase } from 'pg';
 import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../postgres/server-internals.ts';
-import { statesNotOfRows, statesNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
+import { errorsNotOfRows, errorsNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
 import type { Problems } from '../problems/problems.ts';
 import { findInputCheck } from '../staged/input-check.ts';
 import {
@@ -169,7 +169,7 @@ async function passOverAll({ client, load, faulty, hasPolicies, maxListed }: Pas
   const options = {
     maxRefused: faulty.max - faulty.count,
     maxListed,
-    notOfRows: hasPolicies ? statesNotOfRows : statesNotOfRowsOrPrivileges,
+    notOfRows: hasPolicies ? errorsNotOfRows : errorsNotOfRowsOrPrivileges,
     countsUpdates: countsBySequence(load),
   };
   for (let from = first ?? Number.POSITIVE_INFINITY; from <= last; from += rowsPerStatement) {

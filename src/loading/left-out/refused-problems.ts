@@ -1,7 +1,14 @@
 /** Describes the problems of rows that PostgreSQL refused one by one. */
 import { type ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../../errors.ts';
-import { completeName, hideLocalShard, hideShards } from '../../postgres/citus/worker-errors.ts';
+import {
+  completeName,
+  hideLocalShard,
+  hideShards,
+  type NamesByHash,
+  namesByHash,
+} from '../../postgres/citus/worker-errors.ts';
+import { cutError } from '../../postgres/cut-errors.ts';
 import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
@@ -30,11 +37,12 @@ export async function addRefusedRows(
 ): Promise<void> {
   if (count === 0) return;
   const { rows } = await client.query<RefusedRow>(readRefusedRows(problems.maxFound));
-  for (const row of rows) problems.add(problemOf(row, row.row, load, rules));
+  const names = load.isSharded ? await namesByHash(client, namesOf(rules)) : new Map();
+  for (const row of rows) problems.add(problemOf(row, row.row, load, rules, names));
   if (count <= rows.length) return;
   const { rows: groups } = await client.query<RefusedGroup>(groupRefusedRows(rows.length));
   for (const group of groups) {
-    const first = problemOf({ ...group, message: '', detail: null }, group.row, load, rules);
+    const first = problemOf({ ...group, message: '', detail: null }, group.row, load, rules, names);
     problems.add(first);
     problems.addUnlisted(group.count - 1, first.column ?? '', first.code);
   }
@@ -42,12 +50,18 @@ export async function addRefusedRows(
 
 type Refused = Omit<RefusedRow, 'row'>;
 
-function problemOf(refused: Refused, row: number, load: StagedLoad, rules: RowRule[]): Problem {
+function problemOf(
+  refused: Refused,
+  row: number,
+  load: StagedLoad,
+  rules: RowRule[],
+  names: NamesByHash,
+): Problem {
   const error = errorOf(refused);
   if (load.isSharded) {
     hideLocalShard(error, load.relation);
     hideShards(error);
-    completeName(error, namesOf(rules));
+    completeName(error, names);
   }
   const rule = rules.find((one) => isBroken(one, error, load));
   if (rule === undefined) return rowProblem({ error, row }, load.places);
@@ -60,7 +74,9 @@ function errorOf({ code, message, detail, column, constraint, table, schema }: R
   const error = new DatabaseError(message ?? '', 0, 'error');
   const known = Object.entries({ code, detail, column, constraint, table, schema });
   const fields = known.filter(([, value]) => value !== null);
-  return Object.assign(error, { severity: 'ERROR' }, Object.fromEntries(fields));
+  const refusal = Object.assign(error, { severity: 'ERROR' }, Object.fromEntries(fields));
+  cutError(refusal);
+  return refusal;
 }
 
 /** Returns whether the error is about this rule of the table. A trigger may write to another table, which has its own rules. */

@@ -5,7 +5,12 @@
  * statements run in the callers' search path, so they qualify all names (search-path.ts). The names of variables are random, because
  * the table may have columns of any name.
  */
+
+import { maxMessageCharacters } from '../../cut-text.ts';
+import { keptOfDetail } from '../../postgres/cut-errors.ts';
+import { isRaisedAtInSql } from '../../postgres/server-internals.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
+import { sqlstateFor } from '../../postgres/sqlstate.ts';
 import { mergeWithSqlstate, progress, type RowRange, updateCounter } from '../staged/merge-statements.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
@@ -41,13 +46,19 @@ export interface RefusedRow {
   schema: string | null;
 }
 
+/** The most bytes of the texts of errors that are read. The other rows are counted by groups. */
+const maxTextBytes = 32 * 1024 * 1024;
+
 /** The order of the refused rows: those with the texts of their errors come first. */
 const refusedOrder = 'message IS NULL, data_row';
 
 export function readRefusedRows(limit: number): Statement {
   return {
     text: `SELECT data_row AS row, code, message, detail, nullif(column_name, '') AS column, nullif(constraint_name, '') AS constraint,
-  nullif(table_name, '') AS table, nullif(schema_name, '') AS schema FROM ${refusedRows} ORDER BY ${refusedOrder} LIMIT ${limit}`,
+  nullif(table_name, '') AS table, nullif(schema_name, '') AS schema
+FROM (SELECT *, sum(octet_length(message) + octet_length(coalesce(detail, ''))) OVER (ORDER BY ${refusedOrder} ROWS UNBOUNDED PRECEDING) AS bytes
+  FROM ${refusedRows}) summed
+WHERE bytes <= ${maxTextBytes} OR bytes IS NULL ORDER BY ${refusedOrder} LIMIT ${limit}`,
   };
 }
 
@@ -95,7 +106,7 @@ export interface PassOptions {
   maxRefused: number;
   /** The number of refused rows whose texts of errors are kept. */
   maxListed: number;
-  /** The SQLSTATEs of errors that are not about a row, as a regular expression. They end the pass. */
+  /** The errors that are not about a row, as a regular expression over the SQLSTATE, a space and the message. They end the pass. */
   notOfRows: string;
   /** true: `mergeRows` counts the updated rows. */
   countsUpdates: boolean;
@@ -106,7 +117,7 @@ export interface PassOptions {
  * refused row is alone in its block. This row is recorded and skipped.
  */
 export function passOver(load: StagedLoad, options: PassOptions): string {
-  const { to, maxRefused, notOfRows, countsUpdates } = options;
+  const { to, maxRefused, countsUpdates } = options;
   const text = `#variable_conflict use_column
 DECLARE
   ${declareVariables(options)}
@@ -118,8 +129,12 @@ BEGIN
     BEGIN
       ${mergeBlock(load)}
       ${chooseNextBlock(options)}
-    EXCEPTION WHEN OTHERS THEN
-      IF ${is('SQLSTATE', '~', quoteLiteral(notOfRows))} THEN RAISE; END IF;
+    -- OTHERS has neither of the two conditions that are named here.
+    EXCEPTION WHEN OTHERS OR assert_failure OR query_canceled THEN
+      IF ${isNotOfRows(options)} THEN
+        GET STACKED DIAGNOSTICS ${detail} = PG_EXCEPTION_CONTEXT;
+        IF NOT ${isRaisedAtInSql(detail)} THEN RAISE; END IF;
+      END IF;
       ${countsUpdates ? restoreUpdateCount : ''}
       ${reached} := (SELECT CASE WHEN q.is_called THEN q.last_value ELSE 0 END FROM ${progress} q);
       ${isBeforeSuspect} := false;
@@ -136,6 +151,7 @@ END`;
   return `DO ${quote}${text}${quote}`;
 }
 
+const stateAndMessage = "(SQLSTATE OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) SQLERRM)";
 const plus = 'OPERATOR(pg_catalog.+)';
 const minus = 'OPERATOR(pg_catalog.-)';
 const times = 'OPERATOR(pg_catalog.*)';
@@ -239,6 +255,21 @@ function chooseNextBlock(options: PassOptions): string {
       ${failures} := 0;`;
 }
 
+const raised = quoteLiteral(sqlstateFor('raise_exception'));
+
+/** Returns SQL for whether the error is never about a row, except if RAISE made it. */
+function isNotOfRows({ notOfRows }: PassOptions): string {
+  return is(stateAndMessage, '~', quoteLiteral(notOfRows));
+}
+
+/** Cuts the texts of the error to one character more than is kept, so that the service sees that they are cut. */
+const cutFields = [message, column, constraint, table, schema]
+  .map((field) => `${field} := pg_catalog.left(${field}, ${maxMessageCharacters + 1});`)
+  .concat(`IF ${is(`pg_catalog.length(${detail})`, '>', keptOfDetail.first + keptOfDetail.last)} THEN
+          ${detail} := pg_catalog.left(${detail}, ${keptOfDetail.first}) OPERATOR(pg_catalog.||) pg_catalog.right(${detail}, ${keptOfDetail.last + 1});
+        END IF;`)
+  .join(' ');
+
 /**
  * Records the row of a refused block that has only this row. The next block is as long as the distance between the last two refused
  * rows.
@@ -246,8 +277,9 @@ function chooseNextBlock(options: PassOptions): string {
 function recordRefusedRow(options: PassOptions): string {
   return `GET STACKED DIAGNOSTICS ${message} = MESSAGE_TEXT, ${detail} = PG_EXCEPTION_DETAIL, ${column} = COLUMN_NAME,
           ${constraint} = CONSTRAINT_NAME, ${table} = TABLE_NAME, ${schema} = SCHEMA_NAME;
+        ${cutFields}
         IF ${is(refused, '>=', options.maxListed)} THEN ${message} := NULL; ${detail} := NULL; END IF;
-        INSERT INTO ${refusedRows} VALUES (${at}, SQLSTATE, ${message}, ${detail}, ${column}, ${constraint}, ${table}, ${schema});
+        INSERT INTO ${refusedRows} VALUES (${at}, CASE WHEN ${isNotOfRows(options)} THEN ${raised} ELSE SQLSTATE END, ${message}, ${detail}, ${column}, ${constraint}, ${table}, ${schema});
         ${refused} := ${refused} ${plus} 1;
         ${at} := ${end};
         ${size} := ${atMostAll(`${at} ${minus} ${afterRefused}`, options)};

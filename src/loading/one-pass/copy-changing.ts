@@ -28,7 +28,7 @@ export async function copyChanging(
   const mayChange = target.isBare && target.primaryKey === undefined && !options.keepRows;
   if (types === undefined || !mayChange) return copyRows(client, input, options, problems);
   types.mayChange = true;
-  const written = new WrittenBytes(options.writtenLimits);
+  const written = new WrittenBytes(options.writtenLimits, input.expanded);
   const copied = await copyRows(client, input, { ...options, written }, problems);
   const { change } = types;
   if (change === undefined) return copied;

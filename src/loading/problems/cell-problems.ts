@@ -7,6 +7,7 @@ import {
   REPEATED_KEY,
   ROW_NOT_AN_OBJECT,
   SERIAL_OUT_OF_RANGE,
+  TEXT_AFTER_ESCAPED_QUOTE,
   TEXT_AFTER_QUOTE,
   UNREADABLE_CELL,
 } from '../../sources/cell-kind.ts';
@@ -15,7 +16,7 @@ import type { ColumnType } from '../../tables/load-column.ts';
 /**
  * The problems that one cell can have. Each has a number for the per-cell path, and a code and a sentence for the user.
  *
- * 1 to 9 are the problems that only a source can find: their numbers are in sources/cell-kind.ts.
+ * 1 to 9 and 38 are the problems that only a source can find: their numbers are in sources/cell-kind.ts.
  */
 
 export const NOT_NULL = 10;
@@ -46,6 +47,7 @@ export const JSON_ARRAY_LITERAL = 34;
 export const MOMENT_NOT_ALLOWED = 35;
 export const TOO_MANY_ELEMENTS = 36;
 export const NO_SUCH_TIME = 37;
+export const TOO_COSTLY = 39;
 
 export interface CellProblem {
   /** Stable, kebab-case. */
@@ -142,6 +144,13 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     ],
   ],
   [
+    TEXT_AFTER_ESCAPED_QUOTE,
+    [
+      'text-behind-quote',
+      'text follows the closing quote, because the backslash before this quote does not escape it: write each quote within a quoted field as two quotes and remove the backslash',
+    ],
+  ],
+  [
     NOT_IN_NUMBER_FORM,
     [
       'not-in-number-form',
@@ -193,6 +202,14 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
   [RAGGED_ARRAY, ['ragged-array', 'the inner arrays must all have the same length and depth']],
   [TOO_MANY_DIMENSIONS, ['too-many-dimensions', 'an array has at most 6 dimensions']],
   [TOO_MANY_ELEMENTS, ['too-many-elements', 'an array has at most 1,000,000 elements here']],
+  [
+    TOO_COSTLY,
+    [
+      'too-complex',
+      (type) =>
+        `PostgreSQL would need too much memory or time for a value of type ${type.name} with so many parts or digits, alone or with the other long values of its row`,
+    ],
+  ],
   [NULL_ELEMENT, ['null-element', 'an element must not be null here']],
   [
     NESTED_VALUE,

@@ -1,12 +1,17 @@
 /** Collects the problems of one upload. It counts all problems and keeps the first hundred, so that memory is bounded. */
 
+import { cutText } from '../../cut-text.ts';
 import { AppError, maxListedProblems, type Problem, type ProblemGroup } from '../../errors.ts';
 import type { ProblemCode } from '../../problem-codes.ts';
+import { TEXT_AFTER_QUOTE } from '../../sources/cell-kind.ts';
 import type { LocateCell } from '../../sources/cell-sink.ts';
 import type { RowSource } from '../../sources/row-source.ts';
 import { describeCellProblem } from './cell-problems.ts';
 
 const maxValueCharacters = 100;
+
+/** The most characters of the problems that an answer lists. One problem has at most a few thousand. */
+const maxListedCharacters = 256 * 1024;
 
 /** The maximum number of groups. Problems of further groups are counted, but not grouped. The limit bounds the memory, because a table has up to 1,600 columns. */
 const maxGroups = 1000;
@@ -29,6 +34,7 @@ export class Problems {
   /** The reason why the upload is refused although rows with problems may be left out. This sentence comes before `detail`. */
   reason = '';
   readonly #listed: Problem[] = [];
+  #listedCharacters = 0;
 
   /** The groups, by column and then by code. */
   readonly #groups = new Map<string, Map<string, ProblemGroup>>();
@@ -53,18 +59,25 @@ export class Problems {
    */
   wants(column: string, code: ProblemCode): boolean {
     if (this.#collector !== undefined && this.#collector.count < this.#collector.max) return true;
-    if (this.#listed.length < maxListedProblems) return true;
+    if (this.#canList) return true;
     return this.#groupCount < maxGroups && this.#groups.get(column)?.has(code) !== true;
   }
 
   add(problem: Problem): void {
     this.count += 1;
     this.#collector?.add(problem);
-    if (this.#listed.length < maxListedProblems) this.#listed.push(problem);
-    const { column = '', code } = problem;
+    const { column = '', code, detail, value = '' } = problem;
+    if (this.#canList) {
+      this.#listed.push(problem);
+      this.#listedCharacters += column.length + detail.length + value.length;
+    }
     const group = this.#groups.get(column)?.get(code);
     if (group !== undefined) group.count += 1;
     else if (this.#groupCount < maxGroups) this.#addGroup(column, problem);
+  }
+
+  get #canList(): boolean {
+    return this.#listed.length < maxListedProblems && this.#listedCharacters < maxListedCharacters;
   }
 
   /** Adds a problem that concerns the whole upload. */
@@ -141,6 +154,19 @@ export function headerProblems({ headerFaults = [] }: Pick<RowSource, 'headerFau
   }));
 }
 
+/**
+ * Adds the problem of quotes that may have joined many rows of a text file into one, after the source was read to its end. It concerns the
+ * whole upload, because leaving out this row would leave out the others, too.
+ */
+export function addDamage(problems: Problems, { joinedLines }: Pick<RowSource, 'joinedLines'>): void {
+  if (joinedLines?.damage === undefined) return;
+  const { row, place } = joinedLines.damage;
+  problems.concernsAll = true;
+  problems.reason = joinedLines.reason;
+  // The problem of the cell is unknown if the table has no column for it.
+  if (problems.count === 0) problems.add({ ...place, row, ...describeCellProblem(TEXT_AFTER_QUOTE) });
+}
+
 /** Adds a problem of a whole row, which a source reported by `CellSink.fault`. */
 export function addRowFault(
   problems: Problems,
@@ -162,7 +188,7 @@ export function addRowFault(
 
 /** Returns a cell's value as problems show it: at most 100 characters. */
 export function shortenValue(text: string): string {
-  return text.length <= maxValueCharacters ? text : `${text.slice(0, maxValueCharacters - 1)}…`;
+  return cutText(text, maxValueCharacters);
 }
 
 /** Returns the shortened value from bytes, without first making a string of a long value. */

@@ -3,7 +3,7 @@
  */
 import type { ClientBase } from 'pg';
 import { maxListedProblems } from '../../errors.ts';
-import { completeName, hideLocalShard } from '../../postgres/citus/worker-errors.ts';
+import { completeName, hideLocalShard, namesByHash } from '../../postgres/citus/worker-errors.ts';
 import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import type { Refusal } from '../copying/refusal.ts';
@@ -60,7 +60,7 @@ export async function explainRefusal(
   const before = problems.count;
   if (target.isSharded) {
     hideLocalShard(refusal.error, target.relation);
-    completeName(refusal.error, namesOf(await target.readRules(client)));
+    completeName(refusal.error, await namesByHash(client, namesOf(await target.readRules(client))));
   }
   const search = load.stored ? findBrokenKeys : findFaultyRows;
   await searchIfPossible(() => search(client, load, problems));

@@ -2,6 +2,7 @@
  * Finds the column whose default caused an error. PostgreSQL's error names at most the row.
  */
 import { type ClientBase, DatabaseError } from 'pg';
+import { isShortExpression } from '../../postgres/expression-trees.ts';
 import { runAndUndo } from '../../postgres/savepoints.ts';
 import { enterCallersPath } from '../../postgres/search-path.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
@@ -53,5 +54,5 @@ FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = $1::regclass AND a.attnum = ANY ($2::int2[]) AND a.attidentity = ''
-  AND coalesce(d.adbin, t.typdefaultbin) IS NOT NULL
+  AND ${isShortExpression('coalesce(d.adbin, t.typdefaultbin)')}
 ORDER BY a.attnum`;

@@ -134,7 +134,7 @@ async function moveOrUndo(
       return attempt;
     } catch (error) {
       if (!mayTryAgain(error, deadlocks)) throw error;
-      await rollBackTo(client, savepoint);
+      await rollBackTo(client, savepoint, error);
       await client.query(takeTurn(load.relation));
     }
   }

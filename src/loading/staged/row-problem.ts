@@ -2,6 +2,7 @@
  * Makes the problem of a row that PostgreSQL refuses. All such problems are made here, for rows that were copied straight and for
  * staged rows. The cause may be a rule that the row violates, a value that PostgreSQL filled in, or known only from PostgreSQL's error.
  */
+import { cutText } from '../../cut-text.ts';
 import type { Problem } from '../../errors.ts';
 import { isSecondUpdate, partitionKeyOf, rowSizes } from '../../postgres/server-internals.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
@@ -86,7 +87,7 @@ function reasonOf(violation: Violation, places: CellPlaces): Pick<Problem, 'code
   const { rule, areRowsMissing } = violation;
   switch (rule.kind) {
     case 'unique': {
-      const scope = rule.predicate ? ` among the rows where ${rule.predicate}` : '';
+      const scope = rule.predicate ? ` among the rows where ${cutText(rule.predicate)}` : '';
       return { code: 'not-unique', detail: `must be unique${scope}: ${otherWithKey(violation, places)}` };
     }
     case 'foreign key':
@@ -106,7 +107,7 @@ function reasonOf(violation: Violation, places: CellPlaces): Pick<Problem, 'code
     case 'check':
       return {
         code: 'check-violation',
-        detail: `does not pass the check "${rule.name}": ${rule.expression}`,
+        detail: `does not pass the check "${rule.name}": ${cutText(rule.expression)}`,
       };
   }
 }

@@ -3,6 +3,7 @@
  */
 import type { ClientBase } from 'pg';
 import { isKnownToCitus } from '../../postgres/citus/sharded-tables.ts';
+import { isShortExpression } from '../../postgres/expression-trees.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import type { Equality } from './equality.ts';
 
@@ -125,7 +126,7 @@ const baseOfDomain = (type: string) =>
                SELECT pg_catalog.format('%I.%I', n.nspname, chain.typname) FROM chain JOIN pg_namespace n ON n.oid = chain.typnamespace
                WHERE chain.typtype <> 'd' AND chain.oid <> ${type})`;
 
-// An index over an expression is not read. The problem of a row that violates it has PostgreSQL's own message.
+// An index over an expression is not read, nor one whose condition would be too long as text. The problem of a row that violates it has PostgreSQL's own message.
 const rowRules = `
 WITH RECURSIVE target AS (SELECT pg_catalog.to_regclass($1)::oid AS oid),
 -- Every type of a column, including the base types of domains and the element types of arrays.
@@ -163,6 +164,7 @@ SELECT pg_catalog.jsonb_build_object(
   ) AS rule, c.oid AS place
 FROM pg_index i JOIN target ON i.indrelid = target.oid JOIN pg_class c ON c.oid = i.indexrelid
 WHERE i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indexprs IS NULL
+  AND (i.indpred IS NULL OR ${isShortExpression('i.indpred')})
 UNION ALL
 SELECT pg_catalog.jsonb_build_object(
     'kind', 'foreign key', 'name', f.conname,
@@ -189,10 +191,10 @@ SELECT pg_catalog.jsonb_build_object(
     'columns', coalesce((SELECT pg_catalog.jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
                 WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)), '[]'),
     'expression', pg_catalog.pg_get_expr(k.conbin, k.conrelid)), k.oid
-FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c' AND ${isEnforced('k')}
+FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c' AND ${isEnforced('k')} AND ${isShortExpression('k.conbin')}
 UNION ALL
 SELECT pg_catalog.jsonb_build_object(
     'kind', 'check', 'name', k.conname, 'domainOf', d.domain_of,
     'columns', pg_catalog.jsonb_build_array(d.column_name), 'expression', pg_catalog.pg_get_expr(k.conbin, 0)), k.oid
-FROM types d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c'
+FROM types d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c' AND ${isShortExpression('k.conbin')}
 ORDER BY place`;

@@ -6,7 +6,7 @@ import { AppError, wrongParameter } from '../../errors.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/sqlstate.ts';
-import { isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import { checkTexts, isTable, readLoadColumns } from '../../tables/describe-table.ts';
 import { workSequentially } from '../../tables/distribution/place-table.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import {
@@ -43,8 +43,11 @@ export async function openExistingTable(
   if (truncate) await refuseReferences(client, schema, name);
   await lock(client, await lockingStatement(client, relation, truncate, addColumns !== undefined));
   const treatment = await client.query<RowTreatment>(rowTreatment(relation));
-  const { kind, hasRowSecurity, hasRowTriggers, changesRows, hasRules, isSharded } = treatment.rows[0]!;
+  const { oid, kind, hasShortTrees, hasRowSecurity, hasRowTriggers, changesRows, hasRules, isSharded } =
+    treatment.rows[0]!;
   if (!isTable(kind)) throw droppedMeanwhile();
+  // The answer describes the table, so a table that cannot be described is refused before its rows are read.
+  if (!hasShortTrees) await checkTexts(client, oid);
   let columns = await readLoadColumns(client, schema, name);
   const added = addColumns?.(columns.map((column) => column.name)) ?? [];
   if (added.length > 0) {

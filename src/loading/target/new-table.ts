@@ -26,7 +26,7 @@ import {
   type Naming,
 } from '../../tables/ddl.ts';
 import { isTable, readLoadColumns } from '../../tables/describe-table.ts';
-import { isSharded } from '../../tables/distribution/placement.ts';
+import { isSharded, needsStatementsApart } from '../../tables/distribution/placement.ts';
 import type { LoadColumn } from '../../tables/load-column.ts';
 import { changeColumnsOf } from '../../tables/load-statements.ts';
 import { namesAside } from '../../tables/object-names.ts';
@@ -226,7 +226,7 @@ async function createNamed(
         client,
         savepoint,
         apartInCallersPath(...statements),
-        isSharded(table.placement),
+        needsStatementsApart(table.placement),
       );
       return;
     } catch (error) {

@@ -30,14 +30,15 @@ export interface TargetOptions {
 /**
  * Returns whether the table exists, before its rows are received.
  *
- * @throws AppError `table-exists`, `permission-denied`, `dependent-objects`
+ * @throws AppError `schema-not-found`, `table-exists`, `permission-denied`, `dependent-objects`, `insufficient-scope`
  */
 export async function findTable({ pool, transaction }: LoadContext, request: LoadRequest): Promise<boolean> {
   const { schema, name, ifExists } = request;
   const needed = neededRights(request);
   const search = findTarget(schema, name, needed.privileges);
   const check = async (client: ClientBase, { begun }: TransactionEdges): Promise<boolean> => {
-    const existing = findLoadTarget(begun!.rows as TargetRights[], schema, name, needed);
+    const rights = begun!.rows as TargetRights[];
+    const existing = findLoadTarget(rights, schema, name, needed, request.requireCreation);
     if (existing === undefined) return false;
     if (ifExists === 'fail') throw tableExists(schema, name, existing, uploadRemedies);
     // The swap checks the dependent objects again. With this early check the caller gets the answer before the rows are sent.
@@ -102,6 +103,22 @@ function requirePrimaryKey({ primaryKey }: LoadRequest, target: LoadTarget): voi
   if (target.primaryKey !== undefined && sameNames(target.primaryKey, primaryKey)) return;
   const has = target.primaryKey ? `the primary key (${target.primaryKey.join(', ')})` : 'no primary key';
   throw wrongParameter('primary_key', `The existing table has ${has}.`);
+}
+
+/**
+ * Refuses a definition that differs from the existing table, before an upload is received as a whole. A slow client then gets the answer early.
+ *
+ * @throws AppError `invalid-definition`
+ */
+export async function refuseEarlyDisagreement(options: TargetOptions): Promise<void> {
+  if (options.input.definition === undefined) return;
+  const transaction = { ...options.context.transaction, rollback: true };
+  try {
+    await inTransaction(options.context.pool, transaction, (client) => refuseDisagreement(client, options));
+  } catch (error) {
+    // Another session has dropped the table meanwhile. What happens then is decided when the table is opened.
+    if (!(error instanceof AppError) || error.code !== 'table-not-found') throw error;
+  }
 }
 
 /**
