@@ -7,7 +7,7 @@ import { isStatementError } from '../postgres/sqlstate.ts';
 type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: DatabaseError };
 
 /**
- * Runs statements under a savepoint, in one round trip if they succeed. Returns the row of the last statement. Values must be quoted
+ * Runs statements under a savepoint, in one round trip if they succeed. Returns the row of the last query. Values must be quoted
  * into the text, because several statements in one message cannot have bound values (PostgreSQL 55.2.2.1).
  *
  * @throws every error that the statement's own values did not cause: lock and statement timeouts, a broken connection, a shutdown
@@ -15,7 +15,7 @@ type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: 
 async function attempt<Row>(client: ClientBase, statement: Statement): Promise<Attempt<Row>> {
   try {
     const results = await queryWithSavepoint(client, 'tablewright', [statement.text]);
-    return { row: results.at(-1)!.rows[0] as Row };
+    return { row: results.findLast(({ rows }) => rows.length > 0)!.rows[0] as Row };
   } catch (error) {
     if (!isStatementError(error)) throw error;
     return { error };

@@ -1,11 +1,27 @@
 /** Returns the queries of this folder to PostgreSQL's catalogue, as SQL. */
 import { mapInTurns } from '../pause-for-others.ts';
+import {
+  callsFunctions,
+  isShortExpression,
+  maxTreeBytes,
+  mostDigits,
+  treeBytes,
+} from '../postgres/expression-trees.ts';
 import { readInCallersPath, readRowsInCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import type { CatalogType } from './column-types.ts';
 import type { CatalogFunction, DefaultFacts, FunctionName } from './defaults.ts';
 import { isCitus } from './distribution/citus-facts.ts';
 import type { ColumnType, InputFunction, LoadColumn } from './load-column.ts';
+import {
+  isInPath,
+  isRowType,
+  orderInPath,
+  qualifiedTypes,
+  shownType,
+  unqualifiedType,
+} from './names-in-path.ts';
+import type { TypeNode } from './type-width.ts';
 
 /** The names in a definition, to be looked up in one round trip. */
 export interface LookUpRequest {
@@ -20,11 +36,11 @@ export interface LookUpRequest {
 }
 
 export interface TypeRequest {
-  /** The names of `TypeName`. `spelling` and `alias` are for `to_regtype`. */
+  /** The names of `TypeName`. */
   spelling: string | undefined;
-  alias: string | undefined;
   schema: string | undefined;
   name: string | undefined;
+  isQuoted: boolean;
   array: boolean;
   /** Whether the query must find out if the type can be a key. */
   isKey: boolean;
@@ -132,6 +148,28 @@ const typeForSql = (type: string, modifier: string) => `(
   JOIN pg_catalog.pg_type e ON e.oid = CASE WHEN ${isArray('a')} THEN a.typelem ELSE a.oid END
   WHERE a.oid = ${type})`;
 
+/**
+ * Returns a query of the types that values of a type directly contain, each with its modifier: the base type of a domain, the type of
+ * elements or of bounds, and those of the fields. @param type a `pg_type` row
+ */
+const partsOf = (type: string, modifier: string) => `
+  SELECT ${type}.typbasetype AS oid, ${type}.typtypmod AS typmod WHERE ${type}.typtype = 'd'
+  UNION ALL
+  SELECT ${type}.typelem, ${modifier} WHERE ${isArray(type)}
+  UNION ALL
+  SELECT r.rngsubtype, -1 FROM pg_catalog.pg_range r WHERE ${type}.typtype = 'r' AND r.rngtypid = ${type}.oid
+  UNION ALL
+  SELECT r.rngtypid, -1 FROM pg_catalog.pg_range r WHERE ${type}.typtype = 'm' AND r.rngmultitypid = ${type}.oid
+  UNION ALL
+  SELECT f.atttypid, f.atttypmod FROM pg_catalog.pg_attribute f
+  WHERE ${type}.typtype = 'c' AND f.attrelid = ${type}.typrelid AND f.attnum > 0 AND NOT f.attisdropped`;
+
+/** Returns the members `isRepeating`, `isOfParts` and `parts` of a `TypeNode` as SQL. Equal fields are one part, because a table may have 1,600 of them. */
+const nodeOf = (type: string, modifier: string) => `
+    'isRepeating', ${type}.typtype = 'm' OR ${isArray(type)}, 'isOfParts', ${type}.typtype IN ('c', 'r', 'm'),
+    'parts', (SELECT pg_catalog.json_agg(pg_catalog.json_build_object('oid', p.oid::bigint, 'typmod', p.typmod, 'count', p.count))
+      FROM (SELECT part.oid, part.typmod, pg_catalog.count(*) FROM (${partsOf(type, modifier)}) AS part GROUP BY 1, 2) AS p)`;
+
 /** The operator with which a default index of the type compares values; null for types of `pg_catalog`. @param type a `pg_type` row */
 const ownEquality = (type: string) => `(
   SELECT format('OPERATOR(%I.%s)', n.nspname, p.oprname)
@@ -162,7 +200,8 @@ const types = (order: string) => `
       'kind', CASE WHEN w.is_array AND t.typtype <> 'p' THEN 'b' ELSE t.typtype END,
       'baseOid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
       'category', CASE WHEN w.is_array THEN 'A' ELSE t.typcategory END,
-      'display', pg_catalog.format_type(t.oid, NULL) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
+      'display', (${shownType('t.oid', 'NULL')}) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
+      'lacksQuotes', w.is_bare AND ${isRowType('t')},
       'isOrdered', ${order},
       'mayUse', has_type_privilege(t.oid, 'USAGE') AND pg_catalog.has_schema_privilege(t.typnamespace, 'USAGE')
         AND (t.typrelid = 0 OR EXISTS (SELECT FROM pg_catalog.pg_class c
@@ -173,12 +212,11 @@ const types = (order: string) => `
     FROM pg_catalog.pg_type t
     WHERE t.oid = w.oid AND t.typisdefined AND (t.typarray <> 0 OR NOT w.is_array)) ORDER BY w.position)
   FROM (SELECT position, (item->>'array')::boolean AS is_array, (item->>'isKey')::boolean AS is_key,
+          item->>'schema' IS NULL AND item->>'spelling' IS NULL AND NOT (item->>'isQuoted')::boolean AS is_bare,
           CASE WHEN item->>'spelling' IS NOT NULL THEN pg_catalog.to_regtype(item->>'spelling')::oid
-          ELSE coalesce(
-            (SELECT y.oid FROM pg_catalog.pg_type y WHERE y.typname = item->>'name' AND CASE
-               WHEN item->>'schema' IS NULL THEN pg_type_is_visible(y.oid)
-               ELSE y.typnamespace = ${namespaceOid("item->>'schema'")} END),
-            pg_catalog.to_regtype(item->>'alias')::oid) END AS oid
+            WHEN item->>'schema' IS NOT NULL THEN (SELECT y.oid FROM pg_catalog.pg_type y
+              WHERE y.typname = item->>'name' AND y.typnamespace = ${namespaceOid("item->>'schema'")})
+            ELSE ${unqualifiedType("item->>'name'", "(item->>'isQuoted')::boolean")} END AS oid
         FROM request, pg_catalog.json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
 
 /** The relation with this name, and the table that it belongs to if it is an index or a sequence. */
@@ -199,8 +237,8 @@ const sections = {
     SELECT pg_catalog.json_build_object('schema', n.nspname, 'name', p.proname)
     FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
     WHERE p.proname = x.item->>'name' AND p.prokind = 'f' AND NOT p.proretset
-      AND CASE WHEN x.item->>'schema' IS NULL THEN pg_function_is_visible(p.oid) ELSE n.nspname = x.item->>'schema' END
-    ORDER BY p.oid LIMIT 1) ORDER BY x.position)
+      AND CASE WHEN x.item->>'schema' IS NULL THEN ${isInPath('n.oid')} ELSE n.nspname = x.item->>'schema' END
+    ORDER BY ${orderInPath('n.oid')} LIMIT 1) ORDER BY x.position)
   FROM request, pg_catalog.json_array_elements(r->'functions') WITH ORDINALITY AS x(item, position)`,
 
   sequences: `
@@ -209,8 +247,8 @@ const sections = {
       'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE') AND pg_catalog.has_schema_privilege(n.oid, 'USAGE'))
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relname = x.item->>'name'
-      AND CASE WHEN x.item->>'schema' IS NULL THEN pg_table_is_visible(c.oid) ELSE n.nspname = x.item->>'schema' END)
-    ORDER BY x.position)
+      AND CASE WHEN x.item->>'schema' IS NULL THEN ${isInPath('n.oid')} ELSE n.nspname = x.item->>'schema' END
+    ORDER BY ${orderInPath('n.oid')} LIMIT 1) ORDER BY x.position)
   FROM request, pg_catalog.json_array_elements(r->'sequences') WITH ORDINALITY AS x(item, position)`,
 
   targets: `
@@ -221,7 +259,7 @@ const sections = {
         SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
           'id', a.attnum, 'name', a.attname, 'baseOid', a.atttypid::bigint,
           'isDomain', (SELECT t.typtype = 'd' FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid),
-          'type', pg_catalog.format_type(a.atttypid, a.atttypmod),
+          'type', ${shownType('a.atttypid', 'a.atttypmod')},
           'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES')
             AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE'))), '[]')
         FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
@@ -311,6 +349,26 @@ FROM chain JOIN pg_catalog.pg_type b ON b.oid = chain.oid WHERE b.typtype <> 'd'
   };
 }
 
+/** The most types that `findTypeParts` returns. */
+const mostTypeParts = 5000;
+
+/** Finds the types that values of the types contain, and those that these contain, and so on: one row, `nodes`, a list of `TypeNode`. */
+export function findTypeParts(oids: number[]): Statement {
+  return {
+    text: `
+WITH RECURSIVE reached AS (
+  SELECT oid, -1 AS typmod FROM pg_catalog.unnest($1::oid[]) AS asked(oid)
+  UNION
+  SELECT next.oid, next.typmod FROM reached JOIN pg_catalog.pg_type t ON t.oid = reached.oid
+  JOIN LATERAL (${partsOf('t', 'reached.typmod')}) AS next ON true),
+listed AS (SELECT oid, typmod FROM reached LIMIT ${mostTypeParts})
+SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
+  'oid', t.oid::bigint, 'typmod', s.typmod, ${nodeOf('t', 's.typmod')})), '[]') AS nodes
+FROM listed s JOIN pg_catalog.pg_type t ON t.oid = s.oid`,
+    values: [oids],
+  };
+}
+
 /**
  * Makes a second load that would create the same table wait until this transaction ends. The second load then has no lock
  * that the first one may need. The key is a hash. If two names have the same hash, a load waits unnecessarily.
@@ -327,7 +385,7 @@ export function listTypeNames(): Statement {
   return {
     text: readInCallersPath(`(
 SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('name', name, 'schema', schema)), '[]') FROM (
-  SELECT pg_catalog.format_type(t.oid, NULL) AS name, n.nspname AS schema, t.oid
+  SELECT ${shownType('t.oid', 'NULL')} AS name, n.nspname AS schema, t.oid
   FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.typrelid
   JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
   WHERE t.typisdefined AND t.typtype <> 'p' AND t.typcategory <> 'A' AND (t.typrelid = 0 OR c.relkind = 'c')
@@ -410,8 +468,8 @@ WHERE n.nspname = $1 AND c.relname = $2`,
 }
 
 /**
- * Finds the object that has the name, and what the current role may do with it: a row of the type `TargetRights`, or none. A
- * privilege on some columns is enough, because the columns of the rows are not known yet.
+ * Finds the schema and the object that has the name in it, and what the current role may do with them: a row of the type `TargetRights`, or
+ * none if there is no such schema. A privilege on some columns is enough, because the columns of the rows are not known yet.
  */
 export function findTarget(schema: string, name: string, privileges: string[]): Statement {
   return {
@@ -424,8 +482,9 @@ SELECT c.relkind::text AS kind, current_user::text AS role, current_database()::
   ARRAY(SELECT p FROM pg_catalog.unnest($3::text[]) p
     WHERE NOT pg_catalog.has_table_privilege(c.oid, p)
       AND NOT CASE WHEN p <> 'TRUNCATE' THEN pg_catalog.has_any_column_privilege(c.oid, p) ELSE false END) AS lacking
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind <> 'S'`,
+FROM pg_catalog.pg_namespace n
+LEFT JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = $2 AND c.relkind <> 'S'
+WHERE n.nspname = $1`,
     values: [schema, name, privileges],
   };
 }
@@ -438,6 +497,8 @@ export interface TableFacts {
   maySee: boolean;
   /** The database has Citus 12 or newer. */
   isCitus: boolean;
+  /** false: the texts of defaults and checks may be too long, so they were not read. See `readTexts`. */
+  isRead: boolean;
   columns:
     | {
         id: number;
@@ -466,7 +527,8 @@ export interface TableFacts {
 }
 
 /**
- * Describes a table: one row, `found`, of the type `TableFacts`, or null if no relation has the name. The schema `pg_temp` is the
+ * Describes a table: one row, `found`, of the type `TableFacts`, or null if no relation has the name. The texts of defaults and checks are
+ * left out if they may be too long: a few bytes in the catalogue can become hundreds of megabytes (expression-trees.ts). The schema `pg_temp` is the
  * session's own temporary schema. A domain has the category and the output function of its base type.
  *
  * A default names no column, so `pg_get_expr` gets no table: with a table of 1,600 columns it takes 10 s on PostgreSQL 15. Foreign
@@ -475,20 +537,23 @@ export interface TableFacts {
  * A table definition can express a constraint completely if the constraint is valid (one that is not enforced is not valid) and not
  * deferrable, has no special match or action, and has no INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. PostgreSQL 18
  * introduced the last two; their index, or the index that they refer to, is that of an exclusion constraint.
+ *
+ * @param isMeasured the texts are known to be short enough, for example because the definition of the table was checked
  */
-export function describeRelation(schema: string, name: string): Statement {
+export function describeRelation(schema: string, name: string, isMeasured = false): Statement {
   return {
     preparedName: 'tablewright describe',
     text: readInCallersPath(`(
 SELECT pg_catalog.json_build_object(
-  'oid', c.oid::bigint, 'kind', c.relkind, 'maySee', ${maySee('c')}, 'isCitus', ${isCitus},
+  'oid', c.oid::bigint, 'kind', c.relkind, 'maySee', ${maySee('c')}, 'isCitus', ${isCitus}, 'isRead', size.is_short,
   'columns', (
     SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
-      'id', a.attnum, 'name', a.attname, 'type', pg_catalog.format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
+      'id', a.attnum, 'name', a.attname, 'type', ${shownType('a.atttypid', 'a.atttypmod')}, 'notNull', a.attnotnull,
       'identity', a.attidentity, 'generated', a.attgenerated,
-      'default', CASE WHEN a.atthasdef THEN (
+      'default', CASE WHEN a.atthasdef AND size.is_short THEN (
         SELECT pg_catalog.json_build_object(
           'expression', pg_catalog.pg_get_expr(d.adbin, CASE WHEN a.attgenerated = '' THEN 0 ELSE d.adrelid END),
+          'qualifiedTypes', ${qualifiedTypes('d.oid')},
           'category', t.typcategory,
           'takesFractions', t.typoutput IN (
             'numeric_out'::regproc, 'float4out'::regproc, 'float8out'::regproc, 'cash_out'::regproc),
@@ -510,7 +575,7 @@ SELECT pg_catalog.json_build_object(
         OR k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a' OR k.confmatchtype <> 's')
         OR (SELECT i.indisexclusion OR k.contype <> 'f' AND (i.indnatts > i.indnkeyatts OR i.indnullsnotdistinct)
             FROM pg_catalog.pg_index i WHERE i.indexrelid = k.conindid)
-        THEN coalesce(pg_catalog.pg_get_constraintdef(k.oid), '') END,
+        THEN CASE WHEN size.is_short THEN coalesce(pg_catalog.pg_get_constraintdef(k.oid), '') ELSE '' END END,
       'columns', k.conkey,
       'reference', CASE WHEN k.contype = 'f' THEN (
         SELECT pg_catalog.json_build_object(
@@ -525,10 +590,54 @@ SELECT pg_catalog.json_build_object(
       ORDER BY CASE k.contype WHEN 'f' THEN k.conkey[1] END, CASE k.contype WHEN 'f' THEN k.conname END, k.oid)
     FROM pg_catalog.pg_constraint k
     WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x')))
-FROM pg_catalog.pg_class c
+FROM pg_catalog.pg_class c, LATERAL (
+  SELECT $3 OR ${hasShortTrees('c.oid')} AS is_short OFFSET 0) AS size
 WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_catalog.pg_my_temp_schema()
     ELSE (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1) END)`),
-    values: [schema, name],
+    values: [schema, name, isMeasured],
+  };
+}
+
+/** The most bytes of all defaults and checks of a table, as trees. */
+const maxTreesBytes = 32 * 1024 * 1024;
+/** The most digits of numbers in all defaults and checks of a table. */
+export const maxTextBytes = 16 * 1024 * 1024;
+
+/** Returns a query of all expressions that describe a table: those of its columns in their order, then those of its constraints. */
+const treesOf = (table: string) => `
+    SELECT d.adbin AS tree, d.adnum::int AS place, d.oid, true AS is_column FROM pg_catalog.pg_attrdef d WHERE d.adrelid = ${table}
+    UNION ALL
+    SELECT k.conbin, 10000, k.oid, false FROM pg_catalog.pg_constraint k WHERE k.conrelid = ${table} AND k.conbin IS NOT NULL`;
+
+/** Returns SQL for whether the texts of all expressions of a table are certainly not too long to be described. */
+export const hasShortTrees = (table: string) => `(
+  SELECT coalesce(pg_catalog.max(${treeBytes('x.tree')}) <= ${maxTreeBytes}
+    AND pg_catalog.sum(${treeBytes('x.tree')}) <= ${maxTreesBytes} AND pg_catalog.sum(${mostDigits('x.tree')}) <= ${maxTextBytes}, true)
+  FROM (${treesOf(table)}) AS x)`;
+
+/** An expression of a table in the catalogue. */
+export interface ExpressionTree {
+  /** The name of the column or of the constraint. */
+  name: string;
+  isColumn: boolean;
+  /** false: the trees up to this one are too long. */
+  isShort: boolean;
+  /** The tree, if its numbers may have many digits. */
+  tree: string | null;
+}
+
+/** Reads the expressions of a table: rows of the type `ExpressionTree`, up to the first one that is too long. */
+export function readTrees(table: number): Statement {
+  return {
+    text: `
+SELECT CASE WHEN t.is_column THEN (SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1 AND a.attnum = t.place)
+    ELSE (SELECT k.conname FROM pg_catalog.pg_constraint k WHERE k.oid = t.oid) END::text AS name, t.is_column AS "isColumn",
+  t.bytes <= ${maxTreeBytes} AND t.sum <= ${maxTreesBytes} AS "isShort",
+  CASE WHEN t.bytes <= ${maxTreeBytes} AND t.sum <= ${maxTreesBytes} AND ${mostDigits('t.tree')} > 0 THEN t.tree::text END AS tree
+FROM (SELECT x.*, ${treeBytes('x.tree')} AS bytes, pg_catalog.sum(${treeBytes('x.tree')}) OVER (ORDER BY x.place, x.oid) AS sum
+  FROM (${treesOf('$1::oid')}) AS x) AS t
+WHERE t.sum - t.bytes <= ${maxTreesBytes} ORDER BY t.place, t.oid`,
+    values: [table],
   };
 }
 
@@ -536,8 +645,9 @@ WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_c
 export function showTypes(types: [oid: number, modifier: number][]): Statement {
   return {
     text: readInCallersPath(`(
-SELECT json_agg(format_type((x.pair->>0)::oid, (x.pair->>1)::int) ORDER BY x.position)
-FROM json_array_elements($1::json) WITH ORDINALITY AS x(pair, position))`),
+SELECT json_agg(${shownType('x.oid', 'x.typmod')} ORDER BY x.position)
+FROM (SELECT position, (pair->>0)::oid AS oid, (pair->>1)::int AS typmod
+  FROM json_array_elements($1::json) WITH ORDINALITY AS pairs(pair, position)) x)`),
     values: [JSON.stringify(types)],
   };
 }
@@ -551,17 +661,19 @@ export interface LoadFacts {
         typeOid: number;
         typmod: number;
         hasDefault: boolean;
-        /** PostgreSQL's text of the default. */
+        /** PostgreSQL's text of the default, if it is short. */
         defaultExpression?: string;
+        /** The bytes of the default in the catalogue, which are at least those of its text and of its constants. */
+        treeBytes?: number;
+        /** The default calls functions of PostgreSQL only, and its value may be longer than its text. */
+        isEvaluated: boolean;
       })[]
     | null;
   types: TypeFacts[] | null;
 }
 
-export interface TypeFacts {
-  oid: number;
-  /** The type modifier in the column or in the type that uses this type. */
-  typmod: number;
+/** The modifier is that of the column or of the type that uses this type. */
+export interface TypeFacts extends TypeNode {
   name: string;
   /** The name qualified with its schema, for SQL. */
   sqlName: string;
@@ -577,14 +689,15 @@ export interface TypeFacts {
   baseTypmod: number;
   notNull: boolean;
   element: number;
-  /** The fields of a composite type; null: the type is not composite. */
-  fields: { oid: number; typmod: number }[] | null;
   labels: string[] | null;
   category: string;
   delimiter: string;
   input: InputFunction | null;
   hasInfinity: boolean;
 }
+
+/** The most bytes of the tree and of the text of a default that a load reads. A longer constant is not filled in (`maxFillBytes`). */
+const mostTreeOfConstant = 2048;
 
 /**
  * Reads the facts that a load needs about a table's columns, and about every type that they use: one row of the type
@@ -601,7 +714,10 @@ WITH RECURSIVE relation AS (
   SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p')),
 attributes AS (
-  SELECT a.*, d.adbin FROM relation r
+  SELECT a.*, d.adbin, d.oid AS default_oid,
+    CASE WHEN a.attidentity = '' AND a.attgenerated = '' THEN coalesce(d.adbin,
+      (SELECT t.typdefaultbin FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid)) END AS tree
+  FROM relation r
   JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
   LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum),
 -- The types of the columns, the base types of domains and the element types of arrays, each with its modifier.
@@ -610,13 +726,7 @@ reached AS (
   UNION
   SELECT next.oid, next.typmod FROM reached
   JOIN pg_catalog.pg_type t ON t.oid = reached.oid
-  JOIN LATERAL (
-    SELECT t.typbasetype AS oid, t.typtypmod AS typmod WHERE t.typtype = 'd'
-    UNION ALL
-    SELECT t.typelem, reached.typmod WHERE ${isArray('t')}
-    UNION ALL
-    SELECT f.atttypid, f.atttypmod FROM pg_catalog.pg_attribute f
-    WHERE t.typtype = 'c' AND f.attrelid = t.typrelid AND f.attnum > 0 AND NOT f.attisdropped
+  JOIN LATERAL (${partsOf('t', 'reached.typmod')}
   ) AS next ON true)
 SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
   (SELECT pg_catalog.json_agg(pg_catalog.json_strip_nulls(pg_catalog.json_build_object(
@@ -628,8 +738,14 @@ SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
     'hasDefault', attidentity <> '' OR attgenerated = '' AND (adbin IS NOT NULL
       OR (SELECT t.typdefault IS NOT NULL FROM pg_catalog.pg_type t WHERE t.oid = atttypid)),
     -- A default names no column, so that no relation need be given: see describeRelation.
-    'defaultExpression', CASE WHEN attidentity = '' AND attgenerated = '' THEN pg_catalog.pg_get_expr(coalesce(adbin,
-      (SELECT t.typdefaultbin FROM pg_catalog.pg_type t WHERE t.oid = atttypid)), 0) END,
+    'defaultExpression', CASE WHEN ${treeBytes('tree')} <= ${mostTreeOfConstant} THEN (
+      SELECT CASE WHEN pg_catalog.octet_length(x.text) <= ${mostTreeOfConstant} THEN x.text END
+      FROM (SELECT pg_catalog.pg_get_expr(tree, 0) AS text OFFSET 0) AS x) END,
+    'treeBytes', ${treeBytes('tree')},
+    'isEvaluated', CASE WHEN attlen = -1 AND tree IS NOT NULL AND ${callsFunctions('tree')} THEN NOT EXISTS (
+      SELECT FROM pg_catalog.pg_depend p WHERE p.classid = 'pg_catalog.pg_attrdef'::regclass AND p.objid = default_oid
+        AND p.refclassid IN ('pg_catalog.pg_proc'::regclass, 'pg_catalog.pg_operator'::regclass, 'pg_catalog.pg_class'::regclass)
+        AND NOT (p.refclassid = 'pg_catalog.pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
     'isGenerated', attgenerated <> '',
     'generatedFrom', CASE WHEN attgenerated <> '' THEN (
       SELECT pg_catalog.json_agg(source.attname ORDER BY source.attnum) FROM pg_catalog.pg_attribute source
@@ -651,14 +767,28 @@ SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
         'parameter', (CASE WHEN t.typelem <> 0 THEN t.typelem ELSE t.oid END)::bigint)
       FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
       WHERE p.oid = t.typinput AND p.prorettype = t.oid),
-    'fields', CASE WHEN t.typtype = 'c' THEN (
-      SELECT pg_catalog.json_agg(pg_catalog.json_build_object('oid', f.atttypid::bigint, 'typmod', f.atttypmod))
-      FROM pg_catalog.pg_attribute f WHERE f.attrelid = t.typrelid AND f.attnum > 0 AND NOT f.attisdropped) END,
+${nodeOf('t', 'reached.typmod')},
     'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
     'labels', (SELECT pg_catalog.json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid)))
    FROM reached JOIN pg_catalog.pg_type t ON t.oid = reached.oid) AS types
 FROM relation`,
     values: [schema, name],
+  };
+}
+
+/**
+ * Reads the defaults of columns as SQL: rows of `{id, expression}`, where the expression is cast to the type of the column. Very long ones are
+ * left out. @param relation `pg_class.oid`
+ */
+export function readDefaults(relation: number, columns: number[]): Statement {
+  return {
+    text: `
+SELECT c.attnum AS id, pg_catalog.format('CAST((%s) AS %s)', pg_catalog.pg_get_expr(d.tree, 0), ${typeForSql('c.atttypid', 'c.atttypmod')}) AS expression
+FROM pg_catalog.pg_attribute c, LATERAL (
+  SELECT coalesce((SELECT f.adbin FROM pg_catalog.pg_attrdef f WHERE f.adrelid = c.attrelid AND f.adnum = c.attnum),
+    (SELECT t.typdefaultbin FROM pg_catalog.pg_type t WHERE t.oid = c.atttypid)) AS tree OFFSET 0) AS d
+WHERE c.attrelid = $1 AND c.attnum = ANY ($2::int2[]) AND ${isShortExpression('d.tree')} ORDER BY c.attnum`,
+    values: [relation, columns],
   };
 }
 

@@ -39,14 +39,21 @@ test("names of types are parsed by PostgreSQL's grammar", () => {
   }
 });
 
-test('aliases are used only for names that PostgreSQL does not know, and only with a valid length', () => {
-  assert.equal(parseTypeName('String')?.alias, 'text');
-  assert.equal(parseTypeName('string(20)')?.alias, 'varchar');
-  assert.equal(parseTypeName('double')?.alias, 'double precision');
-  assert.equal(parseTypeName('number(10,2)[]')?.alias, 'numeric');
-  assert.equal(parseTypeName('blob(20)')?.alias, undefined);
-  assert.equal(parseTypeName('"string"')?.alias, undefined);
-  assert.equal(parseTypeName('constructor')?.alias, undefined);
+test('an alias is a type of PostgreSQL, and only with a valid length; in quotes it is a name', () => {
+  const spelling = (text: string) => parseTypeName(text)?.spelling;
+  assert.equal(spelling('String'), 'pg_catalog.text');
+  assert.equal(spelling('string(20)'), 'varchar');
+  assert.equal(spelling('double'), 'double precision');
+  assert.equal(spelling('number(10,2)[]'), 'numeric');
+  for (const text of ['blob(20)', 'serial[]']) {
+    const type = parseTypeName(text);
+    assert.deepEqual([type?.spelling, type?.schema], [undefined, 'pg_catalog'], text);
+  }
+  for (const text of ['"string"', 'public.string']) {
+    const type = parseTypeName(text);
+    assert.deepEqual([type?.spelling, type?.name], [undefined, 'string'], text);
+  }
+  assert.equal(spelling('constructor'), undefined);
 });
 
 test('texts that are not a name of a type are refused', () => {

@@ -6,6 +6,7 @@
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import { maxIdentifierBytes } from './identifiers.ts';
 import { TokenReader, tokenize } from './sql-tokens.ts';
+import type { TypeWidth } from './type-width.ts';
 
 /** The parts of a type's name. */
 export interface TypeName {
@@ -14,8 +15,8 @@ export interface TypeName {
   schema: string | undefined;
   /** `pg_type.typname` of the type, or of an array's elements. */
   name: string | undefined;
-  /** The type that the alias means, for `to_regtype`, if no type of the database has the name. */
-  alias: string | undefined;
+  /** The name is in quotes. A name without quotes never means the row type of a table. */
+  isQuoted: boolean;
   /** The modifiers in SQL, with their parentheses: `(12,2)`; '' if there are none. */
   modifiers: string;
   isArray: boolean;
@@ -24,15 +25,18 @@ export interface TypeName {
 /** The single words that PostgreSQL's grammar reads as types in every search path (gram.y, `SimpleTypename`). */
 const spellings = new Set('int integer smallint bigint real decimal dec numeric boolean varchar'.split(' '));
 
-/** The names that PostgreSQL does not know, and the types that they mean without and with a length. */
+/**
+ * The names that PostgreSQL does not know, and the types that they mean without and with a length, for `to_regtype` in every search path. An
+ * alias never means a type of the database with its name, because anybody who may create a table or a type could make one.
+ */
 const aliases: Record<string, { plain: string; withModifiers?: string }> = {
-  string: { plain: 'text', withModifiers: 'varchar' },
-  str: { plain: 'text', withModifiers: 'varchar' },
+  string: { plain: 'pg_catalog.text', withModifiers: 'varchar' },
+  str: { plain: 'pg_catalog.text', withModifiers: 'varchar' },
   nvarchar: { plain: 'varchar', withModifiers: 'varchar' },
-  tinytext: { plain: 'text' },
-  mediumtext: { plain: 'text' },
-  longtext: { plain: 'text' },
-  clob: { plain: 'text' },
+  tinytext: { plain: 'pg_catalog.text' },
+  mediumtext: { plain: 'pg_catalog.text' },
+  longtext: { plain: 'pg_catalog.text' },
+  clob: { plain: 'pg_catalog.text' },
   number: { plain: 'numeric', withModifiers: 'numeric' },
   double: { plain: 'double precision' },
   float32: { plain: 'real' },
@@ -48,16 +52,16 @@ const aliases: Record<string, { plain: string; withModifiers?: string }> = {
   // These types have no offset, so they mean a timestamp without a time zone. Type inference does the same.
   datetime: { plain: 'timestamp', withModifiers: 'timestamp' },
   datetime2: { plain: 'timestamp', withModifiers: 'timestamp' },
-  datetimeoffset: { plain: 'timestamptz', withModifiers: 'timestamptz' },
-  blob: { plain: 'bytea' },
-  binary: { plain: 'bytea' },
-  varbinary: { plain: 'bytea' },
-  bytes: { plain: 'bytea' },
-  object: { plain: 'jsonb' },
-  dict: { plain: 'jsonb' },
-  map: { plain: 'jsonb' },
-  guid: { plain: 'uuid' },
-  uniqueidentifier: { plain: 'uuid' },
+  datetimeoffset: { plain: 'timestamp with time zone', withModifiers: 'timestamp with time zone' },
+  blob: { plain: 'pg_catalog.bytea' },
+  binary: { plain: 'pg_catalog.bytea' },
+  varbinary: { plain: 'pg_catalog.bytea' },
+  bytes: { plain: 'pg_catalog.bytea' },
+  object: { plain: 'pg_catalog.jsonb' },
+  dict: { plain: 'pg_catalog.jsonb' },
+  map: { plain: 'pg_catalog.jsonb' },
+  guid: { plain: 'pg_catalog.uuid' },
+  uniqueidentifier: { plain: 'pg_catalog.uuid' },
 };
 
 /** The serial types (PostgreSQL 8.1.4), which become identity columns. */
@@ -70,8 +74,11 @@ const serials: Record<string, string> = {
   serial8: 'bigint',
 };
 
-/** The names that can be suggested for a misspelled type, in addition to the types of the database. */
-export const friendlyTypeNames: string[] = [...Object.keys(aliases), ...Object.keys(serials)];
+/**
+ * The names that mean the same in every database, if they are not in quotes. They can be suggested for a misspelled type, in addition to the
+ * types of the database.
+ */
+export const reservedTypeNames: string[] = [...Object.keys(aliases), ...Object.keys(serials)];
 
 /** Returns the integer type of a serial type; undefined for every other type. */
 export function serialBase(text: string): string | undefined {
@@ -106,7 +113,7 @@ function readBaseName(reader: TokenReader): BaseName | undefined {
   if (first?.kind !== 'word' && first?.kind !== 'quoted') return undefined;
   if (Buffer.byteLength(first.text) > maxIdentifierBytes) return undefined;
   if (reader.symbol('.')) return readQualified(reader, first.text);
-  if (first.kind === 'quoted') return withModifiers(reader, { name: first.text });
+  if (first.kind === 'quoted') return withModifiers(reader, { name: first.text, isQuoted: true });
   switch (first.text) {
     case 'double':
       if (reader.word('precision')) return withModifiers(reader, { spelling: 'double precision' });
@@ -146,7 +153,7 @@ function withModifiers(reader: TokenReader, name: Partial<BaseName>, absent = ''
     : { ...noName, ...name, modifiers: modifiers === '' ? absent : modifiers };
 }
 
-const noName = { spelling: undefined, schema: undefined, name: undefined, alias: undefined };
+const noName = { spelling: undefined, schema: undefined, name: undefined, isQuoted: false };
 
 function readQualified(reader: TokenReader, schema: string): BaseName | undefined {
   const name = reader.kind('word') ?? reader.kind('quoted');
@@ -157,8 +164,10 @@ function readQualified(reader: TokenReader, schema: string): BaseName | undefine
 function readSingleWord(reader: TokenReader, word: string): BaseName | undefined {
   const type = withModifiers(reader, spellings.has(word) ? { spelling: word } : { name: word });
   const alias = Object.hasOwn(aliases, word) ? aliases[word] : undefined;
-  if (type !== undefined) type.alias = type.modifiers === '' ? alias?.plain : alias?.withModifiers;
-  return type;
+  if (type === undefined || (alias === undefined && !Object.hasOwn(serials, word))) return type;
+  const spelling = type.modifiers === '' ? alias?.plain : alias?.withModifiers;
+  // PostgreSQL has no such type: a serial type is not the type of a value, and not every alias can have a length.
+  return spelling === undefined ? { ...type, schema: 'pg_catalog' } : { ...type, spelling, name: undefined };
 }
 
 function readCharacter(reader: TokenReader): BaseName | undefined {
@@ -261,13 +270,17 @@ export interface CatalogType {
   typmod?: number;
   /** `pg_type.typcategory` of the base type. */
   category: string;
-  /** `format_type` without modifiers. */
+  /** The name without modifiers, for messages. */
   display: string;
+  /** The type is the row type of a table, and its name is written without quotes and without a schema. */
+  lacksQuotes: boolean;
   /** The type has a default btree operator class, so it can be in a key. */
   isOrdered: boolean;
   mayUse: boolean;
   /** The type belongs to an extension, such as citext. */
   isOfExtension: boolean;
+  /** How much longer than their texts the values become, for a type that may contain other types. */
+  width?: TypeWidth;
 }
 
 /** Returns SQL for the type that means the same in every search path. */

@@ -95,7 +95,7 @@ async function describeColumns(
   try {
     return await runAndUndo(client, 'comparison', async () => {
       await queryInCallersPath(client, text);
-      const facts = await readTable(client, 'pg_temp', temporaryName);
+      const facts = await readTable(client, 'pg_temp', temporaryName, true);
       return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions, undefined)).columns;
     });
   } catch (error) {

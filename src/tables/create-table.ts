@@ -13,7 +13,7 @@ import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
 import type { TableDescription } from './definition.ts';
 import { describeFound, describeTable, isTable, readTable, toDescription } from './describe-table.ts';
-import { isSharded } from './distribution/placement.ts';
+import { needsStatementsApart } from './distribution/placement.ts';
 import { warnOfDottedName } from './dotted-name.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { ExistingObject, PreparedTable } from './prepared-table.ts';
@@ -68,22 +68,26 @@ export async function createTable(
   const create = async (client: ClientBase, { begun, endWith }: TransactionEdges): Promise<CreateResult> => {
     const resolved = await resolveDraft(client, draft, begun!.rows[0].found);
     const { table, problems, admitSequences } = resolved;
-    if (table.existing !== undefined || problems.count > 0 || isSharded(table.placement))
+    if (
+      table.existing !== undefined ||
+      problems.count > 0 ||
+      needsStatementsApart(table.placement) ||
+      isLong(table)
+    )
       return note(createWithCare(client, resolved, options));
     admitSequences();
     const warnings = await warningsOf(client, table, options);
-    const statements = [(await creation(resolved)).join(';\n'), describeRelation(schema, name)];
-    const distribution = table.placement && { kind: 'local' as const };
+    const statements = [(await creation(resolved)).join(';\n'), describeRelation(schema, name, true)];
     const toResult = async (results: QueryResult[]): Promise<CreateResult> => {
       const facts: TableFacts | null = results.at(-1)!.rows[0].found;
       // A transaction that continues is rolled back by the error.
       if (facts === null)
         throw onResult === undefined ? renamedMeanwhile(schema, name) : changedMeanwhile(schema, name);
-      const description = await toDescription(schema, name, facts, extraFunctions, distribution);
+      const description = await toDescription(schema, name, facts, extraFunctions, undefined);
       return { table: description, differences: undefined, warnings };
     };
     if (onResult !== undefined) return note(pipeline(client, statements).then(toResult));
-    created = { distribution };
+    created = {};
     return toResult(await endWith(statements));
   };
   try {
@@ -102,6 +106,17 @@ export async function createTable(
     }
   }
 }
+
+/**
+ * Returns whether the defaults may be too long to be described, as PostgreSQL stores them: an element of one byte can take 200. Such a table
+ * is described before it is committed, so that its description can fail.
+ */
+function isLong({ columns }: PreparedTable): boolean {
+  const length = columns.reduce((sum, { defaultSql }) => sum + (defaultSql?.length ?? 0), 0);
+  return length > lengthOfShortDefaults;
+}
+
+const lengthOfShortDefaults = 32 * 1024;
 
 /**
  * Returns the error for a table that does not have its name when it is described, although other sessions cannot see it yet: another
@@ -235,7 +250,7 @@ async function tryCreate(
   for (let tries = 1; ; tries++) {
     const statements = await creation(resolved);
     try {
-      await runWithSavepoint(client, 'tablewright', statements, isSharded(table.placement));
+      await runWithSavepoint(client, 'tablewright', statements, needsStatementsApart(table.placement));
       return undefined;
     } catch (error) {
       if (!isStatementError(error)) throw error;

@@ -6,8 +6,8 @@ import { mapInTurns } from '../pause-for-others.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
 import { type KeyDefinition, weightOfKey } from './definition.ts';
-import { distribute, needsSequence, workSequentially } from './distribution/place-table.ts';
-import { isSharded } from './distribution/placement.ts';
+import { distribute, workSequentially } from './distribution/place-table.ts';
+import { isSharded, needsStatementsApart } from './distribution/placement.ts';
 import type { ObjectNames } from './object-names.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 
@@ -37,8 +37,7 @@ export function createPlacedTable(table: PreparedTable, naming: Naming): string[
   const create = createBareTable(table, naming).text;
   const placing = distribute(quoteQualified(table.schema, naming.name), table.placement);
   if (placing === undefined) return [create];
-  const isSequential = needsSequence(table.name, table.foreignKeys.length > 0);
-  return isSequential ? [workSequentially, create, placing] : [create, placing];
+  return table.placement?.isSequential ? [workSequentially, create, placing] : [create, placing];
 }
 
 /** Returns the statements that create a table with its keys and foreign keys. */
@@ -57,11 +56,11 @@ export function hasConstraints({ primaryKey, unique, foreignKeys }: PreparedTabl
   return primaryKey !== undefined || unique.length > 0 || foreignKeys.length > 0;
 }
 
-/** Returns the statements that add the keys and foreign keys. Citus needs a statement for each of them. */
+/** Returns the statements that add the keys and foreign keys. */
 export async function addConstraints(table: PreparedTable, naming: Naming): Promise<string[]> {
   const additions = (await constraintClauses(table, naming)).map((clause) => `ADD ${clause}`);
   const alter = `ALTER TABLE ${quoteQualified(table.schema, naming.name)}`;
-  if (isSharded(table.placement)) return additions.map((addition) => `${alter} ${addition}`);
+  if (needsStatementsApart(table.placement)) return additions.map((addition) => `${alter} ${addition}`);
   return additions.length === 0 ? [] : [`${alter} ${additions.join(', ')}`];
 }
 

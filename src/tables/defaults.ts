@@ -4,8 +4,8 @@
  * 1. `'…'`, `'…'::type` or `B'…'`: an SQL literal. (Escape strings, `$$…$$` and adjoining strings are step 3.)
  * 2. A call of an allowed function, or a keyword such as CURRENT_TIMESTAMP. Arguments are literals, with or without a
  *    cast, or such calls again: `timezone('utc', now())`.
- * 3. Anything else is literal text in the input syntax of the column's type. For a timestamp column, `now` is therefore the time
- *    when the table is created, and `now()` the time when a row is inserted.
+ * 3. Anything else is literal text in the input syntax of the column's type. A literal that means the present, such as `now` in a
+ *    timestamp column, is refused (moment-defaults.ts).
  *
  * The SQL is written from the tokens, not copied from the caller's text.
  */
@@ -107,10 +107,25 @@ function isDefault(expression: Expression): boolean {
   return expression.sql.startsWith("B'") || /^(current|local|session)/.test(expression.sql);
 }
 
+/** Expressions that a default cannot be, and what to send instead. */
+const foreignDefaults: [RegExp, string][] = [
+  [/^\(*(current_timestamp|now\s*\(\s*\))\s+at\s+time\s+zone\b/i, "Send timezone('utc', now())."],
+  [/^\(*array\s*\[/i, 'Send an array as text: {} or {1,2}.'],
+  [/^(uuid_generate_v[14]|uuid|newid|newsequentialid|gen_uuid)\s*\(\s*\)$/i, 'Send gen_random_uuid().'],
+  [
+    /^(sysdate|getdate\s*\(\s*\)|getutcdate\s*\(\s*\)|systimestamp|sysdatetime\s*\(\s*\)|utc_timestamp(\s*\(\s*\))?)$/i,
+    'Send now().',
+  ],
+  [/^(curdate\s*\(\s*\)|date\s*\(\s*'now'\s*\))$/i, 'Send CURRENT_DATE.'],
+];
+
 /** Returns the advice for the message that refuses the text as a literal. */
 function hintOf(text: string, extraFunctions: readonly string[]): string {
   const trimmed = text.trim();
   if (trimmed === '' || /^null$/i.test(trimmed)) return 'For no default send null.';
+  const known = foreignDefaults.find(([pattern]) => pattern.test(trimmed));
+  const isAllowedHere = extraFunctions.some((name) => trimmed.startsWith(`${name}(`));
+  if (known !== undefined && !isAllowedHere) return known[1];
   const call = /^([\w$."]+)\s*\(/.exec(trimmed);
   if (call === null) return '';
   const names = [...allowedFunctions, ...extraFunctions].join(', ');
@@ -205,7 +220,8 @@ function withCast(
 }
 
 function isType(type: TypeName, name: string): boolean {
-  return type.name === name && (type.schema === undefined || type.schema === 'pg_catalog') && !type.isArray;
+  const isOwn = type.schema === undefined ? !type.isQuoted : type.schema === 'pg_catalog';
+  return type.name === name && isOwn && !type.isArray;
 }
 
 function readCall(
@@ -320,14 +336,19 @@ export function expressionSql(expression: Expression, names: Names): string {
 }
 
 /** A column's default in the catalogue (see `describeRelation` in catalog.ts). */
-export interface DefaultFacts {
+export interface DefaultFacts extends WrittenDefault {
+  /** The types of the expression whose names a definition would read as other types, with their schemas (`qualifiedTypes`); null: none. */
+  qualifiedTypes: Record<string, string> | null;
+  /** The default takes numbers from a sequence that belongs to the column, as that of `serial` does. */
+  ownsSequence: boolean;
+}
+
+interface WrittenDefault {
   expression: string;
   /** `pg_type.typcategory` of the column. */
   category: string;
   /** The type of the column, or the base type of its domain, is a number type with fractions. */
   takesFractions: boolean;
-  /** The default takes numbers from a sequence that belongs to the column, as that of `serial` does. */
-  ownsSequence: boolean;
 }
 
 /**
@@ -337,7 +358,7 @@ export interface DefaultFacts {
  * would be read as literal text
  */
 export function describeDefault(
-  facts: Omit<DefaultFacts, 'ownsSequence'>,
+  facts: WrittenDefault,
   extraFunctions: readonly string[],
 ): { text: string | undefined; isExpression: boolean } {
   const { expression } = facts;
@@ -351,6 +372,14 @@ export function describeDefault(
   return { text: isExpression ? expression : text, isExpression };
 }
 
+/** Writes the types of an expression so that a definition reads them as the same types. @param expression as `pg_get_expr` writes it */
+export function writeTypes({ expression, qualifiedTypes }: DefaultFacts): string {
+  if (qualifiedTypes === null) return expression;
+  return expression.replace(/'(?:[^']|'')*'|::(\w+|"(?:[^"]|"")*")|"(?:[^"]|"")*"/g, (text, name?: string) =>
+    name !== undefined && Object.hasOwn(qualifiedTypes, name) ? `::${qualifiedTypes[name]}` : text,
+  );
+}
+
 const bareNumber = /^-?(\d+(\.\d*)?|\.\d+)$/;
 
 function isBare(expression: string): boolean {
@@ -361,7 +390,7 @@ function isBare(expression: string): boolean {
  * Reads a constant that PostgreSQL writes without a cast: a boolean, an integer or, with a point, a numeric. In a column of the same
  * type the text of the constant is the default. In other columns the default needs a cast to the constant's own type.
  */
-function bareConstant(facts: Omit<DefaultFacts, 'ownsSequence'>): string | undefined {
+function bareConstant(facts: WrittenDefault): string | undefined {
   const { expression, category, takesFractions } = facts;
   if (!isBare(expression)) return undefined;
   if (!bareNumber.test(expression)) return category === 'B' ? expression : `'${expression}'::boolean`;

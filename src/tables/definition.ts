@@ -112,7 +112,7 @@ export const ConstraintsSchema = Type.Object(
 );
 
 const typeDescription =
-  'A type of the connected PostgreSQL as it spells it, with modifiers and arrays (varchar(20), numeric(12,2), timestamptz, text[], enums, domains, extension types); serial, bigserial or smallserial for an identity column; or a friendly alias (string, datetime, double, number, blob, …).';
+  'A type of the connected PostgreSQL as it spells it, with modifiers and arrays (varchar(20), numeric(12,2), timestamptz, text[], enums, domains, extension types); serial, bigserial or smallserial for an identity column; or a friendly alias (string, datetime, double, number, blob, …). An alias is always the alias; a type of the database with its name, and the row type of a table, are written in quotes or with their schema.';
 
 const defaultDescription =
   "null: there is no default. '…' or '…'::type: an SQL literal. A call of an allowed function with literal arguments (now(), gen_random_uuid(), nextval('…')) or a keyword such as CURRENT_TIMESTAMP: that expression. Anything else: literal text in the input syntax of the column's type (0, true, pending, {}).";

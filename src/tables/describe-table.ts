@@ -9,15 +9,18 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../errors.ts';
+import { limitExceeded } from '../limit-exceeded.ts';
 import { forEachInTurns, mapInTurns } from '../pause-for-others.ts';
+import { digitsOf, typesOfConstants } from '../postgres/expression-trees.ts';
 import { toQuery } from '../postgres/own-session.ts';
-import type { TableFacts } from './catalog.ts';
-import { describeRelation } from './catalog.ts';
-import { describeDefault } from './defaults.ts';
+import type { ExpressionTree, TableFacts } from './catalog.ts';
+import { describeRelation, findTypeParts, maxTextBytes, readTrees } from './catalog.ts';
+import { describeDefault, writeTypes } from './defaults.ts';
 import type { ColumnDescription, DistributionDescription, TableDescription } from './definition.ts';
 import { describeDistribution } from './distribution/describe-distribution.ts';
 import { hintAtDottedName } from './dotted-name.ts';
 import { didYouMean } from './identifiers.ts';
+import { typeWidths } from './type-width.ts';
 
 export { readLoadColumns } from './read-load-columns.ts';
 export type { TableDescription };
@@ -26,7 +29,7 @@ export type { TableDescription };
  * Takes one round trip if the table exists.
  *
  * @param extraFunctions see `PrepareOptions`: a definition can express defaults that call these functions
- * @throws AppError `schema-not-found`; `table-not-found`, which says what else has the name
+ * @throws AppError `schema-not-found`; `table-not-found`, which says what else has the name; `limit-exceeded` if its defaults are too long
  */
 export async function describeTable(
   client: ClientBase,
@@ -53,6 +56,11 @@ export async function describeFound(
 ): Promise<TableDescription> {
   if (facts !== undefined && !facts.maySee)
     return describeFound(client, schema, name, undefined, extraFunctions);
+  if (facts !== undefined && isTable(facts.kind) && !facts.isRead) {
+    await checkTexts(client, facts.oid);
+    const measured = await readTable(client, schema, name, true);
+    return describeFound(client, schema, name, measured, extraFunctions);
+  }
   if (facts !== undefined && isTable(facts.kind))
     return toDescription(schema, name, facts, extraFunctions, await describeDistribution(client, facts));
   const kind = facts === undefined ? undefined : otherKinds[facts.kind];
@@ -90,11 +98,28 @@ export async function readTable(
   client: ClientBase,
   schema: string,
   name: string,
+  isMeasured = false,
 ): Promise<TableFacts | undefined> {
   const { rows } = await client.query<{ found: TableFacts | null }>(
-    toQuery(client, describeRelation(schema, name)),
+    toQuery(client, describeRelation(schema, name, isMeasured)),
   );
   return rows[0]!.found ?? undefined;
+}
+
+/** Checks that the texts of a table's defaults and checks are not too long. @throws AppError `limit-exceeded` */
+export async function checkTexts(client: ClientBase, oid: number): Promise<void> {
+  const { rows } = await client.query<ExpressionTree>(readTrees(oid));
+  const types = typesOfConstants(rows.flatMap(({ tree }) => tree ?? []));
+  const contained = types.length === 0 ? undefined : await client.query(findTypeParts(types));
+  const widthOf = typeWidths(contained?.rows[0].nodes ?? []);
+  let digits = 0;
+  for (const { name, isColumn, isShort, tree } of rows) {
+    if (tree !== null) digits += await digitsOf(tree, (type) => widthOf(type, -1).cost.hasNumbers);
+    if (isShort && digits <= maxTextBytes) continue;
+    const owner = isColumn ? 'the default of the column' : 'the constraint';
+    const what = `The texts of the table's defaults and constraints, up to ${owner} "${name}", are too long to be described`;
+    throw limitExceeded(what, maxTextBytes, 'bytes');
+  }
 }
 
 /** Returns whether a `pg_class.relkind` is that of an ordinary or a partitioned table. */
@@ -152,9 +177,10 @@ function describeColumn(
     description.type = serial ?? column.type;
     if (column.identity === 'a') description.identity = 'always';
   } else if (column.generated !== '') {
-    description.generated = column.default?.expression ?? null;
+    description.generated = column.default && writeTypes(column.default);
   } else if (column.default !== null) {
-    const { text, isExpression } = describeDefault(column.default, extraFunctions);
+    const expression = writeTypes(column.default);
+    const { text, isExpression } = describeDefault({ ...column.default, expression }, extraFunctions);
     description.default = text ?? null;
     if (isExpression) description.default_is_expression = true;
   }

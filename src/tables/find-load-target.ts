@@ -11,10 +11,10 @@ export interface NeededRights {
   temporary: string | undefined;
 }
 
-/** The facts of the catalogue about the object with the name, and about the role. */
+/** The facts of the catalogue about the schema, about the object with the name, and about the role. */
 export interface TargetRights {
-  /** `pg_class.relkind` */
-  kind: string;
+  /** `pg_class.relkind`; null: there is no such object. */
+  kind: string | null;
   role: string;
   database: string;
   usesSchema: boolean;
@@ -25,22 +25,45 @@ export interface TargetRights {
   lacking: string[];
 }
 
+export type FoundTable = TargetRights & { kind: string };
+
+function isFoundTable(found: TargetRights): found is FoundTable {
+  return found.kind !== null && isTable(found.kind);
+}
+
 /**
  * Returns the table that has the name; undefined: there is none.
  *
  * @param rows the result of `findTarget`
- * @throws AppError `permission-denied` if the table exists and the role lacks a privilege
+ * @param requireCreation throws if the caller may not create the table
+ * @throws AppError `schema-not-found`; `permission-denied` if the role lacks a privilege on the table or may not create it
  */
 export function findLoadTarget(
   [found]: readonly TargetRights[],
   schema: string,
   name: string,
   needed: NeededRights,
-): TargetRights | undefined {
-  if (found === undefined || !isTable(found.kind)) return undefined;
+  requireCreation: () => void,
+): FoundTable | undefined {
+  if (found === undefined || !isFoundTable(found)) {
+    requireCreation();
+    if (found === undefined) throw schemaNotFound(schema);
+    if (found.kind === null && !found.createsInSchema) throw lacksCreate(found.role, schema);
+    return undefined;
+  }
   const lack = lackOf(found, schema, name, needed);
   if (lack !== undefined) throw new AppError('permission-denied', `The role "${found.role}" ${lack}.`);
   return found;
+}
+
+export function schemaNotFound(schema: string): AppError {
+  return new AppError('schema-not-found', `There is no schema "${schema}".`);
+}
+
+/** Returns the error for a role that may not create a table. */
+export function lacksCreate(role: string, schema: string): AppError {
+  const detail = `The role "${role}" lacks CREATE on the schema "${schema}". ${askForSchema(role, schema)}.`;
+  return new AppError('permission-denied', detail);
 }
 
 /** Returns the sentence that says which privileges to ask the administrator for. */

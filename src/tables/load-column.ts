@@ -1,5 +1,10 @@
 /** The facts of PostgreSQL's catalogue that a load needs about a table's columns. */
 
+import type { ReadingCost } from './reading-cost.ts';
+
+/** The first object identifier of objects that users created (FirstNormalObjectId). */
+export const firstOwnOid = 16_384;
+
 export interface ColumnType {
   /** `pg_type.oid` */
   oid: number;
@@ -28,6 +33,8 @@ export interface ColumnType {
   paddedBytes?: number;
   /** A value is an array or contains one, so it can have any number of parts of `paddedBytes`. */
   repeatsPadding?: boolean;
+  /** What PostgreSQL needs to read a text of the type, with its parts. Absent for a type that was not read from the catalogue. */
+  cost?: ReadingCost;
   /** For `interval`: the server supports infinite intervals (PostgreSQL 17 or newer). */
   hasInfinity?: boolean;
   /** The input function of the type. Absent if SQL cannot call it, because it returns a pseudo-type (arrays, enums, ranges). */

@@ -4,6 +4,7 @@
  */
 import { isKnownToCitus } from '../postgres/citus/sharded-tables.ts';
 import { quoteIdentifier, randomName, type Statement } from '../postgres/sql.ts';
+import { hasShortTrees } from './catalog.ts';
 
 /**
  * Returns a statement that locks a table.
@@ -134,8 +135,11 @@ export function mayLockTable(relation: string): Statement {
 }
 
 export interface RowTreatment {
+  oid: number;
   /** The kind of the relation, as in `pg_class.relkind`. */
   kind: string;
+  /** The texts of the table's defaults and constraints are certainly not too long to be described. */
+  hasShortTrees: boolean;
   hasRowSecurity: boolean;
   /** The table has triggers that run for each row. */
   hasRowTriggers: boolean;
@@ -157,7 +161,8 @@ WITH triggers AS (
   WHERE (tgrelid = $1::regclass OR tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree($1::regclass)))
     AND NOT tgisinternal AND tgtype::int & 1 = 1
     AND tgenabled IN ('A', CASE pg_catalog.current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END))
-SELECT (SELECT relkind::text FROM pg_catalog.pg_class WHERE oid = $1::regclass) AS kind,
+SELECT $1::regclass::oid::bigint::float8 AS oid, (SELECT relkind::text FROM pg_catalog.pg_class WHERE oid = $1::regclass) AS kind,
+  ${hasShortTrees('$1::regclass')} AS "hasShortTrees",
   pg_catalog.row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
   EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows",
   EXISTS (SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules",

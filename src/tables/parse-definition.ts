@@ -33,6 +33,8 @@ import { isOfType, type Members, type Report, readMembers, reportTo } from './re
 /** The limit for the entries of a list: more than any table can have, and few enough to report the problems of each entry. */
 const maxEntries = 5000;
 
+const keyForm = ': {"columns": ["id"]}, with the names of the columns of the key';
+
 /** Reads the `table` of a request (already parsed JSON, of any shape) in turns, and adds its problems. Never throws. */
 export async function parseDefinition(
   value: unknown,
@@ -48,7 +50,10 @@ export async function parseDefinition(
   };
   const table = readMembers(TableDefinitionSchema, value, '/table', report);
   if (table !== undefined) {
-    const columns = table('columns', ': the list of the columns, each with a name and a type');
+    const columns = table(
+      'columns',
+      ': the list of the columns, each with a name and a type, as in [{"name": "id", "type": "bigint"}]',
+    );
     definition.columns = await parseColumns(columns, report);
     await parseConstraints(table('constraints'), definition, report);
     definition.distribution = parseDistribution(table('distribution'), report);
@@ -112,7 +117,7 @@ async function parseConstraints(value: unknown, definition: TableDefinition, rep
   const pointer = '/table/constraints';
   const constraints = readMembers(ConstraintsSchema, value, pointer, report);
   if (constraints === undefined) return;
-  const primaryKey = constraints('primary_key');
+  const primaryKey = constraints('primary_key', keyForm);
   if (primaryKey !== undefined && primaryKey !== null) {
     definition.primaryKey = parseKey(PrimaryKeySchema, primaryKey, `${pointer}/primary_key`, report);
   }
@@ -176,7 +181,7 @@ function parseKey(
   pointer: string,
   report: Report,
 ): KeyDefinition | undefined {
-  const key = readMembers(schema, value, pointer, report);
+  const key = readMembers(schema, value, pointer, report, keyForm);
   if (key === undefined) return undefined;
   const name = readName(key('name'), `${pointer}/name`, report);
   const at = `${pointer}/columns`;

@@ -39,11 +39,14 @@ export async function checkDefinition(
   resolved: ResolvedDefinition,
 ): Promise<PreparedTable> {
   const { table, trials, problems } = resolved;
-  // Trying a padded row that is too large would need too much memory in PostgreSQL, so it is not tried.
-  if (!problems.has('row-too-long')) await tryColumns(client, trials, problems);
+  // PostgreSQL would need too much memory or time to try the columns.
+  const isTooMuch = tooMuchToTry.some((code) => problems.has(code));
+  if (!isTooMuch) await tryColumns(client, trials, problems);
   await throwIfAny(problems);
   return table;
 }
+
+const tooMuchToTry = ['row-too-long', 'defaults-too-long', 'types-too-nested'] as const;
 
 /** Makes the detail of a problem a complete sentence, because without the pointer it has no subject. */
 function withPlace({ pointer, detail }: Problem): string {

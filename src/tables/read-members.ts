@@ -6,6 +6,7 @@ import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { Problem } from '../errors.ts';
 import type { ProblemCode } from '../problem-codes.ts';
 import type { DefinitionProblems, Misspelling } from './definition-problems.ts';
+import { adviceForMember } from './foreign-members.ts';
 import { shorten } from './identifiers.ts';
 
 /** Adds a problem to `problems`. */
@@ -37,7 +38,7 @@ const maxUnknownMembers = 100;
  * Returns the member with this name. It returns undefined if the member is optional and is absent or null. It returns null if the member has a problem, which
  * it reports. The members and entries of the returned value are not checked yet.
  *
- * @param advice the end of the message that a required member is missing, or that an optional member has a wrong type
+ * @param advice the end of the message that a required member is missing, or that a member has a wrong type
  */
 export type Members<Schema extends TObject> = <Name extends string & keyof Static<Schema>>(
   name: Name,
@@ -46,14 +47,19 @@ export type Members<Schema extends TObject> = <Name extends string & keyof Stati
 
 type Unchecked<Value> = Value extends readonly unknown[] ? unknown[] : Value extends object ? unknown : Value;
 
-/** Returns a function that reads the members; undefined: the value is not an object. Members that the schema lacks are reported. */
+/**
+ * Returns a function that reads the members; undefined: the value is not an object. Members that the schema lacks are reported.
+ *
+ * @param advice the end of the message that the value is not an object
+ */
 export function readMembers<Schema extends TObject>(
   schema: Schema,
   value: unknown,
   pointer: string,
   report: Report,
+  advice = '',
 ): Members<Schema> | undefined {
-  if (!isOfType(schema, value, pointer, report)) return undefined;
+  if (!isOfType(schema, value, pointer, report, advice)) return undefined;
   const object = value as Record<string, unknown>;
   reportUnknown(object, Object.keys(schema.properties), pointer, report);
   return (name, advice = '') => {
@@ -63,7 +69,7 @@ export function readMembers<Schema extends TObject>(
     const isRequired = !Type.IsOptional(member);
     if (!isRequired && (found === undefined || found === null)) return undefined;
     if (isRequired && isMissing(member, found)) report(at, 'missing', `"${name}" is missing${advice}`);
-    else if (isOfType(member, found, at, report, isRequired ? '' : advice)) return found as never;
+    else if (isOfType(member, found, at, report, advice)) return found as never;
     return null;
   };
 }
@@ -130,26 +136,13 @@ function reportUnknown(
   for (const name of Object.keys(object)) {
     if (known.includes(name)) continue;
     if (++unknown > maxUnknownMembers) continue;
-    const hint = typeModifiers.get(name.toLowerCase());
-    const detail = `"${shorten(name).toWellFormed()}" is not known here.${hint ?? ''}`;
+    const hint = adviceForMember(name);
+    const detail = `"${shorten(name).toWellFormed()}" is not known here.${hint === undefined ? '' : ` ${hint}`}`;
     const misspelling = hint === undefined ? { name, among: known } : undefined;
     report(`${pointer}/${escapePointer(name)}`, 'unknown-property', detail, undefined, misspelling);
   }
   report.problems.addUnlisted(Math.max(unknown - maxUnknownMembers, 0));
 }
-
-const lengthHint = ' A length is part of the type: write "varchar(5)".';
-const precisionHint = ' Precision and scale are part of the type: write "numeric(12,2)".';
-
-/** Members that definitions for other programs have, with advice. */
-const typeModifiers = new Map([
-  ['length', lengthHint],
-  ['size', lengthHint],
-  ['max_length', lengthHint],
-  ['maxlength', lengthHint],
-  ['precision', precisionHint],
-  ['scale', precisionHint],
-]);
 
 function jsonType(value: unknown): string {
   if (value === undefined) return 'absent';

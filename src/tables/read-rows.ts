@@ -24,6 +24,11 @@ const maxTextBytes = 1024 * 1024;
 const cutLength = 1000;
 /** The most bytes in which PostgreSQL stores a value of another type that is listed. Compressed, they may be a hundred times more. */
 const maxStoredBytes = 256 * 1024;
+/**
+ * The most bytes in which PostgreSQL stores a listed value of `jsonpath` or `jsonpath[]`. SQL cannot read the numbers in such a value, so their
+ * digits are not counted. Compressed, 256 bytes may have 2,000 numbers of 131,072 digits.
+ */
+const maxStoredPathBytes = 256;
 /** How many bytes an entry of `cut` counts, without the name of its column. */
 const bytesOfCut = 64;
 
@@ -89,7 +94,7 @@ async function queryRows(
         throw limitExceeded('A row is too long to be listed', maxListedRowsBytes, 'bytes');
       if (isUndefinedTable(error) || !isOfOtherColumns(error)) throw error;
       if (tries === maxTries) throw changedMeanwhile(error);
-      await rollBackTo(client, rowsSavepoint);
+      await rollBackTo(client, rowsSavepoint, error);
     }
   }
 }
@@ -119,6 +124,8 @@ interface RowColumn {
   isBuiltIn: boolean;
   /** A value may be long. */
   isLong: boolean;
+  /** `pg_type.oid` of the type, or of the type that the domain is based on. */
+  base: number;
   /** The length of the text, or `bytea`, is known without reading it, and its beginning can be read alone. */
   isText: boolean;
 }
@@ -129,7 +136,7 @@ interface RowColumn {
  */
 const rowColumns = `
 SELECT a.attname AS name, b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
-  b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText",
+  b.oid::bigint::float8 AS base, b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText",
   set_config('synchronize_seqscans', 'off', true) AS setting
 FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -175,11 +182,16 @@ FROM (
 }
 
 /** Returns the condition that a value is not shown whole. PostgreSQL does not read the value for it. */
-function isTooLong({ name, isText }: RowColumn): string {
+function isTooLong({ name, isText, base }: RowColumn): string {
   const value = `t.${quoteIdentifier(name)}`;
   return isText
     ? `pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${maxTextBytes}`
-    : `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.>) ${maxStoredBytes}`;
+    : `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.>) ${mostStoredBytes(base)}`;
+}
+
+/** @param base the oid of the type (pg_type.dat) */
+function mostStoredBytes(base: number): number {
+  return base === 4072 || base === 4073 ? maxStoredPathBytes : maxStoredBytes;
 }
 
 /** Returns an expression for a number of bytes that the JSON of the value has at least. */
@@ -189,17 +201,68 @@ function leastLength(column: RowColumn): string {
     ? `pg_catalog.octet_length(${value})`
     : // The eight bytes of a number in a list may be one digit.
       `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog./) 16`;
-  return `CASE WHEN ${isTooLong(column)} THEN 0 ELSE coalesce(${length}, 0) END`;
+  const numbers = numbersOf(column.base, value);
+  const least = numbers === undefined ? length : `greatest(${length}, ${leastDigits(numbers)})`;
+  return `CASE WHEN ${isTooLong(column)} THEN 0 ELSE coalesce(${least}, 0) END`;
+}
+
+/**
+ * Returns a FROM clause with the numbers `n.n` of a value that may have many more digits than the value has bytes; undefined: the type has no
+ * such numbers. @param base the oid of the type (pg_type.dat)
+ */
+function numbersOf(base: number, value: string): string | undefined {
+  const unnest = (what: string) => `pg_catalog.unnest(${what})`;
+  const bounds = (range: string) =>
+    `LATERAL (VALUES (pg_catalog.lower(${range})), (pg_catalog.upper(${range}))) AS n(n)`;
+  const ofJson = (document: string) =>
+    `LATERAL (SELECT j.j::pg_catalog.numeric FROM pg_catalog.jsonb_path_query(${document}, '${longNumbers}') AS j(j)) AS n(n)`;
+  switch (base) {
+    case 1700:
+      return `(VALUES (${value})) AS n(n)`;
+    case 1231:
+      return `${unnest(value)} AS n(n)`;
+    case 3906:
+      return bounds(value);
+    case 3907:
+    case 4532:
+      return `${unnest(value)} AS r(r), ${bounds('r.r')}`;
+    case 6151:
+      return `${unnest(value)} AS m(m), LATERAL ${unnest('m.m')} AS r(r), ${bounds('r.r')}`;
+    case 3802:
+      return ofJson(value);
+    case 3807:
+      return `${unnest(value)} AS d(d), ${ofJson('d.d')}`;
+    default:
+      return undefined;
+  }
+}
+
+/** Selects the numbers of `jsonb` that have many more digits than bytes. */
+const longNumbers =
+  'strict $.** ? (@.type() == "number" && (@ > 1e200 || @ < -1e200 || @ != 0 && @ < 1e-200 && @ > -1e-200))';
+
+/**
+ * Returns an expression for the digits that the numbers have at least, without writing them. The binary form of a number has its weight, the
+ * power of 10,000, at byte 2, and the digits after the point at byte 6.
+ */
+function leastDigits(numbers: string): string {
+  const byte = (at: number) => `pg_catalog.get_byte(s.sent, ${at})`;
+  const times = (byte: string, factor: number) => `pg_catalog.int4mul(${byte}, ${factor})`;
+  const plus = (a: string, b: string) => `pg_catalog.int4pl(${a}, ${b})`;
+  const weight = `CASE WHEN pg_catalog.int4lt(${byte(2)}, 128) THEN ${plus(times(byte(2), 1024), times(byte(3), 4))} ELSE 0 END`;
+  const scale = plus(times(byte(6), 256), byte(7));
+  return `(SELECT pg_catalog.sum(${plus(weight, scale)})
+    FROM (SELECT pg_catalog.numeric_send(n.n) AS sent FROM ${numbers}) AS s)`;
 }
 
 /** Returns an expression for the value that is shown. */
-function shownValue({ isBuiltIn, isLong, isText }: RowColumn, value: string): string {
+function shownValue({ isBuiltIn, isLong, isText, base }: RowColumn, value: string): string {
   if (isText) {
     return `CASE WHEN pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${maxTextBytes}
       THEN pg_catalog.substr(${value}, 1, ${cutLength}) ELSE ${value} END`;
   }
   const isShown = isLong
-    ? [`pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.<=) ${maxStoredBytes}`]
+    ? [`pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.<=) ${mostStoredBytes(base)}`]
     : [];
   // `IS NULL` cannot be used here, because it is also true for a composite value whose fields are all null.
   if (!isBuiltIn) isShown.push(`pg_catalog.num_nulls(${value}) OPERATOR(pg_catalog.=) 0`);

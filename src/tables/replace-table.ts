@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
 import { AppError, type Problem } from '../errors.ts';
+import { isShortExpression } from '../postgres/expression-trees.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import { refuseUnless, wasRefused } from '../postgres/refuse-unless.ts';
 import { rollBackAndRelease, rollBackTo, savepoint, setSavepoint } from '../postgres/savepoints.ts';
@@ -158,7 +159,7 @@ export class TableSwap {
     if (!isClash && !isChange(error)) throw error;
     const isLast = this.#tries === maxTries;
     if (isLast && !isClash) throw changedMeanwhile(error);
-    await rollBackTo(this.#client, 'swap');
+    await rollBackTo(this.#client, 'swap', error);
     if (!isClash) return;
     const { table } = this.#replacement;
     table.names = await table.chooseNamesAgain(this.#client);
@@ -199,7 +200,7 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
   const [inherited, lost, described] = await pipeline(client, [
     { text: inheritanceQuery, values: [old, built] },
     { text: lostQuery, values: [old, built] },
-    describeRelation(schema, aside.name),
+    describeRelation(schema, aside.name, true),
   ]);
   const inheritance: Inheritance = inherited!.rows[0];
   const facts: TableFacts | null = described!.rows[0].found;
@@ -221,7 +222,7 @@ async function planSwap(client: ClientBase, replacement: Replacement): Promise<S
       ),
       `DROP TABLE ${old}`,
       `ALTER TABLE ${built} RENAME TO ${quoteIdentifier(name)}`,
-      ...renames(schema, aside.names, table.names),
+      ...renames(schema, withActualSequences(aside.names, inheritance), table.names),
     ],
     swapped: {
       description: await describeSwapped(client, facts, replacement, inheritance),
@@ -328,7 +329,7 @@ class LockTries {
         return;
       } catch (error) {
         if (conditionOf(error) !== 'lock_not_available') throw error;
-        await rollBackAndRelease(this.#client, 'lock');
+        await rollBackAndRelease(this.#client, 'lock', error);
         tryMs = await this.#nextTryMs(error);
       }
       await sleep(lockPauseMs, undefined, { signal });
@@ -404,6 +405,8 @@ interface Inheritance {
   ownRights: { role: string; privilege: string; sequence: string | null }[];
   /** The sequences of the old table that a default of the new table uses, quoted. They would be dropped with the old table. */
   sequences: { sequence: string; column: string }[];
+  /** The names of the sequences of the new table's identity columns. */
+  identities: { sequence: string; column: string }[];
 }
 
 interface Grant {
@@ -422,6 +425,18 @@ function grantTarget(built: string, sequence: string | null): string {
 
 function roleName(role: string | null): string {
   return role === null ? 'PUBLIC' : quoteIdentifier(role);
+}
+
+/**
+ * Returns the names that the parts of the new table have. Citus makes an ordinary table one of its own if a foreign key needs it, and then
+ * replaces the sequences of its identity columns by others, which have the names that PostgreSQL chooses.
+ */
+function withActualSequences(names: ObjectNames, { identities }: Inheritance): ObjectNames {
+  const actual = new Map(identities.map(({ column, sequence }) => [column, sequence]));
+  const sequences = [...names.sequences].map(
+    ([column, name]) => [column, actual.get(column) ?? name] as const,
+  );
+  return { ...names, sequences: new Map(sequences) };
 }
 
 /** Returns the statements that give indexes, their constraints, and sequences their final names. */
@@ -643,12 +658,16 @@ SELECT
    JOIN pg_depend used ON used.classid = 'pg_attrdef'::regclass AND used.refclassid = 'pg_class'::regclass AND used.refobjid = s.oid
    JOIN pg_attrdef d ON d.oid = used.objid
    JOIN new ON d.adrelid = new.oid JOIN pg_attribute n ON n.attrelid = new.oid AND n.attnum = d.adnum
-   WHERE s.dependency = 'a') AS sequences`;
+   WHERE s.dependency = 'a') AS sequences,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('sequence', relname, 'column', column_name)), '[]')
+   FROM new_sequences WHERE dependency = 'i') AS identities`;
 
 // The text of a constraint, without the name of the table in a foreign key to the table itself, because the two tables have different
-// names. The kinds n (NOT NULL) and t (of a trigger) are compared with the columns and the triggers.
-const constraintText = (constraint: string) =>
-  `replace(pg_get_constraintdef(${constraint}.oid), ' REFERENCES ' || ${constraint}.conrelid::regclass || '(', ' REFERENCES (')`;
+// names. NULL: the text may be too long, so it equals no other one. The kinds n (NOT NULL) and t (of a trigger) are compared with the columns
+// and the triggers.
+const constraintText = (constraint: string) => `
+  CASE WHEN ${constraint}.conbin IS NULL OR ${isShortExpression(`${constraint}.conbin`)}
+    THEN replace(pg_get_constraintdef(${constraint}.oid), ' REFERENCES ' || ${constraint}.conrelid::regclass || '(', ' REFERENCES (') END`;
 
 const lostQuery = readRowsInCallersPath(`
 WITH old AS (SELECT * FROM pg_class WHERE oid = $1::regclass), new AS (SELECT * FROM pg_class WHERE oid = $2::regclass)

@@ -19,7 +19,7 @@ import type {
   TakenName,
   TypeRequest,
 } from './catalog.ts';
-import { findDomainBases, lookUpDefinition } from './catalog.ts';
+import { findDomainBases, findTypeParts, lookUpDefinition } from './catalog.ts';
 import { checkKeyTypes, checkReferences } from './check-keys.ts';
 import { checkStructure } from './check-structure.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
@@ -32,17 +32,20 @@ import { DefinitionProblems } from './definition-problems.ts';
 import { choosePlacement, refuseDistribution } from './distribution/choose-placement.ts';
 import type { Placement } from './distribution/placement.ts';
 import { isAdmitted } from './dotted-name.ts';
-import { askForSchema } from './find-load-target.ts';
+import { lacksCreate, schemaNotFound } from './find-load-target.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
 import { checkTableName, isSystemSchema, refuseSystemSchema, shorten } from './identifiers.ts';
+import { firstOwnOid } from './load-column.ts';
+import { explainPresent } from './moment-defaults.ts';
 import { chooseNames, type ObjectNames, relationNames } from './object-names.ts';
-import { type PaddedColumn, paddingProblem } from './padded-width.ts';
+import { type PaddedColumn, widthProblem } from './padded-width.ts';
 import { parseDefinition } from './parse-definition.ts';
 import type { ExistingObject, PreparedColumn, PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 import { parseRelationName } from './sql-tokens.ts';
 import { warnOfTextDefault } from './text-defaults.ts';
 import type { ColumnTrial } from './try-columns.ts';
 import { explainUnknownTypes, remedyOfType } from './type-problems.ts';
+import { type TypeNode, typeWidths } from './type-width.ts';
 
 export interface PrepareOptions {
   schema: string;
@@ -209,11 +212,10 @@ async function placementOf(
 
 /** @throws AppError `schema-not-found`; `permission-denied` if the table does not exist and the role may not create it */
 function refuseMissingSchema(schema: string, found: Found): void {
-  if (found.schema === null) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
+  if (found.schema === null) throw schemaNotFound(schema);
   const { role, mayCreate } = found.schema;
   if (mayCreate || found.existing !== null) return;
-  const detail = `The role "${role}" lacks CREATE on the schema "${schema}". ${askForSchema(role, schema)}.`;
-  throw new AppError('permission-denied', detail);
+  throw lacksCreate(role, schema);
 }
 
 /** Returns the columns without a problem, and adds the problems of the others. It works in turns. */
@@ -225,8 +227,8 @@ async function resolveColumns(
   const resolved = await mapInTurns(columns, (draft) =>
     resolver.column(draft, keyColumns.has(draft.column.name)),
   );
-  const padding = await paddingProblem(resolver.padded, (type) => resolver.find(type));
-  if (padding !== undefined) problems.add(padding);
+  const width = await widthProblem(resolver.padded, (type) => resolver.find(type));
+  if (width !== undefined) problems.add(width);
   return resolved.filter((column) => column !== undefined);
 }
 
@@ -324,16 +326,16 @@ async function requestOf(
 
 function addType(types: Map<string, TypeRequest>, type: TypeName, isKey: boolean): void {
   const key = typeKey(type);
-  const { spelling, alias, schema, name, isArray: array } = type;
-  const known = types.get(key) ?? { spelling, alias, schema, name, array, isKey: false };
+  const { spelling, schema, name, isQuoted, isArray: array } = type;
+  const known = types.get(key) ?? { spelling, schema, name, isQuoted, array, isKey: false };
   // All of SQL's own types, and arrays of them, can be in a key.
   known.isKey ||= isKey && spelling === undefined;
   types.set(key, known);
 }
 
 /** Returns a key that differs if two types must be looked up separately. */
-function typeKey({ spelling, alias, schema, name, isArray }: TypeName): string {
-  return JSON.stringify([spelling, alias, schema, name, isArray]);
+function typeKey({ spelling, schema, name, isQuoted, isArray }: TypeName): string {
+  return JSON.stringify([spelling, schema, name, isQuoted, isArray]);
 }
 
 function functionRequest(name: FunctionName): FunctionName {
@@ -346,11 +348,11 @@ async function distinct<T>(values: T[]): Promise<T[]> {
   return [...byText.values()];
 }
 
-/** Completes the answer. Takes a round trip if it contains domains. */
+/** Completes the answer. Takes a round trip if it contains domains or other types that contain types. */
 async function complete(client: ClientBase, found: LookUpResult): Promise<Found> {
   const { types, functions = [], sequences = [], targets = [], relations = [] } = found;
   const result = { ...found, types: types ?? [], functions, sequences, targets, relations };
-  await resolveDomains(client, result);
+  await resolveParts(client, result);
   return result;
 }
 
@@ -361,22 +363,34 @@ type Found = {
 };
 
 /**
- * Gives domains their base types. Takes a round trip if there are any.
+ * Gives domains their base types, and types that contain others their widths. Takes a round trip if there are any.
  *
  * @throws AppError `write-conflict` if another session has dropped one of the domains since they were looked up
  */
-async function resolveDomains(client: ClientBase, found: Found): Promise<void> {
+async function resolveParts(client: ClientBase, found: Found): Promise<void> {
   const domains = found.types.filter((type) => type !== null).filter((type) => type.kind === 'd');
   const columns = found.targets.flatMap(
     (target) => target?.columns.filter((column) => column.isDomain) ?? [],
   );
   const oids = [...domains, ...columns].map((entry) => entry.baseOid);
-  if (oids.length === 0) return;
-  const { rows } = await client.query<{ bases: Record<string, DomainBase> }>(findDomainBases(oids));
-  const { bases } = rows[0]!;
+  const wide = found.types.filter((type) => type !== null && mayContainTypes(type)) as CatalogType[];
+  if (oids.length === 0 && wide.length === 0) return;
+  const [based, contained] = await pipeline(client, [
+    findDomainBases(oids),
+    findTypeParts(wide.map(({ oid }) => oid)),
+  ]);
+  const widthOf = typeWidths(contained!.rows[0].nodes as TypeNode[]);
+  for (const type of wide) type.width = widthOf(type.oid, -1);
+  const { bases } = based!.rows[0] as { bases: Record<string, DomainBase> };
   if (oids.some((oid) => bases[oid] === undefined)) throw domainDropped();
   for (const domain of domains) Object.assign(domain, bases[domain.baseOid]);
   for (const column of columns) column.baseOid = bases[column.baseOid]!.baseOid;
+}
+
+/** Returns whether values of the type may contain values of other types. What PostgreSQL's own types contain is known. */
+function mayContainTypes({ oid, kind, category }: CatalogType): boolean {
+  if (kind === 'd' || kind === 'c') return true;
+  return oid >= firstOwnOid && (kind === 'r' || kind === 'm' || category === 'A');
 }
 
 function domainDropped(): AppError {
@@ -428,14 +442,14 @@ class Resolver implements Names {
       defaultSql: undefined,
     };
     const trial: ColumnTrial = { pointer, type, typeName: draft.type!, typeText: column.type, typeSql: sql };
-    if (draft.default !== undefined && defaultIsKnown) {
+    if (draft.default !== undefined && defaultIsKnown && this.isOfEachRow(draft.default, draft, type)) {
       trial.default = this.defaultTrial(draft.default, column.default!);
       prepared.defaultSql = trial.default.sql;
       const warning = warnOfTextDefault(column.name, column.default!, draft.default, type.category);
       if (warning !== undefined) this.warnings.push(warning);
     }
     const { literal, expression } = trial.default ?? {};
-    this.padded.push({ type, typeName: draft.type!, literal, expression });
+    this.padded.push({ pointer, type, typeName: draft.type!, literal, expression });
     if (trial.default !== undefined || draft.type!.modifiers !== '') this.trials.push(trial);
     return prepared;
   }
@@ -457,6 +471,16 @@ class Resolver implements Names {
     return quoteQualified(schema, name);
   }
 
+  /** Refuses a default that means the present, but is read only once. */
+  private isOfEachRow(parsed: ParsedDefault, { column, pointer }: ColumnDraft, type: CatalogType): boolean {
+    const reason = explainPresent(parsed, type, (name) => this.find(name));
+    if (reason === undefined) return true;
+    const value = shorten(column.default!);
+    const detail = `"${value}" ${reason}`;
+    this.problems.add({ pointer: `${pointer}/default`, code: 'invalid-default', detail, value });
+    return false;
+  }
+
   private defaultTrial(parsed: ParsedDefault, text: string): NonNullable<ColumnTrial['default']> {
     if (parsed.kind === 'literal') {
       return { text, sql: quoteLiteral(parsed.text), literal: parsed.text, hint: parsed.hint };
@@ -473,8 +497,13 @@ class Resolver implements Names {
       return undefined;
     };
     const type = this.types.get(typeKey(name));
-    if (type === null || type === undefined || !this.mayKnow(type))
+    if (!type || !this.mayKnow(type) || (type.lacksQuotes && !type.mayUse))
       return refuse('unknown-type', `there is no type "${value}".`);
+    if (type.lacksQuotes) {
+      const detail = `there is no type "${value}". For the row type of the table send "${type.display}"`;
+      this.problems.add({ pointer, code: 'unknown-type', detail, value });
+      return undefined;
+    }
     if (namesObjects.test(type.name) && !isAdmitted('pg_catalog', this.admitSchema)) {
       const detail = `a value of the type "${value}" can name an object in every schema, and the access token allows some schemas only`;
       return refuse('permission-denied', detail);

@@ -64,7 +64,14 @@ function readQuoted(text: string, start: number, kind: 'string' | 'quoted', toke
   let end = text.indexOf(sign, start + 1);
   while (end !== -1 && text[end + 1] === sign) end = text.indexOf(sign, end + 2);
   if (end === -1 || (kind === 'quoted' && end === start + 1)) return -1;
-  tokens.push({ kind, text: text.slice(start + 1, end).replaceAll(sign + sign, sign) });
+  // `replaceAll` takes twice as long for a million quotes.
+  tokens.push({
+    kind,
+    text: text
+      .slice(start + 1, end)
+      .split(sign + sign)
+      .join(sign),
+  });
   return end + 1;
 }
 

@@ -76,11 +76,12 @@ export async function tryColumns(
 /**
  * Returns the statement that tries the columns. `json_to_record` passes each text to its type's input function with the modifier, as
  * storing the text does; a cast would cut a text that is too long. For JSON types a cast is used, because `json_to_record` would read
- * their values as JSON strings.
+ * their values as JSON strings. Both parts have the text of defaults, so both run in the callers' search path: `'customers'::regclass` names
+ * a table of that path.
  */
 async function trialStatement(trials: ColumnTrial[]): Promise<Statement> {
   const trial = await trialBeforeCreation(trials);
-  return { text: `${inCallersPath(trial)};\nSELECT ${await unassignableColumn(trials)}` };
+  return { text: inCallersPath(trial, `SELECT ${await unassignableColumn(trials)}`) };
 }
 
 /**
@@ -131,8 +132,9 @@ function isJson(type: CatalogType): boolean {
 
 /** Returns the types of an expression and of its column. The CASE gives the type of the expression without evaluating it. */
 function sourceRow(index: number, sql: string, type: CatalogType): string {
-  const source = `pg_typeof(CASE WHEN false THEN ${sql} END)::oid`;
-  return `(${index}, ${source}, ${type.oid}::oid, ${type.baseOid}::oid, ${quoteLiteral(type.category)})`;
+  const source = `pg_catalog.pg_typeof(CASE WHEN false THEN ${sql} END)::pg_catalog.oid`;
+  const types = `${type.oid}::pg_catalog.oid, ${type.baseOid}::pg_catalog.oid`;
+  return `(${index}, ${source}, ${types}, ${quoteLiteral(type.category)}::pg_catalog.text)`;
 }
 
 /**
@@ -141,12 +143,14 @@ function sourceRow(index: number, sql: string, type: CatalogType): string {
  * cast in the trial already checks their elements.
  */
 function unassignable(sources: string[]): string {
-  return `(SELECT array_agg(v.position)
+  const [equal, differs] = ['OPERATOR(pg_catalog.=)', 'OPERATOR(pg_catalog.<>)'];
+  return `(SELECT pg_catalog.array_agg(v.position)
     FROM (VALUES ${sources.join(',\n')}) AS v(position, source, target, base, category)
-    LEFT JOIN pg_catalog.pg_type s ON s.oid = v.source
-    WHERE v.category NOT IN ('S', 'A') AND v.source NOT IN (v.target, v.base) AND s.typbasetype <> v.base
-      AND NOT EXISTS (SELECT FROM pg_catalog.pg_cast k
-        WHERE k.castsource IN (s.oid, s.typbasetype) AND k.casttarget = v.base AND k.castcontext <> 'e'))`;
+    LEFT JOIN pg_catalog.pg_type s ON s.oid ${equal} v.source
+    WHERE v.category ${differs} ALL (ARRAY['S', 'A']) AND v.source ${differs} ALL (ARRAY[v.target, v.base])
+      AND s.typbasetype ${differs} v.base
+      AND NOT EXISTS (SELECT FROM pg_catalog.pg_cast k WHERE k.castsource ${equal} ANY (ARRAY[s.oid, s.typbasetype])
+        AND k.casttarget ${equal} v.base AND k.castcontext ${differs} 'e'))`;
 }
 
 /** Returns SQL that checks a value. Texts and bit strings go through their type's input function, because a cast would cut them. */

@@ -4,7 +4,7 @@ import type { Problem } from '../errors.ts';
 import { forEachInTurns, HEAVY } from '../pause-for-others.ts';
 import { listTypeNames } from './catalog.ts';
 import type { TypeName } from './column-types.ts';
-import { friendlyTypeNames } from './column-types.ts';
+import { reservedTypeNames } from './column-types.ts';
 import { isAdmitted } from './dotted-name.ts';
 import { didYouMean, isSystemSchema, shorten } from './identifiers.ts';
 
@@ -27,7 +27,7 @@ const foreignTypes: [RegExp, (match: RegExpExecArray) => string][] = [
     /\bunsigned\b/,
     () => 'Send a type without "unsigned"; bigint can store every unsigned integer of 4 bytes.',
   ],
-  [/\b(auto_increment|identity)\b/, () => 'Send "serial" or "bigserial".'],
+  [/\b(auto_?increment|identity)\b/, () => 'Send "serial" or "bigserial".'],
   [/^tinyint\s*\(\s*1\s*\)$/, () => 'Send "boolean", or "smallint" for numbers.'],
   [/^tinyint\s*\(/, () => 'Send "smallint".'],
   [/^((?:small|medium|big)?int|integer)\s*\(/, ([, name]) => `Send "${name}" without parentheses.`],
@@ -41,6 +41,21 @@ const foreignTypes: [RegExp, (match: RegExpExecArray) => string][] = [
   [/^(?:array|list)\s*[<[(]\s*([^<>[\]()]+?)\s*[>\])]$/, ([, element]) => `Send "${element}[]".`],
 ];
 
+/** Types of extensions that the database may lack. */
+const extensionTypes: [RegExp, string][] = [
+  [/^(geography|geometry|raster|topogeometry|box[23]d)$/, 'postgis'],
+  [/^(vector|halfvec|sparsevec)$/, 'vector'],
+  [/^(hstore|citext|ltree|lquery|cube|seg|isbn13|isbn|issn|ean13|upc)$/, ''],
+];
+
+/** Returns the advice for a type of an extension; '' if it is no such type. @param name in lower case, without modifiers */
+function remedyOfExtension(name: string): string {
+  const found = extensionTypes.find(([pattern]) => pattern.test(name));
+  if (found === undefined) return '';
+  const extension = found[1] || name.replace(/^(is|ean|upc).*/, 'isn').replace('lquery', 'ltree');
+  return ` It belongs to an extension that the database does not have: ask the administrator for CREATE EXTENSION ${extension}.`;
+}
+
 /** Returns what to send instead of a type name of another system: " Send …"; '' if the name is not known. */
 export function remedyOfType(text: string): string {
   const name = text.trim().replace(/\s+/g, ' ').toLowerCase();
@@ -53,8 +68,8 @@ export function remedyOfType(text: string): string {
 
 /** Returns the problem of a type that refuses the modifiers in its parentheses. */
 export function explainModifiers(column: { pointer: string; typeName: TypeName; typeText: string }): Problem {
-  const { spelling, name, alias } = column.typeName;
-  const rule = modifierRules.find(([pattern]) => pattern.test(spelling ?? alias ?? name ?? ''))?.[1];
+  const { spelling, name } = column.typeName;
+  const rule = modifierRules.find(([pattern]) => pattern.test(spelling ?? name ?? ''))?.[1];
   const value = shorten(column.typeText);
   const remedy = remedyOfType(column.typeText);
   const reason = rule ?? 'the type does not accept this in parentheses';
@@ -80,7 +95,7 @@ export async function explainUnknownTypes(
   const known = rows[0]!.found.filter(
     ({ schema }) => isSystemSchema(schema) || isAdmitted(schema, admitSchema),
   );
-  const names = [...friendlyTypeNames, ...new Set(known.map(({ name }) => name))];
+  const names = [...reservedTypeNames, ...new Set(known.map(({ name }) => name))];
   const explain = (problem: Problem, index: number) => {
     problem.detail += remedyOfType(problem.value!) || suggestType(problem.value!, names, index);
   };
@@ -92,5 +107,9 @@ function suggestType(value: string, names: string[], before: number): string {
   const wanted = value.replace(/[\s([].*$/s, '');
   // The name may be right, in a schema that is not in the search path.
   const elsewhere = names.filter((name) => name.endsWith(`.${wanted}`));
+  if (elsewhere.length === 0) {
+    const remedy = remedyOfExtension(wanted.toLowerCase());
+    if (remedy !== '') return remedy;
+  }
   return didYouMean(elsewhere[0] ?? wanted, elsewhere.length > 0 ? elsewhere : names);
 }

@@ -15,7 +15,8 @@ import {
 import type { DefinitionProblems } from '../definition-problems.ts';
 import type { PreparedColumn, PreparedForeignKey } from '../prepared-table.ts';
 import { type CitusFacts, lookUpPlacements, type PlacedTable } from './citus-facts.ts';
-import type { Placement } from './placement.ts';
+import { needsSequence } from './place-table.ts';
+import type { ColumnPlacement, OrdinaryPlacement, Placement } from './placement.ts';
 
 /** A table that will be created in a database with Citus. */
 export interface TableToPlace {
@@ -58,6 +59,15 @@ export async function choosePlacement(
   if (wanted.isInherited && wanted.kind === 'column')
     facts.isHashable = (await lookUp(client, table, wanted.column)).isHashable;
   const placing: Placing = { table, facts, problems, targetOf: targetFinder(table, facts) };
+  const hasForeignKeys = table.foreignKeys.length > 0 || facts.existingHasForeignKeys;
+  return { ...(await place(placing, wanted)), isSequential: needsSequence(table.name, hasForeignKeys) };
+}
+
+async function place(
+  placing: Placing,
+  wanted: WantedDistribution,
+): Promise<OrdinaryPlacement | ColumnPlacement> {
+  const { table } = placing;
   if (wanted.kind === 'column') return placeByColumn(placing, wanted);
   refuseKindInSchema(placing, wanted);
   await forEachInTurns(table.foreignKeys, (key) => checkReference(placing, wanted.kind, key));
@@ -134,7 +144,10 @@ function refuseKindInSchema(
   return false;
 }
 
-async function placeByColumn(placing: Placing, wanted: WantedDistribution): Promise<Placement> {
+async function placeByColumn(
+  placing: Placing,
+  wanted: WantedDistribution,
+): Promise<OrdinaryPlacement | ColumnPlacement> {
   const { table, facts, problems } = placing;
   const { column: name, isInherited } = wanted;
   if (refuseKindInSchema(placing, wanted)) return { kind: 'local' };

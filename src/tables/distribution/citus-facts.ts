@@ -51,6 +51,8 @@ export interface CitusFacts {
   /** Citus distributes the schema: each of its tables has one shard, and all of them are on one node. */
   schemaIsDistributed: boolean;
   existing: PlacedTable | null;
+  /** The existing table has foreign keys. */
+  existingHasForeignKeys: boolean;
   /** The referenced tables, in the order of the request; null: an ordinary table, or none. */
   targets: (PlacedTable | null)[];
   /** Citus can compute hash values of the type. */
@@ -75,6 +77,8 @@ SELECT pg_catalog.json_build_object(
   'schemaIsDistributed', EXISTS (
     SELECT FROM pg_catalog.pg_dist_schema d JOIN pg_catalog.pg_namespace n ON n.oid = d.schemaid WHERE n.nspname = $1),
   'existing', ${placementOf(tableNamed('$1', '$2'))},
+  'existingHasForeignKeys', EXISTS (
+    SELECT FROM pg_catalog.pg_constraint f WHERE f.conrelid = ${tableNamed('$1', '$2')} AND f.contype = 'f'),
   'targets', (
     SELECT coalesce(pg_catalog.json_agg(${placementOf(tableNamed("x.item->>'schema'", "x.item->>'table'"))} ORDER BY x.position), '[]')
     FROM pg_catalog.json_array_elements($3::json) WITH ORDINALITY AS x(item, position)),

@@ -31,8 +31,10 @@ const maxNameBytes = 63 - '_'.length - '_'.length - 20;
 
 /**
  * Returns whether the table must be created in sequential mode: after parallel statements of a transaction, Citus adds no foreign key to
- * a table on every node. And if the name is long, the array types of several shards have the same shortened name until PostgreSQL
+ * a table on every node, and if it drops a table with such a key, the transaction waits for itself until it is cancelled. And if the name is long, the array types of several shards have the same shortened name until PostgreSQL
  * gives them another one, so sessions that create the shards of a node at the same time would wait for each other forever.
+ *
+ * @param hasForeignKeys the table, or the one that it replaces, has foreign keys
  */
 export function needsSequence(name: string, hasForeignKeys: boolean): boolean {
   return hasForeignKeys || Buffer.byteLength(name) > maxNameBytes;

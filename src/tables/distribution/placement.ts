@@ -1,5 +1,8 @@
 /** Says at which nodes Citus puts a table that will be created. */
-export type Placement = OrdinaryPlacement | ColumnPlacement;
+export type Placement = (OrdinaryPlacement | ColumnPlacement) & {
+  /** The table must be created in sequential mode (`workSequentially`). */
+  isSequential: boolean;
+};
 
 /**
  * `local`: an ordinary table at the coordinator. `schema`: Citus distributes the schema, and places the table itself when it is created.
@@ -22,4 +25,12 @@ export interface ColumnPlacement {
 /** Returns whether Citus keeps the rows of the table in shards. Citus accepts fewer statements for such a table. */
 export function isSharded(placement: Placement | undefined): boolean {
   return placement !== undefined && placement.kind !== 'local';
+}
+
+/**
+ * Returns whether each constraint of a new table must be added by a statement of its own, and each statement sent in a message of its own:
+ * in every database with Citus. An ordinary table is no exception, because its foreign key can make it one of the tables of Citus.
+ */
+export function needsStatementsApart(placement: Placement | undefined): boolean {
+  return placement !== undefined;
 }

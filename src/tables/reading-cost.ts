@@ -1,0 +1,181 @@
+/**
+ * Estimates what PostgreSQL needs to read a text as a value of a type, for the types where it needs much more than the text: the memory
+ * while it reads the text, the time for texts that it reads in a time that grows with their square, and the digits of numbers with
+ * exponents. The cost of a type includes that of its fields, elements and base type (type-width.ts).
+ * The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the results.
+ */
+
+export interface ReadingCost {
+  /** The units of 100 bytes of memory that PostgreSQL needs for a comma. */
+  partUnits: number;
+  /** The units for an opening brace. */
+  objectUnits: number;
+  /** The units for each byte of the text, besides those of its parts. */
+  unitsPerByte: number;
+  /** The most bytes of the text. */
+  mostBytes: number;
+  /** A value may contain numbers of the type `numeric`, which can have many more digits than their text: `1e131071`. */
+  hasNumbers: boolean;
+  /** The text is JSON. Strings within it are not counted. */
+  isJson: boolean;
+}
+
+/** The most units that the values of a row may cost: 450 MB. PostgreSQL frees the memory after each row. */
+export const MOST_UNITS = 4_500_000;
+/** PostgreSQL needs up to seven bytes for a byte of most types: the text, the value, and the row with copies of them. */
+export const UNITS_PER_BYTE = 0.067;
+/** A range takes 2,200 bytes and has a comma, and so do the others of its array or multirange. An element `tsvector` takes 2,300 bytes. */
+export const UNITS_OF_PART = 23;
+/** The most digits of a `numeric` before the point, and after it (PostgreSQL 8.1.2). */
+const MOST_DIGITS = 131_072;
+const MOST_FRACTION = 16_383;
+
+const free: ReadingCost = {
+  partUnits: 0,
+  objectUnits: 0,
+  unitsPerByte: UNITS_PER_BYTE,
+  mostBytes: Number.POSITIVE_INFINITY,
+  hasNumbers: false,
+  isJson: false,
+};
+const numbers = { ...free, hasNumbers: true };
+/** An object takes 620 bytes, and every other value 90. */
+const json = { ...numbers, partUnits: 1, objectUnits: 7, isJson: true };
+const parts = { ...free, partUnits: UNITS_OF_PART };
+/** 200 KB take 14 seconds, in which PostgreSQL cannot be interrupted. It stores at most 8 KB. */
+const tsquery = { ...free, mostBytes: 16_384 };
+/** 266 bytes for each character. Its numbers are of the type `numeric`. */
+const jsonpath = { ...numbers, mostBytes: 1024 * 1024, unitsPerByte: 2.7 };
+/** 43 bytes for each character of small elements. */
+const xml = { ...free, mostBytes: 8 * 1024 * 1024, unitsPerByte: 0.43 };
+
+/** The costs of PostgreSQL's own types and of their arrays, by object identifier (pg_type.dat). */
+const costs = new Map<number, ReadingCost>([
+  ...pairs([1700, 1231], numbers),
+  [3802, json],
+  // The text of an array has the JSON in quotes.
+  [3807, { ...json, isJson: false }],
+  ...pairs([3615, 3645], tsquery),
+  ...pairs([4072, 4073], jsonpath),
+  ...pairs([142, 143], xml),
+  // tsvector[], and the arrays of ranges, multiranges and their arrays. A single range has few parts.
+  ...pairs([3643, 3905, 3909, 3911, 3913, 3927, 4451, 4533, 4534, 4535, 4536], parts),
+  ...pairs([6150, 6152, 6153, 6155, 6157], parts),
+  [3906, numbers],
+  ...pairs([3907, 4532, 6151], { ...parts, hasNumbers: true }),
+  // An element `name` takes 200 bytes, also if its text has one byte.
+  [1003, { ...free, partUnits: 2 }],
+]);
+
+function pairs(oids: number[], cost: ReadingCost): [number, ReadingCost][] {
+  return oids.map((oid) => [oid, cost]);
+}
+
+/** Returns the cost of a type without that of its parts. */
+export function ownCost(oid: number): ReadingCost {
+  return costs.get(oid) ?? free;
+}
+
+/** Adds the cost of a part of a type: the highest cost applies to the whole text. */
+export function addCost(cost: ReadingCost, part: ReadingCost): void {
+  cost.partUnits = Math.max(cost.partUnits, part.partUnits);
+  cost.objectUnits = Math.max(cost.objectUnits, part.objectUnits);
+  cost.unitsPerByte = Math.max(cost.unitsPerByte, part.unitsPerByte);
+  cost.mostBytes = Math.min(cost.mostBytes, part.mostBytes);
+  cost.hasNumbers ||= part.hasNumbers;
+}
+
+/** The units of the parts of the text that was counted last, and its digits. */
+export const found = { units: 0, digits: 0 };
+
+/** Counts the parts of a text, and the digits that PostgreSQL adds when it writes its numbers without exponents. The result is in `found`. */
+export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: number): void {
+  const { partUnits, objectUnits, isJson, hasNumbers } = cost;
+  let units = 0;
+  let digits = 0;
+  let inString = false;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (isJson && byte === QUOTE) inString = !inString;
+    else if (inString) {
+      if (byte === BACKSLASH) at++;
+    } else if (byte === COMMA) units += partUnits;
+    else if (byte === BRACE) units += objectUnits;
+    else if (!hasNumbers) continue;
+    else if ((byte | 32) === LETTER_E) digits += digitsOfExponent(bytes, start, at, end);
+    else if (byte === BACKSLASH && bytes[at + 1] === LETTER_U) digits += digitsOfEscape(bytes, at, end);
+  }
+  found.units = units;
+  found.digits = digits;
+}
+
+/**
+ * Returns the digits that the exponent after `e` adds to a number; 0: it is not an exponent. PostgreSQL reads numbers with `_` between
+ * their digits, and removes `\` and `"` from the texts of elements, bounds and fields.
+ */
+function digitsOfExponent(bytes: Buffer, start: number, e: number, end: number): number {
+  let at = e - 1;
+  while (at >= start && isSkipped(bytes[at]!)) at--;
+  if (at < start || !isDigitOrPoint(bytes[at]!)) return 0;
+  while (at >= start && (isDigitOrPoint(bytes[at]!) || isSkipped(bytes[at]!))) at--;
+  // A part of a UUID is not a number.
+  if (at >= start && isLetter(bytes[at]!)) return 0;
+  if (at > start && bytes[at] === MINUS && isLetterOrDigit(bytes[at - 1]!)) return 0;
+  at = e + 1;
+  while (at < end && isSkipped(bytes[at]!)) at++;
+  const isNegative = bytes[at] === MINUS;
+  if (at < end && (isNegative || bytes[at] === PLUS)) at++;
+  let exponent = 0;
+  for (; at < end; at++) {
+    const byte = bytes[at]!;
+    if (isDigit(byte)) exponent = Math.min(exponent * 10 + byte - ZERO, MOST_DIGITS);
+    else if (!isSkipped(byte)) break;
+  }
+  if (at < end && bytes[at - 1] === BACKSLASH && bytes[at] === LETTER_U) return MOST_DIGITS;
+  if (at < end && (isLetter(bytes[at]!) || bytes[at] === MINUS)) return 0;
+  return isNegative ? Math.min(exponent, MOST_FRACTION) : exponent;
+}
+
+/** Returns the digits of a number with an escape such as `\u0065`. Nobody needs to escape a character of a number, so the number is not read. */
+function digitsOfEscape(bytes: Buffer, at: number, end: number): number {
+  if (at + 6 > end || bytes[at + 2] !== ZERO || bytes[at + 3] !== ZERO) return 0;
+  const code = Number.parseInt(bytes.toString('latin1', at + 4, at + 6), 16);
+  const isOfNumber = isDigitOrPoint(code) || code === UNDERSCORE || (code | 32) === LETTER_E;
+  const isBeforeExponent = at + 6 < end && (bytes[at + 6]! | 32) === LETTER_E;
+  return isOfNumber || isBeforeExponent ? MOST_DIGITS : 0;
+}
+
+function isSkipped(byte: number): boolean {
+  return byte === BACKSLASH || byte === QUOTE || byte === UNDERSCORE;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= ZERO && byte <= NINE;
+}
+
+function isDigitOrPoint(byte: number): boolean {
+  return isDigit(byte) || byte === POINT;
+}
+
+function isLetter(byte: number): boolean {
+  return (byte | 32) >= LETTER_A && (byte | 32) <= LETTER_Z;
+}
+
+function isLetterOrDigit(byte: number): boolean {
+  return isLetter(byte) || isDigit(byte);
+}
+
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const BACKSLASH = 0x5c;
+const UNDERSCORE = 0x5f;
+const LETTER_A = 0x61;
+const LETTER_E = 0x65;
+const LETTER_U = 0x75;
+const LETTER_Z = 0x7a;
+const BRACE = 0x7b;
