@@ -11,7 +11,7 @@ import { createLines } from './http/lines.ts';
 import { noMeasures } from './http/measures.ts';
 import { buildServer, type TableServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
-import { StopLog } from './life-log.ts';
+import { StopLog, unhandledError } from './life-log.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
 import { version } from './program-files.ts';
@@ -24,6 +24,7 @@ import { ReaderSlots } from './sources/spreadsheet/reader-slots.ts';
 import { startBanner } from './start-banner.ts';
 import { startFailure } from './start-failure.ts';
 import { startTracing } from './tracing/tracing.ts';
+import { onlyOnce } from './unhandled-error.ts';
 
 export interface Service {
   url: string;
@@ -41,8 +42,12 @@ export interface Service {
   metricsUrl: string | undefined;
   /** Returns the metrics as text; undefined: there are none. */
   metricsText: (() => Promise<string>) | undefined;
+  /** Logs an error that nobody has handled, and what was running then. The caller stops the service, because its state is unknown. */
+  logUnhandled(error: unknown): void;
   /**
    * Waits at most SHUTDOWN_GRACE_MS for running requests, rolls the other requests back, and releases everything.
+   *
+   * A second call returns the promise of the first one.
    *
    * @param cause the signal, for the log
    */
@@ -84,12 +89,17 @@ export async function startService(
     const context = { ...contextOf(config, parts, state, log), tokens, lines };
     const open = () => openRecords(config, parts, log, worker?.deadLeases);
     const opening = new FirstOpening(open, { isEmbedded: embedded !== undefined, signal: state.ending, log });
+    // If the service cannot listen, the records are ended, too.
+    const opened = opening.records.then((records) => {
+      parts.records = records;
+      return records;
+    });
+    opened.catch(() => {});
     const isThere = await opening.succeedsSoon();
     if (!isThere) state.waitForDatabase();
     const server = await buildServer(context, log);
     const url = await server.listen(config.http);
-    const begun = opening.records.then(async (records) => {
-      parts.records = records;
+    const begun = opened.then(async (records) => {
       if (state.ending.aborted) return;
       Object.assign(context, records);
       opening.logEnd();
@@ -97,6 +107,7 @@ export async function startService(
     });
     if (isThere) await begun;
     else begun.catch((error) => failUnlessEnding(state, error));
+    await embedded?.announce(url);
     const bannerFacts = { url, hasConsole: config.console.isOn, tokenSettings, embedded };
     return {
       url,
@@ -107,12 +118,16 @@ export async function startService(
       leaseId: () => parts.records.loads?.process,
       metricsUrl: parts.metrics?.server?.url,
       metricsText: parts.metrics?.text,
-      stop: async (cause) => {
+      logUnhandled: (error) => {
+        const running = { requests: server.listRunning(), loads: parts.records.loads?.runningIds() ?? [] };
+        log.fatal({ err: error, running }, unhandledError);
+      },
+      stop: onlyOnce(async (cause) => {
         const stopLog = new StopLog(log, server, { cause, graceMs: config.http.shutdownGraceMs });
         state.beginEnd();
         await endRequests(server, state, stopLog, config.http.shutdownGraceMs);
         stopLog.ended(await parts.end(state));
-      },
+      }),
     };
   } catch (error) {
     state.beginEnd();

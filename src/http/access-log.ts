@@ -49,10 +49,15 @@ export function logDisconnected(request: FastifyRequest, reply: FastifyReply): v
   request.log.info({ ...lineOf(request, reply), status: null }, 'client disconnected');
 }
 
+/** Returns the path of a URL as logs show it: without its query string, and shortened. */
+export function pathOf(url: string): string {
+  return url.split('?', 1)[0]!.slice(0, maxPathLength);
+}
+
 function lineOf(request: FastifyRequest, reply: FastifyReply): object {
   return {
     method: request.method,
-    path: request.url.split('?', 1)[0]!.slice(0, maxPathLength),
+    path: pathOf(request.url),
     route: request.routeOptions.url ?? null,
     ms: Math.round(reply.elapsedTime),
     ...factsOf(request),

@@ -7,7 +7,8 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { AppError } from '../errors.ts';
-import { stopParser } from './stop-parser.ts';
+import { ignoreUntilClosed, lingerMs } from './pipelined-requests.ts';
+import { endBody, stopParser } from './stop-parser.ts';
 
 /** Smaller chunks are joined. */
 const smallChunkBytes = 1024;
@@ -24,14 +25,10 @@ const maxTinyChunks = 2000;
 const minMeanBytes = 32;
 
 /**
- * Joins the small chunks of all chunked bodies of a server, and refuses requests that send too many tiny chunks at once.
- *
- * @param answer writes the answer to a refused request; the connection is closed directly after it
+ * Joins the small chunks of all chunked bodies of a server, and refuses requests that send too many tiny chunks at once. The reader of the body
+ * of a refused request gets the error. If nothing reads the body, the connection is closed soon.
  */
-export function guardChunkedBodies(
-  server: Server,
-  answer: (error: AppError, request: IncomingMessage, response: ServerResponse) => void,
-): void {
+export function guardChunkedBodies(server: Server): void {
   // This listener runs before the one that handles the request.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     if (request.headers['transfer-encoding'] === undefined) return;
@@ -41,9 +38,18 @@ export function guardChunkedBodies(
         `The body comes in too many tiny chunks: more than ${maxTinyChunks} at once, of fewer than ${minMeanBytes} bytes on average. Send larger chunks, or the body with Content-Length.`,
       );
       refusals.set(request, error);
-      stopParser(request.socket, () => {});
-      if (!response.headersSent) answer(error, request, response);
-      request.destroy();
+      if (response.headersSent) {
+        stopParser(request.socket, () => {});
+        request.destroy();
+        return;
+      }
+      const { socket } = request;
+      ignoreUntilClosed(socket);
+      endBody(request);
+      const timer = setTimeout(() => {
+        if (!response.headersSent) socket.destroy();
+      }, lingerMs);
+      response.once('close', () => clearTimeout(timer));
     };
     // After an answer Node continues to read, and does not pass on what it reads.
     response.once('finish', () => {

@@ -71,7 +71,8 @@ function renamesIn(text: string | undefined): Map<string, string> {
   const names = new Map<string, string>();
   for (const item of text === undefined ? [] : splitList(text, ',', false)) {
     const [from, to, ...more] = splitList(item, ':');
-    if (!from || !to || more.length > 0 || names.has(from)) {
+    // A key or a header may be empty: `rename=:note`.
+    if (from === undefined || !to || more.length > 0 || names.has(from)) {
       throw wrongParameter(
         'rename',
         'rename must name each column once with its new name, as in rename=Order no:order_no,Total:total.',

@@ -23,9 +23,9 @@ export async function describeForRequest<Result>(
   use: (table: TableDescription, client: ClientBase) => Promise<Result>,
 ): Promise<Result> {
   const admitted = await admitTableRequest(request, reply, context, schema, 'table:read');
-  const { name, signal, transaction } = admitted;
+  const { name, caller, signal, transaction } = admitted;
   const { defaultFunctions } = context.config.database;
-  return context.lines.describes.use(tableKey(admitted), signal, () =>
+  return context.lines.describes.use({ caller, table: tableKey(admitted) }, signal, () =>
     inTransaction(
       context.pool,
       { ...transaction, readOnly: true },

@@ -7,6 +7,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { StreamDisplaced } from './stream-places.ts';
 
 /** The longest time of one stream. */
 const maxStreamMs = 15 * 60_000;
@@ -18,6 +19,9 @@ const idPauseMs = 1000;
 const maxDrainMs = 30_000;
 /** How long clients wait before they connect again. */
 const retryMs = 2000;
+/** The last line, for people, of a stream that had to end for another caller. Clients ignore it, and connect again. */
+const displacedNote =
+  ': This stream ended because all places are in use and this caller has the most streams.\n\n';
 
 export interface ServerSentEvent {
   /** The client sends it as `Last-Event-ID` when it connects again; undefined: the client sends the id of the event before this one. */
@@ -80,7 +84,7 @@ export async function sendEventStream(
     // The answer has begun, so an error can only end it. The client connects again.
     if (!signal.aborted) reply.log.warn({ err: error }, 'a stream of events ended early');
   } finally {
-    raw.end();
+    raw.end(signal.reason instanceof StreamDisplaced ? displacedNote : undefined);
     closeUnread(raw, drainMs);
   }
 }

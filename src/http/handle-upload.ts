@@ -59,7 +59,7 @@ export async function handleUpload<Query extends UploadQuery>(
     }
     await discardLoad(reply, loads, run);
     const readBody = () =>
-      context.lines.uploads.use(upload.caller, keyed.signal, () => digest(context, keyed, body));
+      context.lines.uploads.use({ caller: upload.caller }, keyed.signal, () => digest(context, keyed, body));
     return answerRepeated(request, reply, answered, keyed.digest, readBody);
   };
   try {

@@ -9,16 +9,23 @@ import type { JsonLimits } from '../sources/json/json-limits.ts';
 import { parsePointer } from '../sources/json/json-pointer.ts';
 import type { JsonForm } from '../sources/json/json-upload-scanner.ts';
 
-/** One row object on each line. */
-const lineMediaTypes = ['application/x-ndjson', 'application/jsonl'];
+/** One row object on each line. No such type is registered, so programs use several names. */
+const lineMediaType = /^(?:application|text)\/(?:x-)?(?:ndjson|jsonl|jsonlines|json-lines)\s*(?:;|$)/i;
 
-export const jsonMediaTypes = ['application/json', ...lineMediaTypes];
+/** JSON (RFC 8259), also by the name that programs used before, and every type whose syntax is JSON (RFC 6839): `application/geo+json`. */
+const jsonMediaType = /^(?:(?:application|text)\/json|[a-z]+\/[\w!#$&^.+-]+\+json)\s*(?:;|$)/i;
+
+export const jsonMediaTypes = [jsonMediaType, lineMediaType];
+
+/** Returns whether the content type is one of `jsonMediaTypes`. */
+export function isJsonType(contentType: string): boolean {
+  return jsonMediaTypes.some((type) => type.test(contentType));
+}
 
 export const rowsAtParameter = Type.Optional(
   Type.String({
     description:
       'Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array.',
-    examples: ['/response/items'],
   }),
 );
 
@@ -31,13 +38,13 @@ export function jsonFormOf(
   { headers }: Pick<FastifyRequest, 'headers'>,
   rowsAt: string | undefined,
 ): Exclude<JsonForm, 'definition'> {
-  const mediaType = (headers['content-type'] ?? '').split(';', 1).join().trim().toLowerCase();
-  const isLines = lineMediaTypes.includes(mediaType);
+  const contentType = (headers['content-type'] ?? '').trim();
+  const isLines = lineMediaType.test(contentType);
   if (rowsAt === undefined) return isLines ? 'lines' : 'upload';
   if (isLines) {
     throw refusedPointer(
       rowsAt,
-      `rows_at names an array inside a JSON document; in ${mediaType} each line is a row. Leave it out.`,
+      `rows_at names an array inside a JSON document; in ${contentType.split(';', 1)[0]!.trim().toLowerCase()} each line is a row. Leave it out.`,
     );
   }
   const steps = parsePointer(rowsAt);

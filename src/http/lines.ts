@@ -1,24 +1,24 @@
 /**
  * The waiting lines of the service. Uploads, creates and descriptions have separate places, so that no kind of request can use
- * all connections to PostgreSQL.
+ * all connections to PostgreSQL. In each line the subject of a token has only some of the places if others need them.
+ *
+ * A request that is refused because of other requests of its caller is answered with 429, and otherwise with 503.
  */
 
 import type { Config, LimitsConfig } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { limitDetail, limitInWords } from '../limit-exceeded.ts';
-import { WaitingLine } from './waiting-line.ts';
+import { StreamPlaces } from './stream-places.ts';
+import { type Refusal, WaitingLine } from './waiting-line.ts';
 
 export interface Lines {
-  /** Uploads. The key is the subject of the token. */
   uploads: WaitingLine;
-  /** The key is the table. */
   creates: WaitingLine;
-  /** Creates with a large definition, because reading and checking it takes long. The key is the table. */
+  /** Creates with a large definition, because reading and checking it takes long. */
   largeCreates: WaitingLine;
-  /** The key is the table. */
   describes: WaitingLine;
-  /** Streams of events. The key is the caller. */
-  streams: WaitingLine;
+  /** Streams of events. */
+  streams: StreamPlaces;
 }
 
 /** The service cannot know when a running request ends, so this is a fixed time for a retry. */
@@ -51,15 +51,17 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
   const shortLine = (places: number, waitMs = shortWaitMs): WaitingLine =>
     new WaitingLine({
       places: Math.max(1, places),
-      placesPerKey: placesPerTable,
+      // One place is left for the next caller, unless that would be half of the places.
+      placesPerCaller: Math.max(Math.min(2, places), places - 1, 1),
+      placesPerTable,
       maxWaiting: maxShortWaiting,
       waitMs,
-      refusal: databaseBusy,
+      refusal: ({ isOwn }) => (isOwn ? tooManyAtOnce() : databaseBusy()),
     });
   return {
     uploads: new WaitingLine({
       places: limits.maxUploads,
-      placesPerKey: limits.maxUploadsPerSubject,
+      placesPerCaller: limits.maxUploadsPerSubject,
       maxWaiting: limits.maxWaitingUploads,
       waitMs: limits.uploadWaitMs,
       refusal: (reason) => tooManyUploads(limits, reason),
@@ -67,11 +69,9 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
     creates: shortLine(Math.floor(left / 2) - 1),
     largeCreates: shortLine(1, largeWaitMs),
     describes: shortLine(Math.ceil(left / 2)),
-    streams: new WaitingLine({
+    streams: new StreamPlaces({
       places: maxStreams,
-      placesPerKey: maxStreamsPerCaller,
-      maxWaiting: 0,
-      waitMs: 0,
+      placesPerCaller: maxStreamsPerCaller,
       refusal: tooManyStreams,
     }),
   };
@@ -82,10 +82,7 @@ export function tableKey({ schema, name }: { schema: string; name: string }): st
   return `${schema}\0${name}`;
 }
 
-function tooManyUploads(
-  limits: LimitsConfig,
-  { hasPlaces, isLineFull }: { hasPlaces: boolean; isLineFull: boolean },
-): AppError {
+function tooManyUploads(limits: LimitsConfig, { hasPlaces, isLineFull }: Refusal): AppError {
   const places = hasPlaces
     ? limitDetail("Too many uploads of the access token's subject are running", limits.maxUploadsPerSubject, {
         setting: 'MAX_UPLOADS_PER_SUBJECT',
@@ -112,11 +109,20 @@ function rateLimit(
   };
 }
 
-function tooManyStreams({ hasPlaces }: { hasPlaces: boolean }): AppError {
-  const limit = hasPlaces
+function tooManyStreams({ isOwn }: Pick<Refusal, 'isOwn'>): AppError {
+  const limit = isOwn
     ? limitDetail('The caller has too many streams open', maxStreamsPerCaller, 'streams')
     : limitDetail('Too many streams are open', maxStreams, 'streams');
-  return new AppError('service-busy', `${limit} Close one, or try again later.`, { headers });
+  const detail = `${limit} Close one, or try again later.`;
+  return new AppError(isOwn ? 'too-many-requests' : 'service-busy', detail, { headers });
+}
+
+function tooManyAtOnce(): AppError {
+  return new AppError(
+    'too-many-requests',
+    "Too many requests of the access token's subject run or wait at the same time. Wait for their answers before you send more.",
+    { headers },
+  );
 }
 
 function databaseBusy(): AppError {

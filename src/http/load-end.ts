@@ -1,9 +1,10 @@
 /** How a load ends: its state, its answer, and the error for its caller. */
 import { AppError, type ErrorCode } from '../errors.ts';
-import { isRefusedCommit, loadCancelled } from '../loads/load-errors.ts';
+import { isRefusedCommit } from '../loads/load-errors.ts';
 import type { KeptAnswer } from '../loads/load-record.ts';
 import type { LoadRun } from '../loads/load-run.ts';
 import { endOfStatus, type LoadState } from '../loads/load-state.ts';
+import { maxAttempts } from '../loads/load-statements.ts';
 import type { Loads } from '../loads/loads.ts';
 import { asKeyError } from './idempotency.ts';
 import { asAppError, keptProblem } from './problem-json.ts';
@@ -57,34 +58,60 @@ export async function endWithError(
   unbegun: readonly ErrorCode[],
   thrown: unknown,
 ): Promise<LoadOutcome> {
-  const error = asLoadError(thrown);
-  const { state, answer, known } = endOfError(error, requestId);
-  if (known && unbegun.includes(known.code)) return { error, known, hasEnded: false };
-  // Some errors are made without the collector. They list all of their problems.
-  if (run.found.count === 0) for (const problem of known?.errors ?? []) run.found.add(problem);
-  await loads.end(run, state, answer, known?.isOutcomeUnknown !== true);
-  return { error, known, hasEnded: true };
+  const error = isRefusedCommit(thrown) ? await loads.refusalOf(run) : asKeyError(thrown);
+  // If the answer cannot be made, the load ends nevertheless.
+  let end: EndOfError = { state: 'failed', answer: failedAnswer, known: undefined };
+  let isBegun = true;
+  try {
+    end = endOfError(error, requestId);
+    isBegun = end.known === undefined || !unbegun.includes(end.known.code);
+    // Some errors are made without the collector. They list all of their problems.
+    if (isBegun && run.found.count === 0)
+      for (const problem of end.known?.errors ?? []) run.found.add(problem);
+  } finally {
+    if (isBegun && !run.hasEnded) await loads.end(run, end.state, end.answer, !end.known?.isOutcomeUnknown);
+  }
+  return { error, known: end.known, hasEnded: isBegun };
 }
 
-/** Returns the error for the caller if the transaction was refused because of its record, and every other error unchanged. */
-function asLoadError(error: unknown): unknown {
-  return isRefusedCommit(error) ? loadCancelled() : asKeyError(error);
+interface EndOfError {
+  state: LoadState;
+  answer: KeptAnswer | undefined;
+  /** undefined: the client has disconnected. */
+  known: AppError | undefined;
 }
 
 /** Returns the state in which a load ends with an error, and its answer; undefined: the client has disconnected. */
-function endOfError(
-  error: unknown,
-  requestId: string,
-): { state: LoadState; answer: KeptAnswer | undefined; known: AppError | undefined } {
+function endOfError(error: unknown, requestId: string): EndOfError {
   if (error instanceof ClientGone) return { state: 'cancelled', answer: undefined, known: undefined };
   const known = asAppError(error);
   const state = known.code === 'load-cancelled' ? 'cancelled' : endOfStatus(known.status);
   return { state, answer: keptProblem(known, requestId), known };
 }
 
+/** Stands for the id of a request that is not known any more. */
+const noRequest = '00000000-0000-0000-0000-000000000000';
+
+/** The answer of a load that failed in a way that nobody expected. It is made before, so that the end of a load cannot fail with it. */
+export const failedAnswer: KeptAnswer = keptProblem(
+  new AppError('internal-error', 'The load could not be completed; nothing was changed.'),
+  noRequest,
+);
+
 /** The answer of a load whose process ended. */
 export function abandonedAnswer(): KeptAnswer {
   const detail =
     'The process of the service that ran the load ended before the load did; nothing was changed. Send the request again.';
-  return keptProblem(new AppError('shutting-down', detail), '00000000-0000-0000-0000-000000000000');
+  return keptProblem(new AppError('shutting-down', detail), noRequest);
+}
+
+/** The error of an asynchronous load that was begun `maxAttempts` times without an end. */
+export function loadGivenUp(): AppError {
+  const detail = `The load was begun ${maxAttempts} times, and each time the process of the service or the database ended before the load did; nothing was changed. Its rows may be the cause, so do not send them again unchanged.`;
+  return new AppError('internal-error', detail);
+}
+
+/** The answer of a load that was given up. */
+export function givenUpAnswer(): KeptAnswer {
+  return keptProblem(loadGivenUp(), noRequest);
 }

@@ -21,6 +21,8 @@ export interface Measures {
   tokenRefused(reason: string): void;
   /** A committed load. @param bytes the received bytes of the body */
   loaded(format: string, rows: number, bytes: number): void;
+  /** An asynchronous load was given up, because it was begun too often without an end. */
+  loadGivenUp(): void;
   phase(phase: LoadPhase, seconds: number): void;
 }
 
@@ -31,5 +33,6 @@ export const noMeasures: Measures = {
   problems: () => {},
   tokenRefused: () => {},
   loaded: () => {},
+  loadGivenUp: () => {},
   phase: () => {},
 };

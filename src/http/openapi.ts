@@ -326,15 +326,24 @@ const ProblemDocument = Type.Object(
   { title: 'ProblemDocument', description: 'An error (RFC 9457).' },
 );
 
-/** The header of the operations that may be repeated. */
+/**
+ * The header of the operations that may be repeated. It has no example, because the reference page would fill the example in, and the
+ * second request with this key would be refused.
+ */
 export const idempotencyHeader = Type.Object({
   'Idempotency-Key': Type.Optional(
     Type.String({
       maxLength: 255,
       description:
-        'A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.',
-      examples: ['3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e'],
+        'A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.',
     }),
+  ),
+});
+
+/** The header of the operations whose body may be packed. */
+export const encodingHeader = Type.Object({
+  'Content-Encoding': Type.Optional(
+    Type.String({ description: `How the body is packed: ${acceptedEncodings}. Default: it is not.` }),
   ),
 });
 

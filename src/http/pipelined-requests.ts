@@ -84,9 +84,14 @@ export function closeAfterAnswers(socket: Socket): boolean {
   const { response } = pipeline.waiting.at(-1) ?? pipeline.running;
   if (response.headersSent) response.once('close', () => socket.destroySoon());
   else response.setHeader('connection', 'close');
+  ignoreUntilClosed(socket);
+  return true;
+}
+
+/** Ignores what the client of a connection sends from now on. After the last answer the connection is closed so that the client gets the answer. */
+export function ignoreUntilClosed(socket: Socket): void {
   stopParser(socket, () => discard(socket));
   socket.destroySoon = () => linger(socket);
-  return true;
 }
 
 function discard(socket: Socket): void {

@@ -4,8 +4,15 @@
  * Every thrown value becomes an `AppError` first. An error that is not in the catalogue is a failure of the service (500): it is logged
  * with the request id and never shown.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, errorCatalogue, type Problem, type ProblemGroup, type Warning } from '../errors.ts';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  AppError,
+  type ErrorCode,
+  errorCatalogue,
+  type Problem,
+  type ProblemGroup,
+  type Warning,
+} from '../errors.ts';
 import type { KeptAnswer } from '../loads/load-record.ts';
 import { toAppError } from '../postgres/sqlstate.ts';
 import { factsOf } from './access-log.ts';
@@ -57,9 +64,7 @@ export function sendProblem(thrown: unknown, request: FastifyRequest, reply: Fas
  */
 export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Buffer {
   const error = asAppError(thrown);
-  if (error.status >= 500) {
-    request.log.error({ err: error.cause ?? thrown, code: error.code }, 'request failed');
-  }
+  logFailure(request.log, error, thrown, {}, 'request failed');
   factsOf(request).code = error.code;
   reply.code(error.status).headers({ ...problemHeaders, ...error.headers });
   if (error.body !== undefined) {
@@ -67,6 +72,29 @@ export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: 
     return error.body.bytes;
   }
   return Buffer.from(JSON.stringify(problemDocument(error, request.id)));
+}
+
+/** The codes of 5xx errors that say what state the service is in. The access log has them. */
+const states: ReadonlySet<ErrorCode> = new Set(['not-enabled', 'shutting-down']);
+/** The codes of errors that callers cause together, by too many requests or by locks. */
+const overload: ReadonlySet<ErrorCode> = new Set(['database-busy', 'service-busy']);
+
+/**
+ * Logs an error of the service itself or of the database with its stack. Overload is a warning without a stack, because every caller can
+ * cause it.
+ */
+export function logFailure(
+  log: FastifyBaseLogger,
+  error: AppError,
+  thrown: unknown,
+  facts: object,
+  message: string,
+): void {
+  const { code, cause } = error;
+  if (error.status < 500 || states.has(code)) return;
+  if (overload.has(code))
+    log.warn({ ...facts, code, sqlState: (cause as { code?: unknown })?.code }, message);
+  else log.error({ ...facts, err: cause ?? thrown, code }, message);
 }
 
 /** Returns the answer to a request that failed, as the service stores it for the record of the load and for requests with the same Idempotency-Key. */

@@ -20,14 +20,20 @@ export type QueryParser<Schema extends TObject> = (query: unknown) => Static<Sch
 /**
  * Returns the parser for a schema.
  *
+ * @param ignored parameters that have no effect, by name: an inspection takes the query of an upload
  * @throws (the parser) AppError `invalid-parameter` with one problem for each invalid parameter. Unknown parameters are
  * problems, because a misspelled `dry_run` must not load rows
  */
-export function queryParser<Schema extends TObject>(schema: Schema): QueryParser<Schema> {
+export function queryParser<Schema extends TObject>(
+  schema: Schema,
+  ignored: Readonly<Record<string, unknown>> = {},
+): QueryParser<Schema> {
   const validator = Compile(schema);
   return (query) => {
     const given = query as Record<string, unknown>;
-    const unknown = Object.keys(given).filter((name) => !Object.hasOwn(schema.properties, name));
+    const unknown = Object.keys(given).filter(
+      (name) => !Object.hasOwn(schema.properties, name) && !Object.hasOwn(ignored, name),
+    );
     const problems = unknown.map((name) => unknownParameter(name, Object.keys(schema.properties)));
     // PostgreSQL has no text with NUL, so no parameter can have it.
     const withNul = Object.keys(schema.properties).filter((name) => String(given[name]).includes('\0'));

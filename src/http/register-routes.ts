@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { parseContentEncoding } from './content-encoding.ts';
 import type { HttpContext } from './context.ts';
-import { jsonMediaTypes } from './json-body.ts';
+import { isJsonType, jsonMediaTypes } from './json-body.ts';
 import { registerOpenApi } from './openapi.ts';
 import { unsupportedMediaType } from './problem-json.ts';
 import { cancelLoadRoute } from './routes/cancel-load.ts';
@@ -72,8 +72,9 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
 }
 
 /** Lets bodies of these types through to the routes as streams. All other bodies are refused. */
-function acceptBodies(api: FastifyInstance, contentTypes: string[]): void {
-  api.addContentTypeParser(contentTypes, async (_request: unknown, payload: unknown) => payload);
+function acceptBodies(api: FastifyInstance, contentTypes: (string | RegExp)[]): void {
+  for (const type of contentTypes)
+    api.addContentTypeParser(type, async (_request: unknown, payload: unknown) => payload);
   api.addContentTypeParser('*', async ({ headers, routeOptions }: FastifyRequest) => {
     throw unsupportedMediaType(headers['content-type'], routeOptions.url);
   });
@@ -92,10 +93,8 @@ function ignoreBodies(api: FastifyInstance): void {
 }
 
 /** Refuses JSON in another charset than UTF-8, because it would be misread (RFC 8259 section 8.1). */
-function refuseOtherCharset(contentType: string | undefined): void {
-  const charset = /^application\/(?:json|x-ndjson|jsonl)\b.*;\s*charset\s*=\s*"?([^\s";]+)/i.exec(
-    contentType ?? '',
-  )?.[1];
-  if (charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset)) return;
+function refuseOtherCharset(contentType = ''): void {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1];
+  if (charset === undefined || !isJsonType(contentType) || /^(utf-?8|us-ascii)$/i.test(charset)) return;
   throw new AppError('unsupported-media-type', `Send the JSON in UTF-8, not in ${charset.slice(0, 40)}.`);
 }

@@ -2,7 +2,7 @@
  * Builds the HTTP server and everything that all requests share. Each endpoint is one file in `routes/`.
  */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, {
   type FastifyBaseLogger,
@@ -14,19 +14,21 @@ import Fastify, {
 import { AppError } from '../errors.ts';
 import { createServer } from '../node-http.ts';
 import { acceptsCsv, acceptsEvents, acceptsJson } from './accept.ts';
-import { factsOf, logAnswered, logDisconnected, writeAccessLog } from './access-log.ts';
+import { factsOf, logAnswered, logDisconnected, pathOf, writeAccessLog } from './access-log.ts';
+import { addBasePath, withoutBasePath } from './base-path.ts';
 import { guardChunkedBodies, refusalOf } from './chunked-body.ts';
 import { limitConnections } from './connections.ts';
 import type { HttpContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
 import { measureAnswered, measureDisconnected, measureError, measureRequests } from './measure-requests.ts';
 import type { Measures } from './measures.ts';
+import { adviceForMethod, nothingAt } from './path-advice.ts';
 import { closeAfterAnswers, inTurn, lingerBytes, lingerMs, runningResponse } from './pipelined-requests.ts';
 import { asAppError, prepareProblem, problemDocument, problemHeaders, sendProblem } from './problem-json.ts';
 import { registerRoutes, uploadOperations } from './register-routes.ts';
 import { ClientGone, continueWhenRead } from './request-body.ts';
 import { limitRequests } from './request-quotas.ts';
-import { storedUploadRunner } from './stored-uploads.ts';
+import { storedUploadWork } from './stored-uploads.ts';
 import { traceFields } from './trace-context.ts';
 import { traceRequests } from './trace-requests.ts';
 
@@ -62,6 +64,8 @@ export interface TableServer {
   listen(place: { host: string; port: number }): Promise<string>;
   /** Returns how many requests are running. */
   runningRequests(): number;
+  /** Returns the ids, methods and paths of the requests that run, at most 100 of them. */
+  listRunning(): object[];
   /** Resolves when no request is running, or when `stopping` is aborted. */
   requestsEnded(): Promise<void>;
   /** Runs the asynchronous loads that wait, from now on. */
@@ -75,11 +79,12 @@ export async function buildServer(
   log: FastifyBaseLogger,
 ): Promise<TableServer> {
   const running = new RunningRequests();
-  const app = makeApp(running, log, service.measures);
+  const { basePath } = service.config.http;
+  const app = makeApp(running, log, service.measures, basePath);
   continueWhenRead(app.server);
   // Node's own answer is not `application/problem+json`, so `refuseUnknownExpectation` answers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  guardChunkedBodies(app.server, answerRefusedBody);
+  guardChunkedBodies(app.server);
   const methodsByPath = collectMethods(app);
   addHooks(app, service);
   // The caller sets more parts of `service` when the database is there.
@@ -91,23 +96,30 @@ export async function buildServer(
   return {
     listen: (place) => app.listen(place),
     runningRequests: () => running.count,
+    listRunning: () => running.list(),
     requestsEnded: () => running.ended(context.stopping),
     close: () => app.close(),
     takeQueuedLoads: async () => {
       const { loads, queuedLoads } = context;
-      if (loads) await queuedLoads?.start(storedUploadRunner(context, loads, uploadOperations, log));
+      if (loads) await queuedLoads?.start(storedUploadWork(context, loads, uploadOperations, log));
     },
   };
 }
 
-function makeApp(running: RunningRequests, log: FastifyBaseLogger, measures: Measures): FastifyInstance {
+function makeApp(
+  running: RunningRequests,
+  log: FastifyBaseLogger,
+  measures: Measures,
+  basePath: string,
+): FastifyInstance {
   return Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (logger, bindings, options, request) =>
       logger.child({ ...bindings, ...traceFields(request.headers.traceparent) }, options),
-    genReqId: () => randomUUID(),
+    genReqId: (raw) => running.identify(raw as IncomingMessage),
     requestIdHeader: false,
+    rewriteUrl: (request) => withoutBasePath(request, basePath),
     routerOptions: { maxParamLength: 1024 },
     requestTimeout,
     frameworkErrors: (error, request, reply) => {
@@ -153,6 +165,7 @@ function addHooks(app: FastifyInstance, context: Omit<HttpContext, 'quotas'>): v
     // Answers of the API contain data, so they must not be kept in a cache.
     if (request.url.startsWith('/api/')) reply.header('cache-control', 'no-store');
   });
+  addBasePath(app, context.config.http.basePath);
   limitConnections(app, context.maxConnections);
   allowOrigins(app, context.config.http.corsOrigins);
   closeConnectionsOnStop(app, context);
@@ -174,6 +187,10 @@ function handleErrors(
 ): void {
   app.setErrorHandler(async (thrown, request, reply) => {
     const refusal = refusalOf(request.raw);
+    if (refusal !== undefined && !request.raw.socket.destroyed) {
+      measureError(measures, refusal);
+      return sendProblem(refusal, request, reply);
+    }
     if (thrown instanceof ClientGone || refusal !== undefined) {
       if (refusal !== undefined) factsOf(request).code = refusal.code;
       logDisconnected(request, reply);
@@ -190,29 +207,43 @@ function handleErrors(
     return sendProblemOverUnreadBody(error, request, reply);
   });
   app.setNotFoundHandler(async (request) => {
-    throw new AppError(
-      'path-not-found',
-      `There is nothing at ${request.url.split('?')[0]}. The API reference is at /docs.`,
-    );
+    throw new AppError('path-not-found', nothingAt(request.url.split('?')[0]!));
   });
 }
 
+/** The most requests that the log lists when the service fails. */
+const maxListedRequests = 100;
+
 /** Counts the running requests. Node.js counts only connections, and some of these are idle. */
 class RunningRequests {
-  #running = 0;
+  /** The ids; undefined: the request has not reached Fastify. */
+  readonly #running = new Map<IncomingMessage, string | undefined>();
   #onNone = (): void => {};
 
   get count(): number {
-    return this.#running;
+    return this.#running.size;
+  }
+
+  /** Gives the request an id. */
+  identify(request: IncomingMessage): string {
+    const id = randomUUID();
+    if (this.#running.has(request)) this.#running.set(request, id);
+    return id;
+  }
+
+  /** Like the access log, the list has no query strings and no headers. */
+  list(): object[] {
+    const first = [...this.#running].slice(0, maxListedRequests);
+    return first.map(([{ method, url = '' }, reqId]) => ({ reqId, method, path: pathOf(url) }));
   }
 
   /** Returns a handler that counts the requests that it passes on. */
   counting(handle: RequestListener): RequestListener {
     return (request, response) => {
-      this.#running++;
+      this.#running.set(request, undefined);
       response.once('close', () => {
-        this.#running--;
-        if (this.#running === 0) this.#onNone();
+        this.#running.delete(request);
+        if (this.count === 0) this.#onNone();
       });
       handle(request, response);
     };
@@ -220,7 +251,7 @@ class RunningRequests {
 
   /** Resolves when no request is running, or when `stopping` is aborted. */
   async ended(stopping: AbortSignal): Promise<void> {
-    if (this.#running === 0 || stopping.aborted) return;
+    if (this.count === 0 || stopping.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onNone = resolve;
     stopping.addEventListener('abort', () => resolve(), { once: true });
@@ -274,8 +305,9 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
       method: app.supportedMethods.filter((method) => !methods.has(method)),
       schema: { hide: true },
       // The method is checked before the body, because a request with a wrong method fails whatever its body is.
-      onRequest: async () => {
-        throw new AppError('method-not-allowed', `The methods of this path: ${allow}.`, {
+      onRequest: async (request) => {
+        const advice = adviceForMethod(request.method, request.url.split('?')[0]!);
+        throw new AppError('method-not-allowed', `The methods of this path: ${allow}.${advice}`, {
           headers: { allow },
         });
       },
@@ -358,12 +390,6 @@ function answerWithoutHooks(error: AppError): { headers: Record<string, string |
     'content-length': Buffer.byteLength(body),
   };
   return { headers, body };
-}
-
-/** Answers a request whose body was refused while the parser was reading it. */
-function answerRefusedBody(error: AppError, _request: IncomingMessage, response: ServerResponse): void {
-  const { headers, body } = answerWithoutHooks(error);
-  response.writeHead(error.status, headers).end(body);
 }
 
 /** Answers on the socket itself if Node's parser refuses a request, because then no request object exists. */

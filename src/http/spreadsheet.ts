@@ -3,7 +3,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { AppError, type ErrorCode, wrongParameter } from '../errors.ts';
-import { namedEncodings } from '../sources/bytes/text-encoding.ts';
+import { encodingOf, usualEncodings } from '../sources/bytes/text-encoding.ts';
 import { Spool } from '../sources/spool.ts';
 import { openSpreadsheet, supportedEndings } from '../sources/spreadsheet/open-spreadsheet.ts';
 import type { SheetSource } from '../sources/spreadsheet/sheet-source.ts';
@@ -72,8 +72,9 @@ export const spreadsheetParameters = {
     description: 'For text files: the quotation mark around fields. `none`: quotation marks are text.',
   }),
   encoding: Type.Optional(
-    choice(namedEncodings, {
-      description: 'For text files: the encoding. Default: detected among UTF-8, UTF-16 and Windows-1252.',
+    Type.String({
+      description:
+        'For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. Default: detected among UTF-8, UTF-16 and Windows-1252.',
     }),
   ),
   comment: Type.Optional(
@@ -85,7 +86,8 @@ export const spreadsheetParameters = {
 };
 
 const spreadsheetQuery = Type.Object(spreadsheetParameters);
-export type SpreadsheetQuery = Static<typeof spreadsheetQuery>;
+/** `trim` is a parameter of text. It also says whether white space may come before a quote. */
+export type SpreadsheetQuery = Static<typeof spreadsheetQuery> & { trim?: boolean };
 
 export const filePart = Type.String({
   // OpenAPI 3.1 needs only `contentMediaType`, but most client generators still use `format` of OpenAPI 3.0.
@@ -131,7 +133,7 @@ export function withSpreadsheet<Result>(
   reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
-  return context.lines.uploads.use(admitted.caller, admitted.signal, () =>
+  return context.lines.uploads.use({ caller: admitted.caller }, admitted.signal, () =>
     receiveSpreadsheet(received, context, query, admitted, reading, use),
   );
 }
@@ -231,6 +233,7 @@ function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
     footer: query.footer,
     hasHeader: query.header,
     ...textDialectOf(query),
+    trim: query.trim ?? false,
     columnNames: query.column_names,
     cellErrors: query.cell_errors === 'null' ? 'null' : 'problem',
   };
@@ -251,10 +254,20 @@ function textDialectOf(query: SpreadsheetQuery): Pick<SpreadsheetOptions, 'text'
   const text: TextDialect = {
     ...(delimiter !== undefined && { delimiter: signOf('delimiter', delimiter) }),
     ...(quote !== '"' && { quote: quote === 'none' ? 0 : quote.charCodeAt(0) }),
-    ...(encoding !== undefined && { encoding }),
+    ...(encoding !== undefined && { encoding: namedEncoding(encoding) }),
     ...(comment !== undefined && { comment: signOf('comment', comment) }),
   };
   return Object.keys(text).length > 0 ? { text } : {};
+}
+
+function namedEncoding(label: string): string {
+  const encoding = encodingOf(label);
+  if (encoding !== undefined) return encoding;
+  throw wrongParameter(
+    'encoding',
+    `encoding must be a label of the WHATWG Encoding Standard, such as ${usualEncodings.join(', ')}.`,
+    { value: label.slice(0, 100) },
+  );
 }
 
 const namedSigns: Record<string, string> = { tab: '\t', space: ' ' };

@@ -4,6 +4,7 @@
  * Node has no method for this. Its parser reads up to 64 KiB at once and calls JavaScript for each message, header and chunk in
  * them, but it skips a callback that is not a function.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 const messageCallbacks = new Set([
@@ -30,4 +31,10 @@ export function stopParser(socket: Socket, onStopped: () => void): void {
     for (const [index, callback] of stopped) parser[index] = callback;
     onStopped();
   });
+}
+
+/** Ends the stream of a body before the end of the body, without its connection, on which an answer follows. */
+export function endBody(request: IncomingMessage): void {
+  request._destroy = (reason, done) => done(reason);
+  request.destroy();
 }

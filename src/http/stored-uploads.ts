@@ -9,18 +9,18 @@ import type { LoadInput } from '../loading/inputs/load-input.ts';
 import type { LoadResult } from '../loading/request/load-request.ts';
 import type { KeptAnswer } from '../loads/load-record.ts';
 import type { LoadRun } from '../loads/load-run.ts';
-import type { StoredRequest } from '../loads/load-statements.ts';
+import { type GivenUpLoad, maxAttempts, type StoredRequest } from '../loads/load-statements.ts';
 import { viewOf } from '../loads/load-view.ts';
 import type { Loads } from '../loads/loads.ts';
-import type { QueuedLoads, RunTaken, TakenLoad } from '../loads/queued-loads.ts';
+import type { QueuedLoads, QueueWork, RunTaken, TakenLoad } from '../loads/queued-loads.ts';
 import { changeOf, measureLoaded } from './answer-upload.ts';
 import { auditedEnd, writeAudit } from './audit.ts';
 import type { HttpContext } from './context.ts';
 import { eitherSignal } from './either-signal.ts';
 import { shownLoad } from './load-answers.ts';
-import { type CommitStatements, runToEnd } from './load-end.ts';
+import { type CommitStatements, loadGivenUp, runToEnd } from './load-end.ts';
 import { measureError } from './measure-requests.ts';
-import { jsonContentType } from './problem-json.ts';
+import { jsonContentType, logFailure } from './problem-json.ts';
 import { type AdmittedUpload, uploadChoices } from './upload.ts';
 import type { UploadBody, UploadOperation } from './upload-operation.ts';
 
@@ -62,7 +62,7 @@ export async function storeUpload(
     caller,
     requestId: request.id,
   };
-  return context.lines.uploads.use(caller, signal, async () => {
+  return context.lines.uploads.use({ caller }, signal, async () => {
     const readAgain = (chunks: () => AsyncGenerator<Buffer>): Promise<void> =>
       upload.digest ? operation.digest(context, upload, { ...body, chunks }) : Promise.resolve();
     const answer = () => accepted(run);
@@ -80,14 +80,14 @@ function accepted(run: LoadRun): KeptAnswer {
   };
 }
 
-/** Returns the function that runs a stored upload. */
-export function storedUploadRunner(
+/** Returns the functions that run a stored upload, and that report one that was given up. */
+export function storedUploadWork(
   context: HttpContext,
   loads: Loads,
   operations: readonly UploadOperation[],
   log: FastifyBaseLogger,
-): RunTaken {
-  return async (load, run, chunks) => {
+): QueueWork {
+  const run: RunTaken = async (load, taken, chunks) => {
     const operation = operations.find(({ name }) => name === load.facts.operation)!;
     const { requestId } = load.request;
     const facts = {
@@ -99,8 +99,8 @@ export function storedUploadRunner(
     } as Parameters<typeof writeAudit>[2];
     let change: object = {};
     const waitsAgain = load.attempts < maxAttempts ? [...notBegun, ...interrupted] : notBegun;
-    const outcome = await runToEnd(loads, run, requestId, waitsAgain, () =>
-      runStored(context, load, operation, run, chunks, (changed) => {
+    const outcome = await runToEnd(loads, taken, requestId, waitsAgain, () =>
+      runStored(context, load, operation, taken, chunks, (changed) => {
         change = changed;
       }),
     );
@@ -114,11 +114,22 @@ export function storedUploadRunner(
       log.warn({ err: known!.cause ?? error, load: load.id }, 'load interrupted; it is tried again');
       return 'interrupted';
     }
-    if (known && known.status >= 500) log.error({ err: known.cause ?? error, load: load.id }, 'load failed');
-    if (known) measureError(context.measures, known);
+    if (known) {
+      logFailure(log, known, error, { load: load.id }, 'load failed');
+      measureError(context.measures, known);
+    }
     writeAudit(log, operation.name, facts, auditedEnd(error));
     return 'ended';
   };
+  const onGivenUp = ({ id, operation, subject, role, schema, table }: GivenUpLoad): void => {
+    const error = loadGivenUp();
+    log.error({ load: id, attempts: maxAttempts }, 'load given up, because no attempt came to an end');
+    measureError(context.measures, error);
+    context.measures.loadGivenUp();
+    const facts = { subject: subject ?? undefined, role: role ?? undefined, schema, table, load: id };
+    writeAudit(log, operation, facts as Parameters<typeof writeAudit>[2], auditedEnd(error));
+  };
+  return { run, onGivenUp };
 }
 
 /** A load that finds no place, or that the service stops, waits again. */
@@ -128,7 +139,6 @@ const notBegun: ErrorCode[] = ['too-many-uploads', 'shutting-down'];
  * PostgreSQL ended.
  */
 const interrupted: ErrorCode[] = ['database-unavailable'];
-const maxAttempts = 5;
 
 async function runStored(
   context: HttpContext,

@@ -26,7 +26,7 @@ export const uploadParameters = {
   extra_columns: choice(['fail', 'ignore', 'add'], {
     default: 'fail',
     description:
-      'What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out. `add`: add them to the table with inferred types.',
+      'What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.',
   }),
   on_conflict: choice(['fail', 'skip', 'update'], {
     default: 'fail',
@@ -128,7 +128,6 @@ export const preferHeader = Type.Object({
     Type.String({
       description:
         '`respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load.',
-      examples: ['respond-async'],
     }),
   ),
 });

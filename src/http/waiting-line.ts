@@ -1,26 +1,43 @@
 /**
  * Limits how many requests of a kind run at the same time. The other requests wait in a line of limited length, for a limited time.
- * Requests with the same key (a client, a table) can use only some of the places.
+ * Requests of one caller can use only some of the places, and so can requests for one table.
  *
- * A free place goes to the key that uses the fewest places. Among equal keys it goes to the request that has waited longest. If the
- * line is full and another key has more waiting requests than that of the new request, the newest of those requests is refused instead
- * of the new one.
+ * A free place goes to the caller that uses the fewest places, then to the table that uses the fewest. Among equals it goes to the request
+ * that has waited longest. If the line is full and another caller has more waiting requests than that of the new request, the newest of
+ * those requests is refused instead of the new one.
  */
 
 export interface LineOptions {
   /** The most requests that run at the same time. */
   places: number;
-  /** The most running requests with the same key. */
-  placesPerKey: number;
+  /** The most running requests of the same caller. */
+  placesPerCaller: number;
+  /** The most running requests for the same table; default: as many as there are places. */
+  placesPerTable?: number;
   /** The most waiting requests. */
   maxWaiting: number;
   waitMs: number;
   /** Returns the error for a refused request: the line is full, or the request has waited too long. */
-  refusal: (reason: { hasPlaces: boolean; isLineFull: boolean }) => Error;
+  refusal: (reason: Refusal) => Error;
+}
+
+export interface Refusal {
+  /** Whether other requests of the caller are the reason, and not those of others. */
+  isOwn: boolean;
+  /** Whether a place is free, which the request may not use. */
+  hasPlaces: boolean;
+  isLineFull: boolean;
+}
+
+/** What a request is counted by. */
+export interface LineKeys {
+  caller: string;
+  /** undefined: the request is counted by its caller only. */
+  table?: string;
 }
 
 interface Waiting {
-  key: string;
+  keys: LineKeys;
   goOn: () => void;
   /** Refuses the request, because the line is full. */
   giveUp: () => void;
@@ -29,7 +46,8 @@ interface Waiting {
 export class WaitingLine {
   readonly #options: LineOptions;
   #taken = 0;
-  readonly #takenByKey = new Map<string, number>();
+  readonly #takenByCaller = new Counts();
+  readonly #takenByTable = new Counts();
   readonly #waiting = new Set<Waiting>();
 
   constructor(options: LineOptions) {
@@ -56,32 +74,40 @@ export class WaitingLine {
    *
    * @throws the error of `refusal`, or the signal's reason; in both cases `work` was not started
    */
-  async use<Result>(key: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  async use<Result>(keys: LineKeys, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     signal.throwIfAborted();
-    if (this.#hasPlaceFor(key)) this.#take(key);
-    else await this.#wait(key, signal);
+    if (this.#hasPlaceFor(keys)) this.#take(keys);
+    else await this.#wait(keys, signal);
     try {
       return await work();
     } finally {
-      this.#giveBack(key);
+      this.#giveBack(keys);
     }
   }
 
-  #hasPlaceFor(key: string): boolean {
-    const { places, placesPerKey } = this.#options;
-    return this.#taken < places && (this.#takenByKey.get(key) ?? 0) < placesPerKey;
+  #hasPlaceFor({ caller, table }: LineKeys): boolean {
+    const { places, placesPerCaller, placesPerTable = places } = this.#options;
+    if (this.#taken >= places || this.#takenByCaller.of(caller) >= placesPerCaller) return false;
+    return table === undefined || this.#takenByTable.of(table) < placesPerTable;
   }
 
-  #take(key: string): void {
+  #take({ caller, table }: LineKeys): void {
     this.#taken++;
-    this.#takenByKey.set(key, (this.#takenByKey.get(key) ?? 0) + 1);
+    this.#takenByCaller.add(caller, 1);
+    if (table !== undefined) this.#takenByTable.add(table, 1);
   }
 
-  #wait(key: string, signal: AbortSignal): Promise<void> {
-    const { places, maxWaiting, waitMs, refusal } = this.#options;
-    const refused = (isLineFull: boolean) => refusal({ hasPlaces: this.#taken < places, isLineFull });
-    if (waitMs === 0) return Promise.reject(refused(maxWaiting === 0));
-    if (this.#waiting.size >= maxWaiting && !this.#makeRoomFor(key)) return Promise.reject(refused(true));
+  #wait(keys: LineKeys, signal: AbortSignal): Promise<void> {
+    const { places, placesPerCaller, maxWaiting, waitMs, refusal } = this.#options;
+    const { caller } = keys;
+    const refused = (isOwn: boolean, isLineFull: boolean) =>
+      refusal({ isOwn, hasPlaces: this.#taken < places, isLineFull });
+    const waitedTooLong = () => refused(this.#takenByCaller.of(caller) >= placesPerCaller, false);
+    if (waitMs === 0) return Promise.reject(waitedTooLong());
+    if (this.#waiting.size >= maxWaiting && !this.#makeRoomFor(caller)) {
+      const isOwn = [...this.#waiting].some((one) => one.keys.caller === caller);
+      return Promise.reject(refused(isOwn, true));
+    }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (): void => {
       this.#waiting.delete(waiting);
@@ -89,20 +115,20 @@ export class WaitingLine {
       signal.removeEventListener('abort', onAbort);
     };
     const waiting: Waiting = {
-      key,
+      keys,
       goOn: () => {
         leave();
-        this.#take(key);
+        this.#take(keys);
         resolve();
       },
       giveUp: () => {
         leave();
-        reject(refused(true));
+        reject(refused(true, true));
       },
     };
     const timer = setTimeout(() => {
       leave();
-      reject(refused(false));
+      reject(waitedTooLong());
     }, waitMs);
     const onAbort = (): void => {
       leave();
@@ -114,26 +140,26 @@ export class WaitingLine {
   }
 
   /**
-   * Refuses the newest waiting request of the key that has the most of them, if it has at least two more than the given key.
+   * Refuses the newest waiting request of the caller that has the most of them, if it has at least two more than the given caller.
    *
    * @returns whether there is room in the line now
    */
-  #makeRoomFor(key: string): boolean {
-    const counts = new Map<string, number>();
-    for (const waiting of this.#waiting) counts.set(waiting.key, (counts.get(waiting.key) ?? 0) + 1);
-    const most = Math.max(0, ...counts.values());
-    if (most < (counts.get(key) ?? 0) + 2) return false;
-    const newest = [...this.#waiting].findLast((waiting) => counts.get(waiting.key) === most);
+  #makeRoomFor(caller: string): boolean {
+    const counts = new Counts();
+    for (const { keys } of this.#waiting) counts.add(keys.caller, 1);
+    const { most } = counts;
+    if (most < counts.of(caller) + 2) return false;
+    const newest = [...this.#waiting].findLast(({ keys }) => counts.of(keys.caller) === most);
     newest?.giveUp();
     return newest !== undefined;
   }
 
-  #giveBack(key: string): void {
+  #giveBack({ caller, table }: LineKeys): void {
     this.#taken--;
-    const left = this.#takenByKey.get(key)! - 1;
-    if (left === 0) this.#takenByKey.delete(key);
-    else this.#takenByKey.set(key, left);
-    this.#next()?.goOn();
+    this.#takenByCaller.add(caller, -1);
+    if (table !== undefined) this.#takenByTable.add(table, -1);
+    // One end may free a place, and the limit of its caller or table for another request.
+    for (let next = this.#next(); next !== undefined; next = this.#next()) next.goOn();
   }
 
   /** Returns the waiting request that gets a free place; undefined: none may use one. */
@@ -141,11 +167,33 @@ export class WaitingLine {
     let next: Waiting | undefined;
     let fewest = Number.POSITIVE_INFINITY;
     for (const waiting of this.#waiting) {
-      const taken = this.#takenByKey.get(waiting.key) ?? 0;
-      if (taken >= fewest || !this.#hasPlaceFor(waiting.key)) continue;
+      const { caller, table } = waiting.keys;
+      const ofTable = table === undefined ? 0 : this.#takenByTable.of(table);
+      // The places of the caller come first, and there are fewer places for a table than there are in all.
+      const taken = this.#takenByCaller.of(caller) * this.#options.places + ofTable;
+      if (taken >= fewest || !this.#hasPlaceFor(waiting.keys)) continue;
       next = waiting;
       fewest = taken;
     }
     return next;
+  }
+}
+
+/** Counts by name. A name whose count is 0 takes no memory. */
+class Counts {
+  readonly #counts = new Map<string, number>();
+
+  get most(): number {
+    return Math.max(0, ...this.#counts.values());
+  }
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string, count: 1 | -1): void {
+    const sum = this.of(name) + count;
+    if (sum === 0) this.#counts.delete(name);
+    else this.#counts.set(name, sum);
   }
 }

@@ -6,7 +6,7 @@ import { EventFeed } from '../events/event-feed.ts';
 import { WebhookAddresses } from '../events/webhook-addresses.ts';
 import { Webhooks } from '../events/webhooks.ts';
 import type { RecordContext } from '../http/context.ts';
-import { abandonedAnswer } from '../http/load-end.ts';
+import { abandonedAnswer, failedAnswer, givenUpAnswer } from '../http/load-end.ts';
 import { Loads } from '../loads/loads.ts';
 import { QueuedLoads } from '../loads/queued-loads.ts';
 import { noServiceSchema, prepareServiceSchema } from '../loads/service-schema.ts';
@@ -53,11 +53,11 @@ export async function openRecords(
   if (config.tokens.requireRole) await warnOfRights(pool, log);
   const serviceSchema = await openServiceSchema(pool, config.database.serviceSchema, log);
   if (serviceSchema === undefined) return noRecords;
-  const loads = openLoads(serviceSchema, pools, config, log);
+  const events = new EventFeed(serviceSchema, recordPool, log);
+  const loads = openLoads(serviceSchema, pools, config, events, log);
   const queuedLoads = await openQueuedLoads(loads, pools, config, log);
   await loads.abandoned.endLeases(deadLeases);
   await loads.start();
-  const events = new EventFeed(serviceSchema, recordPool, log);
   events.start();
   const addresses = new WebhookAddresses(config.webhooks.privateNetworks);
   const webhooks = new Webhooks({ schema: serviceSchema, pool, recordPool, feed: events, addresses, log });
@@ -74,6 +74,7 @@ export async function stopRecords(
   state.endRequests();
   await queuedLoads?.stop();
   await Promise.all([loads?.stop(), webhooks?.stop()]);
+  await events?.end();
 }
 
 async function warnOfRights(pool: Pool, log: Log): Promise<void> {
@@ -101,10 +102,12 @@ function openLoads(
   schema: ServiceSchema,
   { pool, recordPool, leasePool }: RecordPools,
   { loads: { historyDays } }: Config,
+  events: EventFeed,
   log: Log,
 ): Loads {
   const pools = { pool, recordPool, leasePool };
-  return new Loads({ schema, ...pools, log, historyDays, abandonedAnswer: abandonedAnswer() });
+  const onEvents = () => events.noteCommit();
+  return new Loads({ schema, ...pools, log, historyDays, abandonedAnswer: abandonedAnswer(), onEvents });
 }
 
 async function openQueuedLoads(
@@ -132,6 +135,8 @@ async function openQueuedLoads(
     places: Math.ceil(config.limits.maxUploads / 2),
     limits: config.limits,
     lostAnswer: abandonedAnswer(),
+    givenUpAnswer: givenUpAnswer(),
+    failedAnswer,
     leaseMs: loads.lease.ms,
     log,
   });

@@ -11,6 +11,7 @@ import { type MetricsServer, startMetricsServer } from '../metrics/metrics-serve
 import type { EmbeddedPostgres } from '../postgres/embedded.ts';
 import type { Log } from '../postgres/log.ts';
 import { createDatabaseCheck, createPool, createSinglePool, type DatabaseCheck } from '../postgres/pool.ts';
+import { Servers } from '../postgres/servers.ts';
 import { noRecords, type RecordPools, stopRecords } from './open-records.ts';
 import type { ServiceState } from './service-state.ts';
 
@@ -40,7 +41,7 @@ export class OpenedParts implements RecordPools {
   records: RecordContext = noRecords;
 
   constructor(database: Config['database'], embedded: EmbeddedPostgres | undefined, log: Log) {
-    const url = embedded?.url ?? database.url!;
+    const url = new Servers(embedded?.url ?? database.url!);
     this.embedded = embedded;
     this.pool = createPool({ ...database, url }, log);
     this.recordPool = createPool({ url, poolSize: 2, statementTimeoutMs: recordTimeoutMs }, log);

@@ -5,13 +5,10 @@
  */
 import cluster from 'node:cluster';
 import type { Config, Environment } from '../config.ts';
-import type { Service } from '../service.ts';
+import type { Program } from './primary.ts';
 
 /** Returns the service; undefined: this process is a worker, which its primary process starts and stops. */
-export async function startWorkers(
-  config: Config,
-  environment: Environment,
-): Promise<Pick<Service, 'banner' | 'failed' | 'stop'> | undefined> {
+export async function startWorkers(config: Config, environment: Environment): Promise<Program | undefined> {
   if (cluster.isPrimary) {
     const { startPrimary } = await import('./primary.ts');
     return startPrimary(config);

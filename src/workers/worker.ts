@@ -4,6 +4,7 @@ import type { Config, Environment } from '../config.ts';
 import { type Service, startService } from '../service.ts';
 import { exitAfterLog } from '../service-log.ts';
 import { startFailure } from '../start-failure.ts';
+import { stopAfterUnhandledError } from '../unhandled-error.ts';
 import type { StartFacts, ToPrimary, ToWorker } from './messages.ts';
 
 /** Obeys the messages of the primary process from now on. */
@@ -31,6 +32,9 @@ async function start(
   const database = { ...config.database, url: databaseUrl };
   const service = await startService({ ...config, database }, environment, { number, deadLeases });
   service.failed.then(endWith);
+  // The primary process starts another worker.
+  const exit = () => exitAfterLog(1);
+  stopAfterUnhandledError(service, config.http.shutdownGraceMs, exit);
   send({ kind: 'listening', url: service.url, isWaiting: service.isWaiting() });
   service.ready.then(() => send({ kind: 'ready', lease: service.leaseId() }));
   return service;

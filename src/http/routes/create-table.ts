@@ -20,7 +20,7 @@ import type { HttpContext } from '../context.ts';
 import { readDefinitionText, requireDefinition } from '../definition-body.ts';
 import { answerOnce, idempotencyKeyOf, replyWith } from '../idempotency.ts';
 import { largeDefinitionBytes, tableKey } from '../lines.ts';
-import { idempotencyHeader, problemResponses, tableErrors, Warnings } from '../openapi.ts';
+import { encodingHeader, idempotencyHeader, problemResponses, tableErrors, Warnings } from '../openapi.ts';
 import { jsonContentType } from '../problem-json.ts';
 import { queryParser } from '../query.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../table-request.ts';
@@ -89,7 +89,7 @@ const documentation = {
   description: descriptionWithExample,
   security: [{ bearer: [] }],
   params: TablePath,
-  headers: idempotencyHeader,
+  headers: Type.Object({ ...idempotencyHeader.properties, ...encodingHeader.properties }),
   querystring: Query,
   body: { content: { 'application/json': { schema: Body } } },
   response: {
@@ -125,7 +125,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
   const parseQuery = queryParser(Query);
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = parseQuery(request.query);
-    const { schema, name, grants, signal, transaction } = await admitTableRequest(
+    const { schema, name, grants, caller, signal, transaction } = await admitTableRequest(
       request,
       reply,
       context,
@@ -146,7 +146,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
     };
     const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
     const create = (within: TransactionOptions, onResult?: (result: CreateResult) => void) =>
-      line.use(tableKey({ schema, name }), signal, async () =>
+      line.use({ caller, table: tableKey({ schema, name }) }, signal, async () =>
         createTable(context.pool, within, {
           ...options,
           onResult,
@@ -155,7 +155,10 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       );
     const toAnswer = (result: CreateResult) => answerOf(result, tableLocation({ schema, name }));
     const done = (result: CreateResult): KeptAnswer => {
-      if (!result.differences) noteChange(request, { outcome: 'committed', change: 'created' });
+      if (!result.differences) {
+        noteChange(request, { outcome: 'committed', change: 'created' });
+        context.events?.noteCommit();
+      }
       return toAnswer(result);
     };
     if (key === undefined) return replyWith(reply, done(await create(transaction)));

@@ -23,9 +23,11 @@ export function describeLoadRoute(app: FastifyInstance, context: HttpContext): v
       },
     },
     async (request, reply) => {
-      const { loads, visible, signal } = await admitLoadRequest(request, reply, context);
+      const { loads, visible, caller, signal } = await admitLoadRequest(request, reply, context);
       const id = loadIdOf(request);
-      const found = await context.lines.describes.use('loads', signal, () => loads.reader.read(id, visible));
+      const found = await context.lines.describes.use({ caller, table: 'loads' }, signal, () =>
+        loads.reader.read(id, visible),
+      );
       if (found === undefined) throw loadNotFound();
       return shownLoad(found);
     },

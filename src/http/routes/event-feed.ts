@@ -48,8 +48,8 @@ export function eventFeedRoute(app: FastifyInstance, context: HttpContext): void
     const { grants, caller, signal } = await admitRequest(request, reply, context, 'event:read');
     const feed = requireRecords(context.events);
     const after = await startOf(feed, request.headers['last-event-id']);
-    await context.lines.streams.use(caller, signal, () =>
-      sendEventStream(reply, signal, eventsAfter(feed, after, grants, context.isReady), {
+    await context.lines.streams.use(caller, signal, (ending) =>
+      sendEventStream(reply, ending, eventsAfter(feed, after, grants, context.isReady), {
         startId: String(after),
       }),
     );

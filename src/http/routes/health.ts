@@ -1,5 +1,5 @@
 /**
- * `/healthz`: the process runs (nothing else is checked). `/readyz`: the service can answer requests, because the database answers and tokens can be verified.
+ * `/healthz`: the process runs (nothing else is checked). `/readyz`: the service can answer requests, because the database accepts changes and tokens can be verified.
  * `/version`: which version runs.
  */
 import type { FastifyInstance } from 'fastify';
@@ -47,7 +47,7 @@ export function healthRoutes(app: FastifyInstance, context: HttpContext): void {
         tags: ['health'],
         summary: 'Ready',
         description:
-          'Answers 200 while the database answers. Answers 503 within two seconds if the database does not answer, while the service starts and stops, and if it has no keys to verify tokens because the identity provider cannot be reached.',
+          'Answers 200 while the database accepts changes. Answers 503 within two seconds if the database does not answer or is read-only, as a standby is, while the service starts and stops, and if it has no keys to verify tokens because the identity provider cannot be reached.',
         security: [],
         response: {
           200: { description: 'Ready.', content: { 'application/json': { schema: Status } } },

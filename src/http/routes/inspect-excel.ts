@@ -4,7 +4,14 @@ import Type from 'typebox';
 import { type Inspection, inspectSpreadsheet } from '../../loading/inspect/inspect-spreadsheet.ts';
 import type { ProposedTable, SheetProposal } from '../../sources/spreadsheet/proposal/propose-table.ts';
 import type { HttpContext } from '../context.ts';
-import { ColumnCounts, LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
+import {
+  ColumnCounts,
+  encodingHeader,
+  LocatedProblem,
+  problemResponses,
+  tokenErrors,
+  Warnings,
+} from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import {
   filePart,
@@ -15,6 +22,7 @@ import {
 } from '../spreadsheet.ts';
 import { admitRequest } from '../table-request.ts';
 import { textParameters, textReadingOf } from '../text-parameters.ts';
+import { uploadParameters } from '../upload.ts';
 import { bodyOfRequest } from '../upload-operation.ts';
 
 const Query = Type.Object({ ...spreadsheetParameters, ...textParameters });
@@ -140,7 +148,7 @@ const Inspected = Type.Object(
 );
 
 export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): void {
-  const parseQuery = queryParser(Query);
+  const parseQuery = queryParser(Query, { ...uploadParameters, empty_cells: true });
   app.post(
     '/api/v1/inspect/excel',
     {
@@ -151,6 +159,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
         description:
           'Returns what a spreadsheet contains: its sheets, the cells that look most like a table, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`.',
         security: [{ bearer: [] }],
+        headers: encodingHeader,
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },
         response: {

@@ -6,7 +6,14 @@ import { inspectJson } from '../../loading/inspect/inspect-json.ts';
 import { Spool } from '../../sources/spool.ts';
 import type { HttpContext } from '../context.ts';
 import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../json-body.ts';
-import { ColumnCounts, LocatedProblem, problemResponses, tokenErrors, Warnings } from '../openapi.ts';
+import {
+  ColumnCounts,
+  encodingHeader,
+  LocatedProblem,
+  problemResponses,
+  tokenErrors,
+  Warnings,
+} from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { readBody } from '../request-body.ts';
 import { admitRequest } from '../table-request.ts';
@@ -18,6 +25,8 @@ const Body = Type.Unknown({
   description: 'Any JSON document: `{"data": […]}`, an array of rows, the answer of another API.',
   examples: [{ response: { items: [{ sku: '00042', price: 1.1 }] } }],
 });
+
+const Lines = Type.String({ description: 'One row object on each line.' });
 
 const Inspected = Type.Object(
   {
@@ -92,7 +101,8 @@ const documentation = {
   security: [{ bearer: [] }],
   querystring: Query,
   // One content type, as for uploads.
-  body: { content: { 'application/json': { schema: Body } } },
+  headers: encodingHeader,
+  body: { content: { 'application/json': { schema: Body }, 'application/x-ndjson': { schema: Lines } } },
   response: {
     200: {
       description: 'What the body contains.',
@@ -110,7 +120,7 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
     const textReading = textReadingOf(query);
     const form = jsonFormOf(request, query.rows_at);
     const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
-    return context.lines.uploads.use(caller, signal, async () => {
+    return context.lines.uploads.use({ caller }, signal, async () => {
       const spool = new Spool({ maxBytes: limits.maxBodyBytes });
       const bounds = {
         ...limits,

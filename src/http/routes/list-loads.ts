@@ -59,7 +59,7 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
     },
     async (request, reply) => {
       const { state, schema, table, limit, after, idempotency_key: text } = parseQuery(request.query);
-      const { loads, grants, visible, signal } = await admitLoadRequest(request, reply, context);
+      const { loads, grants, visible, caller, signal } = await admitLoadRequest(request, reply, context);
       const key = text === undefined ? undefined : checkedKey('idempotency_key', 'query parameter', text);
       const filter = {
         state: state as LoadState | undefined,
@@ -71,7 +71,7 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
         // One more load than the page has shows whether there is another page.
         limit: limit + 1,
       };
-      const found = await context.lines.describes.use('loads', signal, () =>
+      const found = await context.lines.describes.use({ caller, table: 'loads' }, signal, () =>
         loads.reader.list(filter, visible),
       );
       const page = found.slice(0, limit);

@@ -84,7 +84,7 @@ export function listTablesRoute(app: FastifyInstance, context: HttpContext): voi
     },
     async (request, reply) => {
       const { schema, limit, after } = parseQuery(request.query);
-      const { grants, signal } = await admitRequest(request, reply, context, 'table:read');
+      const { grants, caller, signal } = await admitRequest(request, reply, context, 'table:read');
       if (schema !== undefined) {
         checkSchemaName(schema);
         refuseSystemSchema(schema);
@@ -93,7 +93,7 @@ export function listTablesRoute(app: FastifyInstance, context: HttpContext): voi
       const place = after === undefined ? undefined : readPlace(after);
       const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
       const options = { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal, readOnly: true };
-      const found = await context.lines.describes.use(keyOfLists, signal, () =>
+      const found = await context.lines.describes.use({ caller, table: keyOfLists }, signal, () =>
         inTransaction(context.pool, options, async (client) => {
           const usable = await usableSchemas(client);
           if (schema !== undefined && !usable.includes(schema)) await requireSchemaExists(client, schema);

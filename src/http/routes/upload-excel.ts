@@ -13,7 +13,7 @@ import { answerUpload } from '../answer-upload.ts';
 import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
 import { handleUpload } from '../handle-upload.ts';
-import { idempotencyHeader, problemResponses } from '../openapi.ts';
+import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi.ts';
 import { choice, queryParser } from '../query.ts';
 import {
   checkSpreadsheetQuery,
@@ -67,7 +67,11 @@ export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): vo
         description: `Loads the rows of one sheet into a table, all or nothing. Without a definition in \`body\`, the definition is inferred from all rows. Needs the same scopes as Upload Table From Json. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
-        headers: Type.Object({ ...idempotencyHeader.properties, ...preferHeader.properties }),
+        headers: Type.Object({
+          ...idempotencyHeader.properties,
+          ...preferHeader.properties,
+          ...encodingHeader.properties,
+        }),
         querystring: Query,
         body: { content: { 'multipart/form-data': { schema: Body } } },
         response: { ...uploadResponses, ...problemResponses(...uploadErrors, ...spreadsheetErrors) },

@@ -11,7 +11,7 @@ import { auditing } from '../audit.ts';
 import type { HttpContext } from '../context.ts';
 import { handleUpload } from '../handle-upload.ts';
 import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../json-body.ts';
-import { idempotencyHeader, problemResponses } from '../openapi.ts';
+import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi.ts';
 import { queryParser } from '../query.ts';
 import { TablePath } from '../table-request.ts';
 import {
@@ -26,21 +26,20 @@ import type { UploadBody, UploadOperation } from '../upload-operation.ts';
 
 const Query = Type.Object({ ...uploadParameters, rows_at: rowsAtParameter });
 
+const Rows = Type.Array(Type.Object({}, { additionalProperties: true }), {
+  description:
+    'The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit.',
+});
+
 const Body = Type.Object(
-  {
-    table: Type.Optional(UploadDefinitionSchema),
-    data: Type.Optional(
-      Type.Array(Type.Object({}, { additionalProperties: true }), {
-        description:
-          'The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit.',
-      }),
-    ),
-  },
+  { table: Type.Optional(UploadDefinitionSchema), data: Type.Optional(Rows) },
   {
     title: 'JsonUpload',
     examples: [{ data: [{ sku: '00042', name: 'Möhre', price: 1.1, in_stock: true, added: '2026-11-21' }] }],
   },
 );
+
+const Lines = Type.String({ description: 'One row object on each line.' });
 
 export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): void {
   app.post(
@@ -53,10 +52,18 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
         description: `Loads rows into a table, all or nothing. The rows are in \`data\`, or the body is the array of them, or it has one row object on each line (\`application/x-ndjson\`; such a body has no definition), or they are in another array of the document (\`rows_at\`). Without \`table\` the definition is inferred from all rows. Needs the scope \`table:create\` (\`fail\`), \`table:load\` (\`append\`) or \`table:replace\` (\`truncate\`, \`replace\`), and \`table:create\` whenever the table has to be created or \`extra_columns=add\` is sent. ${csvInWords}`,
         security: [{ bearer: [] }],
         params: TablePath,
-        headers: Type.Object({ ...idempotencyHeader.properties, ...preferHeader.properties }),
+        headers: Type.Object({
+          ...idempotencyHeader.properties,
+          ...preferHeader.properties,
+          ...encodingHeader.properties,
+        }),
         querystring: Query,
-        // Clients of generators send no content type if there are several. So the description has the other ones.
-        body: { content: { 'application/json': { schema: Body } } },
+        body: {
+          content: {
+            'application/json': { schema: Type.Union([Body, Rows]) },
+            'application/x-ndjson': { schema: Lines },
+          },
+        },
         response: { ...uploadResponses, ...problemResponses(...uploadErrors) },
       },
     },
@@ -69,7 +76,7 @@ export const uploadJson: UploadOperation<Static<typeof Query>> = {
   parseQuery: queryParser(Query),
   check: (query, headers) => void jsonFormOf({ headers }, query.rows_at),
   load: (context, upload, query, body, origin, run) =>
-    context.lines.uploads.use(upload.caller, upload.signal, () => {
+    context.lines.uploads.use({ caller: upload.caller }, upload.signal, () => {
       const { limits } = context.config;
       const spool = new Spool({ maxBytes: limits.maxBodyBytes });
       const form = jsonFormOf(body, query.rows_at);

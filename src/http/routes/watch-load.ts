@@ -44,8 +44,8 @@ export function watchLoadRoute(app: FastifyInstance, context: HttpContext): void
       // The first one is read before the answer begins, so that an error is answered as on the other endpoints.
       const first = await views.next();
       if (first.done) throw loadNotFound();
-      await context.lines.streams.use(caller, signal, () =>
-        sendEventStream(reply, signal, eventsOf(first.value, views, context)),
+      await context.lines.streams.use(caller, signal, (ending) =>
+        sendEventStream(reply, ending, eventsOf(first.value, views, context)),
       );
     },
   );

@@ -121,7 +121,7 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
     },
   };
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { webhooks, grants, signal } = await admit(request, reply, context);
+    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
     // A webhook gets the same events as the feed.
     requireScope(grants, 'event:read');
     const { url, types, schemas } = await readWebhookBody(request, context.config.limits, context.stopping);
@@ -136,7 +136,7 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
       schemas: schemas ?? null,
       tokenSchemas: grants.schemas ?? null,
     };
-    const created = await useLine(context, signal, () => webhooks.create(wanted));
+    const created = await useLine(context, { caller, signal }, () => webhooks.create(wanted));
     if (created === undefined) {
       const detail = limitDetail('The caller has too many webhooks', maxWebhooksPerCaller, 'webhooks');
       throw invalidWebhook(`${detail} Delete one first.`);
@@ -177,8 +177,8 @@ function listRoute(app: FastifyInstance, context: HttpContext): void {
     },
   };
   app.get('/api/v1/webhooks', { schema }, async (request, reply) => {
-    const { webhooks, grants, signal } = await admit(request, reply, context);
-    const found = await useLine(context, signal, () => webhooks.list(grants.owner));
+    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
+    const found = await useLine(context, { caller, signal }, () => webhooks.list(grants.owner));
     return { webhooks: found.map(shown) };
   });
 }
@@ -197,9 +197,9 @@ function deleteRoute(app: FastifyInstance, context: HttpContext): void {
     },
   };
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { webhooks, grants, signal } = await admit(request, reply, context);
+    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
     const id = idOf(request);
-    const removed = await useLine(context, signal, () => webhooks.remove(id, grants.owner));
+    const removed = await useLine(context, { caller, signal }, () => webhooks.remove(id, grants.owner));
     if (removed === undefined) throw webhookNotFound();
     noteWebhook(request, 'webhook-deleted', removed);
     return shown(removed);
@@ -228,9 +228,9 @@ function deliveriesRoute(app: FastifyInstance, context: HttpContext): void {
   };
   app.get('/api/v1/webhooks/:id/deliveries', { schema }, async (request, reply) => {
     const { state, limit } = parseQuery(request.query);
-    const { webhooks, grants, signal } = await admit(request, reply, context);
+    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
     const id = idOf(request);
-    return useLine(context, signal, async () => {
+    return useLine(context, { caller, signal }, async () => {
       if ((await webhooks.find(id, grants.owner)) === undefined) throw webhookNotFound();
       const found = await webhooks.deliveries(id, { state: state as DeliveryState | undefined, limit });
       return { deliveries: found.map(shownDelivery) };
@@ -256,9 +256,9 @@ function pingRoute(app: FastifyInstance, context: HttpContext): void {
     },
   };
   app.post('/api/v1/webhooks/:id/ping', { schema }, async (request, reply) => {
-    const { webhooks, grants, signal } = await admit(request, reply, context);
+    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
     const id = idOf(request);
-    return useLine(context, signal, async () => {
+    return useLine(context, { caller, signal }, async () => {
       if ((await webhooks.find(id, grants.owner)) === undefined) throw webhookNotFound();
       const event = await webhooks.ping(id);
       if (event === undefined)
@@ -280,10 +280,10 @@ async function admit(
 
 function useLine<Result>(
   context: HttpContext,
-  signal: AbortSignal,
+  { caller, signal }: Pick<AdmittedRequest, 'caller' | 'signal'>,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return context.lines.describes.use('webhooks', signal, work);
+  return context.lines.describes.use({ caller, table: 'webhooks' }, signal, work);
 }
 
 async function checkAddress(webhooks: Webhooks, url: URL): Promise<void> {

@@ -73,3 +73,11 @@ test('a role is a text or a list of one text, and else the default', () => {
     assert.throws(() => roleOf(wrong), { code: 'invalid-token' }, JSON.stringify(wrong));
   }
 });
+
+test('a subject or an issuer that is not text is refused', () => {
+  for (const wrong of [7, {}, [], ['anna'], null, true]) {
+    for (const name of ['sub', 'iss'])
+      assert.throws(() => grantsOf({ [name]: wrong } as JWTPayload, usual), { code: 'invalid-token' });
+  }
+  assert.equal(grantsOf({ sub: 'anna', iss: 'me' }, usual).subject, 'anna');
+});

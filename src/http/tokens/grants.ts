@@ -24,11 +24,16 @@ const maxShownSubject = 200;
 /** @throws AppError `invalid-token` if a claim is not text or a list of texts */
 export function grantsOf(payload: JWTPayload, settings: ClaimSettings): TokenGrants {
   const { sub } = payload;
+  // Otherwise a subject of another kind would count as none, and the caller would get the rights and limits of a token without a subject.
+  for (const name of ['iss', 'sub'] as const) {
+    if (payload[name] !== undefined && typeof payload[name] !== 'string')
+      throw invalidToken(`The access token's claim "${name}" is not text.`);
+  }
   const scopeClaim = settings.scope.find((claim) => claimAt(payload, claim) !== undefined);
   const schemas = claimAt(payload, settings.schemas);
   const isUnlimited = schemas === undefined && !settings.schemasRequired;
   return {
-    subject: typeof sub === 'string' ? sub.slice(0, maxShownSubject) : undefined,
+    subject: sub?.slice(0, maxShownSubject),
     owner: ownerOf(payload),
     scopes: new Set(scopeClaim === undefined ? [] : wordsOf(claimAt(payload, scopeClaim), scopeClaim)),
     // No schema has a name with NUL, and PostgreSQL has no text with it.
@@ -41,7 +46,7 @@ export function grantsOf(payload: JWTPayload, settings: ClaimSettings): TokenGra
 
 function ownerOf(payload: JWTPayload): Buffer {
   const { iss, sub } = payload;
-  const identity = typeof sub === 'string' && sub !== '' ? { iss, sub } : payload;
+  const identity = sub ? { iss, sub } : payload;
   return createHash('sha256').update(JSON.stringify(identity)).digest();
 }
 

@@ -114,8 +114,11 @@ async function verifyToken(
  * Refuses a token whose header says that it is for something else (RFC 8725 section 3.11), such as `logout+jwt`. Most access tokens have the
  * type `JWT`, which says nothing, or `at+jwt` (RFC 9068).
  */
-function refuseOtherType(type: string | undefined): void {
-  if (type === undefined || !/\+jwt$/i.test(type) || /(^|[/-])at\+jwt$/i.test(type)) return;
+function refuseOtherType(type: unknown): void {
+  if (type === undefined) return;
+  if (typeof type !== 'string')
+    throw invalidToken('The access token\'s header "typ" is not text.', 'malformed');
+  if (!/\+jwt$/i.test(type) || /(^|[/-])at\+jwt$/i.test(type)) return;
   throw invalidToken('The token is not an access token: its header "typ" names another kind of token.');
 }
 

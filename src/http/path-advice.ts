@@ -1,0 +1,26 @@
+/** Explains requests whose path or method does not exist, and names the one that was probably meant. */
+
+/** Returns the sentences for a path that does not exist. */
+export function nothingAt(path: string): string {
+  const near = nearPath(path);
+  const meant = near === path ? '' : ` Did you mean ${near}?`;
+  return `There is nothing at ${path}.${meant} The API reference is at /docs.`;
+}
+
+/** Corrects the usual mistakes: slashes at the end or in a row, a missing `/api/v1`, and `tables` in place of `table`. */
+function nearPath(path: string): string {
+  return path
+    .replace(/\/{2,}/g, '/')
+    .replace(/(.)\/$/, '$1')
+    .replace(/^\/(?:api\/)?(?=(?:tables?|loads|inspect|events|webhooks)(?:\/|$))/, '/api/v1/')
+    .replace(/^\/api\/v1\/tables\/(?=.)/, '/api/v1/table/');
+}
+
+/** Returns the advice for a method that a path does not have, with a space before it. */
+export function adviceForMethod(method: string, path: string): string {
+  if (!/^\/api\/v1\/table\/[^/]+$/.test(path)) return '';
+  if (method === 'DELETE') return ' Drop a table in PostgreSQL, with DROP TABLE.';
+  if (method === 'PUT' || method === 'PATCH')
+    return ' Change a table in PostgreSQL, or replace it with an upload and if_exists=replace.';
+  return '';
+}
