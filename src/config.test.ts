@@ -23,6 +23,7 @@ test('without any setting every default applies', () => {
     port: 8080,
     maxConnections: 1000,
     corsOrigins: [],
+    basePath: '',
     trustProxy: undefined,
     shutdownGraceMs: 5000,
   });
@@ -50,12 +51,14 @@ test('settings are read, and an empty value counts as absent', () => {
     TOKEN_ISSUER: ' ',
     STATEMENT_TIMEOUT_MS: '0',
     CORS_ORIGINS: 'https://a.example  http://b.example:81',
+    BASE_PATH: '/data/tables',
   });
   assert.deepEqual(config.http, {
     host: '::1',
     port: 0,
     maxConnections: 1000,
     corsOrigins: ['https://a.example', 'http://b.example:81'],
+    basePath: '/data/tables',
     trustProxy: undefined,
     shutdownGraceMs: 5000,
   });
@@ -146,6 +149,8 @@ test('an origin that no browser would send is refused', () => {
   ])
     assert.deepEqual(errorsOf({ CORS_ORIGINS: value }).length, 1, value);
   assert.deepEqual(errorsOf({ CORS_ORIGINS: '*' }), []);
+  for (const value of ['/', '/a/', 'a', '/a//b', '/..', '/a b', '/a?b', 'https://a.example/b'])
+    assert.deepEqual(errorsOf({ BASE_PATH: value }).length, 1, value);
 });
 
 test('TRUST_PROXY is a number of proxies, or addresses and networks', () => {

@@ -64,6 +64,11 @@ const originsRule: TextRule = {
   example: 'https://app.example.com http://localhost:3000',
   fits: areOrigins,
 };
+const basePathRule: TextRule = {
+  rule: 'a path that begins with / and does not end with it, of letters, digits, -, _, . and /',
+  example: '/tables',
+  fits: (value) => /^(\/[\w.-]*[\w-][\w.-]*)+$/.test(value),
+};
 const pathRule: TextRule = {
   rule: 'a path',
   example: '/var/lib/tablewright-data',
@@ -155,6 +160,8 @@ const declared = {
     port: integer('PORT', 8080, [0, 65_535], '', 'The port to listen on; 0 for any free port.'),
     maxConnections: integer('MAX_CONNECTIONS', 1000, [10, 1_000_000], 'connections', 'The most client connections at the same time. If all are in use, a new connection replaces the one that has been idle longest. The limit is lower if the process may not open enough files (ulimit -n); the log then says so.'),
     corsOrigins: words('CORS_ORIGINS', 'The origins of web pages that may call the service from a browser (CORS), separated by spaces, or * for every origin. If not set, no page of another origin may.', originsRule),
+    /** '': the service is at the root of its host. */
+    basePath: { ...optional('BASE_PATH', 'The path below which a proxy offers the service, such as /tables. The links, redirects and addresses in answers then begin with it. If not set, the service is at the root of its host.', basePathRule), parse: (value: string | undefined) => value ?? '' },
     trustProxy: optional('TRUST_PROXY', 'The proxies in front of the service whose headers X-Forwarded-For or Forwarded name the address of the client: how many they are, or their IP addresses and networks (CIDR) separated by spaces. If not set, no header counts, and the address is the one that the connection comes from.', proxiesRule),
     shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 5000, [0, DAY_MS], 'ms', 'When the service stops, running requests have this many milliseconds to end. Requests that still run then are rolled back.'),
   },
@@ -175,7 +182,7 @@ const declared = {
   dataDir: text('DATA_DIR', '.tablewright', 'The folder for the embedded PostgreSQL and the generated secrets.', pathRule),
   database: {
     /** undefined: the embedded PostgreSQL. `databaseUrlProblem` checks the URL. */
-    url: optional('DATABASE_URL', 'The URL of your own PostgreSQL, 15 or newer: postgresql://user:password@host:5432/database. If not set, the service starts its embedded PostgreSQL.', databaseUrlRule),
+    url: optional('DATABASE_URL', 'The URL of your own PostgreSQL, 15 or newer: postgresql://user:password@host:5432/database. Several hosts, of which the one that accepts changes is used: postgresql://user:password@one:5432,two:5432/database. If not set, the service starts its embedded PostgreSQL.', databaseUrlRule),
     poolSize: integer('DATABASE_POOL_SIZE', 20, [2, 1000], 'connections', 'The most connections to PostgreSQL for requests. It must be above MAX_UPLOADS. Each process opens four more: two for the records of loads, one for its lease, one for health checks.'),
     statementTimeoutMs: integer('STATEMENT_TIMEOUT_MS', 600_000, [0, DAY_MS], 'ms', 'The time limit for one SQL statement in milliseconds; 0 for no limit.'),
     lockTimeoutMs: integer('LOCK_TIMEOUT_MS', 10_000, [0, DAY_MS], 'ms', 'The time limit in milliseconds for waiting for a table that another transaction has locked; 0 for no limit.'),

@@ -46,7 +46,7 @@ export const errorCatalogue = {
   'idempotency-key-reused': { status: 422, title: 'Another request has used the key' },
   'invalid-webhook': { status: 422, title: 'The webhook is not valid' },
   'too-many-uploads': { status: 429, title: 'Too many uploads are running' },
-  'too-many-requests': { status: 429, title: 'Too many requests in a minute' },
+  'too-many-requests': { status: 429, title: 'Too many requests of one caller' },
   'queue-full': { status: 429, title: 'Too many asynchronous uploads wait' },
   'headers-too-large': { status: 431, title: 'The request headers are too large' },
   'internal-error': { status: 500, title: 'The service failed' },
@@ -162,17 +162,19 @@ export class AppError extends Error {
     this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
   }
 
-  /** Returns this error with another text, with warnings or with another answer. */
+  /** Returns this error with another text, with warnings, with another answer, or with an unknown outcome. */
   with({
     detail = this.detail,
     warnings = this.warnings,
     body = this.body,
+    isOutcomeUnknown = this.isOutcomeUnknown,
   }: {
     detail?: string;
     warnings?: Warning[];
     body?: ErrorBody | undefined;
+    isOutcomeUnknown?: boolean;
   }): AppError {
-    const { errors, errorCount, errorGroups, headers, isOutcomeUnknown } = this;
+    const { errors, errorCount, errorGroups, headers } = this;
     return new AppError(this.code, detail, {
       errors,
       errorCount,

@@ -3,6 +3,9 @@ import type { TableServer } from './http/server.ts';
 import type { Log } from './postgres/log.ts';
 import { reasonAndRemedy } from './start-failure.ts';
 
+/** The message of the line about an error that nobody has handled. */
+export const unhandledError = 'An error was not handled. The service stops, because its state is unknown';
+
 /** How often the log says that the database is still away, if the reason has not changed. */
 const sameReasonMs = 60_000;
 
@@ -34,7 +37,7 @@ export class AwayLog {
     this.#loggedAtMs = now;
     this.#log.warn(
       { reason, remedy },
-      'The database cannot be reached. The service waits for it, and answers 503 meanwhile',
+      'The database cannot be used. The service waits for it, and answers 503 meanwhile',
     );
   }
 
@@ -43,7 +46,7 @@ export class AwayLog {
     if (!this.isAway) return;
     this.isAway = false;
     const seconds = Math.round((performance.now() - this.#beganAtMs) / 1000);
-    this.#log.info({ seconds }, 'The database can be reached. The service is ready');
+    this.#log.info({ seconds }, 'The database can be used. The service is ready');
   }
 }
 

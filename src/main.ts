@@ -10,8 +10,8 @@ import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { type Config, readConfig } from './config.ts';
 import { programFolder } from './program-files.ts';
-import type { Service } from './service.ts';
 import { startFailure } from './start-failure.ts';
+import type { Program } from './workers/primary.ts';
 
 // Loading the modules takes most of the time of a start. This cache halves it. Other users cannot write to the folder.
 enableCompileCache(join(programFolder, 'node_modules', '.cache', 'compiled'));
@@ -22,8 +22,6 @@ setFlagsFromString('--semi-space-growth-factor=1');
 // whole heap twenty times in a second, because its limit is a percentage of a small heap. Measured: without the flag a workbook takes
 // a third more processor time.
 setFlagsFromString('--heap-growing-percent=50');
-
-type Program = Pick<Service, 'banner' | 'failed' | 'stop'>;
 
 const sameSignalMs = 500;
 
@@ -42,7 +40,12 @@ async function start(): Promise<void> {
   try {
     // Variables that are already in the environment have priority over the file.
     if (existsSync('.env')) process.loadEnvFile('.env');
-    service = await startProgram(readConfig(process.env));
+    const config = readConfig(process.env);
+    service = await startProgram(config);
+    if (service !== undefined) {
+      const { stopAfterUnhandledError } = await import('./unhandled-error.ts');
+      stopAfterUnhandledError(service, config.http.shutdownGraceMs, () => exit(1));
+    }
   } catch (error) {
     await fail(error);
     return;

@@ -17,7 +17,11 @@ export const problemCodes = {
     'duplicate-constraint': 'the same constraint occurs twice',
     'name-taken': 'another relation of the schema has this name',
     'too-many-columns': 'the table or the key has more columns than PostgreSQL allows',
-    'row-too-long': '`char(n)` and `bit(n)` would pad a row to more than 16 MiB',
+    'row-too-long': '`char(n)` and `bit(n)`, also within other types, would pad a row to more than 16 MiB',
+    'defaults-too-long':
+      'the defaults, as PostgreSQL writes them, are longer than 4 MiB in all, or have too many parts to be read',
+    'types-too-nested':
+      'the types of the columns contain more than 1,000,000 other types in all, at all levels',
     'unknown-type': 'the database has no such type; the nearest names are suggested',
     'unsupported-type': 'the type is a pseudo-type, which no column can have',
     'invalid-type-modifier': 'the type does not accept this length, precision or scale',
@@ -83,7 +87,9 @@ export const problemCodes = {
     'nested-value': 'the type does not accept objects or arrays',
     'ragged-array': 'the inner arrays of an array differ in length or depth',
     'too-many-dimensions': 'an array has more than 6 dimensions, and PostgreSQL allows no more',
-    'too-many-elements': 'an array has more than 1,000,000 elements, and the service accepts no more',
+    'too-many-elements': 'an array has more than 1,000,000 elements',
+    'too-complex':
+      'the value has so many parts or digits, alone or with the other values of its row, that PostgreSQL would need too much memory or time for it',
     'null-element': 'an element of an array is null, and the type of the elements does not allow NULL',
     'host-bits-set': 'an address for `cidr` has bits to the right of its mask',
     'date-not-allowed': 'the type does not accept the value of a date cell',

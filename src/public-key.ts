@@ -115,9 +115,26 @@ function publicKeyOf(key: KeyObject): PublicKey | KeyProblem {
         problem: `is an RSA key of ${modulusLength} bits, which is too weak; it must have at least ${minRsaBits}`,
       };
     }
+    if (!isSoundRsa(key)) {
+      return {
+        problem:
+          'is an RSA key that protects nothing or little: its exponent must be odd and at least 65537, and its modulus odd',
+      };
+    }
     return { key, possible: rsaAlgorithms, byDefault: ['RS256', 'PS256'] };
   }
   const algorithm = type === 'ec' ? curveAlgorithms[namedCurve] : undefined;
   if (algorithm !== undefined) return { key, possible: [algorithm], byDefault: [algorithm] };
   return { problem: 'is of a kind that is not supported; use RSA, P-256, P-384, P-521 or Ed25519' };
+}
+
+/**
+ * Returns whether the numbers of an RSA key are those of a key pair. Everybody can sign for the exponent 1, and for an even modulus. FIPS 186-5
+ * (section 5.1) requires an exponent above 2^16, because signatures for small ones, such as 3, can be forged if a verifier checks their padding
+ * carelessly. All usual keys have 65537.
+ */
+function isSoundRsa(key: KeyObject): boolean {
+  const { publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
+  const modulus = Buffer.from(key.export({ format: 'jwk' }).n!, 'base64url');
+  return publicExponent > 65_536n && publicExponent % 2n === 1n && modulus.at(-1)! % 2 === 1;
 }

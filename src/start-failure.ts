@@ -2,6 +2,7 @@
  * Explains to the person who starts the service why it cannot start, and what to change.
  */
 import { ConfigError } from './config.ts';
+import { AppError } from './errors.ts';
 import { type Condition, conditionOf, fullDisk } from './postgres/sqlstate.ts';
 
 /** An error whose message is the whole text for the person who starts the service. */
@@ -23,7 +24,10 @@ export function reasonAndRemedy(error: Error): { reason: string; remedy?: string
   // Node.js tried several addresses of one host.
   const one = error instanceof AggregateError ? (error.errors[0] as Error) : error;
   const remedy = remedyOf(one);
-  return { reason: one.message, ...(remedy !== undefined && { remedy }) };
+  return {
+    reason: one instanceof AppError ? one.detail : one.message,
+    ...(remedy !== undefined && { remedy }),
+  };
 }
 
 interface SystemFacts {
@@ -202,6 +206,12 @@ const databaseRemedies: DatabaseRemedy[] = [
     message: /^/,
     remedy:
       'The database server is starting, stopping or recovering. Tablewright continues when it accepts connections.',
+  },
+  {
+    codes: /^database-unavailable$/,
+    message: /read-only/,
+    remedy:
+      'Each server of DATABASE_URL that answers is a standby or read-only. Tablewright continues when one of them accepts changes.',
   },
   // Errors of the network.
   {

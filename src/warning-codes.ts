@@ -5,7 +5,7 @@
 
 export const warningCodes = {
   'ignored-column':
-    'the table lacks a column of the data, so its values were left out (`extra_columns=ignore`)',
+    'the table lacks a column of the data or PostgreSQL computes it, so its values were left out (`extra_columns=ignore`)',
   'added-column': 'an existing table lacked a column of the data, and it was added (`extra_columns=add`)',
   'mixed-column':
     'an inferred column became text because of a few odd values, and the warning names the first. All values above it have one other type, or the column has one odd value and at least 3 of another type, or at most one odd value for 10 of another type',
@@ -25,6 +25,8 @@ export const warningCodes = {
   'offset-left-out':
     'values with an offset from UTC, including `Z`, were loaded into a `timestamp` or `time` column, which keeps the date and time as sent. For a `date` column only offsets other than zero count',
   'fraction-rounded': 'seconds had more digits than microseconds and were rounded',
+  'digits-rounded':
+    "digits of a workbook's numbers after the 15th significant digit were rounded, because Excel does not show them; the warning gives their number and the first one, and a column of the type `double precision` stores the numbers unchanged. Numbers such as 0.30000000000000004, which rounding makes short, do not count",
   'suppressed-rows':
     'a trigger or a rule (CREATE RULE) of the table left out rows, and no count includes them. Rules apply only with `on_conflict` and to types that are read from text, because COPY ignores them',
   'rows-left-out': 'rows with problems were left out (`faulty_rows=leave_out`); `left_out` names them',
@@ -58,10 +60,14 @@ export const warningCodes = {
     'with `cell_errors=null`, cells of a column became NULL; the warning gives their number and the first one',
   'merged-cells':
     'values covered by merged cells were left out; the warning gives their number and the first one',
+  'lines-in-a-field':
+    'the quotes of a row of a text file (.csv) may have joined lines that are rows of their own; the warning names the row and its lines. With `quote=none` quotes are text',
+  'spaced-quotes':
+    'fields of a text file (.csv) have white space before a quotation mark, which was read as text; the warning gives their number and the first one. With `trim=true` such quotes enclose the value',
   'short-rows':
     'rows of a text file (.csv) have fewer fields than the header; the warning gives their number, the first one and the number of its fields',
   'long-rows':
-    'rows of a text file (.csv) have values after the last field of the header, for example because of a delimiter in a value without quotes; the warning gives their number, the first one and the number of its fields',
+    'rows of a text file (.csv) have more fields than the header, for example because of a delimiter in a value without quotes; the warning gives their number, the first one and the number of its fields. If all rows have the same number of empty fields more, the warning says so',
   'text-formulas':
     'fields of a text file (.csv) such as `="00042"`, which programs write so that Excel keeps the zeros, were read as the text between the quotes; the warning gives their number and the first one',
   'blank-rows': 'rows with only white space were left out',

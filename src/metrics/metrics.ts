@@ -85,6 +85,11 @@ function createMeasures(registry: Registry): Measures {
     labelNames: ['format'],
     registers,
   });
+  const givenUp = new Counter({
+    name: 'tablewright_loads_given_up_total',
+    help: 'Asynchronous loads that failed because they were begun too often without an end. Each of them may end the process.',
+    registers,
+  });
   const phases = {
     inference: new Histogram({
       name: 'tablewright_inference_duration_seconds',
@@ -109,6 +114,7 @@ function createMeasures(registry: Registry): Measures {
       rows.inc({ format }, rowCount);
       bytes.inc({ format }, byteCount);
     },
+    loadGivenUp: () => givenUp.inc(),
     phase: (phase, seconds) => phases[phase].observe(seconds),
   };
 }
