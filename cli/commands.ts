@@ -7,6 +7,8 @@ export interface Option {
   /** The values that shells propose. */
   choices?: readonly string[];
   about: string;
+  /** The heading in `--help` under which the option is listed. Default: "Options". */
+  group?: string;
 }
 
 export interface CommandLine {
@@ -26,19 +28,24 @@ export interface Command {
   run: (line: CommandLine) => Promise<number | undefined>;
 }
 
-const connection: Record<string, Option> = {
+function inGroup<Name extends string>(group: string, options: Record<Name, Option>): Record<Name, Option> {
+  for (const option of Object.values<Option>(options)) option.group = group;
+  return options;
+}
+
+const connection: Record<string, Option> = inGroup('Service', {
   url: { value: 'URL', about: 'the address of the service. Default: TABLEWRIGHT_URL, or the profile' },
   retry: {
     value: 'SECONDS',
     about: 'how long a request is repeated if the service does not answer. Default: 60',
   },
   profile: { value: 'NAME', about: 'the profile. Default: TABLEWRIGHT_PROFILE, or "default"' },
-};
+});
 
-const output = {
+const output = inGroup('Output', {
   json: { about: 'print JSON for programs' },
   quiet: { about: 'print errors only' },
-} satisfies Record<string, Option>;
+});
 
 /** The output of these commands is their result, so they cannot be quiet. */
 const { json } = output;
@@ -47,60 +54,76 @@ const schema: Option = { value: 'NAME', about: 'the schema of the table. Default
 
 /** The parameters of uploads. docs/loading.md describes them. */
 const parameters: Record<keyof LoadQuery, Option> = {
-  schema,
-  if_exists: {
-    value: 'WHAT',
-    choices: ['fail', 'append', 'truncate', 'replace'],
-    about: 'what happens to an existing table: fail, append, truncate or replace',
-  },
-  on_conflict: {
-    value: 'WHAT',
-    choices: ['fail', 'skip', 'update'],
-    about: 'what happens to a row whose key exists: fail, skip or update',
-  },
-  primary_key: { value: 'COLUMNS', about: 'the columns of the primary key of a new table: order_no,line' },
-  conflict_key: { value: 'COLUMNS', about: 'the key that --on-conflict uses' },
-  extra_columns: {
-    value: 'WHAT',
-    choices: ['fail', 'ignore', 'add'],
-    about: 'what happens to columns that the table does not have: fail, ignore or add',
-  },
-  dry_run: { about: 'load and check everything, then roll it back' },
-  faulty_rows: {
-    value: 'WHAT',
-    choices: ['fail', 'leave_out'],
-    about: 'what happens to rows with problems: fail or leave_out',
-  },
-  max_faulty_rows: { value: 'COUNT', about: 'how many rows may be left out' },
-  rename: { value: 'PAIRS', about: 'new names of columns: "Order no:order_no,Total:total"' },
-  null_values: { value: 'TEXTS', about: 'texts that mean NULL: N/A,-' },
-  date_order: {
-    value: 'ORDER',
-    choices: ['iso', 'dmy', 'mdy', 'ymd'],
-    about: 'the order of the parts of dates: iso, dmy, mdy or ymd',
-  },
-  decimal_sign: { value: 'SIGN', about: 'the sign before the decimals: . or ,' },
-  thousands_sign: { value: 'SIGN', about: "the sign between thousands: none . , space or '" },
-  trim: { about: 'remove white space around texts' },
-  rows_at: { value: 'POINTER', about: 'JSON: where the rows are: /response/items' },
-  sheet: { value: 'SHEET', about: 'the name or number of the sheet, or auto' },
-  header_row: { value: 'ROW', about: 'the row with the column names, or auto' },
-  header: { value: 'true|false', choices: ['true', 'false'], about: 'whether there is a header' },
-  range: { value: 'CELLS', about: 'the cells that are read: B3:F200' },
-  table_range: { value: 'NAME', about: 'the name of an Excel table, or cells with their sheet' },
-  hidden: { value: 'WHAT', choices: ['read', 'skip'], about: 'hidden rows and columns: read or skip' },
-  footer: { value: 'WHAT', choices: ['read', 'skip'], about: 'rows after the first empty row: read or skip' },
-  column_names: {
-    value: 'HOW',
-    choices: ['exact', 'snake_case'],
-    about: 'how headers become names: exact or snake_case',
-  },
-  cell_errors: { value: 'WHAT', choices: ['fail', 'null'], about: 'cells such as #N/A: fail or null' },
-  empty_cells: { value: 'WHAT', choices: ['default', 'null'], about: 'empty cells: default or null' },
-  delimiter: { value: 'SIGN', about: 'text files: the sign between fields, or tab' },
-  quote: { value: 'SIGN', about: 'text files: the quotation mark, or none' },
-  encoding: { value: 'NAME', about: 'text files: the encoding, such as windows-1250' },
-  comment: { value: 'SIGN', about: 'text files: lines that begin with this sign are left out' },
+  ...inGroup('Table', {
+    schema,
+    primary_key: { value: 'COLUMNS', about: 'the columns of the primary key of a new table: order_no,line' },
+    rename: { value: 'PAIRS', about: 'new names of columns: "Order no:order_no,Total:total"' },
+    extra_columns: {
+      value: 'WHAT',
+      choices: ['fail', 'ignore', 'add'],
+      about: 'what happens to columns that the table does not have: fail, ignore or add',
+    },
+  }),
+  ...inGroup('Existing table', {
+    if_exists: {
+      value: 'WHAT',
+      choices: ['fail', 'append', 'truncate', 'replace'],
+      about: 'what happens to an existing table: fail, append, truncate or replace',
+    },
+    on_conflict: {
+      value: 'WHAT',
+      choices: ['fail', 'skip', 'update'],
+      about: 'what happens to a row whose key exists: fail, skip or update',
+    },
+    conflict_key: { value: 'COLUMNS', about: 'the key that --on-conflict uses' },
+  }),
+  ...inGroup('Rows with problems', {
+    dry_run: { about: 'load and check everything, then roll it back' },
+    faulty_rows: {
+      value: 'WHAT',
+      choices: ['fail', 'leave_out'],
+      about: 'what happens to rows with problems: fail or leave_out',
+    },
+    max_faulty_rows: { value: 'COUNT', about: 'how many rows may be left out' },
+  }),
+  ...inGroup('Reading texts', {
+    null_values: { value: 'TEXTS', about: 'texts that mean NULL: N/A,-' },
+    date_order: {
+      value: 'ORDER',
+      choices: ['iso', 'dmy', 'mdy', 'ymd'],
+      about: 'the order of the parts of dates: iso, dmy, mdy or ymd',
+    },
+    decimal_sign: { value: 'SIGN', about: 'the sign before the decimals: . or ,' },
+    thousands_sign: { value: 'SIGN', about: "the sign between thousands: none . , space or '" },
+    trim: { about: 'remove white space around texts' },
+    rows_at: { value: 'POINTER', about: 'JSON: where the rows are: /response/items' },
+  }),
+  ...inGroup('Spreadsheets', {
+    sheet: { value: 'SHEET', about: 'the name or number of the sheet, or auto' },
+    header_row: { value: 'ROW', about: 'the row with the column names, or auto' },
+    header: { value: 'true|false', choices: ['true', 'false'], about: 'whether there is a header' },
+    range: { value: 'CELLS', about: 'the cells that are read: B3:F200' },
+    table_range: { value: 'NAME', about: 'the name of an Excel table, or cells with their sheet' },
+    hidden: { value: 'WHAT', choices: ['read', 'skip'], about: 'hidden rows and columns: read or skip' },
+    footer: {
+      value: 'WHAT',
+      choices: ['read', 'skip'],
+      about: 'rows after the first empty row: read or skip',
+    },
+    column_names: {
+      value: 'HOW',
+      choices: ['exact', 'snake_case'],
+      about: 'how headers become names: exact or snake_case',
+    },
+    cell_errors: { value: 'WHAT', choices: ['fail', 'null'], about: 'cells such as #N/A: fail or null' },
+    empty_cells: { value: 'WHAT', choices: ['default', 'null'], about: 'empty cells: default or null' },
+  }),
+  ...inGroup('Text files', {
+    delimiter: { value: 'SIGN', about: 'text files: the sign between fields, or tab' },
+    quote: { value: 'SIGN', about: 'text files: the quotation mark, or none' },
+    encoding: { value: 'NAME', about: 'text files: the encoding, such as windows-1250' },
+    comment: { value: 'SIGN', about: 'text files: lines that begin with this sign are left out' },
+  }),
 };
 
 export const parameterNames = Object.keys(parameters) as (keyof LoadQuery)[];
@@ -127,20 +150,26 @@ export const commands: Record<string, Command> = {
     notes:
       'A file is a workbook, a text file (CSV) or JSON. "-" is the standard input. Without --table each file is loaded\ninto the table of its name. With --table all files are loaded into one table, the second and later ones with append.',
     options: {
-      table: { value: 'NAME', about: 'the table. Default: the name of the file without its ending' },
-      definition: { value: 'FILE', about: 'a JSON file with the definition of the table' },
-      infer: {
-        value: 'WHAT',
-        choices: ['missing'],
-        about: 'missing: infer the columns that the definition does not name (--extra-columns add)',
-      },
+      ...inGroup('Table', {
+        table: { value: 'NAME', about: 'the table. Default: the name of the file without its extension' },
+        definition: { value: 'FILE', about: 'a JSON file with the definition of the table' },
+        infer: {
+          value: 'WHAT',
+          choices: ['missing'],
+          about: 'missing: infer the columns that the definition does not name (--extra-columns add)',
+        },
+      }),
       ...parameterOptions,
-      kind,
-      problems: { value: 'FILE', about: 'write all problems into this CSV file' },
-      async: { about: 'end as soon as the service has stored the file' },
-      'idempotency-key': { value: 'KEY', about: 'load once, however often the command runs with this key' },
+      ...inGroup('Rows with problems', {
+        problems: { value: 'FILE', about: 'write all problems into this CSV file' },
+      }),
+      ...inGroup('Reading texts', { kind }),
       ...output,
       ...connection,
+      ...inGroup('Service', {
+        async: { about: 'end as soon as the service has stored the file' },
+        'idempotency-key': { value: 'KEY', about: 'load once, however often the command runs with this key' },
+      }),
     },
     examples: [
       'tablewright load orders.xlsx',
@@ -196,6 +225,13 @@ export const commands: Record<string, Command> = {
     options: { schema: { value: 'NAME', about: 'only the tables of this schema' }, json, ...connection },
     examples: ['tablewright tables', 'tablewright tables --schema sales --json'],
     run: async (line) => (await import('./tables.ts')).list(line),
+  },
+  rows: {
+    usage: 'rows NAME [options]',
+    about: 'show the first rows of a table',
+    options: { schema, limit: { value: 'COUNT', about: 'how many rows. Default: 50' }, json, ...connection },
+    examples: ['tablewright rows orders', 'tablewright rows orders --limit 5 --json'],
+    run: async (line) => (await import('./tables.ts')).rows(line),
   },
   loads: {
     usage: 'loads [ID] [options]',

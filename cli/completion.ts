@@ -30,10 +30,15 @@ function bashScript(): string {
   );
   const valueCases = [...values].map(
     ([name, choices]) =>
-      `    --${name}) COMPREPLY=($(compgen -W "${choices.join(' ')}" -- "$word")); return ;;`,
+      `    --${name}) COMPREPLY=($(compgen -P "$prefix" -W "${choices.join(' ')}" -- "$word")); return ;;`,
   );
   return `_tablewright() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words=""
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words="" prefix=""
+  # bash makes "--option", "=" and the value three words, and zsh one.
+  if [ "$word" = "=" ]; then word=""
+  elif [ "$before" = "=" ]; then before="\${COMP_WORDS[COMP_CWORD-2]}"
+  else case "$word" in --*=*) before="\${word%%=*}" prefix="$before=" word="\${word#*=}" ;; esac
+  fi
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "${Object.keys(commands).join(' ')} --help --version" -- "$word"))
     return

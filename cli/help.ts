@@ -17,22 +17,28 @@ Examples:
 "tablewright COMMAND --help" shows the options of a command; "tablewright --version" shows the version.
 
 TABLEWRIGHT_URL is the address of the service, and TABLEWRIGHT_TOKEN the access token. Without an address, a command
-starts the service with its embedded PostgreSQL (in .tablewright/), and stops it at its end.
+uses the service that runs on .tablewright/ (DATA_DIR). If none runs, it starts one with its embedded PostgreSQL, and
+stops it when no other command uses it.
 
 Exit codes: 0 done, 1 refused, 2 wrong use, 3 the service cannot be reached, 130 Ctrl-C (143 SIGTERM).
 `;
 }
 
 export function commandHelp({ usage, about, notes, options, examples }: Command): string {
-  const listed = Object.entries(options).map(([name, option]): [string, string] => [
-    optionText(name, option),
-    option.about,
-  ]);
+  const groups = Map.groupBy(Object.entries(options), ([, { group = 'Options' }]) => group);
+  const all = Object.entries(options).map(([name, option]) => optionText(name, option));
+  const width = Math.max(0, ...all.map(({ length }) => length));
   const parts = [
     `Usage: tablewright ${usage}\n\nTo ${about}.`,
     notes,
-    listed.length > 0 ? `Options:\n${inColumns(listed)}` : undefined,
     `Examples:\n${examples.map((example) => `  ${example}`).join('\n')}`,
+    ...[...groups].map(
+      ([group, list]) =>
+        `${group}:\n${inColumns(
+          list.map(([name, option]) => [optionText(name, option), option.about]),
+          width,
+        )}`,
+    ),
   ];
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
 }
@@ -41,7 +47,9 @@ function optionText(name: string, { value }: Option): string {
   return value === undefined ? `--${name}` : `--${name} ${value}`;
 }
 
-function inColumns(rows: [string, string][]): string {
-  const width = Math.max(...rows.map(([first]) => first.length));
+function inColumns(
+  rows: [string, string][],
+  width = Math.max(...rows.map(([first]) => first.length)),
+): string {
   return rows.map(([first, second]) => `  ${first.padEnd(width)}  ${second}`).join('\n');
 }

@@ -1,10 +1,11 @@
 /** `tablewright inspect FILE` */
 import type { InspectedJson, InspectedSpreadsheet, InspectOptions } from '../client/client.ts';
+import { noteWarnings } from './as-options.ts';
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { queryOf } from './load.ts';
-import { inCount, note, say, sayJson, tableLines } from './print.ts';
+import { inCount, say, sayJson, tableLines } from './print.ts';
 import { noteProblems } from './report-error.ts';
 import { expandPaths, openSource } from './source.ts';
 
@@ -35,7 +36,7 @@ function show(inspected: InspectedJson | InspectedSpreadsheet): void {
   say('');
   const rows = part.rows.slice(0, shownRows).map((row) => row.map((cell) => cell ?? ''));
   for (const one of tableLines(part.header, rows, cellWidth)) say(one);
-  for (const { detail, code } of part.warnings) note(`warning: ${detail} (${code})`);
+  noteWarnings(part.warnings);
   noteProblems(part.errors, part.error_count);
 }
 

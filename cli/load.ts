@@ -14,6 +14,7 @@ import {
   type UploadDefinition,
 } from '../client/client.ts';
 import { newKey } from '../client/new-key.ts';
+import { noteWarnings } from './as-options.ts';
 import { type CommandLine, optionOf, parameterNames } from './commands.ts';
 import { type Connected, withClient } from './connect.ts';
 import { awaitEndSignal, exitCodeOfSignal, unlessEnded } from './end-signals.ts';
@@ -338,7 +339,7 @@ function reportLoaded(path: string, { table, load }: LoadedTable, isQuiet: boole
     left_out_count: count = 0,
   } = load;
   if (!isQuiet) {
-    for (const { code, detail } of load.warnings) note(`warning: ${detail} (${code})`);
+    noteWarnings(load.warnings);
     const parts = [`${inCount(rows, 'row')} loaded`];
     if (updated > 0) parts.push(`${inCount(updated, 'row')} updated`);
     if (skipped > 0) parts.push(`${inCount(skipped, 'row')} skipped`);

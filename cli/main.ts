@@ -9,6 +9,7 @@ import { type Command, commands } from './commands.ts';
 import { exitCodeOfSignal, handleEndSignals, Interrupted } from './end-signals.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { commandHelp, generalHelp } from './help.ts';
+import { nearest } from './nearest.ts';
 
 const [name, ...parameters] = process.argv.slice(2);
 
@@ -38,11 +39,16 @@ function end(result: number): void {
 
 async function run(name: string | undefined, parameters: string[]): Promise<number | undefined> {
   if (name === '--version' || name === '-V') return printVersion();
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help')
-    return printHelp(parameters[0]);
+  if (name === undefined) {
+    process.stderr.write(generalHelp());
+    return exitCodes.wrongUse;
+  }
+  if (name === '--help' || name === '-h' || name === 'help') return printHelp(parameters[0]);
   const command = commands[name];
   if (command === undefined) {
-    return wrongUse(`There is no command "${name}". "tablewright --help" lists the commands.`);
+    const meant = nearest(name, Object.keys(commands));
+    const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`;
+    return wrongUse(`There is no command "${name}".${hint} "tablewright --help" lists the commands.`);
   }
   try {
     const line = parse(command, parameters);
@@ -52,6 +58,11 @@ async function run(name: string | undefined, parameters: string[]): Promise<numb
   } catch (error) {
     if (error instanceof Interrupted) return exitCodes.interrupted;
     if (error instanceof WrongUse) return wrongUse(`${error.message}\nUsage: tablewright ${command.usage}`);
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') {
+      return wrongUse(
+        `The installation is not complete: ${(error as Error).message.split(' imported from')[0]}. Run "npm ci" in the clone, or install the package again.`,
+      );
+    }
     const { reportError, exitCodeOf, errorDocument } = await import('./report-error.ts');
     if (!parameters.includes('--json')) return reportError(error);
     const { sayJson } = await import('./print.ts');
@@ -84,8 +95,18 @@ function parseOptions({ options }: Command, parameters: string[]) {
     });
     return { positionals, options: values as Record<string, string | boolean | undefined> };
   } catch (error) {
-    throw new WrongUse((error as Error).message);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const [, option] = /^Unknown option '(-[^']*)'/.exec(message) ?? [];
+    if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION' || option === undefined) throw new WrongUse(message);
+    throw new WrongUse(`There is no option ${option}.${unknownHint(option, Object.keys(options))}`);
   }
+}
+
+function unknownHint(option: string, names: string[]): string {
+  // An option could be read by every user of the machine.
+  if (option === '--token') return ' Set TABLEWRIGHT_TOKEN.';
+  const meant = nearest(option.replace(/^-+/, ''), names);
+  return meant === undefined ? '' : ` Did you mean --${meant}?`;
 }
 
 function printHelp(name: string | undefined): number {

@@ -23,11 +23,20 @@ export function showProgress(name: string, total: number | undefined, isQuiet: b
   const startedAt = performance.now();
   let sent = 0;
   let rows = 0;
-  const isTerminal = process.stderr.isTTY === true;
+  const isTerminal = canDraw();
   const seconds = (): number => (performance.now() - startedAt) / 1000;
   const show = isTerminal ? drawBar : note;
   const tell = (): void =>
-    show(progressText({ name, total, sent, rows, seconds: seconds(), columns: process.stderr.columns }));
+    show(
+      progressText({
+        name,
+        total,
+        sent,
+        rows,
+        seconds: seconds(),
+        columns: isTerminal ? process.stderr.columns : 1,
+      }),
+    );
   const timer = isQuiet ? undefined : setInterval(tell, isTerminal ? barMs : lineMs);
   timer?.unref();
   return {
@@ -42,6 +51,13 @@ export function showProgress(name: string, total: number | undefined, isQuiet: b
       removeBar();
     },
   };
+}
+
+/** Returns whether the standard error is a terminal that can draw a bar over another one, in characters that it knows. */
+function canDraw({ TERM, CI, LC_ALL, LC_CTYPE, LANG } = process.env): boolean {
+  const locale = LC_ALL || LC_CTYPE || LANG;
+  const knowsBlocks = locale === undefined || /utf-?8/i.test(locale);
+  return process.stderr.isTTY === true && TERM !== 'dumb' && !CI && knowsBlocks;
 }
 
 export interface ProgressFacts {

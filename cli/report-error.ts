@@ -1,5 +1,6 @@
 /** Prints errors, and decides the exit code. */
 import { ConnectionError, type Problem, ProblemError } from '../client/client.ts';
+import { asOptions, noteWarnings } from './as-options.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { inCount, note, tableLines } from './print.ts';
 
@@ -50,8 +51,8 @@ export function reportError(error: unknown): number {
 
 function reportProblem({ status, code, detail, title, errors, errorCount, warnings }: ProblemError): void {
   note(`error: ${title}${code ? ` (${code})` : ''}`);
-  if (detail !== title) note(detail);
-  for (const warning of warnings) note(`warning: ${warning.detail} (${warning.code})`);
+  if (detail !== title) note(asOptions(detail));
+  noteWarnings(warnings);
   // The only problem may be what the detail says.
   if (errors.length !== 1 || errors[0]!.detail !== detail) noteProblems(errors, errorCount);
   if (status === 401) note('Set TABLEWRIGHT_TOKEN to a valid access token.');
@@ -65,7 +66,7 @@ export function noteProblems(problems: Problem[], count: number): void {
     placeOf(problem),
     problem.column ?? '',
     problem.value ?? '',
-    problem.detail,
+    asOptions(problem.detail),
   ]);
   note('');
   for (const line of tableLines(head, rows, valueWidth, Infinity)) note(line);

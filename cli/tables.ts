@@ -1,5 +1,6 @@
-/** `tablewright create`, `tablewright describe` and `tablewright tables` */
+/** `tablewright create`, `tablewright describe`, `tablewright tables` and `tablewright rows` */
 import type { TableDefinition, TableDescription } from '../client/client.ts';
+import { noteWarnings } from './as-options.ts';
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
@@ -23,7 +24,7 @@ export async function create(line: CommandLine): Promise<number> {
       sayJson(created);
       return exitCodes.done;
     }
-    for (const { detail, code } of warnings) note(`warning: ${detail} (${code})`);
+    noteWarnings(warnings);
     for (const difference of differences ?? []) note(`different: ${difference}`);
     if (!options.quiet)
       say(
@@ -61,6 +62,31 @@ export async function list(line: CommandLine): Promise<number> {
       for (const one of tableLines(['schema', 'table', 'rows (estimated)', 'size'], rows)) say(one);
     return exitCodes.done;
   });
+}
+
+export async function rows(line: CommandLine): Promise<number> {
+  const name = nameOf(line);
+  const { limit } = line.options;
+  return withClient(line, async ({ client }) => {
+    const found = await client.rows(name, {
+      ...schemaOf(line),
+      ...(limit !== undefined && { limit: limit as unknown as number }),
+    });
+    if (line.options.json) {
+      for (const row of found.rows) sayJson(row);
+      return exitCodes.done;
+    }
+    const names = Object.keys(found.rows[0] ?? {});
+    const cells = found.rows.map((row) => names.map((column) => cellText(row[column])));
+    if (names.length === 0) say(`${name} has no rows.`);
+    else for (const one of tableLines(names, cells)) say(one);
+    return exitCodes.done;
+  });
+}
+
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function nameOf({ positionals }: CommandLine): string {

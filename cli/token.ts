@@ -22,7 +22,13 @@ export async function token({ positionals, options }: CommandLine): Promise<numb
   } catch (error) {
     throw new WrongUse((error as Error).message);
   }
-  await printToken(tokenOptions);
+  try {
+    await printToken(tokenOptions);
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (path === undefined) throw error;
+    throw new WrongUse(`The secret cannot be kept at ${path} (${code}). Set DATA_DIR or TOKEN_SECRET.`);
+  }
   return exitCodes.done;
 }
 
@@ -31,6 +37,11 @@ export async function printToken(options: DevTokenOptions): Promise<void> {
   if (existsSync('.env')) process.loadEnvFile('.env');
   const config = readConfig(process.env);
   const isSecretNew = needsGeneratedSecret(config.tokens) && !existsSync(secretPath(config));
+  if (isSecretNew && process.env.TABLEWRIGHT_URL) {
+    throw new Error(
+      `There is no secret in ${config.dataDir}, so the service at TABLEWRIGHT_URL would not accept the token. Run this command where the service runs, or set TOKEN_SECRET or DATA_DIR as the service has it.`,
+    );
+  }
   const settings = signingSettings(await resolveTokenSettings(config));
   if (settings === undefined) {
     throw new Error(

@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 a5d84be34acd90ee12b0bfb0fc5d4922dfbd8141813096a3806e4840fbc4694c.
+// The structure of the OpenAPI document has the SHA-256 d68ee5e8fe28e5d2cf72ce478c9443bf02343e261d65fcfed5fe24c04f3cacf7.
 
 export interface paths {
   '/healthz': {
@@ -31,7 +31,7 @@ export interface paths {
     };
     /**
      * Ready
-     * @description Answers 200 while the database answers. Answers 503 within two seconds if the database does not answer, while the service starts and stops, and if it has no keys to verify tokens because the identity provider cannot be reached.
+     * @description Answers 200 while the database accepts changes. Answers 503 within two seconds if the database does not answer or is read-only, as a standby is, while the service starts and stops, and if it has no keys to verify tokens because the identity provider cannot be reached.
      */
     get: operations['getReadiness'];
     put?: never;
@@ -621,6 +621,8 @@ export interface components {
        * @example name-taken
        * @example too-many-columns
        * @example row-too-long
+       * @example defaults-too-long
+       * @example types-too-nested
        * @example unknown-type
        * @example unsupported-type
        * @example invalid-type-modifier
@@ -671,6 +673,7 @@ export interface components {
        * @example ragged-array
        * @example too-many-dimensions
        * @example too-many-elements
+       * @example too-complex
        * @example null-element
        * @example host-bits-set
        * @example date-not-allowed
@@ -717,6 +720,7 @@ export interface components {
        * @example date-left-out
        * @example offset-left-out
        * @example fraction-rounded
+       * @example digits-rounded
        * @example suppressed-rows
        * @example rows-left-out
        * @example recovery-pending
@@ -736,6 +740,8 @@ export interface components {
        * @example other-sheets
        * @example cell-errors-as-null
        * @example merged-cells
+       * @example lines-in-a-field
+       * @example spaced-quotes
        * @example short-rows
        * @example long-rows
        * @example text-formulas
@@ -876,7 +882,7 @@ export interface components {
        */
       name: string;
       /**
-       * @description A type of the connected PostgreSQL as it spells it, with modifiers and arrays (varchar(20), numeric(12,2), timestamptz, text[], enums, domains, extension types); serial, bigserial or smallserial for an identity column; or a friendly alias (string, datetime, double, number, blob, …).
+       * @description A type of the connected PostgreSQL as it spells it, with modifiers and arrays (varchar(20), numeric(12,2), timestamptz, text[], enums, domains, extension types); serial, bigserial or smallserial for an identity column; or a friendly alias (string, datetime, double, number, blob, …). An alias is always the alias; a type of the database with its name, and the row type of a table, are written in quotes or with their schema.
        * @example numeric(12,2)
        * @example text
        * @example timestamptz
@@ -1367,6 +1373,19 @@ export interface components {
       constraints?: components['schemas']['Constraints'] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
+    /**
+     * @example {
+     *       "data": [
+     *         {
+     *           "sku": "00042",
+     *           "name": "Möhre",
+     *           "price": 1.1,
+     *           "in_stock": true,
+     *           "added": "2026-11-21"
+     *         }
+     *       ]
+     *     }
+     */
     JsonUpload: {
       table?: components['schemas']['UploadDefinition'];
       /** @description The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit. */
@@ -2116,7 +2135,7 @@ export interface operations {
       409: components['responses']['Conflict'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2136,11 +2155,10 @@ export interface operations {
         if_not_exists?: boolean;
       };
       header?: {
-        /**
-         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.
-         * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
-         */
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
+        /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
+        'Content-Encoding'?: string;
       };
       path: {
         /**
@@ -2205,7 +2223,7 @@ export interface operations {
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2256,7 +2274,7 @@ export interface operations {
       409: components['responses']['Conflict'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2314,7 +2332,7 @@ export interface operations {
       413: components['responses']['ContentTooLarge'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2357,7 +2375,7 @@ export interface operations {
       410: components['responses']['Gone'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2395,7 +2413,7 @@ export interface operations {
       403: components['responses']['Forbidden'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2447,7 +2465,7 @@ export interface operations {
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-webhook`](/docs/errors/invalid-webhook): The webhook is not valid. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2508,7 +2526,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2554,7 +2572,7 @@ export interface operations {
       404: components['responses']['NotFound'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2600,7 +2618,7 @@ export interface operations {
       404: components['responses']['NotFound'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2655,7 +2673,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2703,7 +2721,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`load-ended`](/docs/errors/load-ended): The load has ended. */
       409: components['responses']['Conflict'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2749,7 +2767,7 @@ export interface operations {
       404: components['responses']['NotFound'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2802,7 +2820,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2850,7 +2868,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`invalid-webhook`](/docs/errors/invalid-webhook): The webhook is not valid. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -2870,7 +2888,7 @@ export interface operations {
         schema?: string;
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
-        /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out. `add`: add them to the table with inferred types. */
+        /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
         /** @description What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used. */
         on_conflict?: 'fail' | 'skip' | 'update';
@@ -2896,23 +2914,16 @@ export interface operations {
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
         /** @description true: white space around a text is removed. */
         trim?: boolean;
-        /**
-         * @description Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array.
-         * @example /response/items
-         */
+        /** @description Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
         rows_at?: string;
       };
       header?: {
-        /**
-         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.
-         * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
-         */
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
-        /**
-         * @description `respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load.
-         * @example respond-async
-         */
+        /** @description `respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load. */
         Prefer?: string;
+        /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
+        'Content-Encoding'?: string;
       };
       path: {
         /**
@@ -2925,20 +2936,12 @@ export interface operations {
     };
     requestBody: {
       content: {
-        /**
-         * @example {
-         *       "data": [
-         *         {
-         *           "sku": "00042",
-         *           "name": "Möhre",
-         *           "price": 1.1,
-         *           "in_stock": true,
-         *           "added": "2026-11-21"
-         *         }
-         *       ]
-         *     }
-         */
-        'application/json': components['schemas']['JsonUpload'];
+        'application/json':
+          | components['schemas']['JsonUpload']
+          | {
+              [key: string]: unknown;
+            }[];
+        'application/x-ndjson': string;
       };
     };
     responses: {
@@ -3013,7 +3016,7 @@ export interface operations {
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -3026,10 +3029,7 @@ export interface operations {
   inspectJson: {
     parameters: {
       query?: {
-        /**
-         * @description Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array.
-         * @example /response/items
-         */
+        /** @description Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
         rows_at?: string;
         /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
@@ -3042,7 +3042,10 @@ export interface operations {
         /** @description true: white space around a text is removed. */
         trim?: boolean;
       };
-      header?: never;
+      header?: {
+        /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
+        'Content-Encoding'?: string;
+      };
       path?: never;
       cookie?: never;
     };
@@ -3061,6 +3064,7 @@ export interface operations {
          *     }
          */
         'application/json': unknown;
+        'application/x-ndjson': string;
       };
     };
     responses: {
@@ -3093,7 +3097,7 @@ export interface operations {
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -3111,7 +3115,7 @@ export interface operations {
         schema?: string;
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
-        /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out. `add`: add them to the table with inferred types. */
+        /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
         /** @description What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used. */
         on_conflict?: 'fail' | 'skip' | 'update';
@@ -3159,49 +3163,20 @@ export interface operations {
         delimiter?: string;
         /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
         quote?: '"' | "'" | 'none';
-        /** @description For text files: the encoding. Default: detected among UTF-8, UTF-16 and Windows-1252. */
-        encoding?:
-          | 'utf-8'
-          | 'utf-16le'
-          | 'utf-16be'
-          | 'windows-1250'
-          | 'windows-1251'
-          | 'windows-1252'
-          | 'windows-1253'
-          | 'windows-1254'
-          | 'windows-1255'
-          | 'windows-1256'
-          | 'windows-1257'
-          | 'windows-1258'
-          | 'iso-8859-2'
-          | 'iso-8859-5'
-          | 'iso-8859-7'
-          | 'iso-8859-15'
-          | 'koi8-r'
-          | 'koi8-u'
-          | 'ibm866'
-          | 'macintosh'
-          | 'shift_jis'
-          | 'euc-jp'
-          | 'gb18030'
-          | 'big5'
-          | 'euc-kr';
+        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. Default: detected among UTF-8, UTF-16 and Windows-1252. */
+        encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are ignored. Default: no line is ignored. */
         comment?: string;
         /** @description What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column. */
         empty_cells?: 'default' | 'null';
       };
       header?: {
-        /**
-         * @description A key of the client for this request, such as a UUID. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request.
-         * @example 3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e
-         */
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
-        /**
-         * @description `respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load.
-         * @example respond-async
-         */
+        /** @description `respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load. */
         Prefer?: string;
+        /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
+        'Content-Encoding'?: string;
       };
       path: {
         /**
@@ -3289,7 +3264,7 @@ export interface operations {
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
@@ -3324,33 +3299,8 @@ export interface operations {
         delimiter?: string;
         /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
         quote?: '"' | "'" | 'none';
-        /** @description For text files: the encoding. Default: detected among UTF-8, UTF-16 and Windows-1252. */
-        encoding?:
-          | 'utf-8'
-          | 'utf-16le'
-          | 'utf-16be'
-          | 'windows-1250'
-          | 'windows-1251'
-          | 'windows-1252'
-          | 'windows-1253'
-          | 'windows-1254'
-          | 'windows-1255'
-          | 'windows-1256'
-          | 'windows-1257'
-          | 'windows-1258'
-          | 'iso-8859-2'
-          | 'iso-8859-5'
-          | 'iso-8859-7'
-          | 'iso-8859-15'
-          | 'koi8-r'
-          | 'koi8-u'
-          | 'ibm866'
-          | 'macintosh'
-          | 'shift_jis'
-          | 'euc-jp'
-          | 'gb18030'
-          | 'big5'
-          | 'euc-kr';
+        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. Default: detected among UTF-8, UTF-16 and Windows-1252. */
+        encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are ignored. Default: no line is ignored. */
         comment?: string;
         /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
@@ -3364,7 +3314,10 @@ export interface operations {
         /** @description true: white space around a text is removed. */
         trim?: boolean;
       };
-      header?: never;
+      header?: {
+        /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
+        'Content-Encoding'?: string;
+      };
       path?: never;
       cookie?: never;
     };
@@ -3403,7 +3356,7 @@ export interface operations {
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. */
       422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests in a minute. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];

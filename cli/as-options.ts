@@ -1,0 +1,16 @@
+/** Prints texts of the service, which speak of its parameters, in the words of the command line. */
+import { optionOf, parameterNames } from './commands.ts';
+import { note } from './print.ts';
+
+const known: ReadonlySet<string> = new Set([...parameterNames, 'if_not_exists']);
+
+/** Returns the text with its parameters written as options: `if_exists=append` is `--if-exists append`. */
+export function asOptions(text: string): string {
+  return text.replaceAll(/\b([a-z]+(?:_[a-z]+)*)=/g, (found, name) =>
+    known.has(name) ? `--${optionOf(name)} ` : found,
+  );
+}
+
+export function noteWarnings(warnings: readonly { detail: string; code: string }[]): void {
+  for (const { detail, code } of warnings) note(`warning: ${asOptions(detail)} (${code})`);
+}
