@@ -1,7 +1,7 @@
 /** What a person can do: each function talks to the service and changes what the page knows. */
+
 import {
   type Client,
-  ConnectionError,
   createClient,
   hasEnded,
   type InspectedSpreadsheet,
@@ -12,37 +12,52 @@ import {
   resultOf,
   type TableDescription,
 } from '../client/client.ts';
-import { xhrTransport } from '../client/xhr-transport.ts';
+import { newKey } from '../client/new-key.ts';
+import { sleep } from '../client/sleep.ts';
 import type { OfferedChoice } from './choices.ts';
 import { ChangedFileError, changeOf } from './chosen-file.ts';
+import { createConnection } from './connection.ts';
+import { failureFrom } from './failure.ts';
 import {
   cellOf,
+  claimsOf,
   type Fix,
   hashOf,
   inspectionOfJson,
   inspectionOfSheet,
   isRunning,
   isTokenFailure,
+  type KeptLoad,
   keepsDefinition,
   keptLoadOf,
   kindOf,
   noRules,
   pastedToken,
-  planColumns,
   planFaults,
   plural,
-  problemsOfCsv,
   proposedReading,
   readingQuery,
   requestText,
   rowOfSheet,
   targetOf,
   uploadPlan,
+  waitsForService,
   withFix,
   withoutTokenFailures,
+  withPlans,
 } from './follows.ts';
 import { jsonWithDefinition } from './json-with-definition.ts';
+import {
+  type Ended,
+  endOf,
+  endOfAnswer,
+  endOfRefusal,
+  endOfUnsent,
+  recordOf,
+  shortResult,
+} from './load-outcome.ts';
 import { rowOfJson } from './row-of-json.ts';
+import { serviceUrl } from './service-url.ts';
 import { sessionOf, signInInWindow, startSignIn } from './sign-in.ts';
 import {
   type Checked,
@@ -64,7 +79,7 @@ import {
 } from './state.ts';
 import type { Store } from './store.ts';
 
-/** The id of the load of this tab, and the name of its file. */
+/** The load of this tab (`KeptLoad`). */
 const loadKey = 'tablewright.load';
 
 export type Actions = ReturnType<typeof createActions>;
@@ -72,10 +87,17 @@ export type Actions = ReturnType<typeof createActions>;
 export function createActions(store: Store) {
   const { update } = store;
   const token = (): string | undefined => store.state.session.token;
+  const connection = createConnection(
+    () => waitsForService(store.state),
+    (isAnswering) => {
+      if (store.state.isAnswering !== isAnswering) update((state) => ({ ...state, isAnswering }));
+    },
+  );
+  const { transport } = connection;
   const client: Client = createClient({
-    url: location.origin,
+    url: serviceUrl,
     token,
-    transport: xhrTransport,
+    transport,
     onRetry: () => void stopIfChanged(),
   });
   let inspecting = new AbortController();
@@ -126,21 +148,43 @@ export function createActions(store: Store) {
       update((state) => ({ ...state, session: { ...sessionOf(undefined, signIn), problem } }));
       return;
     }
+    const session = sessionOf(value, signIn);
+    const { worker } = store.state;
+    // The file and the choices are another person's. They must not be sent with this token.
+    if (worker !== undefined && worker !== session.subject) {
+      forgetFile();
+      update(({ route }) => initialState(session, route));
+    }
     const before = store.state;
-    update((state) => ({ ...withoutTokenFailures(state), session: sessionOf(value, signIn) }));
+    update((state) => ({ ...withoutTokenFailures(state), session, worker: session.subject }));
     if (isTokenFailure(before.inspection)) inspect(before.reading);
     if (isTokenFailure(before.existing)) lookUpTarget();
     open(store.state.route);
     lookAgain();
   }
 
+  /**
+   * Takes the token of a sign-in link. A link may come from anybody, so it replaces nobody without a question: the file would be sent with
+   * the rights of another person.
+   */
+  async function followLink(text: string): Promise<void> {
+    const { session, worker } = store.state;
+    const value = pastedToken(text);
+    const subject = claimsOf(value)?.subject;
+    const isSame = subject !== undefined && subject === worker;
+    if (session.token === undefined && (worker === undefined || isSame)) return signInWith(value);
+    const problem = await problemOfToken(value);
+    if (problem === undefined && isSame) return signInWith(value);
+    update((state) => ({ ...state, dialog: { is: 'link', token: value, subject, problem } }));
+  }
+
   /** Returns why the service does not accept the token. A token that may not list loads is valid. */
   async function problemOfToken(value: string): Promise<string | undefined> {
     try {
       const asking = createClient({
-        url: location.origin,
+        url: serviceUrl,
         token: value,
-        transport: xhrTransport,
+        transport,
         retryMs: 0,
       });
       await asking.loads({ limit: 1 }).next();
@@ -260,7 +304,7 @@ export function createActions(store: Store) {
         reading: { ...state.reading, sheet, headerRow },
         isReadAgain: false,
         inspection: { is: 'ready', value: inspection },
-        columns: planColumns(inspection, state.columns),
+        ...withPlans(state, inspection),
         step: state.step === 'file' ? 'columns' : state.step,
         announcement: `${file.name} was read: ${inspection.header.length} columns.`,
       }));
@@ -414,7 +458,8 @@ export function createActions(store: Store) {
   async function sendUpload(options: {
     dry_run: boolean;
     signal: AbortSignal;
-    onSent?: (bytes: number) => void;
+    idempotencyKey?: string | undefined;
+    onSent: (bytes: number) => void;
   }): Promise<Load | LoadedTable> {
     const { state } = store;
     const { file } = state;
@@ -427,6 +472,10 @@ export function createActions(store: Store) {
     return client.enqueue({
       ...query,
       ...options,
+      onSent: (bytes) => {
+        connection.hear();
+        options.onSent(bytes);
+      },
       schema,
       table,
       file: wrapped ?? file!.content,
@@ -449,6 +498,7 @@ export function createActions(store: Store) {
     let last = begun;
     for await (const load of client.watch(begun.id, { signal })) {
       last = load;
+      connection.hear();
       onLoad(load);
     }
     return resultOf(last) ?? shortResult(last);
@@ -528,22 +578,24 @@ export function createActions(store: Store) {
       );
     changeCheck({ isReadingAll: true });
     try {
-      changeCheck({ isReadingAll: false, all: problemsOfCsv(await problemsAsCsv()) });
+      const all: Problem[] = [];
+      for await (const problem of client.problems(checkedLoadId(), { limit: 10_000 })) all.push(problem);
+      changeCheck({ isReadingAll: false, all });
     } catch (error) {
       changeCheck({ isReadingAll: false });
       say(failureOf(error).detail);
     }
   }
 
-  /** Returns all problems of the check as the service has stored them. The page asks only for a load that is recorded. */
-  function problemsAsCsv(): Promise<string> {
+  /** Returns the load of the check. The page asks only for the problems of a load that is recorded. */
+  function checkedLoadId(): string {
     const { check } = store.state;
-    return client.problemsCsv((check.is === 'ready' && check.value.failure?.loadId) || '');
+    return (check.is === 'ready' && check.value.failure?.loadId) || '';
   }
 
   async function saveAllProblems(): Promise<void> {
     try {
-      const text = await problemsAsCsv();
+      const text = await client.problemsCsv(checkedLoadId());
       const link = document.createElement('a');
       link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
       link.download = `${store.state.target.table || 'problems'}-problems.csv`;
@@ -619,103 +671,148 @@ export function createActions(store: Store) {
     const { file, inspection } = store.state;
     if (file === undefined || isRunning(store.state.load)) return;
     sending = new AbortController();
-    const { signal } = sending;
-    const begun: LoadProgress = {
+    const begun = newLoad({
+      key: newKey(),
       fileName: file.name,
       fileBytes: file.size,
       expectedRows: inspection.is === 'ready' ? inspection.value.rowCount : undefined,
-      sentBytes: 0,
-      startedAt: performance.now(),
-      rowsSince: undefined,
-      id: undefined,
-      load: undefined,
-      isCancelling: false,
-      result: undefined,
-      rows: undefined,
-      rowsFailure: undefined,
-      failure: undefined,
-      lost: undefined,
-    };
+    });
     update((state) => ({ ...state, step: 'load', load: begun, announcement: `${file.name} is being sent.` }));
-    let answer: Load | LoadedTable;
     try {
       await requireFile();
-      answer = await sendUpload({
-        dry_run: false,
-        signal,
-        onSent: (sentBytes) => changeLoad({ sentBytes }),
-      });
     } catch (error) {
-      failLoad(error);
+      await endLoad(endOfUnsent(failureOf(error)));
       return;
     }
-    // A service without records of loads answers with the table.
-    if (!('state' in answer)) await finishLoad(answer);
-    else {
-      noteLoad(answer);
-      await follow(answer.id);
+    keepLoad({ key: begun.key, fileName: file.name });
+    try {
+      const answer = await sendLoad();
+      if ('state' in answer) await follow(answer);
+      else await endLoad(endOfAnswer(answer));
+    } catch (error) {
+      // Otherwise the load was cancelled while it was sent, and the page follows it.
+      if (store.state.load?.outcome.is === 'sending') await findEnd(error);
     }
   }
 
-  /** Follows the load on the page until it has ended. Only its record says how it ended: after an error on the way that is not known. */
-  async function follow(id: string): Promise<void> {
-    let last: Load | undefined;
-    changeLoad({ lost: undefined });
+  async function sendLoad(): Promise<Load | LoadedTable> {
+    const { signal } = sending;
+    const send = (idempotencyKey?: string) =>
+      sendUpload({
+        dry_run: false,
+        signal,
+        idempotencyKey,
+        onSent: (sentBytes) => changeLoad({ sentBytes }),
+      });
+    try {
+      return await send(store.state.load?.key);
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== 'not-enabled') throw error;
+      // A service without records keeps no keys, and answers with the table.
+      changeLoad({ key: undefined });
+      return send();
+    }
+  }
+
+  /** Finds out how a load has ended whose upload was not answered with success. */
+  async function findEnd(error: unknown): Promise<void> {
+    const refused = endOfRefusal(error);
+    if (refused !== undefined) return endLoad(refused, error);
+    const reason = failureOf(error);
+    const id = error instanceof ProblemError ? error.loadId : undefined;
+    const record = await (id === undefined ? findRecord() : client.describeLoad(id)).catch(() => undefined);
+    if (record !== undefined) return follow(record);
+    // The request had no end, and without a record the service has begun nothing.
+    if (error instanceof ChangedFileError) return endLoad(endOfUnsent(reason));
+    loseLoad(reason);
+  }
+
+  /** Returns the record of the load by the key of its upload; undefined: the service has none, or not yet. */
+  async function findRecord(key = store.state.load?.key): Promise<Load | undefined> {
+    if (key === undefined) return undefined;
+    for await (const { id } of client.loads({ idempotency_key: key, limit: 1 }))
+      return client.describeLoad(id);
+    return undefined;
+  }
+
+  /** Follows the load on the page until it has ended. */
+  async function follow(first: Load): Promise<void> {
+    const { id } = first;
+    let last = first;
+    noteLoad(first);
     try {
       for await (const load of client.watch(id)) {
         if (shownLoadId() !== id) return;
+        connection.hear();
         last = load;
         noteLoad(load);
       }
     } catch (error) {
-      if (shownLoadId() !== id) return;
-      const lost = failureOf(error);
-      changeLoad({ lost });
-      say(lost.detail);
+      if (shownLoadId() === id) loseLoad(failureOf(error));
       return;
     }
-    if (last !== undefined) await endLoad(last);
+    await endLoad(endOf(last));
+  }
+
+  /** After an error on the way the page does not know how the load goes on. */
+  function loseLoad(reason: Failure): void {
+    const { outcome } = store.state.load ?? {};
+    changeLoad({
+      outcome: { is: 'unknown', reason, record: outcome && recordOf(outcome) },
+      isCancelling: false,
+    });
+    say(reason.detail);
   }
 
   /** Asks again how the load goes on, after the connection or the token was lost. */
-  function lookAgain(): void {
-    const { load } = store.state;
-    if (load?.lost !== undefined && load.id !== undefined) follow(load.id);
-  }
-
-  async function endLoad(load: Load): Promise<void> {
-    let result: LoadedTable;
+  async function lookAgain(): Promise<void> {
+    const { outcome } = store.state.load ?? {};
+    if (outcome?.is !== 'unknown') return;
     try {
-      result = resultOf(load) ?? shortResult(load);
+      const record = outcome.record ?? (await findRecord());
+      if (record !== undefined) await follow(record);
+      else say('The service still knows nothing of the load.');
     } catch (error) {
-      failLoad(error);
-      return;
+      loseLoad(failureOf(error));
     }
-    await finishLoad(result);
   }
 
   function changeLoad(to: Partial<LoadProgress>): void {
     update((state) => (state.load ? { ...state, load: { ...state.load, ...to } } : state));
   }
 
-  function noteLoad(load: Load): void {
+  function noteLoad(record: Load): void {
     const { rowsSince, fileName } = store.state.load ?? {};
-    sessionStorage.setItem(loadKey, JSON.stringify({ id: load.id, fileName }));
-    const isReading = load.rows_read > 0 && rowsSince === undefined;
-    changeLoad({ load, id: load.id, ...(isReading && { rowsSince: performance.now() }) });
+    keepLoad({ id: record.id, ...(fileName !== undefined && { fileName }) });
+    const isReading = record.rows_read > 0 && rowsSince === undefined;
+    changeLoad({
+      outcome: { is: 'running', record },
+      ...(isReading && { rowsSince: performance.now() }),
+    });
   }
 
-  async function finishLoad(result: LoadedTable): Promise<void> {
-    // The check was about the table before this load. Another load of the file needs a new check.
-    update((state) => ({
-      ...state,
-      check: { is: 'none' },
-      checkedRequest: undefined,
-      shownProblem: undefined,
-    }));
-    changeLoad({ result });
+  async function endLoad(end: Ended, error?: unknown): Promise<void> {
+    if (end.result !== undefined) {
+      // The check was about the table before this load. Another load of the file needs a new check.
+      update((state) => ({
+        ...state,
+        check: { is: 'none' },
+        checkedRequest: undefined,
+        shownProblem: undefined,
+      }));
+    }
+    changeLoad({ outcome: end, isCancelling: false });
+    if (end.result === undefined) {
+      // Another token may be needed.
+      if (error !== undefined) failureOf(error);
+      say(end.failure?.detail ?? '');
+      return;
+    }
+    await showResult(end.result);
+  }
+
+  async function showResult({ table: { schema, name } }: LoadedTable): Promise<void> {
     if (store.state.file !== undefined) lookUpTarget();
-    const { schema, name } = result.table;
     say(`The rows are in the table ${schema}.${name}.`);
     try {
       changeLoad({ rows: await client.rows(name, { schema, limit: 20 }) });
@@ -725,67 +822,81 @@ export function createActions(store: Store) {
     update((state) => ({ ...state, tables: { is: 'none' } }));
   }
 
-  function failLoad(error: unknown): void {
-    const failure = failureOf(error);
-    // The service may have stored the file, although its answer has not arrived.
-    const isKnown = !(error instanceof ConnectionError);
-    changeLoad({ ...(isKnown ? { failure } : { lost: failure }), isCancelling: false });
-    say(failure.detail);
-  }
-
+  /** Cancels the load by its record. If the page only gave up its request, the load could be committed all the same. */
   async function cancelLoad(): Promise<void> {
     const { load } = store.state;
     if (load === undefined) return;
     changeLoad({ isCancelling: true });
-    if (load.id === undefined) {
-      sending.abort(new Error('You have cancelled the load. Nothing was changed.'));
-      return;
-    }
     try {
-      await client.cancel(load.id);
+      const record = await awaitRecord();
+      if (record === undefined) return;
+      await client.cancel(record.id).catch((error: unknown) => {
+        // Its record says how it has ended.
+        if (!(error instanceof ProblemError) || error.code !== 'load-ended') throw error;
+      });
+      if (store.state.load?.outcome.is !== 'sending') return;
+      const following = follow(record);
+      sending.abort(new Error('The load was cancelled.'));
+      await following;
     } catch (error) {
-      if (error instanceof ProblemError && error.code === 'load-ended') return;
       // The load goes on, and the page still follows it.
       changeLoad({ isCancelling: false });
       say(failureOf(error).detail);
     }
   }
 
-  const shownLoadId = (): string | undefined => store.state.load?.id;
+  /** Returns the record of the load, as soon as there is one; undefined: the upload was answered without one, or there will be none. */
+  async function awaitRecord(): Promise<Load | undefined> {
+    for (;;) {
+      const { outcome, key } = store.state.load!;
+      if (outcome.is !== 'sending') return recordOf(outcome);
+      if (key === undefined) {
+        // Without records nothing else can end the load, and nothing says whether it has ended before.
+        sending.abort(new Error('The load was given up before the service had answered.'));
+        return undefined;
+      }
+      const record = await findRecord();
+      if (record !== undefined) return record;
+      await sleep(recordPauseMs);
+    }
+  }
+
+  function shownLoadId(): string | undefined {
+    const { outcome } = store.state.load ?? {};
+    return outcome && recordOf(outcome)?.id;
+  }
 
   /** Finds the load of this tab again after the page was loaded again. */
   async function findLoad(): Promise<void> {
     const kept = keptLoadOf(sessionStorage.getItem(loadKey));
-    if (kept === undefined || store.state.load !== undefined || store.state.file !== undefined) return;
-    const { id } = kept;
+    const isBusy = (): boolean => store.state.load !== undefined || store.state.file !== undefined;
+    if (kept === undefined || isBusy()) return;
     try {
-      const found = await client.describeLoad(id);
-      if (store.state.load !== undefined || store.state.file !== undefined) return;
+      const { id, key } = kept;
+      const found = await (id === undefined ? findRecord(key) : client.describeLoad(id));
+      if (isBusy()) return;
+      if (found === undefined) {
+        sessionStorage.removeItem(loadKey);
+        return;
+      }
       const { table } = found;
-      const again: LoadProgress = {
-        fileName: kept.fileName ?? `${table.schema}.${table.name}`,
-        fileBytes: found.bytes_expected ?? found.bytes_received,
-        expectedRows: undefined,
+      const load = {
+        ...newLoad({
+          key: kept.key,
+          fileName: kept.fileName ?? `${table.schema}.${table.name}`,
+          fileBytes: found.bytes_expected ?? found.bytes_received,
+          expectedRows: undefined,
+        }),
         sentBytes: found.bytes_received,
-        startedAt: performance.now(),
-        rowsSince: undefined,
-        id,
-        load: found,
         isCancelling: found.cancel_requested,
-        result: undefined,
-        rows: undefined,
-        rowsFailure: undefined,
-        failure: undefined,
-        lost: undefined,
       };
-      update((state) => ({ ...state, step: 'load', load: again }));
+      update((state) => ({ ...state, step: 'load', load }));
+      await follow(found);
     } catch (error) {
       if (error instanceof ProblemError && error.code === 'load-not-found')
         sessionStorage.removeItem(loadKey);
       else say(failureOf(error).detail);
-      return;
     }
-    await follow(id);
   }
 
   async function readTables(): Promise<void> {
@@ -905,6 +1016,7 @@ export function createActions(store: Store) {
 
   return {
     signInWith,
+    followLink,
     signOut,
     startSignIn: signInAtProvider,
     go,
@@ -952,44 +1064,22 @@ function wasStopped({ aborted, reason }: AbortSignal): boolean {
   return aborted && !(reason instanceof ChangedFileError);
 }
 
-/** The service keeps no answer of more than 1 MiB. Then the page shows what the load itself says. */
-function shortResult({ table, rows_read: rows, created_at: from, ended_at: to }: Load): LoadedTable {
-  const { schema, name } = table;
-  return {
-    table: { schema, name, columns: [], constraints: { unique: [], primary_key: null, foreign_keys: [] } },
-    load: {
-      rows,
-      skipped: 0,
-      updated: 0,
-      format: '',
-      warnings: [],
-      duration_ms: to === null ? 0 : Date.parse(to) - Date.parse(from),
-    },
-  } as unknown as LoadedTable;
+/** How long to wait before the record of a load is looked for again. */
+const recordPauseMs = 250;
+
+function keepLoad(load: KeptLoad): void {
+  sessionStorage.setItem(loadKey, JSON.stringify(load));
 }
 
-function failureFrom(error: unknown): Failure {
-  if (error instanceof ProblemError) {
-    const { title, detail, code, errors, errorCount, errorGroups: groups, warnings, loadId } = error;
-    return { title, detail, code, errors, errorCount, groups, warnings, loadId };
-  }
-  const isOfFile = error instanceof ChangedFileError;
-  const title =
-    error instanceof ConnectionError
-      ? 'The service does not answer'
-      : isOfFile
-        ? 'The file cannot be read'
-        : 'The request was not done';
-  const detail = error instanceof Error ? error.message : String(error);
+function newLoad(facts: Pick<LoadProgress, 'key' | 'fileName' | 'fileBytes' | 'expectedRows'>): LoadProgress {
   return {
-    title,
-    detail,
-    code: undefined,
-    errors: [],
-    errorCount: 0,
-    groups: [],
-    warnings: [],
-    loadId: undefined,
-    isOfFile,
+    ...facts,
+    sentBytes: 0,
+    startedAt: performance.now(),
+    rowsSince: undefined,
+    isCancelling: false,
+    outcome: { is: 'sending' },
+    rows: undefined,
+    rowsFailure: undefined,
   };
 }

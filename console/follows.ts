@@ -6,10 +6,12 @@ import type {
   Problem,
   TableDefinition,
 } from '../client/client.ts';
+import { recordOf } from './load-outcome.ts';
 import type {
   ChosenFile,
   ColumnPlan,
   Inspection,
+  LoadOutcome,
   LoadProgress,
   ProblemGroup,
   Reading,
@@ -221,6 +223,21 @@ export function reasonOf(type: string, values: number, empty: number, warnings: 
   const all =
     values === 1 ? 'its only value has this form' : `all ${countInWords(values)} values are ${what}`;
   return `because ${all}${rest}`;
+}
+
+/** Returns the columns of the part of the file that was read. Each sheet, and each array of a JSON document, keeps its own choices. */
+export function withPlans(
+  { columns, columnsOf, otherPlans }: Pick<State, 'columns' | 'columnsOf' | 'otherPlans'>,
+  inspection: Inspection,
+): Pick<State, 'columns' | 'columnsOf' | 'otherPlans'> {
+  const part = JSON.stringify([inspection.sheet, inspection.rowsAt]);
+  const isSame = columnsOf === undefined || columnsOf === part;
+  const earlier = isSame ? columns : (otherPlans[part] ?? []);
+  return {
+    columns: planColumns(inspection, earlier),
+    columnsOf: part,
+    otherPlans: isSame ? otherPlans : { ...otherPlans, [columnsOf]: columns },
+  };
 }
 
 /** Returns the columns that the table gets unless the person changes them. Earlier changes to the same headers are kept. */
@@ -597,7 +614,6 @@ const columnCodes = [
   'no-column-in-common',
   'unknown-column',
   'repeated-column',
-  'generated-column',
   'too-many-columns',
   'unknown-key',
 ];
@@ -705,43 +721,15 @@ export function cellOf(address: string): Cell | undefined {
   return { column, row: Number(digits) };
 }
 
-/** Reads the CSV of all problems (RFC 4180). */
-export function problemsOfCsv(text: string): Problem[] {
-  const [header = [], ...lines] = readCsv(text);
-  const at = (line: string[], name: string): string => line[header.indexOf(name)] ?? '';
-  return lines.map((line) => ({
-    ...(at(line, 'sheet') && { sheet: at(line, 'sheet') }),
-    ...(at(line, 'cell') && { cell: at(line, 'cell') }),
-    ...(at(line, 'pointer') && { pointer: at(line, 'pointer') }),
-    ...(at(line, 'line') && { line: Number(at(line, 'line')) }),
-    ...(at(line, 'row') && { row: Number(at(line, 'row')) }),
-    ...(at(line, 'column') && { column: at(line, 'column') }),
-    ...(at(line, 'value') && { value: at(line, 'value') }),
-    code: at(line, 'code') as Problem['code'],
-    detail: at(line, 'reason'),
-  }));
-}
-
-function readCsv(text: string): string[][] {
-  const lines: string[][] = [];
-  let line: string[] = [];
-  const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y;
-  for (field.lastIndex = text.startsWith('\ufeff') ? 1 : 0; field.lastIndex < text.length; ) {
-    const found = field.exec(text);
-    if (found === null) break;
-    const [, quotedText, plain = '', end] = found;
-    line.push(quotedText === undefined ? plain : quotedText.replaceAll('""', '"'));
-    if (end === ',') continue;
-    lines.push(line);
-    line = [];
-  }
-  return lines;
-}
-
 /** Returns whether the load goes on, or may go on where the page does not see it. */
 export function isRunning(load: LoadProgress | undefined): boolean {
-  if (load === undefined || load.result !== undefined || load.failure !== undefined) return false;
-  return load.lost === undefined || load.id !== undefined;
+  if (load === undefined || load.outcome.is === 'ended') return false;
+  return load.outcome.is !== 'unknown' || load.outcome.record !== undefined;
+}
+
+/** Returns whether the page shows work that the service does. */
+export function waitsForService({ inspection, isReadAgain, check, load }: State): boolean {
+  return inspection.is === 'busy' || isReadAgain || check.is === 'busy' || isRunning(load);
 }
 
 /** Returns the step that the page shows. */
@@ -771,10 +759,10 @@ export function canShow(state: StepFacts, step: Step): boolean {
 }
 
 /** Says what is known about a load that the page cannot follow any more. */
-export function lostWords({ id, lost }: Pick<LoadProgress, 'id' | 'lost'>): string {
-  if (id === undefined)
+export function lostWords({ reason, record }: Extract<LoadOutcome, { is: 'unknown' }>): string {
+  if (record === undefined)
     return 'The service has not answered. Look under Loads whether the file was loaded before you load it again.';
-  const isRefused = lost?.code !== undefined && !/token/.test(lost.code);
+  const isRefused = reason.code !== undefined && !/token/.test(reason.code);
   return isRefused
     ? 'The service does not say how the load went on. Look at the rows of the table before you load the file again.'
     : 'The connection is lost. The load goes on at the service.';
@@ -790,8 +778,9 @@ export interface Bar {
 }
 
 /** Returns the bar of the bytes that are sent. @param now milliseconds since the page was loaded */
-export function sendingBar({ sentBytes, fileBytes, startedAt, load }: LoadProgress, now: number): Bar {
-  const isSent = load !== undefined && load.state !== 'receiving';
+export function sendingBar({ sentBytes, fileBytes, startedAt, outcome }: LoadProgress, now: number): Bar {
+  const record = recordOf(outcome);
+  const isSent = record !== undefined && record.state !== 'receiving';
   const done = isSent ? fileBytes : Math.min(sentBytes, fileBytes);
   const words = `${sizeInWords(done)} of ${sizeInWords(fileBytes)}`;
   if (isSent) return { share: 1, words, rate: '', left: '' };
@@ -803,15 +792,15 @@ export function sendingBar({ sentBytes, fileBytes, startedAt, load }: LoadProgre
 }
 
 /** Returns the bar of the rows that are read. */
-export function rowsBar({ load, expectedRows, rowsSince, result }: LoadProgress, now: number): Bar {
-  const done = load?.rows_read ?? 0;
+export function rowsBar({ expectedRows, rowsSince, outcome }: LoadProgress, now: number): Bar {
+  const record = recordOf(outcome);
+  const done = record?.rows_read ?? 0;
   const rows = (count: number): string => plural(Math.round(count), 'row');
-  if (result) return { share: 1, words: rows(Math.max(done, result.load.rows)), rate: '', left: '' };
   if (expectedRows === undefined)
     return { share: done > 0 ? undefined : 0, words: rows(done), rate: '', left: '' };
   const words = `${countInWords(done)} of ${plural(expectedRows, 'row')}`;
   const share = expectedRows === 0 ? 1 : Math.min(1, done / expectedRows);
-  if (rowsSince === undefined || load?.ended_at != null) return { share, words, rate: '', left: '' };
+  if (rowsSince === undefined || record?.ended_at != null) return { share, words, rate: '', left: '' };
   return { share, words, ...rateOf(done, expectedRows, now - rowsSince, rows) };
 }
 
@@ -907,8 +896,8 @@ export function withoutTokenFailures(state: State): State {
     check: cleared(state.check),
     step: state.step === 'check' && isTokenFailure(state.check) ? 'columns' : state.step,
     // An upload that was refused because of its token has no load.
-    ...(isTokenCode(load?.failure?.code) &&
-      load?.id === undefined && { load: undefined, step: 'columns' as const }),
+    ...(load?.outcome.is === 'ended' &&
+      isTokenCode(load.outcome.failure?.code) && { load: undefined, step: 'columns' as const }),
   };
 }
 
@@ -920,20 +909,28 @@ export function isTokenFailure(remote: Remote<unknown>): boolean {
   return remote.is === 'failed' && isTokenCode(remote.failure.code);
 }
 
-/** Reads the load that the tab has kept. */
-export function keptLoadOf(text: string | null): { id: string; fileName?: string } | undefined {
+/** Reads the load that the tab has kept: its id, or the key of its upload while the service has not answered it. */
+export function keptLoadOf(text: string | null): KeptLoad | undefined {
   try {
     const kept = JSON.parse(text ?? 'null');
-    return typeof kept?.id === 'string' ? kept : undefined;
+    return typeof (kept?.id ?? kept?.key) === 'string' ? kept : undefined;
   } catch {
     return undefined;
   }
 }
 
+export interface KeptLoad {
+  id?: string;
+  key?: string;
+  fileName?: string;
+}
+
 /** Returns whether work is lost when the page is left: a file that is chosen, or a file that is still being sent. */
 export function losesWork({ file, load }: Pick<State, 'file' | 'load'>): boolean {
-  if (load === undefined || load.failure) return file !== undefined;
-  return !load.result && (load.load?.state ?? 'receiving') === 'receiving';
+  if (load === undefined) return file !== undefined;
+  const { outcome } = load;
+  if (outcome.is === 'ended') return outcome.failure !== undefined && file !== undefined;
+  return (recordOf(outcome)?.state ?? 'receiving') === 'receiving';
 }
 
 export function routeOf(hash: string): State['route'] {

@@ -11,6 +11,7 @@ import { app } from './views/app.ts';
 const settings = JSON.parse(
   document.querySelector<HTMLMetaElement>('meta[name=tablewright]')?.content ?? '{}',
 ) as { signIn?: SignInSettings | null };
+// With an identity provider, only people who have signed in there have a session. Everybody could send a link with a token.
 const token = takeLinkedToken();
 const session = await beginSession(settings.signIn ?? undefined);
 const page = document.getElementById('page')!;
@@ -32,15 +33,15 @@ const store = createStore(initialState(session, routeOf(location.hash)), (state)
 const actions = createActions(store);
 const steps = createStepHistory(store, actions.showStep);
 
-if (token === undefined) actions.open(store.state.route);
-else actions.signInWith(token);
+if (token === undefined || settings.signIn != null) actions.open(store.state.route);
+else actions.followLink(token);
 addEventListener('popstate', steps.follow);
 addEventListener('hashchange', () => {
   // A sign-in link can be opened in a tab that has the console already.
   const token = takeLinkedToken();
   if (token !== undefined) {
     store.update((state) => ({ ...state, route: routeOf(location.hash) }));
-    actions.signInWith(token);
+    if (settings.signIn == null) actions.followLink(token);
     return;
   }
   actions.open(routeOf(location.hash));

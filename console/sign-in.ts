@@ -3,7 +3,9 @@
  * (RFC 7636). The token is kept for this tab only. A person who has chosen a file signs in in another window, because a page that leaves
  * its address loses the file.
  */
+
 import { claimsOf, linkedToken } from './follows.ts';
+import { serviceUrl } from './service-url.ts';
 import type { Session, SignInSettings } from './state.ts';
 
 const tokenKey = 'tablewright.token';
@@ -96,7 +98,7 @@ function answerTo({ state }: Flow): Promise<URLSearchParams> {
 }
 
 function newFlow(prefix: string): Flow {
-  return { state: prefix + randomText(), verifier: randomText(), redirectUri: `${location.origin}/` };
+  return { state: prefix + randomText(), verifier: randomText(), redirectUri: `${serviceUrl}/` };
 }
 
 async function authorizationUrl(flow: Flow, signIn: SignInSettings): Promise<string> {

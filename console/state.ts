@@ -1,6 +1,7 @@
 /** What the page knows. `follows.ts` has what follows from it, `actions.ts` changes it, and `views/` draw it. */
 import type { components } from '../client/api-types.ts';
 import type { Load, LoadedTable, Problem, TableDescription } from '../client/client.ts';
+import type { Ended } from './load-outcome.ts';
 
 type Schemas = components['schemas'];
 export type Warning = Schemas['Warning'];
@@ -11,6 +12,8 @@ export type ProblemGroup = NonNullable<Schemas['ProblemDocument']['error_groups'
 
 export interface State {
   session: Session;
+  /** The subject of the last accepted token: whose file and choices these are. It stays when the token expires. */
+  worker: string | undefined;
   route: Route;
   step: Step;
   file: ChosenFile | undefined;
@@ -24,6 +27,10 @@ export interface State {
   /** The first rows of the sheet without any interpretation, for choosing the header. */
   top: Remote<TopRows>;
   columns: ColumnPlan[];
+  /** The sheet or array that `columns` are of; undefined: the first one that will be read. */
+  columnsOf: string | undefined;
+  /** The columns of the other sheets and arrays, as they were when the person left them. */
+  otherPlans: Record<string, ColumnPlan[]>;
   target: Target;
   /** The existing table with the name of the target; null: there is none. */
   existing: Remote<TableDescription | null>;
@@ -40,6 +47,8 @@ export interface State {
   loads: Remote<{ loads: ListedLoad[]; hasMore: boolean }>;
   oneLoad: Remote<Load>;
   dialog: Dialog | undefined;
+  /** false: the page waits for the service, which does not answer. */
+  isAnswering: boolean;
   /** The text for assistive technology. */
   announcement: string;
 }
@@ -211,6 +220,8 @@ export interface ShownRow {
 }
 
 export interface LoadProgress {
+  /** The Idempotency-Key of the upload. It finds the record of the load. undefined: the service keeps no records. */
+  key: string | undefined;
   fileName: string;
   fileBytes: number;
   /** The expected number of rows; undefined: the page was loaded again. */
@@ -219,21 +230,26 @@ export interface LoadProgress {
   /** Times in milliseconds since the page was loaded. */
   startedAt: number;
   rowsSince: number | undefined;
-  id: string | undefined;
-  load: Load | undefined;
   isCancelling: boolean;
-  result: LoadedTable | undefined;
+  outcome: LoadOutcome;
   rows: FirstRows | undefined;
   /** Why the first rows of the table are not shown. */
   rowsFailure: Failure | undefined;
-  failure: Failure | undefined;
-  /** Why the page does not know how the load goes on. */
-  lost: Failure | undefined;
 }
+
+export type LoadOutcome =
+  /** The service has not answered the upload yet. */
+  | { is: 'sending' }
+  | { is: 'running'; record: Load }
+  /** The page does not know how the load goes on. `record` is the last one that it has seen. */
+  | { is: 'unknown'; reason: Failure; record: Load | undefined }
+  | Ended;
 
 export type Dialog =
   | { is: 'definition' }
   | { is: 'curl' }
+  /** A sign-in link for another person, or with a token that the service does not accept. */
+  | { is: 'link'; token: string; subject: string | undefined; problem: string | undefined }
   | {
       is: 'column';
       index: number;
@@ -262,6 +278,7 @@ export const emptyReading: Reading = {
 export function initialState(session: Session, route: Route): State {
   return {
     session,
+    worker: session.subject,
     route,
     ...emptyWork(),
     load: undefined,
@@ -271,6 +288,7 @@ export function initialState(session: Session, route: Route): State {
     loads: { is: 'none' },
     oneLoad: { is: 'none' },
     dialog: undefined,
+    isAnswering: true,
     announcement: '',
   };
 }
@@ -286,6 +304,8 @@ export function emptyWork() {
     isReadingOpen: false,
     top: { is: 'none' },
     columns: [],
+    columnsOf: undefined,
+    otherPlans: {},
     target: { schema: 'public', table: '', ifExists: 'fail', onConflict: 'fail' },
     existing: { is: 'none' },
     rows: { leaveOutFaulty: false, maxFaulty: 100, extraColumns: 'fail' },

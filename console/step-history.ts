@@ -18,6 +18,9 @@ export function createStepHistory(
 ): StepHistory {
   /** The page itself goes to another entry, and the browser has not arrived there yet. */
   let isMoving = false;
+  /** The number of steps of the entry that is shown, and of the last entry. */
+  let shownLength = stepsOf(history.state).length;
+  let lastLength = shownLength;
 
   function note(): void {
     const { state } = store;
@@ -25,6 +28,8 @@ export function createStepHistory(
     const step = shownStep(state);
     const steps = stepsOf(history.state);
     const at = steps.lastIndexOf(step);
+    shownLength = (at < 0 ? steps.length : at) + 1;
+    if (at < 0) lastLength = shownLength;
     if (steps.length === 0) history.replaceState({ steps: [step] }, '');
     else if (at < 0) history.pushState({ steps: [...steps, step] }, '');
     else if (at < steps.length - 1) {
@@ -39,8 +44,14 @@ export function createStepHistory(
       note();
       return;
     }
-    // A step that is not possible any more is passed over.
-    const step = stepsOf(history.state).findLast((one) => canShow(store.state, one));
+    // A step that is not possible any more is passed over, in the direction in which the person goes.
+    const steps = stepsOf(history.state);
+    const isForward = steps.length > shownLength;
+    if (isForward && steps.length < lastLength && !canShow(store.state, steps.at(-1)!)) {
+      history.forward();
+      return;
+    }
+    const step = steps.findLast((one) => canShow(store.state, one));
     if (step === undefined) note();
     else showStep(step);
   }

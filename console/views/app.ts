@@ -1,8 +1,10 @@
 /** The whole page: its head, and the view of the route. */
+
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
 import { hashOf, shownStep } from '../follows.ts';
 import { h } from '../h.ts';
+import { serviceUrl } from '../service-url.ts';
 import type { Route, State } from '../state.ts';
 import { checkView } from './check.ts';
 import { columnsView } from './columns.ts';
@@ -22,9 +24,16 @@ export function app(state: State, actions: Actions): VNode {
     { class: 'app' },
     h('a', { class: 'skip', href: '#main', onClick: focusMain }, 'Skip to the content'),
     header(state, actions),
+    state.isAnswering
+      ? null
+      : h(
+          'p',
+          { class: 'notice warn unanswered', role: 'status' },
+          'The service does not answer. The page asks again until it does. What is shown below may be out of date.',
+        ),
     h('main', { id: 'main', tabIndex: -1 }, isSignedIn ? page(state, actions) : signInView(state, actions)),
     h('div', { class: 'unseen', role: 'status', 'aria-live': 'polite' }, state.announcement),
-    isSignedIn ? dialogView(state, actions) : null,
+    isSignedIn || state.dialog?.is === 'link' ? dialogView(state, actions) : null,
   );
 }
 
@@ -80,7 +89,7 @@ function header({ session, route }: State, actions: Actions): VNode {
     h(
       'div',
       { class: 'top-end' },
-      h('a', { href: '/docs', target: '_blank', rel: 'noopener' }, 'API reference'),
+      h('a', { href: `${serviceUrl}/docs`, target: '_blank', rel: 'noopener' }, 'API reference'),
       session.token === undefined
         ? null
         : [

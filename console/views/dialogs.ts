@@ -1,10 +1,12 @@
 /** The dialogs: the definition, the request as a command, and the rest of a column. */
+
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
 import { curlText, definitionOf, uploadPlan } from '../follows.ts';
 import { h } from '../h.ts';
+import { serviceUrl } from '../service-url.ts';
 import type { ColumnPlan, Dialog, State } from '../state.ts';
-import { checkbox, codeBlock, data, field, Modal, select, textInput } from './parts.ts';
+import { button, checkbox, codeBlock, data, field, Modal, select, textInput } from './parts.ts';
 
 export function dialogView(state: State, actions: Actions): VNode | null {
   const { dialog } = state;
@@ -24,7 +26,7 @@ export function dialogView(state: State, actions: Actions): VNode | null {
       });
     }
     case 'curl': {
-      const text = curlText(uploadPlan(state), state.file?.name ?? 'file', location.origin);
+      const text = curlText(uploadPlan(state), state.file?.name ?? 'file', serviceUrl);
       return h(Modal, {
         key: 'curl',
         title: 'The load as a command',
@@ -39,6 +41,8 @@ export function dialogView(state: State, actions: Actions): VNode | null {
         ],
       });
     }
+    case 'link':
+      return linkDialog(state, dialog, onClose, actions);
     case 'column': {
       const column = state.columns[dialog.index];
       if (column === undefined) return null;
@@ -50,6 +54,52 @@ export function dialogView(state: State, actions: Actions): VNode | null {
       });
     }
   }
+}
+
+function linkDialog(
+  { session, worker, file }: State,
+  { token, subject, problem }: Extract<Dialog, { is: 'link' }>,
+  onClose: () => void,
+  actions: Actions,
+): VNode {
+  if (problem !== undefined) {
+    return h(Modal, {
+      key: 'link',
+      title: 'The link cannot be used',
+      onClose,
+      children: [
+        h('p', null, 'The service does not accept the token of the sign-in link: ', data(problem)),
+        h('p', { class: 'hint' }, session.token === undefined ? null : 'You are still signed in as before.'),
+      ],
+    });
+  }
+  const other = subject ?? 'somebody without a name';
+  return h(Modal, {
+    key: 'link',
+    title: ['Continue as ', data(other), '?'],
+    onClose,
+    children: [
+      h(
+        'p',
+        null,
+        'You opened a sign-in link of another person. ',
+        worker === undefined ? null : ['You work here as ', data(worker), '. '],
+        'Everything that you do afterwards is done with the rights of ',
+        data(other),
+        ', who can see it.',
+        file ? ' The file that you chose, and your choices, are removed from this tab.' : null,
+      ),
+      h(
+        'div',
+        { class: 'action-bar' },
+        button('Stay', onClose, { kind: 'main' }),
+        button(['Continue as ', data(other)], () => {
+          onClose();
+          actions.signInWith(token);
+        }),
+      ),
+    ],
+  });
 }
 
 function columnFields(

@@ -1,10 +1,12 @@
 /** Step 4: the load, its progress and its result. */
 import type { VNode } from 'preact';
+import type { LoadedTable } from '../../client/client.ts';
 import type { Actions } from '../actions.ts';
 import { offeredChoices } from '../choices.ts';
 import { type Bar, countInWords, lostWords, plural, psqlText, rowsBar, sendingBar } from '../follows.ts';
 import { h } from '../h.ts';
-import type { Failure, LoadProgress, State } from '../state.ts';
+import { type Ended, recordOf } from '../load-outcome.ts';
+import type { LoadOutcome, LoadProgress, State } from '../state.ts';
 import { bar, busy, button, changedFileBox, codeBlock, data, failureBox, warningList } from './parts.ts';
 import { rowsGrid } from './tables.ts';
 
@@ -20,63 +22,69 @@ const stateInWords: Record<string, string> = {
 };
 
 export function loadView(state: State, load: LoadProgress, actions: Actions): VNode {
-  const { result, failure } = load;
-  if (result) return loaded(state, load, actions);
-  if (load.lost) return lost(load, load.lost, actions);
-  const isCancelled =
-    load.load?.state === 'cancelled' ||
-    failure?.code === 'load-cancelled' ||
-    (failure !== undefined && load.isCancelling);
+  const { outcome } = load;
+  if (outcome.is === 'unknown') return lost(load, outcome, actions);
+  if (outcome.is !== 'ended')
+    return h(
+      'section',
+      { class: 'load-step' },
+      h('h1', null, ['Loading ', data(load.fileName)]),
+      running(load, actions),
+    );
+  if (outcome.result !== undefined) return loaded(state, load, outcome.result, actions);
+  return notLoaded(state, outcome, actions);
+}
+
+function notLoaded({ file }: State, { failure, isCancelled }: Ended, actions: Actions): VNode {
   return h(
     'section',
     { class: 'load-step' },
-    h('h1', null, failure ? (isCancelled ? 'Cancelled' : 'Not loaded') : ['Loading ', data(load.fileName)]),
-    failure
-      ? [
-          isCancelled
-            ? h('p', { class: 'notice warn', role: 'status' }, 'The load was cancelled. Nothing was changed.')
-            : failure.isOfFile
-              ? changedFileBox(failure, actions)
-              : failureBox(failure),
-          h(
-            'div',
-            { class: 'action-bar' },
-            state.file ? button('Back to the columns', () => actions.showStep('columns')) : null,
-            state.file
-              ? button('Check again', actions.check)
-              : button('Load a file', actions.forgetFile, { kind: 'main' }),
-          ),
-        ]
-      : running(load, actions),
+    h('h1', null, isCancelled ? 'Cancelled' : 'Not loaded'),
+    isCancelled
+      ? h('p', { class: 'notice warn', role: 'status' }, 'The load was cancelled. Nothing was changed.')
+      : failure!.isOfFile
+        ? changedFileBox(failure!, actions)
+        : failureBox(failure!),
+    h(
+      'div',
+      { class: 'action-bar' },
+      file ? button('Back to the columns', () => actions.showStep('columns')) : null,
+      file
+        ? button('Check again', actions.check)
+        : button('Load a file', actions.forgetFile, { kind: 'main' }),
+    ),
   );
 }
 
 /** The page does not know how the load goes on, so it must not say that nothing was loaded. */
-function lost(load: LoadProgress, { detail }: Failure, actions: Actions): VNode {
+function lost(
+  { fileName }: LoadProgress,
+  outcome: Extract<LoadOutcome, { is: 'unknown' }>,
+  actions: Actions,
+): VNode {
   return h(
     'section',
     { class: 'load-step' },
-    h('h1', null, ['Loading ', data(load.fileName)]),
+    h('h1', null, ['Loading ', data(fileName)]),
     h(
       'div',
       { class: 'notice warn', role: 'alert' },
-      h('p', { class: 'notice-title' }, lostWords(load)),
-      h('p', null, data(detail)),
+      h('p', { class: 'notice-title' }, lostWords(outcome)),
+      h('p', null, data(outcome.reason.detail)),
     ),
     h(
       'div',
       { class: 'action-bar' },
       button('Load another file', actions.forgetFile),
-      load.id === undefined
-        ? button('Back to the columns', () => actions.showStep('columns'))
-        : button('Look again', actions.lookAgain, { kind: 'main', id: 'look-again' }),
+      outcome.record === undefined ? button('Back to the columns', () => actions.showStep('columns')) : null,
+      button('Look again', actions.lookAgain, { kind: 'main', id: 'look-again' }),
     ),
   );
 }
 
 function running(load: LoadProgress, actions: Actions): VNode {
   const now = performance.now();
-  const state = load.load?.state ?? 'receiving';
+  const state = recordOf(load.outcome)?.state ?? 'receiving';
   return h(
     'div',
     { class: 'card stack' },
@@ -101,10 +109,10 @@ function shownBar(label: string, { share, words, rate, left }: Bar): VNode {
 
 function loaded(
   state: State,
-  { result, rows, rowsFailure, fileName }: LoadProgress,
+  { rows, rowsFailure, fileName }: LoadProgress,
+  { table, load }: LoadedTable,
   actions: Actions,
 ): VNode {
-  const { table, load } = result!;
   const { rows: added, updated, skipped, rows_left_out: leftOut = 0, warnings, duration_ms: ms } = load;
   const numbers: (readonly [string, number])[] = [
     ['added', added],
