@@ -1,4 +1,4 @@
-/** The receiver of a webhook, which the service runs against during the faults: each event must arrive, and no other. */
+/** The receiver of a webhook during the faults, which fails from time to time. Each event must arrive, and no other. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,13 +6,17 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import type { ServiceClient } from '../test/support/service.ts';
+import type { SeenEvent } from './feed.ts';
 import type { ReadTexts } from './ledger.ts';
+import type { Random } from './random.ts';
 
 export interface EventReceiver {
   /** Creates the webhook. */
   register(service: ServiceClient): Promise<void>;
-  /** Returns how many different events have arrived. */
-  count(): number;
+  /** The events that have arrived, by their ids. */
+  arrived: Map<string, SeenEvent>;
+  /** Returns how many requests have come. */
+  deliveries(): number;
   /** Waits until everything was delivered, and returns what is wrong. The service must be running. */
   findWrong(read: ReadTexts): Promise<string[]>;
   close(): Promise<void>;
@@ -35,16 +39,29 @@ const contradictions = `SELECT event->>'type', l.id, l.state FROM ${schema}.even
     WHERE l.state IN ('refused', 'failed') AND NOT l.dry_run
       AND NOT EXISTS (SELECT FROM ${schema}.events WHERE event->'data'->>'load' = l.id::text)`;
 
-export async function startEventReceiver(): Promise<EventReceiver> {
-  const arrived = new Set<string>();
+/** How often the receiver fails, and how. */
+const failures = { refused: 0.08, dropped: 0.06, lostAnswer: 0.06 };
+
+export async function startEventReceiver(random: Random): Promise<EventReceiver> {
+  const arrived = new Map<string, SeenEvent>();
+  let deliveries = 0;
   const wrong: string[] = [];
   let webhook: Webhook | undefined;
   const server = createServer(async (request, response) => {
     try {
       const body = await text(request);
-      webhook!.verify(body, request.headers as Record<string, string>);
-      arrived.add(JSON.parse(body).id);
-      response.writeHead(204).end();
+      deliveries += 1;
+      checkSignature(webhook!, request.headers as Record<string, string>, body);
+      const roll = random.fraction();
+      if (roll < failures.refused) response.writeHead(500).end();
+      else if (roll < failures.refused + failures.dropped) response.destroy();
+      else {
+        const event: SeenEvent = JSON.parse(body);
+        arrived.set(event.id, event);
+        // The service must send an event again if it did not get the answer.
+        if (random.chance(failures.lostAnswer)) response.destroy();
+        else response.writeHead(204).end();
+      }
     } catch (error) {
       // The connection of a service that was killed breaks.
       if (!request.destroyed) wrong.push(`an event was refused: ${String(error)}`);
@@ -60,7 +77,8 @@ export async function startEventReceiver(): Promise<EventReceiver> {
       if (status !== 201) throw new Error(`the webhook was not created: ${JSON.stringify(body)}`);
       webhook = new Webhook(body.secret);
     },
-    count: () => arrived.size,
+    arrived,
+    deliveries: () => deliveries,
     findWrong: async (read) => {
       const giveUpAt = performance.now() + deliveryTimeoutMs;
       let left = await read(undelivered);
@@ -70,11 +88,12 @@ export async function startEventReceiver(): Promise<EventReceiver> {
         left = await read(undelivered);
       }
       const events = new Set((await read(`SELECT id FROM ${schema}.events`)).map(([id]) => id!));
+      const arrivedIds = new Set(arrived.keys());
       return [
         ...wrong,
         ...left.map(([id]) => `the event ${id} was not delivered`),
-        ...[...events.difference(arrived)].map((id) => `the event ${id} has not arrived`),
-        ...[...arrived.difference(events)].map((id) => `the event ${id} does not exist`),
+        ...[...events.difference(arrivedIds)].map((id) => `the event ${id} has not arrived`),
+        ...[...arrivedIds.difference(events)].map((id) => `the event ${id} does not exist`),
         ...(await read(contradictions)).map((row) => `an event and its load disagree: ${row.join(' ')}`),
       ];
     },
@@ -84,4 +103,12 @@ export async function startEventReceiver(): Promise<EventReceiver> {
       await once(server, 'close');
     },
   };
+}
+
+/** The time of the message is not compared with the clock, because faults set the clock of the sender. @throws Error if the signature is wrong */
+function checkSignature(webhook: Webhook, headers: Record<string, string>, body: string): void {
+  const { 'webhook-id': id = '', 'webhook-timestamp': time, 'webhook-signature': signature } = headers;
+  const expected = webhook.sign(id, new Date(Number(time) * 1000), body);
+  if (signature !== expected || JSON.parse(body).id !== id)
+    throw new Error(`the signature of ${id} is wrong`);
 }

@@ -1,9 +1,12 @@
 /** The faults of a run: what they break, and how it is repaired. */
 import { kill } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { childProcesses, isRunning } from './leftovers.ts';
-import type { Machinery } from './machinery.ts';
+import type { ChildService } from '../test/support/child-service.ts';
+import { childProcesses } from './leftovers.ts';
+import type { Machinery, WayKind } from './machinery.ts';
+import { backends, endOf, killService, signal } from './processes.ts';
 import type { Random } from './random.ts';
+import { replicaFaults } from './replica-faults.ts';
 
 export interface FaultContext {
   machinery: Machinery;
@@ -26,39 +29,42 @@ export interface Fault {
   /** Until the repair, operations may be answered with 503, or not at all. */
   failsOthers: boolean;
   needsDisks?: boolean;
-  /** It needs a name whose address can change. */
-  needsWay?: boolean;
+  /** It needs a clock that can be set. */
+  needsClock?: boolean;
+  /** The ways in which it is possible. Default: all. */
+  ways?: WayKind[];
+  /** How often it occurs in a run. Default: as often as others. */
+  mostTimes?: number;
   /** Breaks something and repairs it. */
   strike(context: FaultContext): Promise<void>;
 }
 
-const leftoverTimeoutMs = 15_000;
 const fullDiskMs = 10_000;
 const readinessTimeoutMs = 30_000;
-
-const serviceBackends = `SELECT pid FROM pg_stat_activity WHERE application_name = 'tablewright' ORDER BY state = 'idle', random()`;
 
 export const faults = {
   'service-killed': {
     title: 'kill -9 of the service',
     failsOthers: true,
-    strike: async ({ machinery, random, report }) => {
-      const children = childProcesses(machinery.service.child.pid!);
-      await machinery.service.end('SIGKILL');
-      await endOf(children, report);
+    strike: async (context) => {
+      const { machinery, random } = context;
+      const number = random.integer(0, machinery.services.length - 1);
+      await killService(context, number);
       await sleep(random.integer(0, 100));
-      await machinery.restartService();
+      await machinery.restartService(number);
     },
   },
   'service-stopped': {
     title: 'SIGTERM to the service under load',
     failsOthers: true,
-    strike: async ({ machinery, report }) => {
-      const children = childProcesses(machinery.service.child.pid!);
-      const end = await machinery.service.end('SIGTERM');
-      if (end !== 0) report(`after SIGTERM the service ended with ${end}: ${machinery.service.output()}`);
+    strike: async ({ machinery, random, report }) => {
+      const number = random.integer(0, machinery.services.length - 1);
+      const service = machinery.services[number]!;
+      const children = childProcesses(service.child.pid!);
+      const end = await service.end('SIGTERM');
+      if (end !== 0) report(`after SIGTERM the service ended with ${end}: ${service.output()}`);
       await endOf(children, report);
-      await machinery.restartService();
+      await machinery.restartService(number);
     },
   },
   'backend-killed': {
@@ -66,7 +72,7 @@ export const faults = {
     failsOthers: true,
     strike: async ({ machinery }) => {
       const [pid] = await backends(machinery);
-      if (pid !== undefined) kill(pid, 'SIGKILL');
+      if (pid !== undefined) signal(pid, 'SIGKILL');
       await machinery.restorePostgres();
     },
   },
@@ -102,20 +108,20 @@ export const faults = {
   'postgres-hung': {
     title: 'all processes of PostgreSQL hang for some seconds (SIGSTOP)',
     failsOthers: true,
-    needsWay: true,
+    ways: ['name', 'name-and-pooler', 'replicas'],
     strike: async ({ machinery, random }) => {
       const postmaster = await machinery.postmaster();
       const stopped = [postmaster];
       kill(postmaster, 'SIGSTOP');
       try {
         for (const pid of childProcesses(postmaster)) {
-          kill(pid, 'SIGSTOP');
+          signal(pid, 'SIGSTOP');
           stopped.push(pid);
         }
         // After 15 seconds without an answer to BEGIN the service gives a connection up.
         await sleep(random.chance(0.3) ? 17_000 : random.integer(500, 4000));
       } finally {
-        for (const pid of stopped) kill(pid, 'SIGCONT');
+        for (const pid of stopped) signal(pid, 'SIGCONT');
       }
       await machinery.restorePostgres();
     },
@@ -123,7 +129,7 @@ export const faults = {
   'postgres-away': {
     title: 'PostgreSQL is stopped for some seconds',
     failsOthers: true,
-    needsWay: true,
+    ways: ['name', 'name-and-pooler', 'replicas'],
     strike: async ({ machinery, random, report }) => {
       kill(await machinery.postmaster(), 'SIGINT');
       await readinessBecomes(503, machinery, report);
@@ -135,7 +141,7 @@ export const faults = {
   'postgres-moved': {
     title: 'PostgreSQL moves to another address behind its name',
     failsOthers: true,
-    needsWay: true,
+    ways: ['name', 'name-and-pooler'],
     strike: async ({ machinery, random, report }) => {
       await machinery.way!.move(random.chance(0.5) ? 0 : random.integer(500, 3000));
       await readinessBecomes(200, machinery, report);
@@ -174,21 +180,23 @@ export const faults = {
       await machinery.restorePostgres();
     },
   },
+  ...replicaFaults,
 } satisfies Record<string, Fault>;
 
 export type FaultKind = keyof typeof faults;
 
-async function backends(machinery: Machinery): Promise<number[]> {
-  const client = await machinery.connect();
-  const { rows } = await client.query(serviceBackends);
-  await client.end();
-  return rows.map(({ pid }) => pid);
-}
-
 /** /readyz tells whether the database answers, without a restart of the service. */
 async function readinessBecomes(
   status: number,
-  { service }: Machinery,
+  { services }: Machinery,
+  report: (violation: string) => void,
+): Promise<void> {
+  for (const service of services) await readinessOf(service, status, report);
+}
+
+async function readinessOf(
+  service: ChildService,
+  status: number,
   report: (violation: string) => void,
 ): Promise<void> {
   const giveUpAt = performance.now() + readinessTimeoutMs;
@@ -200,17 +208,5 @@ async function readinessBecomes(
       return;
     }
     await sleep(50);
-  }
-}
-
-/** The processes that a service has started end with it. */
-async function endOf(children: number[], report: (violation: string) => void): Promise<void> {
-  const giveUpAt = performance.now() + leftoverTimeoutMs;
-  while (children.some(isRunning)) {
-    if (performance.now() > giveUpAt) {
-      report(`processes that the service had started did not end with it: ${children.filter(isRunning)}`);
-      return;
-    }
-    await sleep(10);
   }
 }

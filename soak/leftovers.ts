@@ -7,13 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadTexts } from './ledger.ts';
 import { sessionsTable } from './ledger.ts';
 import type { Machinery } from './machinery.ts';
-import { serviceSettings } from './machinery.ts';
+import { connectionsOf, storedFolder } from './machinery.ts';
 
 /** How long things that are closed after an answer may take to close on a busy machine. */
 const settleTimeoutMs = 20_000;
 
-/** The service has separate connections: one for health checks and two for the records of loads. */
-const mostConnections = Number(serviceSettings.DATABASE_POOL_SIZE) + 3;
 /** The service prepares a few kinds of statements by name. The number must not grow with the operations. */
 const mostPreparedStatements = 40;
 
@@ -27,10 +25,6 @@ const questions: Question[] = [
   {
     what: 'a connection that is in the middle of something',
     sql: `SELECT pid, state, left(query, 80) FROM pg_stat_activity WHERE application_name = 'tablewright' AND state <> 'idle'`,
-  },
-  {
-    what: 'connections beyond the size of the pool',
-    sql: `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tablewright' HAVING count(*) > ${mostConnections}`,
   },
   {
     what: 'a lock',
@@ -81,29 +75,51 @@ export const sessionsTableSql = `
 export async function findLeftovers(machinery: Machinery, read: ReadTexts): Promise<string[]> {
   const giveUpAt = performance.now() + settleTimeoutMs;
   for (;;) {
-    const left = [...(await inDatabase(read)), ...inProcess(machinery)];
+    const left = [...(await inDatabase(read, connectionsOf(machinery))), ...inProcesses(machinery)];
     if (left.length === 0 || performance.now() > giveUpAt) return left;
     await sleep(20);
   }
 }
 
-async function inDatabase(read: ReadTexts): Promise<string[]> {
+async function inDatabase(read: ReadTexts, mostConnections: number): Promise<string[]> {
   const left: string[] = [];
+  const [[connections]] = (await read(
+    `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tablewright'`,
+  )) as [[string]];
+  if (Number(connections) > mostConnections)
+    left.push(`connections beyond the size of the pool: ${connections}`);
   for (const { what, sql } of questions) {
     for (const row of await read(sql)) left.push(`${what}: ${row.join(' ')}`);
   }
   return left;
 }
 
-function inProcess({ spoolFolder, service }: Machinery): string[] {
-  const pid = service.child.pid!;
-  return [
-    ...readdirSync(spoolFolder).map((name) => `a temporary file: ${name}`),
-    ...openFiles(pid)
-      .filter((path) => path.startsWith(spoolFolder))
-      .map((path) => `an open temporary file: ${path}`),
-    ...childProcesses(pid).map((child) => `a child process: ${child}`),
-  ];
+function inProcesses({ spoolFolder, services }: Machinery): string[] {
+  const left = readdirSync(spoolFolder)
+    .filter((name) => name !== storedFolder)
+    .map((name) => `a temporary file: ${name}`);
+  for (const { child } of services) {
+    const files = openFiles(child.pid!).filter((path) => path.startsWith(spoolFolder));
+    left.push(...files.map((path) => `an open temporary file: ${path}`));
+    left.push(...childProcesses(child.pid!).map((process) => `a child process: ${process}`));
+  }
+  return left;
+}
+
+/** Waits until all loads have ended and their stored bodies are removed. Returns what remains. */
+export async function findUnended({ spoolFolder }: Machinery, read: ReadTexts): Promise<string[]> {
+  const giveUpAt = performance.now() + settleTimeoutMs;
+  const folder = `${spoolFolder}/${storedFolder}`;
+  for (;;) {
+    const loads = await read(`SELECT id, state FROM tablewright_service.loads WHERE ended_at IS NULL`);
+    const files = existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String) : [];
+    const left = [
+      ...loads.map(([id, state]) => `the load ${id}, which is ${state}`),
+      ...files.filter((name) => name.endsWith('.body')).map((name) => `a stored upload: ${name}`),
+    ];
+    if (left.length === 0 || performance.now() > giveUpAt) return left;
+    await sleep(100);
+  }
 }
 
 /** Returns the files that a process has open; none if the platform does not provide them. */

@@ -8,13 +8,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/postgres/embedded.ts';
 import { type ChildService, startChildService } from '../test/support/child-service.ts';
+import { type Clock, makeClock } from './clock.ts';
 import { mountSmallDisk, type SmallDisk } from './small-disk.ts';
 import { openWay, type Way } from './way.ts';
 
-/** How the service reaches PostgreSQL: directly, or by a name whose address changes, behind which a PgBouncer may be. */
+/**
+ * How the service runs: one process that reaches PostgreSQL directly, or by a name whose address changes, behind which a PgBouncer may be; or two
+ * replicas that share PostgreSQL and the folder of stored uploads.
+ */
 export type WayKind = (typeof wayKinds)[number];
 
-export const wayKinds = ['direct', 'name', 'name-and-pooler'] as const;
+export const wayKinds = ['direct', 'name', 'name-and-pooler', 'replicas'] as const;
 
 export function isWayKind(text: string): text is WayKind {
   return (wayKinds as readonly string[]).includes(text);
@@ -27,11 +31,20 @@ export interface Machinery {
   disks: { spool: SmallDisk; data: SmallDisk } | undefined;
   /** The folder for the temporary files of the service. */
   spoolFolder: string;
-  service: ChildService;
+  /** The replicas of the service. */
+  services: ChildService[];
+  /** The replicas that do not run, because a fault has stopped their processes for some time. */
+  hung: Set<ChildService>;
+  /** The clock of the last replica; undefined: it cannot be set. */
+  clock: Clock | undefined;
+  /** A token that is valid for longer than any clock is wrong. */
+  token: string;
   /** Waits until PostgreSQL answers, and starts it if it has ended. */
   restorePostgres(): Promise<void>;
-  /** Starts the service after it has ended. */
-  restartService(): Promise<void>;
+  /** Starts a replica after it has ended. */
+  restartService(number: number): Promise<void>;
+  /** Returns everything that the service has printed, in all of its processes. */
+  output(): string;
   /** The id of PostgreSQL's main process. */
   postmaster(): Promise<number>;
   /** A connection URL for a superuser, in the database of the service. */
@@ -50,6 +63,23 @@ export const serviceSettings = {
   WEBHOOK_PRIVATE_NETWORKS: '127.0.0.1',
 };
 
+/** For two replicas. Their clients send three copies of some requests at the same time. */
+const replicaSettings = {
+  DATABASE_POOL_SIZE: '24',
+  MAX_UPLOADS: '20',
+  MAX_UPLOADS_PER_SUBJECT: '18',
+};
+
+/** The connections of each replica: there are separate ones for health checks, for the lease and for the records of loads. */
+export function connectionsOf({ services }: Machinery): number {
+  const { DATABASE_POOL_SIZE } = services.length > 1 ? replicaSettings : serviceSettings;
+  return services.length * (Number(DATABASE_POOL_SIZE) + 3);
+}
+
+/** The folder in the folder of temporary files in which replicas store asynchronous uploads. */
+export const storedFolder = 'stored';
+
+const tokenSeconds = 30 * 86_400;
 const postgresTimeoutMs = 60_000;
 const quiet = { info: () => {}, warn: () => {} };
 
@@ -107,11 +137,23 @@ export async function startMachinery(wayKind: WayKind): Promise<Machinery> {
     if (postgres!.url !== address) throw new Error('PostgreSQL was started again at another address');
   };
   let way: Way | undefined;
-  const startService = () =>
-    startChildService(
+  const isReplicated = wayKind === 'replicas';
+  const clock = isReplicated ? await makeClock(folder) : undefined;
+  const outputs: (() => string)[] = [];
+  const startService = async (number: number): Promise<ChildService> => {
+    const service = await startChildService(
       { serviceUrl: way?.serviceUrl ?? postgres!.url },
-      { ...serviceSettings, ...way?.environment, TMPDIR: spoolFolder },
+      {
+        ...serviceSettings,
+        ...way?.environment,
+        TMPDIR: spoolFolder,
+        ...(isReplicated && { ...replicaSettings, SPOOL_DIR: join(spoolFolder, storedFolder) }),
+        ...(number > 0 && clock?.environment),
+      },
     );
+    outputs.push(service.output);
+    return service;
+  };
 
   const unmount = async () => {
     await spool?.unmount();
@@ -120,21 +162,28 @@ export async function startMachinery(wayKind: WayKind): Promise<Machinery> {
   };
   try {
     await startPostgres();
-    if (wayKind !== 'direct') way = await openWay(postgres!.url, folder, wayKind === 'name-and-pooler');
+    if (wayKind === 'name' || wayKind === 'name-and-pooler')
+      way = await openWay(postgres!.url, folder, wayKind === 'name-and-pooler');
+    const services = [await startService(0)];
+    if (isReplicated) services.push(await startService(1));
     const machinery: Machinery = {
       way,
       disks: spool && data && { spool, data },
       spoolFolder,
-      service: await startService(),
+      services,
+      hung: new Set(),
+      clock,
+      token: await services[0]!.token({ ttlSeconds: tokenSeconds }),
+      output: () => outputs.map((output) => output()).join('\n'),
       restorePostgres,
-      restartService: async () => {
-        machinery.service = await startService();
+      restartService: async (number) => {
+        services[number] = await startService(number);
       },
       postmaster: async () =>
         Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n', 1)),
       connect,
       end: async () => {
-        await machinery.service.end('SIGKILL');
+        for (const service of services) await service.end('SIGKILL');
         await way?.end();
         await postgres!.stop();
         await unmount();

@@ -1,5 +1,5 @@
 /**
- * `npm run soak -- [--seed n] [--operations n] [--faults n] [--clients n] [--report]`: runs the fault loop and prints its seed. A run with the
+ * `npm run soak -- [--way name] [--seed n] [--operations n] [--faults n] [--clients n] [--report]`: runs the fault loop and prints its seed. A run with the
  * same seed chooses the same operations and faults, but they do not happen at the same moments. `--report` writes the figures into docs/reliability.md.
  */
 import { parseArgs } from 'node:util';

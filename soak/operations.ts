@@ -9,11 +9,19 @@ export interface Operation extends Request {
   /** The status of the answer if nothing fails. */
   status: number;
   /** The expected member `load` of the answer. */
-  load?: { rows: number; skipped: number; updated: number };
+  load?: {
+    rows: number;
+    skipped: number;
+    updated: number;
+  };
+  /** The type of the event about the table; undefined: the table is neither created nor emptied. */
+  tableEvent?: string;
   /** The table and its state afterwards; undefined: nothing changes. */
   change?: { table: LedgerTable; after: TableState };
   /** The rows for the shared table. */
   batch?: { name: string; rows: number };
+  /** How the operation was answered, for the report of a violation. */
+  answer?: string;
 }
 
 export interface Maker {
@@ -148,11 +156,13 @@ function upload(maker: Maker, ifExists: IfExists, { format, isDefined }: UploadO
   const rows = newRows(maker, format);
   const columns = isNew ? baseColumns : state.columns;
   const kept = isNew || ifExists === 'truncate' ? [] : state.rows;
+  const change = ifExists === 'replace' ? 'replaced' : isNew ? 'created' : 'emptied';
   return {
     ...rowsRequest(maker, `if_exists=${ifExists}`, format, baseColumns, rows, isDefined),
     kind: `${nameOf(format)} ${isNew && ifExists !== 'replace' ? 'new' : ifExists}`,
     status: isNew ? 201 : 200,
     load: { rows: rows.length, skipped: 0, updated: 0 },
+    ...((isNew || ifExists === 'truncate') && { tableEvent: `table.${change}` }),
     change: {
       table,
       after: {

@@ -9,7 +9,8 @@ const introduction = '`npm run soak -- --report` writes this section.\n';
 
 /** The figures as Markdown. */
 export function figuresText(figures: SoakFigures): string {
-  const { operations, acknowledged, refused, failed, unanswered, violations, peakMemoryBytes } = figures;
+  const { operations, acknowledged, refused, failed, unanswered, violations } = figures;
+  const { manners, peakMemoryBytes, peakBackendBytes } = figures;
   const count = Object.values(figures.faults).reduce((sum, { times }) => sum + times, 0);
   const kinds = Object.entries(figures.kinds).toSorted(([, a], [, b]) => b - a);
   const lines = [
@@ -30,15 +31,27 @@ export function figuresText(figures: SoakFigures): string {
     '',
     `${figures.checks} checks compared ${figures.comparedTables.toLocaleString('en')} tables with the ledger, row by row, and searched for anything that was left behind.`,
   ];
+  if (Object.keys(manners).length > 0) {
+    const { asynchronous = 0, repeated = 0, parallel = 0, cancelled = 0, again = 0 } = manners;
+    lines.push(
+      `Of the operations ${asynchronous} were asynchronous, ${repeated} were sent again and ${parallel} three times in parallel with one idempotency key, and ${cancelled} were cancelled. Their requests had to be sent ${again} times more because of a fault, and the work was done once.`,
+    );
+  }
   lines.push(
-    `${figures.events} events arrived at the receiver of a webhook: all that happened, and no others.`,
+    `${figures.events} events arrived at the receiver of a webhook, in ${figures.deliveries} requests, some of which it refused on purpose. The readers of the feed connected ${figures.feedConnections.join(' and ')} times. All events that happened arrived, and no others, once in the feed.`,
   );
   if (peakMemoryBytes !== undefined) {
-    lines.push(`The service took at most ${Math.round(peakMemoryBytes / 2 ** 20)} MiB of memory.`);
+    lines.push(
+      `A process of the service took at most ${inMebibytes(peakMemoryBytes)} of private memory, and a process of PostgreSQL ${inMebibytes(peakBackendBytes)}.`,
+    );
   }
   for (const title of figures.leftOutFaults)
-    lines.push(`Left out, because nothing can be mounted: ${title}.`);
+    lines.push(`Left out, because this machine does not support it: ${title}.`);
   return lines.join('\n');
+}
+
+function inMebibytes(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
 }
 
 export async function writeReport(figures: SoakFigures): Promise<void> {

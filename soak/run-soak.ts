@@ -4,18 +4,27 @@
  * must have arrived at the receiver of a webhook.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { describeOf, isOutcomeUnknown, wrongLoad } from './answers.ts';
+import { compareEvents } from './event-ledger.ts';
 import { type EventReceiver, startEventReceiver } from './event-receiver.ts';
+import { evidenceOf, idsIn } from './evidence.ts';
 import { type Fault, type FaultKind, faults, type Wish } from './faults.ts';
+import { type Feed, followFeed } from './feed.ts';
+import { expectedLoad, type Manner, mannerOf, runKeyed } from './keyed-requests.ts';
 import {
+  type Batch,
   compareWithLedger,
+  emptyLedger,
   type Ledger,
   type LedgerTable,
+  openParts,
   type ReadTexts,
   sessionsTable,
   sharedTable,
 } from './ledger.ts';
-import { findLeftovers, sessionsTableSql } from './leftovers.ts';
+import { findLeftovers, findUnended, sessionsTableSql } from './leftovers.ts';
 import { type Machinery, startMachinery, type WayKind } from './machinery.ts';
+import { type MemoryWatch, watchMemory } from './memory.ts';
 import { makeOperation, type Operation, sharedDefinition } from './operations.ts';
 import { Random } from './random.ts';
 import { type Outcome, type Sending, send } from './send.ts';
@@ -27,7 +36,7 @@ export interface SoakOptions {
   /** The number of faults. If it is large enough, each kind that the machine supports occurs at least once. */
   faults: number;
   clients: number;
-  /** How the service reaches PostgreSQL. Default: directly. */
+  /** How the service runs. Default: one process that reaches PostgreSQL directly. */
   way?: WayKind;
   /** The kinds of faults. Default: all that the machine and the way support. */
   kinds?: FaultKind[];
@@ -58,9 +67,17 @@ export interface SoakFigures {
   checks: number;
   /** The number of tables that were compared with the ledger, row by row. */
   comparedTables: number;
+  /** How often operations of the replicas were sent in another manner, and what became of them. */
+  manners: Record<string, number>;
   /** The number of different events that arrived at the receiver of a webhook. */
   events: number;
+  /** The number of requests to the receiver of the webhook. */
+  deliveries: number;
+  /** The connections that the readers of the feed have made. */
+  feedConnections: number[];
   peakMemoryBytes: number | undefined;
+  /** The most private memory of a process of PostgreSQL. */
+  peakBackendBytes: number;
   violations: string[];
 }
 
@@ -70,18 +87,21 @@ const tablesPerClient = 3;
 /** A run ends after this many violations. */
 const mostViolations = 20;
 const recoveryTimeoutMs = 30_000;
+/** How long a client waits for the end of a request that is sent until it has a final answer. */
+const openMs = 1500;
 const slowSending = 0.35;
 
 export async function runSoak(options: SoakOptions): Promise<SoakFigures> {
   const machinery = await startMachinery(options.way ?? 'direct');
-  const receiver = await startEventReceiver();
+  const receiver = await startEventReceiver(new Random(options.seed * 1000));
+  const run = new Run(machinery, receiver, options);
   try {
-    const run = new Run(machinery, receiver, options);
     await run.prepare();
     await run.runAll();
-    await run.checkEvents();
+    await run.checkEnd();
     return run.figures;
   } finally {
+    run.close();
     await machinery.end();
     await receiver.close();
   }
@@ -105,9 +125,14 @@ class Run {
   readonly #options: SoakOptions;
   readonly #random: Random;
   readonly #clients: Client[];
-  readonly #ledger: Ledger = { tables: new Map(), batches: new Map() };
+  readonly #ledger: Ledger = emptyLedger();
   readonly #wishes: PendingWish[] = [];
-  #token = '';
+  readonly #feeds: Feed[];
+  readonly #memory: MemoryWatch;
+  /** Requests that have no final answer yet, and asynchronous uploads that have not ended. */
+  readonly #open = new Set<Promise<void>>();
+  /** How many violations were reported with their evidence. */
+  #explained = 0;
   /** Settles when the fault of the round is repaired. */
   #repaired: Promise<void> = Promise.resolve();
 
@@ -122,6 +147,10 @@ class Run {
       used: 0,
       tables: [],
     }));
+    this.#memory = watchMemory(machinery, (violation) => this.#report(violation));
+    this.#feeds = machinery.services.map((_, number) =>
+      followFeed(`the feed ${number}`, () => machinery.services[number]!.url, machinery.token),
+    );
     this.figures = {
       seed: options.seed,
       durationMs: 0,
@@ -135,15 +164,18 @@ class Run {
       leftOutFaults: [],
       checks: 0,
       comparedTables: 0,
+      manners: {},
       events: 0,
+      deliveries: 0,
+      feedConnections: [],
       peakMemoryBytes: undefined,
+      peakBackendBytes: 0,
       violations: [],
     };
   }
 
   async prepare(): Promise<void> {
-    const { service } = this.#machinery;
-    this.#token = await service.token({ ttlSeconds: 86_400 });
+    const service = this.#machinery.services[0]!;
     await this.#withConnection((read) => read(sessionsTableSql));
     await this.#receiver.register(service);
     const made = await service.post(`/table/${sharedTable}`, { table: sharedDefinition });
@@ -165,28 +197,54 @@ class Run {
         options.log(`${figures.operations} operations, ${round + 1} faults, ${violations.length} violations`);
       }
     }
+    // Each of them ends in bounded time.
+    await Promise.all(this.#open);
     figures.durationMs = performance.now() - startedAt;
   }
 
-  /** Checks that each event was delivered, and nothing else. */
-  async checkEvents(): Promise<void> {
+  /** Checks that each load has ended, and that each event was sent to the feeds and the webhook, and nothing else. */
+  async checkEnd(): Promise<void> {
+    const { figures } = this;
+    const { arrived } = this.#receiver;
+    await this.#compare('at the end');
     await this.#withConnection(async (read) => {
+      for (const left of await findUnended(this.#machinery, read))
+        this.#report(`at the end there is ${left}`);
       for (const wrong of await this.#receiver.findWrong(read)) this.#report(`at the end ${wrong}`);
+      const wrong = await compareEvents(this.#ledger, this.#feeds, arrived, read);
+      for (const one of wrong) this.#report(`at the end ${one}`);
+      await this.#explain(read);
     });
-    this.figures.events = this.#receiver.count();
+    figures.events = arrived.size;
+    figures.deliveries = this.#receiver.deliveries();
+    figures.feedConnections = this.#feeds.map((feed) => feed.connections());
+    const peaks = this.#memory.peaks();
+    figures.peakMemoryBytes = peaks.service || undefined;
+    figures.peakBackendBytes = peaks.backend;
+  }
+
+  close(): void {
+    this.#memory.stop();
+    for (const feed of this.#feeds) feed.close();
   }
 
   /** Returns all kinds in turn, in a random order each time. */
   #faultKinds(): FaultKind[] {
     const possible: FaultKind[] = [];
     for (const kind of this.#options.kinds ?? (Object.keys(faults) as FaultKind[])) {
-      const { needsDisks, needsWay, title }: Fault = faults[kind];
-      if (needsWay && this.#machinery.way === undefined) continue;
-      if (needsDisks && this.#machinery.disks === undefined) this.figures.leftOutFaults.push(title);
+      const { needsDisks, needsClock, ways, title }: Fault = faults[kind];
+      if (ways && !ways.includes(this.#options.way ?? 'direct')) continue;
+      const lacksDisks = needsDisks && this.#machinery.disks === undefined;
+      const lacksClock = needsClock && this.#machinery.clock === undefined;
+      if (lacksDisks || lacksClock) this.figures.leftOutFaults.push(title);
       else possible.push(kind);
     }
     const kinds: FaultKind[] = [];
-    while (kinds.length < this.#options.faults) kinds.push(...this.#random.shuffled(possible));
+    const isRare = (kind: FaultKind, rounds: number): boolean =>
+      rounds >= ((faults[kind] as Fault).mostTimes ?? Number.POSITIVE_INFINITY);
+    for (let rounds = 0; kinds.length < this.#options.faults; rounds += 1) {
+      kinds.push(...this.#random.shuffled(possible.filter((kind) => !isRare(kind, rounds))));
+    }
     return kinds.slice(0, this.#options.faults);
   }
 
@@ -234,21 +292,31 @@ class Run {
 
   async #runOperation(client: Client, mayFail: boolean): Promise<void> {
     const wish = this.#wishes.shift();
+    const table = this.#knownTable(client);
     const make = (): Operation =>
       makeOperation({
         random: client.random,
-        token: this.#token,
+        token: this.#machinery.token,
         nextNumber: () => client.number * numbersPerClient + ++client.used,
-        table: this.#knownTable(client),
+        table,
         isLarge: wish?.isLarge ?? false,
       });
     let operation = make();
     while (wish !== undefined && operation.body === undefined) operation = make();
+    const isReplicated = this.#machinery.services.length > 1;
+    const manner = isReplicated && wish === undefined ? mannerOf(client.random, operation) : undefined;
+    if (manner !== undefined) {
+      const open = this.#runKeyed(client, operation, manner, table).finally(() => this.#open.delete(open));
+      this.#open.add(open);
+      // The client goes on with other tables, so that a run need not wait for the lease of a process that was killed.
+      await Promise.race([open, sleep(openMs)]);
+      return;
+    }
     const sending = this.#sendingOf(client.random, operation, wish);
-    let outcome = await send(this.#machinery.service.url, operation, sending);
+    let outcome = await send(this.#target(client.random), operation, sending);
     while (outcome.kind === 'not-sent') {
       await Promise.race([this.#repaired.catch(() => {}), sleep(20)]);
-      outcome = await send(this.#machinery.service.url, operation, sending);
+      outcome = await send(this.#target(client.random), operation, sending);
     }
     wish?.done();
     this.#judge(operation, outcome, sending, mayFail);
@@ -261,14 +329,73 @@ class Run {
       ]);
   }
 
+  async #runKeyed(
+    { random }: Client,
+    operation: Operation,
+    manner: Manner,
+    table: LedgerTable,
+  ): Promise<void> {
+    const { figures } = this;
+    // Also an operation that changes nothing depends on the state of its table.
+    table.isOpen = true;
+    this.#count(operation);
+    this.#countManner(manner);
+    this.#note(operation, [false, true], true);
+    const context = {
+      random,
+      target: () => this.#target(random),
+      token: this.#machinery.token,
+      onAgain: () => this.#countManner('again'),
+      attemptsOf: (load: string) => this.#attemptsOf(load),
+    };
+    const { mayBeDone, end, load, wrong } = await runKeyed(context, operation, manner);
+    for (const one of wrong) this.#report(one);
+    operation.answer = `${manner}: ${end ?? 'no final answer'}`;
+    this.#note(operation, mayBeDone);
+    table.isOpen = false;
+    if (load) this.#ledger.loads.set(load.id, load.expected);
+    if (end === 'acknowledged') figures.acknowledged += 1;
+    else if (end === 'refused') figures.refused += 1;
+    else if (end === 'failed') figures.failed += 1;
+    else if (end === 'cancelled') this.#countManner('cancelled');
+  }
+
+  async #attemptsOf(load: string): Promise<number> {
+    await this.#machinery.restorePostgres();
+    return this.#withConnection(async (read) => {
+      const [row] = await read(`SELECT request->>'attempts' FROM tablewright_service.loads WHERE id = $1`, [
+        load,
+      ]);
+      return Number(row?.[0] ?? 0);
+    });
+  }
+
+  /** Returns the address of a replica. Few clients try one that hangs; otherwise all of them would soon wait for it. */
+  #target(random: Random): string {
+    const { services, hung } = this.#machinery;
+    if (services.length === 1) return services[0]!.url;
+    const others = services.filter((service) => !hung.has(service));
+    return random.pick(random.chance(0.1) ? services : others).url;
+  }
+
+  #count({ kind }: Operation): void {
+    const { figures } = this;
+    figures.operations += 1;
+    figures.kinds[kind] = (figures.kinds[kind] ?? 0) + 1;
+  }
+
+  #countManner(manner: string): void {
+    this.figures.manners[manner] = (this.figures.manners[manner] ?? 0) + 1;
+  }
+
   /** Returns a table of the client whose state is known. An operation without an answer may still be running in another one. */
   #knownTable(client: Client): LedgerTable {
-    const known = client.tables.filter(({ possible }) => possible.length === 1);
+    const known = client.tables.filter(({ possible, isOpen }) => possible.length === 1 && !isOpen);
     if (known.length >= tablesPerClient || (known.length > 0 && client.random.chance(0.7))) {
       return client.random.pick(known);
     }
     const name = `soak_${client.number}_${client.used++}`;
-    const table: LedgerTable = { name, possible: [undefined], lastOperation: 'nothing' };
+    const table: LedgerTable = { name, possible: [undefined], isOpen: false, lastOperation: 'nothing' };
     client.tables.push(table);
     this.#ledger.tables.set(name, table);
     return table;
@@ -287,9 +414,10 @@ class Run {
   /** Counts the outcome, and writes into the ledger what the database may now contain. */
   #judge(operation: Operation, outcome: Outcome, sending: Sending, mayFail: boolean): void {
     const { figures } = this;
-    figures.operations += 1;
-    figures.kinds[operation.kind] = (figures.kinds[operation.kind] ?? 0) + 1;
+    this.#count(operation);
     const { failure } = sending;
+    operation.answer =
+      outcome.kind === 'answered' ? `${outcome.status} ${outcome.body?.code ?? ''}` : outcome.kind;
     if (outcome.kind !== 'answered') {
       figures.unanswered += 1;
       const isCut = failure !== undefined && failure.afterParts < sending.parts;
@@ -297,7 +425,7 @@ class Run {
       this.#note(operation, isCut ? [false] : [false, true]);
       return;
     }
-    const { status, body } = outcome;
+    const { status, body, load } = outcome;
     // A request whose body stops can only be refused: because it is wrong, or because it takes too long.
     const mayBe = failure?.kind !== 'stall' || status >= 400;
     if (status === operation.status && mayBe) {
@@ -305,6 +433,7 @@ class Run {
       if (wrong !== undefined) this.#report(`${describeOf(operation)}: ${wrong}`);
       if (status < 300) figures.acknowledged += 1;
       else figures.refused += 1;
+      if (load) this.#ledger.loads.set(load, expectedLoad(operation, status));
       this.#note(operation, [status < 300]);
     } else if (status === 408 || (status === 503 && mayFail)) {
       figures.failed += 1;
@@ -321,24 +450,28 @@ class Run {
    * Updates the ledger.
    *
    * @param mayBeDone whether the operation took effect: one value, or both if that is not known
+   * @param isOpen it may still run, and its end will be noted
    */
-  #note({ kind, change, batch }: Operation, mayBeDone: boolean[]): void {
+  #note({ kind, change, batch, answer }: Operation, mayBeDone: boolean[], isOpen = false): void {
     if (change !== undefined) {
       const { table, after } = change;
       const before = table.possible[0];
       table.possible = mayBeDone.map((isDone) => (isDone ? after : before));
-      table.lastOperation = kind;
+      table.lastOperation = `${kind} (${answer ?? 'not answered'})`;
     }
     if (batch !== undefined) {
       const isThere = mayBeDone.length === 1 ? mayBeDone[0] : undefined;
-      this.#ledger.batches.set(batch.name, { ...batch, isThere });
+      this.#ledger.batches.set(batch.name, { ...batch, isThere, isOpen });
     }
   }
 
   /** Checks everything while no operation is running and nothing is broken. */
   async #check(kind: FaultKind): Promise<void> {
+    await this.#compare(`after ${faults[kind].title}`);
+  }
+
+  async #compare(after: string): Promise<void> {
     const { figures } = this;
-    const after = `after ${faults[kind].title}`;
     figures.checks += 1;
     await this.#machinery.restorePostgres();
     const recovery = await this.#loadAgain();
@@ -347,23 +480,25 @@ class Run {
       for (const left of await findLeftovers(this.#machinery, read)) {
         this.#report(`${after} there was left ${left}`);
       }
+      const open = openParts(this.#ledger);
       figures.comparedTables += this.#ledger.tables.size + 1;
-      for (const wrong of await compareWithLedger(this.#ledger, read)) this.#report(`${after}: ${wrong}`);
-      await this.#dropTables(read);
+      for (const wrong of await compareWithLedger(this.#ledger, open, read))
+        this.#report(`${after}: ${wrong}`);
+      await this.#explain(read);
+      await this.#dropTables(open, read);
       // The log of PostgreSQL must not fill the disk.
       await read('CHECKPOINT');
     });
-    const peak = this.#machinery.service.peakMemoryBytes();
-    if (peak !== undefined) figures.peakMemoryBytes = Math.max(figures.peakMemoryBytes ?? 0, peak);
   }
 
   /** Loads rows through several connections at once. Returns an error if the service does not recover. */
   async #loadAgain(): Promise<string | undefined> {
     const giveUpAt = performance.now() + recoveryTimeoutMs;
     for (;;) {
-      const { service } = this.#machinery;
-      const loads = Array.from({ length: 4 }, (_, id) =>
-        service.post(`/table/${sessionsTable}/upload/json?if_exists=append`, { data: [{ id }] }),
+      const { services, token } = this.#machinery;
+      const path = `/table/${sessionsTable}/upload/json?if_exists=append`;
+      const loads = services.flatMap((service) =>
+        Array.from({ length: 4 }, (_, id) => service.post(path, { data: [{ id }] }, { token })),
       );
       const answers = await Promise.all(
         loads.map((load) => load.catch((error) => ({ status: 0, body: String(error) }))),
@@ -376,10 +511,12 @@ class Run {
   }
 
   /** Drops tables, so that new ones are created instead. */
-  async #dropTables(read: ReadTexts): Promise<void> {
-    for (const { tables, random } of this.#clients) {
-      const surplus = Math.max(random.integer(0, 1), tables.length - tablesPerClient);
-      for (const { name } of tables.splice(0, surplus)) {
+  async #dropTables(open: Set<LedgerTable | Batch>, read: ReadTexts): Promise<void> {
+    for (const client of this.#clients) {
+      const surplus = Math.max(client.random.integer(0, 1), client.tables.length - tablesPerClient);
+      const dropped = client.tables.filter((table) => !open.has(table)).slice(0, surplus);
+      client.tables = client.tables.filter((table) => !dropped.includes(table));
+      for (const { name } of dropped) {
         this.#ledger.tables.delete(name);
         await read(`DROP TABLE IF EXISTS public.${name}`);
       }
@@ -408,8 +545,19 @@ class Run {
   #logOf(body: { code?: string; instance?: string } | undefined): string {
     if (body?.code !== 'internal-error') return '';
     const id = body.instance?.replace('urn:uuid:', '') ?? '';
-    const lines = this.#machinery.service.output().split('\n');
+    const lines = this.#machinery.output().split('\n');
     return ` ${lines.find((line) => line.includes(id) && line.includes('"err"')) ?? '(not logged)'}`;
+  }
+
+  /** Prints what is needed to find the causes of the new violations. */
+  async #explain(read: ReadTexts): Promise<void> {
+    const { violations, seed } = this.figures;
+    const latest = violations.slice(this.#explained);
+    this.#explained = violations.length;
+    if (latest.length === 0) return;
+    this.#options.log(`seed ${seed}, after ${this.figures.operations} operations`);
+    const ids = latest.flatMap(idsIn);
+    for (const line of await evidenceOf(ids, this.#machinery.output(), read)) this.#options.log(line);
   }
 
   #report(violation: string): void {
@@ -418,24 +566,6 @@ class Run {
   }
 }
 
-function describeOf({ kind, path }: Operation): string {
-  return `${kind} (${path})`;
-}
-
 function reasonOf(outcome: Outcome): string {
   return outcome.kind === 'broken' ? `the connection broke: ${outcome.reason}` : outcome.kind;
-}
-
-/** Returns the errors in the counts of the answer. */
-// biome-ignore lint/suspicious/noExplicitAny: whatever JSON the service answers
-function wrongLoad({ load }: Operation, body: any): string | undefined {
-  if (load === undefined) return undefined;
-  const { rows, skipped, updated } = body.load;
-  if (rows === load.rows && skipped === load.skipped && updated === load.updated) return undefined;
-  return `${JSON.stringify({ rows, skipped, updated })} instead of ${JSON.stringify(load)}`;
-}
-
-/** Returns whether the connection to the database broke between the COMMIT and its answer, and the service says so. */
-function isOutcomeUnknown(body: { detail?: string }): boolean {
-  return body.detail?.includes('is not known') === true;
 }

@@ -22,8 +22,16 @@ export interface Request {
 }
 
 export type Outcome =
-  // biome-ignore lint/suspicious/noExplicitAny: whatever JSON the service answers
-  | { kind: 'answered'; status: number; body: any }
+  | {
+      kind: 'answered';
+      status: number;
+      // biome-ignore lint/suspicious/noExplicitAny: whatever JSON the service answers
+      body: any;
+      /** The header `Load-Id`. */
+      load?: string | undefined;
+      /** The answer to an earlier request with the same idempotency key. */
+      isReplayed?: boolean;
+    }
   /** No server listened, so the request was never sent. */
   | { kind: 'not-sent' }
   | { kind: 'broken'; reason: string };
@@ -56,6 +64,8 @@ export async function send(url: string, request: Request, sending: Sending): Pro
           kind: 'answered',
           status: response.statusCode!,
           body: isJson ? JSON.parse(answer) : answer,
+          load: response.headers['load-id'] as string | undefined,
+          isReplayed: response.headers['idempotency-replayed'] === 'true',
         });
       } catch (error) {
         resolve({ kind: 'broken', reason: String(error) });

@@ -15,6 +15,8 @@ const run = promisify(execFile);
 /** A size that is never reached. Only used space takes memory. */
 const emptySize = '4g';
 
+const mostAttempts = 20;
+
 /** Creates the folder; undefined: nothing can be mounted, and the folder is an ordinary one. */
 export async function mountSmallDisk(folder: string): Promise<SmallDisk | undefined> {
   await mkdir(folder);
@@ -30,8 +32,16 @@ export async function mountSmallDisk(folder: string): Promise<SmallDisk | undefi
   return {
     folder,
     fill: async (roomBytes) => {
-      const { blocks, bfree, bsize } = await statfs(folder);
-      await resize(String((blocks - bfree) * bsize + roomBytes));
+      for (let attempt = 1; ; attempt += 1) {
+        const { blocks, bfree, bsize } = await statfs(folder);
+        try {
+          await resize(String((blocks - bfree) * bsize + roomBytes));
+          return;
+        } catch (error) {
+          // The size cannot become less than what was written meanwhile.
+          if (attempt === mostAttempts) throw error;
+        }
+      }
     },
     empty: async () => {
       await resize(emptySize);
