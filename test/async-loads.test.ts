@@ -230,6 +230,39 @@ suite('an asynchronous upload', () => {
   });
 });
 
+test('the places of asynchronous loads go to all subjects in turn, however many loads of one of them wait', async () => {
+  const spool = await mkdtemp(join(tmpdir(), 'tablewright-turns-'));
+  const limits = { MAX_UPLOADS: '2', MAX_UPLOADS_PER_SUBJECT: '2' };
+  const busy = await startTestService({ SPOOL_DIR: spool, ...limits });
+  await busy.rows('CREATE TABLE public.locked (a bigint)');
+  const lock = await busy.database.pool.connect();
+  try {
+    await lock.query('BEGIN; LOCK TABLE public.locked');
+    const ids: string[] = [];
+    for (const subject of ['ann', 'ann', 'ann', 'ann', 'bob', 'bob', 'bob', 'cyd']) {
+      const options = { headers: later, token: await busy.token({ subject }) };
+      const path = '/table/locked/upload/json?if_exists=append';
+      ids.push((await busy.post(path, { data: [{ a: 1 }] }, options)).body.id);
+    }
+    await lock.query('ROLLBACK');
+    const all = { token: await busy.token({ scope: 'load:read-all' }) };
+    for (const id of ids)
+      await until('the load', async () => {
+        return ended.test((await busy.request('GET', `/api/v1/loads/${id}`, all)).body.state);
+      });
+    const order = await busy.rows(`SELECT subject FROM ${schema}.loads ORDER BY started_at`);
+    const subjects = ['ann', 'bob', 'cyd', 'ann', 'bob', 'ann', 'bob', 'ann'];
+    assert.deepEqual(
+      order.map(({ subject }) => subject),
+      subjects,
+    );
+  } finally {
+    lock.release(true);
+    await busy.stop();
+    await rm(spool, { recursive: true, force: true });
+  }
+});
+
 test('services with different databases may share a folder, and each removes only its own remnants', async () => {
   const client = await service.database.pool.connect();
   await client.query('BEGIN; LOCK TABLE public.counted');

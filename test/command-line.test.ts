@@ -112,6 +112,7 @@ suite('help', () => {
       'exit-codes.ts',
       'help.ts',
       'main.ts',
+      'nearest.ts',
     ]);
   });
 
@@ -158,7 +159,7 @@ suite('load', () => {
     await writeFile(join(folder, 'text.csv'), '\ufeffid,note\n1,a\n');
     for (const file of ['lines.ndjson', 'array.json', 'text.csv']) {
       const refused = await run(['load', file, '--definition', 'part.json']);
-      assert.match(refused.err, /note +is not a column of the table\. .*extra_columns=/, file);
+      assert.match(refused.err, /note +is not a column of the table\. .*--extra-columns add/, file);
       const loaded = await run(['load', file, '--definition', 'part.json', '--infer', 'missing', '--json']);
       const { table } = JSON.parse(loaded.out);
       assert.deepEqual(
@@ -563,7 +564,14 @@ suite('a service of its own process', () => {
 
 suite('exit codes', () => {
   for (const [parameters, said] of [
-    [['laod'], /There is no command "laod"/],
+    [['laod'], /There is no command "laod"\. Did you mean "load"\?/],
+    [
+      ['load', 'a.csv', '--if-exist', 'append'],
+      /^There is no option --if-exist\. Did you mean --if-exists\?$/m,
+    ],
+    [['load', 'a.csv', '--token', 'x'], /^There is no option --token\. Set TABLEWRIGHT_TOKEN\.$/m],
+    [['load', 'a.csv', '--nothing-like-it'], /^There is no option --nothing-like-it\.$/m],
+    [[], /^Usage: tablewright COMMAND/m],
     [['load'], /Name a file/],
     [['load', 'nowhere.xlsx'], /There is no file "nowhere\.xlsx"/],
     [['load', 'orders.xlsx', '.'], /"\." is a folder/],
@@ -681,6 +689,60 @@ test('serve starts the service and ends with the signal', async () => {
   assert.equal(code, 0);
 });
 
+test('the command rows prints the first rows of a table', async () => {
+  await service.rows(`CREATE TABLE shown (a int, b text); INSERT INTO shown VALUES (1, 'x'), (2, NULL)`);
+  const { code, out } = await run(['rows', 'shown']);
+  assert.deepEqual([code, out], [0, 'a  b\n-  -\n1  x\n2\n']);
+  const json = await run(['rows', 'shown', '--limit', '1', '--json']);
+  assert.equal(json.out, '{"a":1,"b":"x"}\n');
+});
+
+test('messages name the options of the command line', async () => {
+  await service.rows('CREATE TABLE orders_twice (a int)');
+  const { err } = await run(['load', 'orders.xlsx', '--table', 'orders_twice']);
+  assert.match(err, /Send --if-exists append/);
+  assert.doesNotMatch(err, /if_exists/);
+});
+
+test('a terminal that cannot draw gets no bar', { skip: !hasScript }, async () => {
+  await writeFile(join(folder, 'drawn.csv'), 'a\n1\n');
+  for (const [env, isDrawn] of [
+    [{ TERM: 'dumb', LC_ALL: 'C.UTF-8' }, false],
+    [{ TERM: 'xterm', LC_ALL: 'C' }, false],
+    [{ TERM: 'xterm', LC_ALL: 'C.UTF-8', CI: '1' }, false],
+    [{ TERM: 'xterm', LC_ALL: 'C.UTF-8', CI: '' }, true],
+  ] as const) {
+    const table = `drawn_${Object.values(env).join('_').replaceAll(/\W/g, '_')}`.toLowerCase();
+    await service.rows(`DROP TABLE IF EXISTS ${table}; CREATE TABLE ${table} (a int)`);
+    const blocker = await service.database.pool.connect();
+    try {
+      await blocker.query(`BEGIN; LOCK TABLE ${table}`);
+      const command = `${process.execPath} ${program} load drawn.csv --table ${table} --if-exists append`;
+      const child = spawn('script', ['-qec', command, '/dev/null'], {
+        cwd: folder,
+        env: { ...environment, ...env },
+      });
+
+      let output = '';
+      child.stdout.on('data', (chunk) => {
+        output += chunk;
+      });
+      const end = once(child, 'close');
+      await until('the load', async () => (await waitingFor(table)) > 0);
+      if (isDrawn) await until('the bar', () => output.includes('█'));
+      await blocker.query('ROLLBACK');
+      await end;
+      assert.equal(
+        /[█░]/.test(output) || output.includes('\u001b[K'),
+        isDrawn,
+        JSON.stringify([env, output]),
+      );
+    } finally {
+      blocker.release(true);
+    }
+  }
+});
+
 suite('completion', () => {
   const script = (shell: string) =>
     execFileSync(process.execPath, [program, 'completion', shell], { encoding: 'utf8' });
@@ -699,6 +761,10 @@ suite('completion', () => {
     assert.equal(complete('tablewright ins'), 'inspect');
     assert.equal(complete('tablewright load --if'), '--if-exists');
     assert.equal(complete('tablewright load --if-exists tr'), 'truncate');
+    assert.equal(complete('tablewright load --if-exists = r'), 'replace');
+    assert.equal(complete('tablewright load --if-exists ='), 'fail append truncate replace');
+    // The words of zsh.
+    assert.equal(complete('tablewright load --if-exists=r'), '--if-exists=replace');
   });
 
   test('zsh and fish get every command', () => {

@@ -197,7 +197,7 @@ for (const action of ['skip', 'update']) {
 
 test('a constraint that another session drops while the table is described is left out', async () => {
   const facts = {
-    ...{ oid: 1, kind: 'r', maySee: true, isCitus: false },
+    ...{ oid: 1, kind: 'r', maySee: true, isCitus: false, isRead: true },
     columns: [
       { id: 1, name: 'a', type: 'integer', notNull: false, default: null, identity: '', generated: '' },
     ],

@@ -5,12 +5,12 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { utils, write } from '@e965/xlsx';
 import { readConfig } from '../src/config.ts';
 import { fittingConnections } from '../src/http/connections.ts';
 import { type ChildService, startChildService } from './support/child-service.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { freePort } from './support/free-port.ts';
 import { assertProblem } from './support/problem.ts';
 import { beginUpload, openSocket, parseAnswer } from './support/raw-http.ts';
 import { testEnvironment } from './support/service.ts';
@@ -36,8 +36,11 @@ async function ask(service: ChildService, path: string) {
 
 suite('MAX_CONNECTIONS', () => {
   let service: ChildService;
+  let metricsPort: number;
   before(async () => {
+    metricsPort = await freePort();
     service = await startChildService(database, {
+      METRICS_PORT: String(metricsPort),
       MAX_CONNECTIONS: '20',
       MAX_UPLOADS: '1',
       UPLOAD_WAIT_MS: '60000',
@@ -67,7 +70,12 @@ suite('MAX_CONNECTIONS', () => {
         return socket;
       }),
     );
-    await sleep(500);
+    // Until its request has arrived, a connection is idle, and a new one would replace it.
+    await until('the uploads to wait', async () =>
+      /requests_waiting\{line="uploads"\} 19\n/.test(
+        await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+      ),
+    );
     const refused = await ask(service, '/api/v1/table/a');
     assertProblem(refused, 503, 'service-busy');
     assert.match(refused.headers.get('retry-after')!, /^[1-9]\d*$/);

@@ -5,7 +5,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Problem, TableDescription } from '../client/client.ts';
+import {
+  ConnectionError,
+  type Load,
+  type LoadedTable,
+  type Problem,
+  ProblemError,
+  type TableDescription,
+} from '../client/client.ts';
 import { offeredChoices } from '../console/choices.ts';
 import { ChangedFileError, changeOf } from '../console/chosen-file.ts';
 import {
@@ -30,7 +37,6 @@ import {
   placeOf,
   planColumns,
   planFaults,
-  problemsOfCsv,
   psqlText,
   reasonOf,
   routeOf,
@@ -45,8 +51,10 @@ import {
   withFix,
   withKey,
   withoutTokenFailures,
+  withPlans,
   withVisibleControls,
 } from '../console/follows.ts';
+import { endOf, endOfAnswer, endOfRefusal, endOfUnsent } from '../console/load-outcome.ts';
 import { rowOfJson } from '../console/row-of-json.ts';
 import {
   type ColumnPlan,
@@ -299,21 +307,57 @@ test('a fix changes the request', () => {
   );
 });
 
-test('the CSV of problems is read with quotes, line ends in values, and empty fields', () => {
-  const text =
-    'sheet,cell,row,column,value,code,reason\r\nS,S!A2,1,"a, b","x\r\n""y""",too-long,"is, too long"\r\n,,2,c,,null-not-allowed,needed\r\n';
-  assert.deepEqual(problemsOfCsv(text), [
-    {
-      sheet: 'S',
-      cell: 'S!A2',
-      row: 1,
-      column: 'a, b',
-      value: 'x\r\n"y"',
-      code: 'too-long',
-      detail: 'is, too long',
-    },
-    { row: 2, column: 'c', code: 'null-not-allowed', detail: 'needed' },
-  ]);
+test('only what the service says of a load ends it', () => {
+  const refusal = (status: number, body: object | string) =>
+    new ProblemError(
+      status,
+      new Headers({ 'content-type': typeof body === 'string' ? 'text/html' : 'application/problem+json' }),
+      typeof body === 'string' ? body : JSON.stringify(body),
+    );
+  const refused = endOfRefusal(refusal(422, { code: 'invalid-data', title: 'No', detail: 'no' }));
+  assert.deepEqual([refused?.failure?.code, refused?.isCancelled], ['invalid-data', false]);
+  assert.equal(endOfRefusal(refusal(409, { code: 'load-cancelled', title: 'No' }))?.isCancelled, true);
+  for (const error of [
+    refusal(503, { code: 'database-unavailable', title: 'No' }),
+    refusal(504, 'Gateway Timeout'),
+    refusal(413, 'too large for the proxy'),
+    new ConnectionError('no answer'),
+    new Error('aborted'),
+  ])
+    assert.equal(endOfRefusal(error), undefined, error.message);
+  const record = {
+    id: 'a',
+    state: 'committed',
+    table: { schema: 's', name: 't' },
+    rows_read: 3,
+    created_at: '2026-01-01T00:00:00Z',
+    ended_at: '2026-01-01T00:00:02Z',
+    answer: null,
+  } as unknown as Load;
+  const { result } = endOf(record);
+  assert.deepEqual([result?.table.name, result?.load.rows, result?.load.duration_ms], ['t', 3, 2000]);
+  const cancelled = endOf({ ...record, state: 'cancelled' });
+  assert.deepEqual([cancelled.result, cancelled.isCancelled], [undefined, true]);
+});
+
+test('each sheet and each array keeps its own choices of columns', () => {
+  const chosen = (plans: ColumnPlan[], type: string): ColumnPlan[] =>
+    plans.map((plan) => ({ ...plan, type }));
+  const none = { columns: [], columnsOf: undefined, otherPlans: {} };
+  const first = withPlans(none, inspection);
+  const changed = { ...first, columns: chosen(first.columns, 'text') };
+  const other = withPlans(changed, { ...inspection, sheet: 'Summary' });
+  assert.deepEqual(
+    other.columns.map(({ type }) => type),
+    inspection.types,
+  );
+  const back = withPlans(other, inspection);
+  assert.deepEqual(
+    back.columns.map(({ type }) => type),
+    ['text', 'text', 'text'],
+  );
+  const array = withPlans(back, { ...inspection, sheet: '', rowsAt: '/a' });
+  assert.notEqual(array.columns[0]?.type, 'text');
 });
 
 test('the row of a problem has all columns, also those whose cell is empty, and cells of no column', () => {
@@ -372,14 +416,11 @@ test('the bars say what is done, how fast, and how long it still takes', () => {
     sentBytes: 2_500_000,
     startedAt: 1000,
     rowsSince: 5000,
-    id: undefined,
-    load: undefined,
+    key: undefined,
     isCancelling: false,
-    result: undefined,
+    outcome: { is: 'sending' },
     rows: undefined,
     rowsFailure: undefined,
-    failure: undefined,
-    lost: undefined,
   };
   assert.deepEqual(sendingBar(load, 2000), {
     share: 0.25,
@@ -387,26 +428,27 @@ test('the bars say what is done, how fast, and how long it still takes', () => {
     rate: '2.5 MB per second',
     left: '3 seconds left',
   });
-  const running = { state: 'running', rows_read: 50_000, ended_at: null } as LoadProgress['load'];
-  assert.deepEqual(rowsBar({ ...load, load: running }, 6000), {
+  const record = { state: 'running', rows_read: 50_000, ended_at: null } as Load;
+  const running: LoadProgress = { ...load, outcome: { is: 'running', record } };
+  assert.deepEqual(rowsBar(running, 6000), {
     share: 0.5,
     words: '50,000 of 100,000 rows',
     rate: '50,000 rows per second',
     left: '1 second left',
   });
-  assert.equal(sendingBar({ ...load, load: running }, 9000).share, 1);
+  assert.equal(sendingBar(running, 9000).share, 1);
 });
 
 test('a load that the page cannot follow still runs, and is not called failed', () => {
-  const failure = { detail: 'no answer' } as LoadProgress['failure'];
-  const lost = { id: 'a', lost: failure } as LoadProgress;
-  assert.equal(isRunning(lost), true);
+  const reason = { detail: 'no answer' } as Failure;
+  const lost = { is: 'unknown' as const, reason, record: { id: 'a' } as Load };
+  assert.equal(isRunning({ outcome: lost } as LoadProgress), true);
   assert.equal(lostWords(lost), 'The connection is lost. The load goes on at the service.');
-  assert.equal(isRunning({ ...lost, id: undefined }), false);
-  assert.match(lostWords({ ...lost, id: undefined }), /Look under Loads/);
-  const refused = { ...failure, code: 'load-not-found' } as LoadProgress['failure'];
-  assert.match(lostWords({ ...lost, lost: refused }), /does not say/);
-  assert.equal(isRunning({ ...lost, lost: undefined, failure }), false);
+  const unrecorded = { ...lost, record: undefined };
+  assert.equal(isRunning({ outcome: unrecorded } as LoadProgress), false);
+  assert.match(lostWords(unrecorded), /Look under Loads/);
+  assert.match(lostWords({ ...lost, reason: { ...reason, code: 'load-not-found' } }), /does not say/);
+  assert.equal(isRunning({ outcome: endOfUnsent(reason) } as LoadProgress), false);
 });
 
 test('pages have addresses, whatever the names of tables are', () => {
@@ -439,9 +481,14 @@ test('a new token removes only the failures of the earlier token', () => {
   assert.deepEqual([after.check.is, after.step, after.file?.name], ['none', 'columns', 'orders.xlsx']);
   const other: State = { ...state, check: failed('table-exists') };
   assert.deepEqual(withoutTokenFailures(other), other);
-  const load = { id: undefined, failure: failed('invalid-token').failure } as unknown as LoadProgress;
+  const load = { outcome: endOfUnsent(failed('invalid-token').failure) } as LoadProgress;
   assert.equal(withoutTokenFailures({ ...other, load }).load, undefined);
-  assert.ok(withoutTokenFailures({ ...other, load: { ...load, id: 'a' } }).load);
+  const lost = {
+    is: 'unknown' as const,
+    reason: failed('invalid-token').failure,
+    record: { id: 'a' } as Load,
+  };
+  assert.ok(withoutTokenFailures({ ...other, load: { ...load, outcome: lost } }).load);
 });
 
 test('a sign-in link, a pasted token and a kept load are read as they are written', () => {
@@ -449,6 +496,7 @@ test('a sign-in link, a pasted token and a kept load are read as they are writte
   assert.equal(linkedToken('#/tables/public/token'), undefined);
   assert.equal(pastedToken(' Bearer a.b.c\n'), 'a.b.c');
   assert.deepEqual(keptLoadOf('{"id":"a","fileName":"b.csv"}'), { id: 'a', fileName: 'b.csv' });
+  assert.deepEqual(keptLoadOf('{"key":"k"}'), { key: 'k' });
   assert.equal(keptLoadOf('broken'), undefined);
   assert.equal(keptLoadOf(null), undefined);
 });
@@ -501,15 +549,16 @@ test('a problem of the definition has the name of its column as its place', () =
 
 test('leaving the page loses a file until its load has taken it', () => {
   const { file } = stateWith(same);
-  const load = { load: undefined, result: undefined, failure: undefined } as LoadProgress;
-  const at = (state: string) => ({ ...load, load: { state } }) as LoadProgress;
+  const load = { outcome: { is: 'sending' } } as LoadProgress;
+  const at = (state: string) => ({ outcome: { is: 'running', record: { state } } }) as LoadProgress;
+  const result = {} as LoadedTable;
   assert.equal(losesWork({ file: undefined, load: undefined }), false);
   assert.equal(losesWork({ file, load: undefined }), true);
   assert.equal(losesWork({ file, load }), true);
   assert.equal(losesWork({ file, load: at('receiving') }), true);
   assert.equal(losesWork({ file, load: at('running') }), false);
-  assert.equal(losesWork({ file, load: { ...at('committed'), result: {} } as LoadProgress }), false);
-  assert.equal(losesWork({ file, load: { ...at('failed'), failure: {} } as LoadProgress }), true);
+  assert.equal(losesWork({ file, load: { outcome: endOfAnswer(result) } as LoadProgress }), false);
+  assert.equal(losesWork({ file, load: { outcome: endOfUnsent({} as Failure) } as LoadProgress }), true);
 });
 
 test('places, sizes and tokens are read as they are written', () => {
@@ -568,7 +617,7 @@ test('the browser shows no step that is not possible any more', () => {
     [canShow(state, 'file'), canShow(state, 'columns'), canShow(state, 'check'), canShow(state, 'load')],
     [true, true, false, false],
   );
-  const load = { load: undefined } as LoadProgress;
+  const load = { outcome: { is: 'sending' } } as LoadProgress;
   assert.deepEqual([canShow({ ...state, load }, 'file'), canShow({ ...state, load }, 'load')], [false, true]);
 });
 

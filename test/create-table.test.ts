@@ -576,7 +576,7 @@ suite('the detail of a single error', () => {
   test('the detail of a single error is a complete sentence', async () => {
     assert.equal(
       await errorOf({ columns: [{ name: 'a', type: 7 }] }),
-      'The value at /table/columns/0/type must be a string, not a number',
+      'The value at /table/columns/0/type must be a string, not a number: a PostgreSQL type such as text, bigint or numeric(12,2)',
     );
     assert.equal(
       await errorOf({ columns: [{ name: 'a', type: 'txt' }] }),

@@ -19,6 +19,8 @@ before(async () => {
     CREATE TYPE pair AS (a integer, b text);
     CREATE DOMAIN positive AS integer CHECK (value > 0);
     CREATE DOMAIN short AS varchar(5);
+    CREATE DOMAIN "serial" AS integer;
+    CREATE TABLE owners (id integer, name text);
     CREATE SEQUENCE "Order ""Numbers""";
     CREATE TABLE "Target ""T""." (id bigint PRIMARY KEY, a integer, b text, UNIQUE (a, b))`);
 });
@@ -119,7 +121,11 @@ const typesWithDefaults: [string, string[]][] = [
   ['pair', ['(1,x)', '\'(2,"y z")\'::pair']],
   ['positive', ['3', "'4'::positive"]],
   ['public.short', ['abc']],
-  ['short[]', ['{abc}']],
+  ['"short"[]', ['{abc}', `'{a}'::"short"[]`]],
+  ['public."Target ""T""."', ['(1,2,x)']],
+  ['public.owners', ['(1,x)', `'(2,"y z")'::public.owners`, `'(3,"it''s")'::"owners"`]],
+  ['"owners"[]', ['{"(1,x)"}']],
+  ['public.serial', ['5', "'6'::public.serial"]],
 ];
 
 /** Types that cannot be in keys, because they have no btree order. */

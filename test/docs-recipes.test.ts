@@ -22,6 +22,11 @@ before(async () => {
   service = await startTestService();
   token = await service.token();
   folder = await mkdtemp(join(tmpdir(), 'tablewright-recipes-'));
+  // A reader has followed README.md before.
+  const readme = await readFile(join(import.meta.dirname, '..', 'README.md'), 'utf8');
+  const tables = new Set([...readme.matchAll(/\/api\/v1\/table\/(\w+)/g)].map(([, name]) => name!));
+  assert.ok(tables.has('orders'));
+  for (const name of tables) await service.rows(`CREATE TABLE ${name} (from_readme text)`);
 });
 
 after(async () => {

@@ -313,6 +313,52 @@ suite('bodies', () => {
     assertProblem(parseAnswer(answer.toString()), 401, 'missing-token');
   });
 
+  test('a schema that does not exist is answered before the rows are sent', async () => {
+    for (const ifExists of ['fail', 'append', 'truncate', 'replace']) {
+      for (const type of ['application/json', 'application/x-ndjson']) {
+        const socket = await openSocket(service.url);
+        const path = `/api/v1/table/a/upload/json?schema=nowhere&if_exists=${ifExists}`;
+        const headers = { 'content-type': type, 'content-length': '100000', expect: '100-continue' };
+        socket.write(head('POST', path, headers));
+        const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })) as [Buffer];
+        socket.destroy();
+        assertProblem(parseAnswer(answer.toString()), 404, 'schema-not-found');
+      }
+    }
+  });
+
+  test('a definition that differs from the table is answered before the rows, and before problems of cells', async () => {
+    await service.rows('CREATE TABLE differs (id int, v int)');
+    const start = JSON.stringify({ table: { columns: [{ name: 'id', type: 'text' }] } }).replace(
+      /}$/,
+      ',"data":[',
+    );
+    for (const query of [
+      'if_exists=append',
+      'if_exists=truncate',
+      'if_exists=append&faulty_rows=leave_out',
+    ]) {
+      const socket = await openSocket(service.url);
+      const path = `/api/v1/table/differs/upload/json?${query}`;
+      socket.write(head('POST', path, { ...json, 'transfer-encoding': 'chunked' }));
+      // The client never sends the other rows.
+      socket.write(chunk(`${start}{"id":1,"v":"x"},`));
+      const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })) as [Buffer];
+      socket.destroy();
+      const { errors } = assertProblem(parseAnswer(answer.toString()), 422, 'invalid-definition');
+      assert.deepEqual(
+        errors.map(({ pointer, code }) => [pointer, code]),
+        [['/table/columns/0/type', 'differs']],
+      );
+    }
+    const late = await service.post('/table/differs/upload/json?if_exists=append', {
+      data: [{ id: 1, v: 'x' }],
+      table: { columns: [{ name: 'id', type: 'text' }] },
+    });
+    assertProblem(late, 422, 'invalid-definition');
+    assert.deepEqual(await service.rows('SELECT * FROM differs'), []);
+  });
+
   test('a client that waits for "100 Continue" gets it if the request is not refused', async () => {
     const body = '{"data": [{"a": 1}]}';
     const headers = {
@@ -393,7 +439,7 @@ suite('bodies', () => {
 
 suite('query parameters', () => {
   const manyParameters =
-    'if_exists extra_columns on_conflict dry_run date_order decimal_sign thousands_sign trim header_row header column_names cell_errors quote encoding'.split(
+    'if_exists extra_columns on_conflict dry_run date_order decimal_sign thousands_sign trim header_row header footer column_names cell_errors quote'.split(
       ' ',
     );
   const cases: [string, string, string, string[]][] = [

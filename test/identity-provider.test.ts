@@ -1,6 +1,6 @@
 /** Tests tokens of a real identity provider: discovery, changes of its keys, and its outages. */
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
+import { createHash, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { after, before, beforeEach, mock, test } from 'node:test';
 import { readConfig } from '../src/config.ts';
 import { resolveTokenSettings } from '../src/dev-token.ts';
@@ -286,6 +286,29 @@ test('a wrong answer of the provider is not used, and the log has the reason', a
     assert.match(warnings.join(), reason, title);
     assert(!warnings.join().includes('secret'), title);
   }
+});
+
+/** Returns a token that anybody can sign for a key with the exponent 1: the signature is the padded hash itself (RFC 8017 section 9.2). */
+function forgedForExponent1(kid: string, payload: string): string {
+  const text = `${Buffer.from(JSON.stringify({ alg: 'RS256', kid })).toString('base64url')}.${payload}`;
+  const hash = createHash('sha256').update(text).digest();
+  const encoded = Buffer.concat([Buffer.from('3031300d060960864801650304020105000420', 'hex'), hash]);
+  const padding = Buffer.alloc(256 - 3 - encoded.length, 0xff);
+  const signature = Buffer.concat([Buffer.from([0, 1]), padding, Buffer.from([0]), encoded]);
+  return `${text}.${signature.toString('base64url')}`;
+}
+
+test('a token that anybody can sign, for a key of the provider with the exponent 1, is refused', async () => {
+  const { n } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
+  const { keys } = (await (await fetch(provider.jwksUrl)).json()) as { keys: JsonWebKey[] };
+  provider.answerWith((_, response) => {
+    response.end(JSON.stringify({ keys: [...keys, { kty: 'RSA', n, e: 'AQ', kid: 'open' }] }));
+  });
+  const { verifier } = await startVerifier();
+  provider.answerWith(undefined);
+  const token = await provider.token();
+  assert.equal(await verdictOf(verifier, token), 'valid');
+  assert.equal(await verdictOf(verifier, forgedForExponent1('open', token.split('.')[1]!)), 'invalid-token');
 });
 
 test('weak, private and unknown keys of the provider are left out, and of two keys with one kid both are tried', async () => {

@@ -144,3 +144,12 @@ test('needs the scope table:load', async () => {
   const answer = await service.request('POST', '/api/v1/inspect/excel', { token, body: form });
   assert.equal(answer.status, 403);
 });
+
+test('an inspection takes the query of an upload, and still refuses unknown parameters', async () => {
+  const query =
+    '?faulty_rows=leave_out&max_faulty_rows=5&if_exists=append&empty_cells=null&trim=true&primary_key=a';
+  const { sheet } = (await service.upload(`/api/v1/inspect/excel${query}`, Buffer.from('a, b\n1, x\n'))).body;
+  assert.deepEqual([sheet.header, sheet.rows], [['a', 'b'], [['1', 'x']]]);
+  const misspelled = await service.upload('/api/v1/inspect/excel?faulty_row=leave_out', Buffer.from('a\n'));
+  assert.equal(misspelled.status, 422);
+});

@@ -20,9 +20,38 @@ const sendJson = (name: string, body: string, query = '') => send(name, 'applica
 
 const at = (pointer: string) => `?rows_at=${encodeURIComponent(pointer)}`;
 
+test('JSON has every content type whose syntax is JSON', async () => {
+  const types = [
+    'text/json',
+    'application/geo+json',
+    'application/vnd.api+json',
+    'application/hal+json; charset=UTF-8',
+  ];
+  for (const type of types) {
+    const name = nextTable();
+    assert.equal((await send(name, type, '{"items":[{"a":1}]}', at('/items'))).status, 201, type);
+    const { status, body } = await send(name, type, '[{"a":2}]', '?if_exists=append');
+    assert.deepEqual([status, body.load?.format], [200, 'json'], type);
+  }
+  for (const type of [
+    'application/jsonx',
+    'application/x+jsonp',
+    'application/xml',
+    'application/geo+json; charset=utf-16',
+  ])
+    assertProblem(await send('refused', type, '[{"a":1}]'), 415, 'unsupported-media-type');
+});
+
 suite('one row on each line', () => {
   test('a body with one row on each line is loaded with inferred types, into a new table and an existing one', async () => {
-    for (const type of ['application/x-ndjson', 'application/jsonl', 'Application/X-NDJSON; charset=utf-8']) {
+    for (const type of [
+      'application/x-ndjson',
+      'application/jsonl',
+      'application/ndjson',
+      'application/jsonlines',
+      'application/x-jsonlines',
+      'Application/X-NDJSON; charset=utf-8',
+    ]) {
       const name = nextTable();
       const made = await send(
         name,

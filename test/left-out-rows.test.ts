@@ -543,6 +543,33 @@ describe('rows that only PostgreSQL can judge', () => {
     }
   });
 
+  test('rows that a trigger refuses with any SQLSTATE, or with ASSERT, are left out', async () => {
+    const errors = {
+      'ASSERT false': /assertion failed/,
+      "RAISE SQLSTATE '57014' USING MESSAGE = 'refused'": /refused/,
+      "RAISE SQLSTATE '53200' USING MESSAGE = 'refused'": /refused/,
+      "RAISE SQLSTATE '40001' USING MESSAGE = 'refused'": /refused/,
+      "RAISE SQLSTATE '55P03' USING MESSAGE = 'refused'": /refused/,
+      "RAISE SQLSTATE 'P0002' USING MESSAGE = 'refused'": /refused/,
+    };
+    for (const [statement, reason] of Object.entries(errors)) {
+      await service.rows(`
+        CREATE TABLE raising (id int PRIMARY KEY);
+        CREATE FUNCTION refuse_2() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN IF NEW.id = 2 THEN ${statement}; END IF; RETURN NEW; END$$;
+        CREATE TRIGGER refuse BEFORE INSERT ON raising FOR EACH ROW EXECUTE FUNCTION refuse_2()`);
+      const data = [{ id: 1 }, { id: 2 }, { id: 3 }];
+      const path = '/table/raising/upload/json?if_exists=append';
+      const refused = await service.post(path, { data });
+      assert.equal(refused.status, 422, `${statement}: ${JSON.stringify(refused.body)}`);
+      const { status, body } = await service.post(`${path}&faulty_rows=leave_out`, { data });
+      assert.equal(status, 200, `${statement}: ${JSON.stringify(body)}`);
+      assert.deepEqual([body.load.rows, body.load.left_out.map(({ row }: { row: number }) => row)], [2, [2]]);
+      assert.match(body.load.left_out[0].detail, reason);
+      await service.rows('DROP TABLE raising; DROP FUNCTION refuse_2');
+    }
+  });
+
   test('thousands of rows that a trigger refuses are left out', async () => {
     await service.rows(`CREATE TABLE crowd (id integer PRIMARY KEY, n integer);
       CREATE TRIGGER b BEFORE INSERT ON crowd FOR EACH ROW EXECUTE FUNCTION refuse_13()`);

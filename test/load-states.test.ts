@@ -109,7 +109,8 @@ async function work(
     async () => {
       const process = one(processes)!;
       await ask(serveSpool(schema, process, spool));
-      const [row] = await ask(takeQueuedLoad(schema, spool, process));
+      const options = { spool, process, takesSuspects: random(2) === 0, served: [] };
+      const [row] = await ask(takeQueuedLoad(schema, options));
       if (row) runs.push(taken(row as unknown as TakenRun, process));
     },
     async () => {

@@ -185,6 +185,22 @@ suite('the record', () => {
     assert.deepEqual(await service.rows('SELECT FROM public.child'), []);
   });
 
+  test('an upload whose load another process has taken is answered with 503, and not as one that was cancelled', async () => {
+    await service.rows(`CREATE TABLE public.taken (a bigint);
+      CREATE FUNCTION public.take() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+        UPDATE tablewright_service.loads SET process = gen_random_uuid() WHERE table_name = 'taken'; RETURN NEW; END $$;
+      CREATE TRIGGER t BEFORE INSERT ON public.taken FOR EACH ROW EXECUTE FUNCTION public.take()`);
+    // An upload with a key has a record when it begins.
+    const headers = { 'idempotency-key': 'taken' };
+    const answer = await service.post(
+      '/table/taken/upload/json?if_exists=append',
+      { data: [{ a: 1 }] },
+      { headers },
+    );
+    assertProblem(answer, 503, 'database-unavailable');
+    assert.deepEqual(await service.rows('SELECT FROM public.taken'), []);
+  });
+
   test('the record of a load that was answered shows its end, although the end is not recorded yet', async () => {
     const { pool } = service.database;
     const answer = { status: 422, headers: {}, body: Buffer.from('{}') };

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { startChildWithDatabase } from './support/child-service.ts';
+import { assertProblem } from './support/problem.ts';
 
 test('a service whose log was not read to its end ends with SIGTERM', async () => {
   const service = await startChildWithDatabase();
@@ -39,4 +40,24 @@ test('a service whose log is no longer read, by a reader that is still there, en
   await service.database.drop();
   // Node.js cannot end by itself while one of its threads waits for the reader.
   assert.deepEqual([code, signal], [null, 'SIGKILL']);
+});
+
+test('overload that callers cause is a warning without a stack', async () => {
+  const service = await startChildWithDatabase({ LOCK_TIMEOUT_MS: '50' });
+  const locking = await service.database.pool.connect();
+  try {
+    await locking.query('CREATE TABLE public.locked (a bigint); BEGIN; LOCK TABLE public.locked');
+    const path = '/table/locked/upload/json?if_exists=append';
+    assertProblem(await service.post(path, { data: [{ a: 1 }] }), 503, 'database-busy');
+  } finally {
+    locking.release(true);
+    await service.stop('SIGTERM');
+  }
+  const line = service
+    .output()
+    .split('\n')
+    .find((text) => text.includes('"request failed"'))!;
+  const { level, code, sqlState, err } = JSON.parse(line);
+  assert.deepEqual([level, code, sqlState, err], [40, 'database-busy', '55P03', undefined]);
+  assert.doesNotMatch(service.output(), /"level":50/);
 });

@@ -179,7 +179,10 @@ test('uploads and connections in use are shown while they are in use', async () 
     await service.token(),
     'application/json',
   );
-  assert.equal(seriesValue(await readMetrics(), 'tablewright_requests_running', running), 1);
+  await until(
+    'the upload to begin',
+    async () => seriesValue(await readMetrics(), 'tablewright_requests_running', running) === 1,
+  );
   socket.destroy();
   await until(
     'the upload to end',

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '..');
 /** A file, and the titles of tests in it: `test/x.test.ts`: "title", "another one". */
-const named = /`([\w/.-]+\.test\.ts)`: ("[^"]+"(?:, "[^"]+")*)/g;
+const named = /`([\w/.-]+\.(?:test|matrix)\.ts)`: ("[^"]+"(?:, "[^"]+")*)/g;
 
 for (const page of ['docs/reliability.md', 'SECURITY.md']) {
   test(`each row with a promise in ${page} names tests that exist`, () => {

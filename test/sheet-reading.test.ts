@@ -44,6 +44,35 @@ const withCover = (cover: CellSpec[][]): Buffer =>
     ],
   });
 
+test('white space below a blank header has no value, whatever the order of the rows', async () => {
+  const read = async (file: Buffer, query = ''): Promise<unknown> => {
+    const name = nextTable();
+    const answer = await service.upload(path(name, query), file);
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    const rows = await service.rows(`SELECT to_jsonb(t) AS row FROM ${name} t`);
+    return rows.map(({ row }) => row).toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
+  };
+  const lines = ['1, ,3', '1,4,5', '2,\t,6', ' ,7,8'];
+  for (const query of ['', '?header=false']) {
+    const header = query === '' ? ['a,,c'] : [];
+    const expected = await read(Buffer.from([...header, ...lines].join('\n')), query);
+    for (const rows of [lines.toReversed(), [lines[1]!, lines[3]!, lines[0]!, lines[2]!]]) {
+      assert.deepEqual(await read(Buffer.from([...header, ...rows].join('\n')), query), expected);
+      const cells = [...header, ...rows].map((line) =>
+        line
+          .split(',')
+          .map((text): CellSpec => (/^\d$/.test(text) ? Number(text) : text === '' ? null : text)),
+      );
+      if (query === '') assert.deepEqual(await read(sheetOf(cells), query), expected);
+    }
+    if (query !== '') continue;
+    assert.deepEqual(
+      (expected as Record<string, unknown>[]).map(({ column_B }) => column_B),
+      [7, null, 4, null],
+    );
+  }
+});
+
 test('the answer says which cells were read', async () => {
   const rows = [['Title'], [], [null, 'a', 'b'], [null, 1, 2], [null, 3]];
   const answer = await service.upload(path(nextTable(), '?header_row=3'), sheetOf(rows, 'Data'));

@@ -211,7 +211,27 @@ const cases: [what: string, url: () => string | Promise<string>, remedy: RegExp]
   ],
   ['a number sign in the password', () => 'postgresql://u:p#word@localhost/d', /# as %23/],
   ['a question mark in the password', () => 'postgresql://u:p?word@localhost/d', /\? as %3F/],
-  ['several hosts', () => 'postgresql://u:p@one:5432,two:5432/d', /names more than one host\. Name one/],
+  [
+    'more ports than hosts',
+    () => 'postgresql://u:p@/d?host=one,two&port=1,2,3',
+    /names 2 hosts and 3 ports\. Write one port for each host/,
+  ],
+  ['a list with an empty host', () => 'postgresql://u:p@one,,two/d', /the name of a host is missing/],
+  [
+    'a standby',
+    () => 'postgresql://u:p@one,two/d?target_session_attrs=prefer-standby',
+    /has a target_session_attrs that is not one of any, read-write, primary/,
+  ],
+  [
+    'a parameter of libpq without effect',
+    () => 'postgresql://u:p@one,two/d?load_balance_hosts=random',
+    /has the parameter load_balance_hosts, which the service does not support\. Remove it/,
+  ],
+  [
+    'an unknown parameter',
+    () => 'postgresql://u:12?secret=x@h/d',
+    /has a parameter that the service does not know\. Remove it/,
+  ],
   [
     'an sslmode that does not exist',
     () => tlsUrl('verify_full'),
@@ -362,7 +382,7 @@ test('a service that waited for its database keeps records, runs the loads that 
     assert.match(waiting.join(), /Nothing listens there/);
     assert.equal(waiting.length, 1);
     assert.ok(!service.output().includes(target.password));
-    assert.match(service.output(), /"msg":"The database can be reached\. The service is ready"/);
+    assert.match(service.output(), /"msg":"The database can be used\. The service is ready"/);
   } finally {
     await service.end('SIGTERM');
     relay.close();
@@ -491,6 +511,10 @@ describe('a service starts with', () => {
       () => tlsUrl('verify-full', { sslrootcert: authority, ssl_min_protocol_version: 'TLSv1.3' }),
     ],
     ['sslmode=verify-full and sslrootcert', () => tlsUrl('verify-full', { sslrootcert: authority })],
+    [
+      'sslmode=verify-full and several hosts, each with its own name',
+      () => tlsUrl('verify-full', { sslrootcert: authority }).replace('@', '@127.0.0.2:1,'),
+    ],
     [
       'sslmode=verify-ca and sslrootcert, by another host name',
       () => tlsUrl('verify-ca', { sslrootcert: authority }, '127.0.0.1'),

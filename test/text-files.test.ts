@@ -114,6 +114,43 @@ suite('encoding', () => {
     }
   });
 
+  test('every label of the WHATWG Encoding Standard is taken in any case, and the answer has the name', async () => {
+    for (const [label, name] of [
+      ['UTF-8', 'utf-8'],
+      ['utf8', 'utf-8'],
+      ['utf-8-sig', 'utf-8'],
+      ['latin1', 'windows-1252'],
+      ['ISO-8859-1', 'windows-1252'],
+      ['cp1252', 'windows-1252'],
+      ['ascii', 'windows-1252'],
+      ['gbk', 'gbk'],
+      ['SJIS', 'shift_jis'],
+      ['cp949', 'euc-kr'],
+      ['iso-8859-9', 'windows-1254'],
+      ['latin2', 'iso-8859-2'],
+    ]) {
+      const { load: loaded, warnings } = await load('a\n1\n', `?encoding=${label}`);
+      assert.deepEqual([loaded.encoding, warnings], [name, []], label);
+    }
+  });
+
+  test('a byte that Windows-1252 does not have is named', async () => {
+    const detailOf = async (bytes: number[]): Promise<string> => {
+      const file = Buffer.concat([
+        Buffer.from('a\n'),
+        Buffer.alloc(9000, 0x78),
+        Buffer.from(bytes),
+        Buffer.from('\n'),
+      ]);
+      const answer = await upload(nextTable(), file);
+      return answer.body.load.warnings.find(({ code }: { code: string }) => code === 'encoding').detail;
+    };
+    for (const byte of [0x81, 0x8d, 0x8f, 0x90, 0x9d]) {
+      assert.match(await detailOf([0xe4, byte]), /no character for the byte at position 9003,/);
+    }
+    assert.match(await detailOf([0xe4, 0x78, 0x80, 0x9f]), /if letters are wrong, send `encoding`\.$/);
+  });
+
   test('the byte order mark of another encoding is refused', async () => {
     const file = Buffer.from('\ufeffa\n1\n');
     assertProblem(await upload(nextTable(), file, '?encoding=windows-1250'), 422, 'invalid-parameter');
@@ -178,15 +215,45 @@ suite('header=false', () => {
     const withHeader = [
       'id,day\n1,2026-11-21\n',
       'region,2025,2027\nNorth,1,2\n',
-      'room,1,2,3\nR1,4,5,6\n',
+      'room,1,2,3\nR1,4,5,7\n',
+      'year,28/02/2008\n5,x\n',
+      'Datum,Zeit\n28/02/2008,0:10\n29/02/2008,0:20\n',
       '7,8\nx,y\n',
       '2026-11-21,n\n2026-11-22,5\n',
     ];
     for (const file of without) assert.deepEqual((await load(file, '')).warnings, ['header-row'], file);
-    for (const file of withHeader) assert.deepEqual((await load(file, '')).warnings, [], file);
+    // The texts of the file count, not the names, and notations that are not read count, too.
+    for (const file of [
+      '0,0\n1,0\n2,5\n',
+      '1,2\n3,4\n5,6\n',
+      '1,2,3\n4,5,6\n7,8,9\n',
+      '2001,2002\n2003,2004\n',
+      '28/02/2008,0:10,NaN\n29/02/2008,0:20,1\n01/03/2008,0:30,2\n',
+      '"1.234,50","5 %"\n"2.000,25","7 %"\n',
+      '1,,3\n4,5,6\n',
+    ]) {
+      const { warnings } = await load(file, '');
+      assert.ok(warnings.includes('header-row'), `${file} ${warnings}`);
+    }
+    assert.ok((await load('0.5,0.5\n1,2\n', '?column_names=snake_case')).warnings.includes('header-row'));
+    for (const file of withHeader) assert.ok(!(await load(file, '')).warnings.includes('header-row'), file);
     assert.deepEqual((await load(without[0]!, '?header=false')).warnings, []);
     const inspected = await service.upload('/api/v1/inspect/excel', Buffer.from(without[0]!));
     assert.equal(inspected.body.sheet.warnings[0].code, 'header-row', JSON.stringify(inspected.body));
+  });
+
+  test('a warning never names an order of dates that another value of the column cannot have', async () => {
+    for (const [order, file] of [
+      ['dmy', 'd\n31/12/2020\n12/31/2020\n01/02/2021\n'],
+      ['dmy', 'd\n12/31/2020\n31/12/2020\n'],
+      ['mdy', 'd\n12/31/2020\n12/30/2020\n31/12/2020\n'],
+    ]) {
+      const { warnings } = await load(file!, `?date_order=${order}`);
+      assert.ok(!warnings.includes('other-notation'), `${file} ${warnings}`);
+    }
+    assert.deepEqual((await load('d\n12/31/2020\n11/30/2020\n', '?date_order=dmy')).warnings, [
+      'other-notation',
+    ]);
   });
 
   test('a problem has the address of its cell', async () => {

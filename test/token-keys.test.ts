@@ -100,6 +100,21 @@ suite('a service does not start with', () => {
       { TOKEN_PUBLIC_KEY: pemOf(weakRsa.publicKey) },
       /1024 bits, which is too weak/,
     ],
+    ...[
+      ['the exponent 1', { e: 'AQ' }],
+      ['the exponent 3', { e: 'Aw' }],
+      ['an even exponent', { e: 'AQAC' }],
+      ['an even modulus', { n: Buffer.alloc(256, 0xfe).toString('base64url') }],
+    ].map(([title, change]): (typeof cases)[number] => [
+      `an RSA key with ${title}`,
+      {
+        TOKEN_PUBLIC_KEY: JSON.stringify({
+          ...rsa.publicKey.export({ format: 'jwk' }),
+          ...(change as object),
+        }),
+      },
+      /must be odd and at least 65537/,
+    ]),
     ['an RSA key of 1024 bits as JWK', { TOKEN_PUBLIC_KEY: jwkOf(weakRsa.publicKey) }, /1024 bits/],
     ['a private key', { TOKEN_PUBLIC_KEY: privatePem }, /^TOKEN_PUBLIC_KEY is a private key/],
     ['a private JWK', { TOKEN_PUBLIC_KEY: jwkOf(ed.privateKey) }, /^TOKEN_PUBLIC_KEY is a private key/],
@@ -300,6 +315,7 @@ suite('a service with a public key refuses a token', () => {
     ],
     ['of alg RS256 with an HMAC', () => keyed({ alg: 'RS256' }, pem)],
     ['of another type', () => signed({ alg: 'RS256', typ: 'logout+jwt' }, rsa.privateKey)],
+    ['whose type is a number', () => signed({ alg: 'RS256', typ: 7 }, rsa.privateKey)],
     ['of alg none', () => `${encode({ alg: 'none' })}.${encode(claims())}.`],
     ['of alg None', () => `${encode({ alg: 'None' })}.${encode(claims())}.`],
     ['without alg', () => `${encode({ typ: 'JWT' })}.${encode(claims())}.`],

@@ -160,6 +160,44 @@ suite('uploads', () => {
   });
 });
 
+suite('creates', () => {
+  test('creates of a subject that fills the line make room for other subjects', async (context) => {
+    const service = await startTestService({ LOCK_TIMEOUT_MS: '60000', DATABASE_POOL_SIZE: '12' });
+    context.after(() => service.stop());
+    await service.rows('CREATE TABLE locked (a int PRIMARY KEY)');
+    const other = await service.database.pool.connect();
+    await other.query('BEGIN; LOCK TABLE locked');
+    const greedy = await service.token({ subject: 'greedy' });
+    const constraints = {
+      foreign_keys: [{ name: '', column: 'a', reference_table: 'locked', reference_column: 'a' }],
+    };
+    const table = { ...definition.table, constraints };
+    const refused: TestAnswer[] = [];
+    const noteRefused = (answer: TestAnswer) => {
+      if (answer.status !== 201) refused.push(answer);
+    };
+    // One place and 100 in the line.
+    const creates = Array.from({ length: 104 }, (_, n) =>
+      service.post(`/table/greedy${n}`, { table }, { token: greedy }).then(noteRefused),
+    );
+    try {
+      await until('the line to be full', () => refused.length === 3);
+      const token = await service.token({ subject: 'modest' });
+      const modest = service.post('/table/modest', definition, { token });
+      await until('the newest create of the greedy subject to be refused', () => refused.length === 4);
+      await other.query('ROLLBACK');
+      assert.equal((await modest).status, 201);
+      for (const answer of refused) {
+        assertProblem(answer, 429, 'too-many-requests');
+        assert.equal(answer.headers.get('retry-after'), '5');
+      }
+    } finally {
+      other.release(true);
+      await Promise.all(creates);
+    }
+  });
+});
+
 suite('requests that wait for a lock', () => {
   let service: TestService;
   before(async () => {

@@ -244,6 +244,25 @@ for (const place of places) {
       assert.equal((await stored()).length, 4);
     });
 
+    test('the row of a key is found if other keys have names that begin equally', async () => {
+      await service.rows(`ALTER TABLE ${orders} ADD CONSTRAINT ${longName}_too UNIQUE (k, note)`);
+      await service.rows(`ALTER TABLE ${orders} ADD CONSTRAINT ${longName}_two UNIQUE (k, sent)`);
+      const rows = [
+        { k: 3, id: 1, code: 'x', note: 'x' },
+        { k: 3, id: 2, code: 'x' },
+        { k: 3, id: 3, code: 'y', note: 'x' },
+      ];
+      const answer = await load(rows, '&faulty_rows=leave_out');
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      assert.deepEqual(
+        answer.body.load.left_out.map(({ code, column }: Record<string, unknown>) => [code, column]),
+        [
+          ['not-unique', 'k, code'],
+          ['not-unique', 'k, note'],
+        ],
+      );
+    });
+
     test('faulty rows are left out with on_conflict=update', async () => {
       const answer = await load(
         [

@@ -5,8 +5,8 @@ import { type Fault, type FaultKind, faults } from '../../soak/faults.ts';
 import { runSoak } from '../../soak/run-soak.ts';
 import { sized } from '../support/sized.ts';
 
-/** Some faults need a way to PostgreSQL of their own: test/matrix/external-database.matrix.ts. */
-const allKinds = (Object.keys(faults) as FaultKind[]).filter((kind) => !(faults[kind] as Fault).needsWay);
+/** Some faults need two replicas or a way to PostgreSQL of their own: test/matrix/. */
+const allKinds = (Object.keys(faults) as FaultKind[]).filter((kind) => !(faults[kind] as Fault).ways);
 /** One fault of each process, one of the network and one of the disk. The whole size has all kinds. */
 const someKinds: FaultKind[] = ['service-killed', 'postmaster-killed', 'client-vanished', 'spool-full'];
 

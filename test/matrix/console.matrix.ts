@@ -275,10 +275,8 @@ describe('the console', { skip: noBrowser }, () => {
       await page.goBack();
       await isStep('Columns');
       assert.equal(await name.inputValue(), 'kept');
+      // Forward passes over it, too, and shows the result.
       await page.goForward();
-      await page.goForward();
-      await isStep('Columns');
-      await page.getByRole('navigation', { name: 'Steps' }).getByRole('button', { name: 'Load' }).click();
       await page.waitForSelector('.numbers');
       await page.reload();
       await page.locator('.lead', { hasText: 'steps.csv' }).waitFor();
@@ -517,6 +515,125 @@ describe('the console', { skip: noBrowser }, () => {
         await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
       });
       assert.deepEqual(await rows('SELECT * FROM cancelled'), []);
+    }));
+
+  test('a load that is cancelled before the page knows its record ends as its record says', () =>
+    inPage(async (page) => {
+      const upload = '**/upload/excel?*';
+      for (const [table, isDone] of [
+        ['cancel_late', true],
+        ['cancel_early', false],
+      ] as const) {
+        await rows(`CREATE TABLE ${table} (a text)`);
+        await beginWaiting(page, table);
+        // The answer of the upload, or the upload itself, waits until the person has cancelled.
+        const cancelled = page.waitForRequest(/loads\/[^/]+\/cancel$/);
+        await page.route(
+          upload,
+          async (route) => {
+            if (isDone) {
+              const answer = await route.fetch();
+              const { id } = await answer.json();
+              await until(
+                'the commit',
+                async () => (await client.get(`/api/v1/loads/${id}`)).body.state === 'committed',
+              );
+              await Promise.race([cancelled, page.waitForTimeout(deadlineMs)]);
+              await route.fulfill({ response: answer }).catch(() => {});
+            } else await route.continue();
+          },
+          { times: 1 },
+        );
+        const isHeld = isDone ? (work: () => Promise<void>) => work() : holding.bind(null, table);
+        await isHeld(async () => {
+          await page.click('#load');
+          if (isDone) await until('the rows', async () => (await rows(`SELECT FROM ${table}`)).length === 2);
+          await page.click('#cancel');
+          const heading = isDone ? 'Loaded' : 'Cancelled';
+          await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+        });
+        assert.equal((await rows(`SELECT FROM ${table}`)).length, isDone ? 2 : 0);
+        await page.unroute(upload);
+        await page.getByRole('button', { name: /Load another file|Back to the columns/ }).click();
+      }
+    }));
+
+  test('a service that does not answer is not shown as work', () =>
+    inPage(async (page) => {
+      await rows('CREATE TABLE silent (a text)');
+      await beginWaiting(page, 'silent');
+      await holding('silent', async (release) => {
+        await page.click('#load');
+        await page.locator('.busy', { hasText: 'The rows are being' }).waitFor();
+        assert.equal(await page.locator('.unanswered').count(), 0);
+        // The stream of the load stays open, and says nothing.
+        await page.route('**/healthz', () => {}, { times: 1 });
+        await page.locator('.unanswered').waitFor();
+        await isAccessible(page, 'no answer');
+        await page.locator('.unanswered').waitFor({ state: 'detached' });
+        await release();
+        await page.waitForSelector('.numbers');
+      });
+    }));
+
+  test('a fix for a problem that was listed with all others sends the value of the file', () =>
+    inPage(async (page) => {
+      const lines = Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? `${n},-` : `${n},${n}`));
+      await drop(page, 'dashes.csv', `n,v\n${lines.join('\n')}\n`);
+      await page.getByLabel('Type of v').fill('bigint');
+      await check(page);
+      await page.getByRole('button', { name: 'List all 150 problems' }).click();
+      await page.getByText('150 problems').first().waitFor();
+      await page.getByRole('button', { name: 'List all 150 problems' }).waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Treat “-” as empty' }).first().click();
+      await page.waitForSelector('.check-step .notice.good');
+    }));
+
+  test('a sign-in link of another person asks first, and the file of one person is never sent by another', () =>
+    inPage(async (page) => {
+      const mallory = await client.token({ subject: 'mallory' });
+      await drop(page, 'salaries.csv', 'a\n1\n');
+      const person = page.locator('.subject');
+      const before = await person.innerText();
+      await page.evaluate(`location.assign('#token=${mallory}')`);
+      await page.getByRole('heading', { name: 'Continue as mallory?' }).waitFor();
+      await isAccessible(page, 'link of another person');
+      await page.getByRole('button', { name: 'Stay' }).click();
+      assert.equal(await person.innerText(), before);
+      await page.getByText('salaries.csv').first().waitFor();
+      await page.evaluate(`location.assign('#token=x')`);
+      await page.getByRole('heading', { name: 'The link cannot be used' }).waitFor();
+      await closeDialog(page);
+      assert.equal(await person.innerText(), before);
+      await page.evaluate(`location.assign('#token=${mallory}')`);
+      await page.getByRole('button', { name: 'Continue as mallory' }).click();
+      await page.locator('.subject', { hasText: 'mallory' }).waitFor();
+      await page.waitForSelector('.drop');
+      assert.equal(await page.getByText('salaries.csv').count(), 0);
+    }));
+
+  test('the choices of a sheet stay while another sheet is shown', () =>
+    inPage(async (page) => {
+      await page.setInputFiles('#file', join(root, 'examples', 'orders.xlsx'));
+      await page.waitForSelector('.editor-row');
+      const type = page.getByLabel('Type of EAN');
+      await type.fill('text');
+      await page.getByRole('button', { name: /^Summary/ }).click();
+      await type.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: /^Orders/ }).click();
+      await type.waitFor();
+      assert.equal(await type.inputValue(), 'text');
+    }));
+
+  test('Forward goes back to the result of a load, although its check is gone', () =>
+    inPage(async (page) => {
+      await drop(page, 'forward.csv', 'a\n1\n');
+      await check(page);
+      await load(page);
+      await page.goBack();
+      await page.waitForSelector('.editor-row');
+      await page.goForward();
+      await page.waitForSelector('.numbers');
     }));
 
   test('a page that is loaded again finds its load, and a restart of the service loses nothing', () =>

@@ -1,38 +1,26 @@
-/** `npm run demo:replicas`, which checks what it shows, run as a separate process. It takes half a minute, because a lease must end. */
+/** Two replicas of the service on one PostgreSQL and one folder of stored uploads, while their processes hang, end, or have a wrong clock. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
-import { scriptEnvironment } from '../support/child-environment.ts';
+import { test } from 'node:test';
+import { type Fault, type FaultKind, faults } from '../../soak/faults.ts';
+import { runSoak } from '../../soak/run-soak.ts';
 
-const demo = join(import.meta.dirname, '..', '..', 'scripts', 'demo-replicas.ts');
-
-let temporary: string;
-
-before(async () => {
-  temporary = await mkdtemp(join(tmpdir(), 'tablewright-replicas-'));
-  await chmod(temporary, 0o711);
+/** The faults that only this way has, and one of each other process. */
+const kinds = (Object.keys(faults) as FaultKind[]).filter((kind) => {
+  const { ways }: Fault = faults[kind];
+  return ways?.includes('replicas') || ['service-killed', 'postmaster-killed'].includes(kind);
 });
+const seed = Number(process.env.SOAK_SEED ?? 1);
 
-after(() => rm(temporary, { recursive: true, force: true }));
-
-test('replicas answer for the loads of others, nothing is lost or done twice when one is killed, and nothing is left', async () => {
-  const child = spawn(process.execPath, [demo], {
-    env: { ...scriptEnvironment(), TMPDIR: temporary },
-    stdio: 'pipe',
-  });
-  const ended = once(child, 'exit');
-  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  assert.equal(errors, '');
-  assert.deepEqual(await ended, [0, null]);
-  assert.match(output, /^ {2}replica 3: running\n(?:.*\n)*? {2}replica 3: cancelled$/m);
-  assert.match(output, /^The table has 0 rows/m);
-  assert.match(output, /^\$ kill -9 replica \d$/m);
-  assert.match(output, /409 idempotency-key-in-use/);
-  assert.match(output, /^The table has 2000 rows with 2000 different parcels\.$/m);
-  assert.deepEqual(await readdir(temporary), []);
+test('every acknowledged operation is done once, and each event is sent once and is true, after faults of two replicas', {
+  skip: process.platform !== 'linux' && 'the processes of this system cannot be measured',
+  timeout: 600_000,
+}, async (context) => {
+  context.diagnostic(`SOAK_SEED=${seed}`);
+  const log = (line: string) => context.diagnostic(line);
+  const options = { seed, operations: 15 * kinds.length, faults: kinds.length, clients: 6, kinds, log };
+  const figures = await runSoak({ ...options, way: 'replicas' });
+  assert.deepEqual(figures.violations, [], `with SOAK_SEED=${seed}`);
+  assert.equal(Object.keys(figures.faults).length + figures.leftOutFaults.length, kinds.length);
+  for (const manner of ['asynchronous', 'repeated', 'parallel']) assert.ok(figures.manners[manner]! > 0);
+  context.diagnostic(`${Math.round(figures.durationMs / 1000)} s, ${JSON.stringify(figures.faults)}`);
 });

@@ -112,6 +112,7 @@ const ofVersions = [
   'left-in-sessions',
   'left-out-parts',
   'left-out-rows',
+  'names-of-types',
   'on-conflict',
   'parallel-upserts',
   'privileges',

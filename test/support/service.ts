@@ -116,7 +116,7 @@ export async function serviceClient(
 ): Promise<ServiceClient> {
   const settings = { secret: Buffer.from(secret), issuer: tokens.issuer, audience: tokens.audience };
   const token: ServiceClient['token'] = (options = {}) =>
-    signDevToken(settings, { scope: allScopes, ttlSeconds: 600, ...options });
+    signDevToken(settings, { scope: allScopes, ttlSeconds: 3600, ...options });
   const anyToken = await token();
 
   const request: ServiceClient['request'] = async (method, path, options = {}) => {

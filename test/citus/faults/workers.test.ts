@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -139,7 +140,7 @@ test('a worker that is killed while the rows arrive leaves nothing of the load',
 });
 
 test('a worker that is killed after it has prepared the commit is told as recovery-pending, and its rows appear later', async () => {
-  const admin = await connectToWorker(2);
+  const held = await holdPreparation();
   const uploadWithKey = () =>
     service.post(
       '/table/t/upload/json?schema=public&if_exists=append',
@@ -148,37 +149,13 @@ test('a worker that is killed after it has prepared the commit is told as recove
     );
   let answer: TestAnswer;
   try {
-    // At the other worker, the preparation of the commit waits for the test.
-    for (const setting of ['enable_ddl_propagation', 'override_table_visibility'])
-      await admin.query(`SET citus.${setting} TO off`);
-    await admin.query('SET citus.enable_manual_changes_to_shards TO on');
-    await admin.query(`CREATE FUNCTION public.wait_for_test() RETURNS trigger LANGUAGE plpgsql
-      AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$`);
-    const { rows: shards } = await admin.query(
-      `SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^t_\\d+$' AND relnamespace = 'public'::regnamespace`,
-    );
-    for (const { relname } of shards) {
-      await admin.query(`CREATE CONSTRAINT TRIGGER wait_for_test AFTER INSERT ON public.${relname}
-        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_for_test()`);
-    }
-    await admin.query('SELECT pg_advisory_lock(7)');
     const loading = uploadWithKey();
-    await until('the second worker to wait', async () => {
-      const { rows } = await admin.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
-      return rows.length > 0;
-    });
-    await until('the first worker to be prepared', async () => {
-      const [count, open] = await Promise.all(
-        ['pg_prepared_xacts', sessionsInTransactions].map(countAtFirst),
-      );
-      return count! > 0 && open === 0;
-    });
+    await held.firstIsPrepared();
     await cluster('kill-worker', 1);
-    await admin.query('SELECT pg_advisory_unlock(7)');
+    await held.release();
     answer = await loading;
-    await admin.query('DROP FUNCTION public.wait_for_test CASCADE');
   } finally {
-    await admin.end();
+    await held.end();
     await cluster('start-worker', 1).catch(() => {});
   }
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -194,6 +171,140 @@ test('a worker that is killed after it has prepared the commit is told as recove
   await recover();
   assert.equal(await countRows('public', 3), rowsPerLoad);
 });
+
+test('while a worker hangs in the commit of a load, loads into ordinary tables and new tables are committed and announced', async () => {
+  await service.post('/table/beside', { table: { columns: [{ name: 'a', type: 'int' }] } });
+  const listener = new pg.Client(service.databaseUrl);
+  await listener.connect();
+  const heard: string[] = [];
+  listener.on('notification', ({ payload }) => heard.push(payload!));
+  await listener.query('LISTEN tablewright');
+  const held = await holdPreparation();
+  let stopped: number[] = [];
+  try {
+    const before = (await idsOf('t', 'rows.loaded')).length;
+    const loading = upload('public', 4);
+    await held.firstIsPrepared();
+    stopped = stopFirst();
+    await held.release();
+    // The coordinator has committed the load, and waits for the answer of the first worker.
+    await until('the event of the load', async () => (await idsOf('t', 'rows.loaded')).length > before);
+    const answers = await Promise.all([
+      service.post('/table/beside/upload/json?if_exists=append', { data: [{ a: 1 }] }),
+      service.post('/table/made_beside', { table: { columns: [{ name: 'a', type: 'int' }] } }),
+    ]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 201],
+      JSON.stringify(answers),
+    );
+    const ids = [...(await idsOf('beside', 'rows.loaded')), ...(await idsOf('made_beside', 'table.created'))];
+    assert.equal(ids.length, 2);
+    await until('the announcements', () => ids.every((id) => heard.includes(id)));
+    resume(stopped);
+    const { status, body } = await loading;
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(await countRows('public', 4), rowsPerLoad);
+  } finally {
+    resume(stopped);
+    await Promise.all([held.end(), listener.end()]);
+  }
+});
+
+/** Returns the ids of the events of this type about a table. */
+async function idsOf(table: string, type: string): Promise<string[]> {
+  const rows = await service.rows(
+    `SELECT id FROM tablewright_service.events WHERE event->'data'->>'table' = $1 AND event->>'type' = $2`,
+    [table, type],
+  );
+  return rows.map(({ id }) => String(id));
+}
+
+/** Stops all processes of the first worker, as if its machine did not answer any more. @returns their ids */
+function stopFirst(): number[] {
+  const file = join(process.env.CITUS_DATA!, 'worker1', 'postmaster.pid');
+  const first = Number(readFileSync(file, 'utf8').split('\n')[0]);
+  // proc(5): the parent is field 4. The name, field 2, is in parentheses and may contain spaces.
+  const children = globSync('/proc/[0-9]*/stat').filter((stat) => {
+    const text = readIfThere(stat);
+    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1]) === first;
+  });
+  const pids = [first, ...children.map((stat) => Number(stat.split('/')[2]))];
+  for (const pid of pids) signal(pid, 'SIGSTOP');
+  return pids;
+}
+
+function resume(pids: number[]): void {
+  for (const pid of pids) signal(pid, 'SIGCONT');
+}
+
+/** The process may have ended. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH');
+  }
+}
+
+/** The process may have ended. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+interface HeldPreparation {
+  /** Resolves when a load has been prepared at the first worker and waits at the second one. */
+  firstIsPrepared(): Promise<void>;
+  /** Lets the second worker prepare the load. */
+  release(): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** At the second worker, makes the preparation of each commit into `public.t` wait for the test. */
+async function holdPreparation(): Promise<HeldPreparation> {
+  const admin = await connectToWorker(2);
+  for (const setting of ['enable_ddl_propagation', 'override_table_visibility'])
+    await admin.query(`SET citus.${setting} TO off`);
+  await admin.query('SET citus.enable_manual_changes_to_shards TO on');
+  await admin.query(`CREATE FUNCTION public.wait_for_test() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$`);
+  const { rows: shards } = await admin.query(
+    `SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^t_\\d+$' AND relnamespace = 'public'::regnamespace`,
+  );
+  for (const { relname } of shards) {
+    await admin.query(`CREATE CONSTRAINT TRIGGER wait_for_test AFTER INSERT ON public.${relname}
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_for_test()`);
+  }
+  await admin.query('SELECT pg_advisory_lock(7)');
+  return {
+    firstIsPrepared: async () => {
+      await until('the second worker to wait', async () => {
+        const { rows } = await admin.query(
+          `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`,
+        );
+        return rows.length > 0;
+      });
+      await until('the first worker to be prepared', async () => {
+        const [count, open] = await Promise.all(
+          ['pg_prepared_xacts', sessionsInTransactions].map(countAtFirst),
+        );
+        return count! > 0 && open === 0;
+      });
+    },
+    release: async () => {
+      await admin.query('SELECT pg_advisory_unlock(7)');
+    },
+    end: async () => {
+      await admin.query('SELECT pg_advisory_unlock_all()');
+      await admin.query('DROP FUNCTION public.wait_for_test CASCADE');
+      await admin.end();
+    },
+  };
+}
 
 /** The sessions of the coordinator at a worker that have not ended or prepared their transactions. */
 const sessionsInTransactions = `pg_stat_activity WHERE application_name LIKE 'citus_internal%' AND xact_start IS NOT NULL AND pid <> pg_backend_pid()`;
