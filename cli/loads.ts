@@ -1,5 +1,5 @@
 /** `tablewright loads` and `tablewright cancel` */
-import { hasEnded, type ListedLoad, type Load, resultOf } from '../client/client.ts';
+import { type Client, hasEnded, type ListedLoad, type Load, resultOf } from '../client/client.ts';
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
@@ -14,8 +14,7 @@ export async function loads(line: CommandLine): Promise<number> {
   const [id] = positionals;
   if (options.watch && id === undefined) throw new WrongUse('--watch needs the ID of a load.');
   return withClient(line, async ({ client }) => {
-    if (id === undefined)
-      return list(client.loads(filterOf(options)), limitOf(options), options.json === true);
+    if (id === undefined) return list(client, line);
     let found = await client.describeLoad(id);
     if (options.watch) {
       for await (const load of client.watch(id)) {
@@ -59,16 +58,26 @@ function limitOf({ limit }: CommandLine['options']): number {
   return count;
 }
 
-async function list(found: AsyncGenerator<ListedLoad>, limit: number, isJson: boolean): Promise<number> {
+async function list(client: Client, { options }: CommandLine): Promise<number> {
+  const limit = limitOf(options);
   const rows: string[][] = [];
-  for await (const load of found) {
-    if (isJson) sayJson(load);
+  for await (const load of client.loads(filterOf(options))) {
+    if (options.json) sayJson(load);
     const { id, state, table, rows_read: count, created_at: createdAt } = load;
-    rows.push([id, state, `${table.schema}.${table.name}`, count.toLocaleString('en'), createdAt]);
+    const error = options.json ? '' : await errorOf(client, load);
+    rows.push([id, state, error, `${table.schema}.${table.name}`, count.toLocaleString('en'), createdAt]);
     if (rows.length === limit) break;
   }
-  if (!isJson) for (const one of tableLines(['id', 'state', 'table', 'rows read', 'created'], rows)) say(one);
+  const head = ['id', 'state', 'error', 'table', 'rows read', 'created'];
+  if (!options.json) for (const one of tableLines(head, rows)) say(one);
   return exitCodes.done;
+}
+
+/** Returns the code of the error that a load was answered with. A list of loads does not have it. */
+async function errorOf(client: Client, { id, state }: ListedLoad): Promise<string> {
+  if (state !== 'refused' && state !== 'failed') return '';
+  const { answer } = await client.describeLoad(id);
+  return (answer?.body as { code?: string } | null | undefined)?.code ?? '';
 }
 
 function summaryOf({

@@ -617,6 +617,17 @@ test('a table is created, described, listed and inspected', async () => {
   assert.match((await run(['loads', '--limit', '1', '--state', 'committed'])).out, /committed/);
 });
 
+test('the list of loads names the error of a load that was refused', async () => {
+  const rows = '[{"a":null}]';
+  await run(
+    ['create', 'strict', '--definition', '-'],
+    '{"columns":[{"name":"a","type":"text","is_nullable":false}]}',
+  );
+  assert.equal((await run(['load', '-', '--table', 'strict', '--if-exists', 'append'], rows)).code, 1);
+  const listed = await run(['loads', '--table', 'strict']);
+  assert.match(listed.out, /^\S+ +refused +invalid-data +public\.strict +1 /m);
+});
+
 test('a profile names the service and the token, and the environment comes first', async () => {
   const path = join(folder, '.config', 'tablewright');
   await mkdir(path, { recursive: true });
