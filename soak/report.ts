@@ -20,7 +20,7 @@ export function figuresText(figures: SoakFigures): string {
     '|---|---|',
     `| acknowledged; what they changed was found in whole | ${acknowledged} |`,
     `| refused, as they must be; they changed nothing | ${refused} |`,
-    `| answered with 503 or 408 because of a fault; they changed nothing, unless the answer says that this is not known | ${failed} |`,
+    `| answered with 503, 429 or 408 because of a fault; they changed nothing, unless the answer says that this is not known | ${failed} |`,
     `| not answered because of a fault; what they change was found in whole or not at all | ${unanswered} |`,
     '',
     '| fault | times | operations that failed or were not answered |',

@@ -54,7 +54,7 @@ export interface SoakFigures {
   acknowledged: number;
   /** Operations that were answered with the expected error. */
   refused: number;
-  /** Operations that were answered with 503 or 408 because of a fault. */
+  /** Operations that were answered with 503, 429 or 408 because of a fault. */
   failed: number;
   /** Operations whose connection broke before an answer. */
   unanswered: number;
@@ -320,7 +320,7 @@ class Run {
     }
     wish?.done();
     this.#judge(operation, outcome, sending, mayFail);
-    const isFailure = outcome.kind === 'broken' || (outcome.kind === 'answered' && outcome.status === 503);
+    const isFailure = outcome.kind === 'broken' || (outcome.kind === 'answered' && isForNow(outcome.status));
     // Otherwise most operations of a run would be sent while the service is stopped.
     if (isFailure && mayFail)
       await Promise.race([
@@ -435,7 +435,7 @@ class Run {
       else figures.refused += 1;
       if (load) this.#ledger.loads.set(load, expectedLoad(operation, status));
       this.#note(operation, [status < 300]);
-    } else if (status === 408 || (status === 503 && mayFail)) {
+    } else if (status === 408 || (isForNow(status) && mayFail)) {
       figures.failed += 1;
       this.#note(operation, isOutcomeUnknown(body) ? [false, true] : [false]);
     } else {
@@ -564,6 +564,14 @@ class Run {
     this.figures.violations.push(violation);
     this.#options.log(`VIOLATION: ${violation}`);
   }
+}
+
+/**
+ * Whether the service refused an operation only for now. While the database hangs, the requests of one caller fill the line of their kind,
+ * so that the caller is answered with 429.
+ */
+function isForNow(status: number): boolean {
+  return status === 503 || status === 429;
 }
 
 function reasonOf(outcome: Outcome): string {
