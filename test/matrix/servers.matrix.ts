@@ -70,6 +70,7 @@ const independent = [
   'repeated-definition-keys',
   'request-limits',
   'sheet-reading',
+  'standby',
   'start-failures',
   'table-proposals',
   'table-range',

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { kill } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { childProcesses } from '../../soak/leftovers.ts';
+import { signal as sendSignal } from '../../soak/processes.ts';
 import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
 import { databaseUser, reachableBinaries, type SystemUser } from '../../src/postgres/embedded/system-user.ts';
 import { freePort } from './free-port.ts';
@@ -156,7 +156,8 @@ export async function startCluster(
   const crash = async (): Promise<void> => {
     const others = childProcesses(child.pid!);
     const ending = end('SIGKILL');
-    for (const pid of others) kill(pid, 'SIGKILL');
+    // A process of the server may end by itself before its signal.
+    for (const pid of others) sendSignal(pid, 'SIGKILL');
     await ending;
   };
   return { port: Number(settings.port), end, crash };
