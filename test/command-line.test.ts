@@ -15,7 +15,7 @@ import { commands } from '../cli/commands.ts';
 import { harmless, harmlessJson } from '../cli/harmless.ts';
 import { commandHelp, generalHelp } from '../cli/help.ts';
 import { progressText } from '../cli/progress.ts';
-import { allScopes } from '../src/dev-token.ts';
+import { allScopes } from '../src/service/start/dev-token.ts';
 import { scriptEnvironment } from './support/child-environment.ts';
 import { type ChildService, startChildService } from './support/child-service.ts';
 import { freePort } from './support/free-port.ts';

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg, { type ClientBase } from 'pg';
-import { AppError } from '../src/errors.ts';
-import { inTransaction } from '../src/postgres/transaction.ts';
-import { compareWithExisting } from '../src/tables/compare-definition.ts';
-import { createTableWithin } from '../src/tables/create-table.ts';
-import { describeTable, readLoadColumns } from '../src/tables/describe-table.ts';
+import { AppError } from '../src/core/errors.ts';
+import { inTransaction } from '../src/service/postgres/transaction.ts';
+import { compareWithExisting } from '../src/service/tables/compare-definition.ts';
+import { createTableWithin } from '../src/service/tables/create-table.ts';
+import { describeTable, readLoadColumns } from '../src/service/tables/describe-table.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { rolledBack } from './support/rolled-back.ts';
 import { hasOrdinaryTablesOfCitus } from './support/service.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { problemCodes } from '../src/problem-codes.ts';
+import { problemCodes } from '../src/core/problem-codes.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -72,19 +72,19 @@ test('no file imports itself through other files', () => {
 
 test('no room of loading/ imports itself through other rooms', () => {
   const graph = new Map<string, string[]>();
-  for (const file of sourceFiles().filter((file) => file.startsWith('src/loading/'))) {
+  for (const file of sourceFiles().filter((file) => file.startsWith('src/service/loading/'))) {
     const room = dirname(file);
     const rooms = importsOf(file)
       .map((imported) => dirname(imported))
-      .filter((other) => other.startsWith('src/loading') && other !== room);
+      .filter((other) => other.startsWith('src/service/loading') && other !== room);
     graph.set(room, [...(graph.get(room) ?? []), ...rooms]);
   }
-  assert(graph.has('src/loading/staged'));
+  assert(graph.has('src/service/loading/staged'));
   assert.deepEqual(findCircles(graph), []);
 });
 
 test('a sheet format imports from no other format, and only open-spreadsheet.ts imports formats', () => {
-  const folder = 'src/sources/spreadsheet';
+  const folder = 'src/readers/spreadsheet';
   const list = `${folder}/open-spreadsheet.ts`;
   const formats = importsOf(list)
     .filter((imported) => /^open-/.test(basename(imported)))
@@ -145,9 +145,9 @@ test('the check reports an upward import and a circle', () => {
   assert.deepEqual(findCircles(new Map(Object.entries(graph))), ['a → b → c → a']);
 });
 
-const sqlstateFile = 'src/postgres/sqlstate.ts';
-const internalsFile = 'src/postgres/server-internals.ts';
-const workerErrorsFile = 'src/postgres/citus/worker-errors.ts';
+const sqlstateFile = 'src/service/postgres/sqlstate.ts';
+const internalsFile = 'src/service/postgres/server-internals.ts';
+const workerErrorsFile = 'src/service/postgres/citus/worker-errors.ts';
 
 test('SQLSTATEs are written in one file', () => {
   assert.deepEqual(placesOf(sqlstatesIn, sqlstateFile), []);
@@ -165,11 +165,11 @@ test('fields of errors that depend on the source code of PostgreSQL are read in 
 
 test('undocumented properties of pg and of Node are reached in one file each', () => {
   const ofPg = (code: string) => code.match(/\b(?:client|connection) as unknown as\b/g) ?? [];
-  assert.deepEqual(placesOf(ofPg, 'src/postgres/driver-internals.ts'), []);
+  assert.deepEqual(placesOf(ofPg, 'src/service/postgres/driver-internals.ts'), []);
   const ofNode = (code: string) => code.match(/\bsocket as (?:unknown|Socket)\b|[.{] ?_[a-z]\w*/g) ?? [];
   assert.deepEqual(
-    placesOf(ofNode, 'src/http/stop-parser.ts').filter(
-      (place) => !place.startsWith('src/postgres/driver-internals.ts:'),
+    placesOf(ofNode, 'src/service/http/wire/stop-parser.ts').filter(
+      (place) => !place.startsWith('src/service/postgres/driver-internals.ts:'),
     ),
     [],
   );
@@ -178,41 +178,41 @@ test('undocumented properties of pg and of Node are reached in one file each', (
 test('connections to PostgreSQL are opened in one file, which guards them against long messages', () => {
   const opened = (code: string) =>
     code.match(/\b(?:new|extends) (?:pg\.)?(?:Client|Connection)\b|\bnew pg\.Pool\(\{(?!\s*Client:)/g) ?? [];
-  assert.deepEqual(placesOf(opened, 'src/postgres/driver-internals.ts'), []);
-  assert.equal(opened(codeOf(read('src/postgres/driver-internals.ts'))).length, 3);
+  assert.deepEqual(placesOf(opened, 'src/service/postgres/driver-internals.ts'), []);
+  assert.equal(opened(codeOf(read('src/service/postgres/driver-internals.ts'))).length, 3);
 });
 
 test('errors and messages of limits are written in one file', () => {
   const made = (code: string) =>
     code.match(/AppError\(\s*'limit-exceeded'|\b(?:the limit is|is the limit)\b/g) ?? [];
-  assert.deepEqual(placesOf(made, 'src/limit-exceeded.ts'), []);
-  assert.equal(made(codeOf(read('src/limit-exceeded.ts'))).length, 2);
+  assert.deepEqual(placesOf(made, 'src/core/limit-exceeded.ts'), []);
+  assert.equal(made(codeOf(read('src/core/limit-exceeded.ts'))).length, 2);
 });
 
 test('statements of savepoints are written in one file', () => {
   const found = (code: string) => code.match(/\bSAVEPOINT\b/g) ?? [];
-  assert.deepEqual(placesOf(found, 'src/postgres/savepoints.ts'), []);
+  assert.deepEqual(placesOf(found, 'src/service/postgres/savepoints.ts'), []);
 });
 
 test('problems of rows that PostgreSQL refuses are made in one file', () => {
   const codes = Object.keys(problemCodes['invalid-data']).join('|');
   const made = (code: string) => code.match(new RegExp(`\\bcode: '(?:${codes})'`, 'g')) ?? [];
-  const places = placesOf(made, 'src/loading/staged/row-problem.ts');
+  const places = placesOf(made, 'src/service/loading/staged/row-problem.ts');
   assert.deepEqual(
     places.filter((place) => /^src\/loading\/(?:staged|left-out)\//.test(place)),
     [],
   );
-  assert.equal(made(codeOf(read('src/loading/staged/row-problem.ts'))).length, 8);
+  assert.equal(made(codeOf(read('src/service/loading/staged/row-problem.ts'))).length, 8);
 });
 
 test('SQL is written only in the folders for it', () => {
   const folders = [
-    'src/postgres/',
-    'src/tables/',
-    'src/events/',
-    'src/loads/',
-    'src/loading/staged/',
-    'src/loading/left-out/',
+    'src/service/postgres/',
+    'src/service/tables/',
+    'src/service/events/',
+    'src/service/loads/',
+    'src/service/loading/staged/',
+    'src/service/loading/left-out/',
   ];
   const isInFolder = (file: string) => folders.some((folder) => file.startsWith(folder));
   const elsewhere = sourceFiles().filter((file) => !isInFolder(file));

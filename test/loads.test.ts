@@ -5,7 +5,7 @@ import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import { Loads } from '../src/loads/loads.ts';
+import { Loads } from '../src/service/loads/loads.ts';
 import { startChildService } from './support/child-service.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import type { ErrorCode } from '../src/errors.ts';
+import type { ErrorCode } from '../src/core/errors.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestService } from './support/service.ts';
 import { until } from './support/until.ts';

@@ -1,4 +1,4 @@
-/** Runs the unit tests of src/sources/spreadsheet, in one process. */
+/** Runs the unit tests of src/readers/spreadsheet, in one process. */
 import { runFiles } from '../support/run-files.ts';
 
-runFiles('src/sources/spreadsheet/**/*.test.ts');
+runFiles('src/readers/spreadsheet/**/*.test.ts');

@@ -1,4 +1,4 @@
-/** Runs the unit tests of src except those of src/sources, in one process. */
+/** Runs the unit tests of src except those of src/readers, in one process. */
 import { runFiles } from '../support/run-files.ts';
 
-runFiles('src/*.test.ts', 'src/!(sources)/**/*.test.ts');
+runFiles('src/*.test.ts', 'src/!(readers)/**/*.test.ts');

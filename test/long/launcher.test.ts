@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startFailure } from '../../src/start-failure.ts';
+import { startFailure } from '../../src/service/start/start-failure.ts';
 import { sized } from '../support/sized.ts';
 
 const root = join(import.meta.dirname, '..', '..');

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Binaries } from '../../src/postgres/embedded/binaries.ts';
+import type { Binaries } from '../../src/service/postgres/embedded/binaries.ts';
 import { findPgBouncer } from '../support/pooler.ts';
 import { startThrowAwayServer } from '../support/throw-away-server.ts';
 import { findPrograms } from './find-programs.ts';
@@ -167,7 +167,7 @@ const ofValues = [
 ];
 
 /** These tests use one separate connection without the service, so a pooler makes no difference for them. */
-const withoutService = ['src/**/*.database.test.ts', 'src/postgres/*.test.ts'];
+const withoutService = ['src/**/*.database.test.ts', 'src/service/postgres/*.test.ts'];
 
 const oldestVersion = 15;
 
