@@ -15,7 +15,6 @@ import { type CellSink, type LocateCell, NUMBER_VALUE, TEXT_VALUE } from '../../
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import { rowTooLong } from '../../core/cells/row-limit.ts';
 import type { Warning } from '../../core/errors.ts';
-import { type TargetColumn, valueFor } from '../../service/loading/copying/target-columns.ts';
 import { COMPUTED, type ColumnMatcher, computedColumn } from '../columns/column-matching.ts';
 import { faultyElement, faultyElementPath } from '../encoders/array-shape.ts';
 import { type ColumnEncoder, isArrayEncoder } from '../encoders/column-encoder.ts';
@@ -34,6 +33,7 @@ import { CopyShape, unnumbered } from './copy-shape.ts';
 import { GroupedPoints, NO_POINTS } from './grouped-points.ts';
 import { Padding } from './padding.ts';
 import { RowNumbers } from './row-numbers.ts';
+import { type TargetColumn, valueFor } from './target-column.ts';
 
 /** Takes encoded rows. `columns` are indexes into the target columns; the buffer is reused after the call. */
 export interface RowOutput {

@@ -1,6 +1,6 @@
 /** Checks one JSON value of any kind (RFC 8259) and finds its end, without recursion. It can stop and continue at any byte. */
 
-import { EscapeReader, MORE } from '../../core/bytes/json-escape.ts';
+import { EscapeReader, MORE } from './json-escape.ts';
 import { JsonFault, type Limit, LimitFault } from './json-fault.ts';
 import { faultPosition, heldState, isWholeNumber, NUMBER_START, scanNumber } from './json-number.ts';
 import type { LineCounter } from './line-counter.ts';

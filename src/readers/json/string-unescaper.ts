@@ -2,7 +2,8 @@
 
 import { BACKSLASH, QUOTE } from '../../core/bytes/ascii.ts';
 import type { GrowableBytes } from '../../core/bytes/growable-bytes.ts';
-import { EscapeReader, MORE, plainUnicodeEscape, simpleEscape } from '../../core/bytes/json-escape.ts';
+import { simpleEscape } from '../../core/bytes/json-escape.ts';
+import { EscapeReader, MORE, plainUnicodeEscape } from './json-escape.ts';
 import { JsonFault } from './json-fault.ts';
 
 export class StringUnescaper {

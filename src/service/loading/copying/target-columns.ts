@@ -2,27 +2,10 @@
  * Prepares the columns of a table for encoding: each gets its encoder and the fill for missing cells.
  */
 import type { ClientBase } from 'pg';
-import { DATE_VALUE, NUMBER_VALUE, TEXT_VALUE } from '../../../core/cells/cell-sink.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
-import {
-  type ColumnEncoder,
-  columnEncoder,
-  sheetEncoder,
-  stagedEncoder,
-} from '../../../encoding/encoders/column-encoder.ts';
-import * as codes from '../../../encoding/encoders/type-codes.ts';
+import { columnEncoder, sheetEncoder, stagedEncoder } from '../../../encoding/encoders/column-encoder.ts';
+import type { TargetColumn } from '../../../encoding/sink/target-column.ts';
 import { readConstants } from '../../tables/default-values.ts';
-
-/** A column that rows are loaded into. */
-export interface TargetColumn {
-  column: LoadColumn;
-  encoder: ColumnEncoder;
-  /**
-   * The encoded field of a missing cell: NULL or a constant default. undefined: a row without the cell must leave the column out.
-   * This is always so if PostgreSQL generates the column.
-   */
-  fill: Buffer | undefined;
-}
 
 /**
  * The longest default that the service itself writes into the rows. PostgreSQL evaluates a longer one, because repeating it in
@@ -85,26 +68,4 @@ function fillOf(value: Buffer | null): Buffer | undefined {
   field.writeInt32BE(value.length);
   value.copy(field, 4);
   return field;
-}
-
-/** Returns the kind of value (a number, a date or a text) as which the column reads a text. */
-export function valueFor({ column, encoder }: TargetColumn): number {
-  const base = column.type.kind === 'domain' ? (column.type.base ?? column.type) : column.type;
-  // PostgreSQL itself reads money and ignores the commas in it.
-  if (base.name === 'money') return NUMBER_VALUE;
-  switch (encoder.code) {
-    case codes.INT2:
-    case codes.INT4:
-    case codes.INT8:
-    case codes.NUMERIC:
-    case codes.FLOAT4:
-    case codes.FLOAT8:
-      return NUMBER_VALUE;
-    case codes.DATE:
-    case codes.TIMESTAMP:
-    case codes.TIMESTAMPTZ:
-      return DATE_VALUE;
-    default:
-      return TEXT_VALUE;
-  }
 }
