@@ -1,6 +1,6 @@
 /**
- * Tests the rules for the source that a test can check (CONTRIBUTING.md): imports go down only, `sources` and `tables` do not
- * import each other, no file imports itself through other files, and some kinds of knowledge are in one file or folder only.
+ * Tests the rules for the source that a test can check (CONTRIBUTING.md): imports go down only, other buildings import only the public
+ * face of a building, no file imports itself through other files, and some kinds of knowledge are in one file or folder only.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -13,42 +13,24 @@ const root = join(import.meta.dirname, '..');
 /** Each layer may import itself and the layers named here, and every layer that those may import. */
 const layersBelow: Record<string, string[]> = {
   main: ['workers'],
-  workers: ['service'],
-  service: ['metrics', 'tracing'],
+  workers: ['start'],
+  start: ['metrics', 'tracing'],
   metrics: ['http'],
   tracing: ['http'],
   http: ['loads'],
   loads: ['loading', 'events'],
   events: ['postgres'],
-  loading: ['tables', 'sources'],
-  tables: ['postgres'],
-  sources: ['postgres'],
-  postgres: ['limit-exceeded'],
-  'limit-exceeded': ['errors', 'config'],
-  errors: ['problem-codes', 'warning-codes'],
-  'problem-codes': [],
-  'warning-codes': [],
-  config: [],
+  loading: ['tables', 'readers'],
+  tables: ['postgres', 'encoding'],
+  postgres: ['core'],
+  readers: ['core'],
+  encoding: ['core'],
+  core: ['program-files'],
+  'program-files': [],
 };
 
-/** The files at the root of src/ that belong to a layer. */
-const layerOfRootFile: Record<string, string> = {
-  banner: 'service',
-  'dev-token': 'service',
-  'life-log': 'service',
-  'service-log': 'service',
-  'start-banner': 'service',
-  'start-failure': 'service',
-  'unhandled-error': 'service',
-  'database-url': 'config',
-  'node-http': 'errors',
-  'program-files': 'errors',
-  'public-key': 'config',
-  'token-settings': 'config',
-  'bytes-in-words': 'errors',
-  'cut-text': 'errors',
-  'pause-for-others': 'errors',
-};
+/** The buildings whose README.md lists the files that the others may import. */
+const sealedBuildings = ['src/readers', 'src/encoding'];
 
 test('every file of src belongs to a layer', () => {
   for (const file of sourceFiles()) {
@@ -63,6 +45,19 @@ test('imports go down only', () => {
       .map((imported) => `${file} imports ${imported}`),
   );
   assert.deepEqual(upward, []);
+});
+
+test('the other buildings import only the public face of readers and encoding, and its list is complete', () => {
+  for (const building of sealedBuildings) {
+    const listed = [...read(`${building}/README.md`).matchAll(/^\| `([\w/-]+\.ts)` \|/gm)].map(
+      ([, file]) => `${building}/${file}`,
+    );
+    const isInside = (file: string) => file.startsWith(`${building}/`);
+    const imported = sourceFiles()
+      .filter((file) => !isInside(file))
+      .flatMap((file) => importsOf(file).filter(isInside));
+    assert.deepEqual([...new Set(imported)].sort(), listed.sort(), `${building}/README.md`);
+  }
 });
 
 test('no file imports itself through other files', () => {
@@ -138,9 +133,11 @@ export const n = 'n';
 
 test('the check reports an upward import and a circle', () => {
   assert.equal(mayImport('postgres', 'http'), false);
-  assert.equal(mayImport('tables', 'sources'), false);
-  assert.equal(mayImport('sources', 'tables'), false);
-  assert.equal(mayImport('http', 'errors'), true);
+  assert.equal(mayImport('tables', 'readers'), false);
+  assert.equal(mayImport('readers', 'tables'), false);
+  assert.equal(mayImport('readers', 'encoding'), false);
+  assert.equal(mayImport('encoding', 'readers'), false);
+  assert.equal(mayImport('http', 'core'), true);
   const graph = { a: ['b'], b: ['c', 'd'], c: ['a'], d: [] };
   assert.deepEqual(findCircles(new Map(Object.entries(graph))), ['a → b → c → a']);
 });
@@ -222,7 +219,7 @@ test('SQL is written only in the folders for it', () => {
   );
   for (const doc of ['docs/architecture.md', 'CONTRIBUTING.md']) {
     const lines = read(doc).split('\n');
-    const names = folders.map((folder) => `\`${folder.replace('src/', '')}\``);
+    const names = folders.map((folder) => `\`${folder.replace('src/service/', '')}\``);
     assert(
       lines.some((line) => names.every((name) => line.includes(name))),
       `${doc} names ${names.join(', ')} in one line`,
@@ -314,10 +311,11 @@ function read(file: string): string {
   return readFileSync(join(root, file), 'utf8');
 }
 
+/** Returns the folder in `src/`, in `src/service/` for the files of the service, or the name of a file of `src/`. */
 function layerOf(file: string): string {
-  const [, first] = file.split('/');
-  const name = first!.replace(/\.ts$/, '');
-  return layerOfRootFile[name] ?? name;
+  const [, building, room] = file.replace(/\.ts$/, '').split('/');
+  if (building !== 'service') return building!;
+  return room === 'service' ? 'start' : room!;
 }
 
 function mayImport(from: string, to: string): boolean {

@@ -2,7 +2,7 @@ import { COMMA } from '../../core/bytes/ascii.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 import type { ReadingCost } from '../columns/reading-cost.ts';
 import { type EnumLabels, enumLabels } from './enum-labels.ts';
-import { readingCost } from './reading-cost.ts';
+import { readingCost } from './row-cost.ts';
 import * as codes from './type-codes.ts';
 
 /**

@@ -21,7 +21,7 @@ import { type ColumnEncoder, isArrayEncoder } from '../encoders/column-encoder.t
 import { CopyBuffer } from '../encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from '../encoders/encode-cell.ts';
 import { losses } from '../encoders/losses.ts';
-import { LONG_VALUE_BYTES, RowCost } from '../encoders/reading-cost.ts';
+import { LONG_VALUE_BYTES, RowCost } from '../encoders/row-cost.ts';
 import * as codes from '../encoders/type-codes.ts';
 import { WrittenBytes, type WrittenLimits } from '../encoders/written-bytes.ts';
 import { groupedByPoint } from '../infer/inferred-columns.ts';

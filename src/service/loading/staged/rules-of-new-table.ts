@@ -4,11 +4,12 @@
  */
 import type { ClientBase } from 'pg';
 import { mapInTurns } from '../../../core/pause-for-others.ts';
-import { baseOfDomain, equalityOperator, type LoadColumn } from '../../../encoding/columns/load-column.ts';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { type KeyDefinition, weightOfKey } from '../../tables/definition.ts';
 import { readLoadColumns } from '../../tables/describe-table.ts';
 import { isSharded } from '../../tables/distribution/placement.ts';
+import { baseOfDomain, equalityOperator } from '../../tables/equality.ts';
 import type { ObjectNames } from '../../tables/object-names.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
 import type { ConflictKey } from './conflict-rule.ts';
