@@ -770,7 +770,8 @@ suite('completion', () => {
         { encoding: 'utf8' },
       ).trim();
     assert.equal(complete('tablewright ins'), 'inspect');
-    assert.equal(complete('tablewright load --if'), '--if-exists');
+    assert.equal(complete('tablewright load --if'), '--if-exists --if-missing');
+    assert.equal(complete('tablewright load --if-e'), '--if-exists');
     assert.equal(complete('tablewright load --if-exists tr'), 'truncate');
     assert.equal(complete('tablewright load --if-exists = r'), 'replace');
     assert.equal(complete('tablewright load --if-exists ='), 'fail append truncate replace');

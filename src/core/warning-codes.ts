@@ -27,6 +27,8 @@ export const warningCodes = {
   'fraction-rounded': 'seconds had more digits than microseconds and were rounded',
   'digits-rounded':
     "digits of a workbook's numbers after the 15th significant digit were rounded, because Excel does not show them; the warning gives their number and the first one, and a column of the type `double precision` stores the numbers unchanged. Numbers such as 0.30000000000000004, which rounding makes short, do not count",
+  'sign-left-out':
+    'values such as `-0` or `-0.00` were loaded into a `numeric` or integer column, which has no negative zero; the warning gives their number and the first one. A column of the type `double precision` keeps the sign',
   'suppressed-rows':
     'a trigger or a rule (CREATE RULE) of the table left out rows, and no count includes them. Rules apply only with `on_conflict` and to types that are read from text, because COPY ignores them',
   'rows-left-out': 'rows with problems were left out (`faulty_rows=leave_out`); `left_out` names them',
@@ -34,11 +36,14 @@ export const warningCodes = {
     'a server of the database cluster did not confirm that it has committed its rows. They appear when the coordinator has recovered the transaction, usually within a minute',
   'own-numbers':
     'rows for an existing table set the values of an identity column; its sequence was not advanced, so generated values may collide later. The sequence of a new table continues after its highest value',
+  'numbers-taken':
+    'a dry run took numbers from the sequence of a column, and the rollback does not give them back. If other rows set the column themselves, the load may have another result than the dry run',
   'dotted-name':
     'a new table has a name such as `sales.orders`, and a schema `sales` exists; the dot is part of the name',
   'text-default':
     'a default of a text column looks like SQL, such as `gen_random_uid()`, but is literal text',
-  'table-created': '`if_exists=append` or `truncate` created the table, because it did not exist',
+  'table-created':
+    '`if_exists=append` or `truncate` created the table, because it did not exist; the warning names tables with a similar name. `if_missing=fail` refuses such uploads',
   'lost-by-replace':
     'the old table had an object or a property that the new table does not have (`if_exists=replace`); there is one warning for each, at most 100',
   'blank-header':

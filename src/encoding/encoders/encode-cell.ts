@@ -1,4 +1,12 @@
-import { isWhiteSpace, OPENING_BRACE, OPENING_BRACKET } from '../../core/bytes/ascii.ts';
+import {
+  isWhiteSpace,
+  LOWER_E,
+  MINUS,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  POINT,
+  ZERO,
+} from '../../core/bytes/ascii.ts';
 import * as cell from '../../core/cells/cell-kind.ts';
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import { losesDigits } from '../../core/cells/rounded-number.ts';
@@ -24,7 +32,7 @@ import { encodeFloat4, encodeFloat8 } from './floats.ts';
 import { encodeInt2, encodeInt4, encodeInt8, encodeOid } from './integers.ts';
 import { encodeInterval, writeInterval } from './intervals.ts';
 import { encodeJson } from './json.ts';
-import { DATE_LEFT_OUT, DIGITS_ROUNDED, losses, TIME_LEFT_OUT } from './losses.ts';
+import { DATE_LEFT_OUT, DIGITS_ROUNDED, losses, SIGN_LEFT_OUT, TIME_LEFT_OUT } from './losses.ts';
 import { encodeAddress, encodeMacAddress } from './network.ts';
 import { encodeNumeric } from './numeric.ts';
 import { encodeStagedArray } from './staged-arrays.ts';
@@ -67,10 +75,13 @@ export function encodeCell(
     case codes.TEXT:
       return encodeText(out, encoder.maxLength, kind, bytes, start, end);
     case codes.INT4:
+      if (bytes[start] === MINUS) noteMinusZero(bytes, start, end);
       return encodeInt4(out, kind, bytes, start, end);
     case codes.INT8:
+      if (bytes[start] === MINUS) noteMinusZero(bytes, start, end);
       return encodeInt8(out, kind, bytes, start, end);
     case codes.NUMERIC:
+      if (bytes[start] === MINUS) noteMinusZero(bytes, start, end);
       return encodeNumeric(out, encoder, kind, bytes, start, end);
     case codes.TIMESTAMPTZ:
       return encodeTimestamp(out, true, kind, bytes, start, end);
@@ -91,6 +102,7 @@ export function encodeCell(
     case codes.JSONB:
       return encodeJson(out, encoder, kindOfJson(encoder, kind, bytes, start, end), bytes, start, end);
     case codes.INT2:
+      if (bytes[start] === MINUS) noteMinusZero(bytes, start, end);
       return encodeInt2(out, kind, bytes, start, end);
     case codes.FLOAT4:
       return encodeFloat4(out, kind, bytes, start, end);
@@ -234,4 +246,12 @@ function takesNested(code: number): boolean {
     code === codes.ARRAY ||
     code === codes.STAGED_ARRAY
   );
+}
+
+/** Notes that the sign of `-0`, `-0.00` or `-0e5` is lost. bytes[start] is the sign. */
+function noteMinusZero(bytes: Buffer, start: number, end: number): void {
+  let at = start + 1;
+  while (at < end && (bytes[at] === ZERO || bytes[at] === POINT)) at++;
+  const isZero = at > start + 1 && (at === end || (bytes[at]! | 0x20) === LOWER_E);
+  if (isZero) losses.ofCell |= SIGN_LEFT_OUT;
 }

@@ -18,8 +18,11 @@ export const KEYS_REPEATED = 16;
 /** Digits of a workbook's number after the 15th are lost, because only a double has them. */
 export const DIGITS_ROUNDED = 32;
 
+/** The sign of `-0` is lost, because only a double has it. */
+export const SIGN_LEFT_OUT = 64;
+
 /** The number of bits in use. */
-export const lossKinds = 6;
+export const lossKinds = 7;
 
 /** The bits of the cell that is being encoded. */
 export const losses = { ofCell: 0 };

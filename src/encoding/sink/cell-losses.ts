@@ -13,6 +13,7 @@ import {
   KEYS_REPEATED,
   lossKinds,
   OFFSET_LEFT_OUT,
+  SIGN_LEFT_OUT,
   TIME_LEFT_OUT,
 } from '../encoders/losses.ts';
 import { shortenValue } from '../problems/problems.ts';
@@ -59,7 +60,8 @@ export class CellLosses {
         const place = locate(row, sourceColumn(index), column.name).cell ?? `row ${row}`;
         const values = count === 1 ? 'one value' : `${count} values`;
         const of = `${values} of "${shortenValue(column.name)}"`;
-        const choices = bit === DIGITS_ROUNDED && areInferred ? { choices: [asDoubles] } : {};
+        const isOfDoubles = bit === DIGITS_ROUNDED || bit === SIGN_LEFT_OUT;
+        const choices = isOfDoubles && areInferred ? { choices: [asDoubles] } : {};
         return [{ code, column: column.name, detail: describe(of, place, column.type.name), ...choices }];
       }),
     );
@@ -82,6 +84,12 @@ const descriptions: LossDescription[] = [
     bit: DIGITS_ROUNDED,
     code: 'digits-rounded',
     describe: (of, place) => describeRounded(of, place, 'were'),
+  },
+  {
+    bit: SIGN_LEFT_OUT,
+    code: 'sign-left-out',
+    describe: (of, place, type) =>
+      `The minus sign before zero of ${of} was left out (first in ${place}), because the type ${type} has no -0. A column of the type double precision keeps it.`,
   },
   {
     bit: TIME_LEFT_OUT,

@@ -7,6 +7,7 @@ import { hiddenTable } from '../tables/create-table.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import { describeFound, readTable } from '../tables/describe-table.ts';
 import { type EndedUpload, loadWarnings } from './load-warnings.ts';
+import { numbersTaken } from './numbers-taken.ts';
 import type { LeftOut, LoadContext, LoadRequest, LoadResult } from './request/load-request.ts';
 import type { LoadTarget } from './target/load-target.ts';
 
@@ -47,6 +48,8 @@ export async function endLoad(
 
 function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: Warning[]): LoadResult {
   const { request, target, loaded, problems } = upload;
+  const isTaking = request.dryRun && !target.isBare;
+  const numbers = isTaking ? numbersTaken(table, upload.matcher, loaded) : [];
   const { inserted: rows, skipped, updated, conflictKey, leftOut } = loaded;
   return {
     isNew: target.isBare,
@@ -57,7 +60,7 @@ function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: Warning[
     updated,
     ...(conflictKey && { conflictKey }),
     ...(leftOut !== undefined && { leftOut: leftOutRows(leftOut, problems) }),
-    warnings: loadWarnings({ ...upload, ofEnd }),
+    warnings: loadWarnings({ ...upload, ofEnd: [...numbers, ...ofEnd] }),
   };
 }
 

@@ -347,13 +347,14 @@ function refuseJoinedRows({ input, problems }: RowLoad, leftOut: number): void {
 }
 
 function straightRows({ relation }: LoadTarget, copied: CopiedRows, inserted: number): LoadedRows {
-  const { sent, places, warnings, rowOf } = copied;
+  const { sent, places, warnings, rowOf, hasSeveralLists } = copied;
   return {
     inserted,
     updated: 0,
     skipped: 0,
     suppressed: sent - inserted,
     warnings,
+    hasSeveralLists,
     places,
     sent: { relation, numbering: byPlace(rowOf) },
   };
@@ -379,6 +380,7 @@ function stagedRows(
     skipped,
     suppressed: left - updated - skipped,
     warnings: [...keyless, ...copied.warnings],
+    hasSeveralLists: copied.hasSeveralLists,
     places: copied.places,
     sent: { relation: movedRows(staged, inMovingOrder(staged)), numbering: byRowNumber, conflict },
   };

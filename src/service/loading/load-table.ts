@@ -7,6 +7,7 @@ import type { Warning } from '../../core/errors.ts';
 import { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import { Problems } from '../../encoding/problems/problems.ts';
 import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
+import { suggestTables } from '../tables/describe-table.ts';
 import { warnOfDottedName } from '../tables/dotted-name.ts';
 import { endLoad } from './end-load.ts';
 import type { LoadInput } from './inputs/load-input.ts';
@@ -107,8 +108,7 @@ async function loadWithin(
   const received = receivedRows(loaded);
   if (received === 0 && input.definition === undefined) requireRowList(request, input, target, matcher);
   if (received > 0) matcher.refuseExtraColumns();
-  const { schema, name, admitSchema } = request;
-  const ofName = target.isBare ? await warnOfDottedName(client, schema, name, admitSchema) : [];
+  const ofName = target.isBare ? await warnOfNewName(client, request) : [];
   // A load in one pass knows the types of all rows only now.
   const { inferred } = types;
   return endLoad(client, edges, context, {
@@ -138,6 +138,16 @@ function requireRowList(
   const isAppended = ifExists === 'append' && !target.isBare && target.added.length === 0;
   if (!isAppended || !input.hasRowList) throw nothingToLoad(input);
   matcher.refuseExtraColumns();
+}
+
+/** Warns of the name of a new table, because the name of an existing table may have been misspelled. */
+async function warnOfNewName(client: ClientBase, request: LoadRequest): Promise<Warning[]> {
+  const { schema, name, admitSchema } = request;
+  const dotted = await warnOfDottedName(client, schema, name, admitSchema);
+  if (!addsRows(request)) return dotted;
+  const hint = dotted.length > 0 ? '' : await suggestTables(client, schema, name);
+  const detail = `There was no table "${name}" in the schema "${schema}"; it was created.${hint}`;
+  return [{ code: 'table-created', detail }, ...dotted];
 }
 
 /** Adds the keys and references of a new table, which its rows may break. An existing table has them already. */

@@ -6,7 +6,7 @@ import type { InferredColumn, TypeInference } from '../../encoding/infer/infer-t
 import { mixedColumns, otherReadings } from '../../encoding/infer/inferred-columns.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { type LoadedRows, receivedRows } from './loaded-rows.ts';
-import { addsRows, type LoadRequest } from './request/load-request.ts';
+import type { LoadRequest } from './request/load-request.ts';
 import { columnsMade } from './target/infer-definition.ts';
 import type { LoadTarget } from './target/load-target.ts';
 
@@ -25,10 +25,9 @@ export interface EndedUpload {
 }
 
 export function loadWarnings(upload: EndedUpload): Warning[] {
-  const { request, input, inferred, target, matcher, loaded } = upload;
+  const { input, inferred, target, matcher, loaded } = upload;
   return [
     ...input.warnings,
-    ...(target.isBare && addsRows(request) ? [createdTable(request)] : []),
     ...upload.ofName,
     ...target.warnings,
     ...(receivedRows(loaded) === 0 ? noRows(input) : []),
@@ -40,12 +39,6 @@ export function loadWarnings(upload: EndedUpload): Warning[] {
     ...loaded.warnings,
     ...upload.ofEnd,
   ];
-}
-
-/** Warns that a table was created, because the name of an existing table may have been misspelled. */
-function createdTable({ schema, name }: LoadRequest): Warning {
-  const detail = `There was no table "${name}" in the schema "${schema}"; it was created.`;
-  return { code: 'table-created', detail };
 }
 
 /** Warns that there were no rows. For a workbook the source itself gives a more exact warning. */

@@ -15,6 +15,8 @@ export interface LoadedRows {
   /** The number of rows that were left out because they have problems; undefined: no row may be left out. */
   leftOut?: number;
   warnings: Warning[];
+  /** The rows did not all have values for the same columns. */
+  hasSeveralLists: boolean;
   places: CellPlaces;
   /** The rows in a new table, whose keys are not created yet. */
   sent: SentRows;

@@ -74,11 +74,11 @@ export async function describeFound(
   );
 }
 
-/** Suggests tables of the schema with a similar name. It leaves out tables on which the role has no privilege. */
-async function suggestTables(client: ClientBase, schema: string, name: string): Promise<string> {
+/** Suggests other tables of the schema with a similar name. It leaves out tables on which the role has no privilege. */
+export async function suggestTables(client: ClientBase, schema: string, name: string): Promise<string> {
   const { rows } = await client.query<{ relname: string }>(
     `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')
+     WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND c.relname <> $2
        AND has_schema_privilege(n.oid, 'USAGE')
        AND has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE')
      ORDER BY lower(c.relname) <> lower($2), c.relname LIMIT 1000`,

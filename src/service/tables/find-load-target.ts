@@ -27,8 +27,9 @@ export interface TargetRights {
 
 export type FoundTable = TargetRights & { kind: string };
 
-function isFoundTable(found: TargetRights): found is FoundTable {
-  return found.kind !== null && isTable(found.kind);
+/** Returns whether there is a table with the name. @param found a row of `findTarget` */
+export function isFoundTable(found: TargetRights | undefined): found is FoundTable {
+  return found !== undefined && found.kind !== null && isTable(found.kind);
 }
 
 /**
@@ -45,7 +46,7 @@ export function findLoadTarget(
   needed: NeededRights,
   requireCreation: () => void,
 ): FoundTable | undefined {
-  if (found === undefined || !isFoundTable(found)) {
+  if (!isFoundTable(found)) {
     requireCreation();
     if (found === undefined) throw schemaNotFound(schema);
     if (found.kind === null && !found.createsInSchema) throw lacksCreate(found.role, schema);

@@ -136,6 +136,7 @@ function loadRequestOf(
     schema,
     name,
     ifExists: query.if_exists,
+    mustExist: query.if_missing === 'fail',
     extraColumns: query.extra_columns,
     onConflict: query.on_conflict,
     conflictKey: columns.conflictKey,

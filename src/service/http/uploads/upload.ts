@@ -3,7 +3,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
-import type { ErrorCode } from '../../../core/errors.ts';
+import { type ErrorCode, wrongParameter } from '../../../core/errors.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { admitTableRequest, schemaParameter, type TableRequest } from '../admission/table-request.ts';
@@ -22,6 +22,11 @@ export const uploadParameters = {
     default: 'fail',
     description:
       'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments.',
+  }),
+  if_missing: choice(['create', 'fail'], {
+    default: 'create',
+    description:
+      'What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`.',
   }),
   extra_columns: choice(['fail', 'ignore', 'add'], {
     default: 'fail',
@@ -208,6 +213,11 @@ export async function admitUpload(
 export function uploadChoices(
   query: UploadQuery,
 ): Pick<AdmittedUpload, 'columns' | 'textReading' | 'maxFaultyRows'> {
+  if (query.if_missing === 'fail' && query.if_exists === 'fail') {
+    const detail =
+      'if_missing=fail needs if_exists=append, truncate or replace, because if_exists=fail loads only into a new table.';
+    throw wrongParameter('if_missing', detail);
+  }
   return {
     columns: columnChoicesOf(query),
     textReading: textReadingOf(query),

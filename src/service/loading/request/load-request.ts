@@ -17,6 +17,8 @@ export interface LoadRequest {
   schema: string;
   name: string;
   ifExists: IfExists;
+  /** The upload makes no table where there is none (`if_missing=fail`). */
+  mustExist?: boolean;
   extraColumns: ExtraColumns;
   /** What to do with a row if another row already has its key. */
   onConflict: OnConflict;

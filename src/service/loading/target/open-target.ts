@@ -6,8 +6,8 @@ import { inTransaction, type TransactionEdges } from '../../postgres/transaction
 import { findTarget } from '../../tables/catalog.ts';
 import { compareWithExisting } from '../../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../../tables/create-table.ts';
-import { isTable } from '../../tables/describe-table.ts';
-import { findLoadTarget, type TargetRights } from '../../tables/find-load-target.ts';
+import { describeTable, isTable } from '../../tables/describe-table.ts';
+import { findLoadTarget, isFoundTable, type TargetRights } from '../../tables/find-load-target.ts';
 import { prepareTable } from '../../tables/prepare-table.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace-table.ts';
@@ -30,7 +30,7 @@ export interface TargetOptions {
 /**
  * Returns whether the table exists, before its rows are received.
  *
- * @throws AppError `schema-not-found`, `table-exists`, `permission-denied`, `dependent-objects`, `insufficient-scope`
+ * @throws AppError `schema-not-found`, `table-not-found`, `table-exists`, `permission-denied`, `dependent-objects`, `insufficient-scope`
  */
 export async function findTable({ pool, transaction }: LoadContext, request: LoadRequest): Promise<boolean> {
   const { schema, name, ifExists } = request;
@@ -38,6 +38,7 @@ export async function findTable({ pool, transaction }: LoadContext, request: Loa
   const search = findTarget(schema, name, needed.privileges);
   const check = async (client: ClientBase, { begun }: TransactionEdges): Promise<boolean> => {
     const rights = begun!.rows as TargetRights[];
+    if (request.mustExist && !isFoundTable(rights[0])) await describeTable(client, schema, name);
     const existing = findLoadTarget(rights, schema, name, needed, request.requireCreation);
     if (existing === undefined) return false;
     if (ifExists === 'fail') throw tableExists(schema, name, existing, uploadRemedies);
@@ -70,8 +71,11 @@ export async function openTarget(
     requirePrimaryKey(request, target);
     return target;
   }
-  // Another session may have dropped the table that was to be replaced.
-  if (prepared.existing === undefined) request.requireCreation();
+  // Another session may have dropped the table meanwhile.
+  if (prepared.existing === undefined) {
+    if (request.mustExist) await describeTable(client, schema, name);
+    request.requireCreation();
+  }
   const mayReplace = ifExists === 'replace';
   const { extraFunctions, transaction } = context;
   const lockTimeoutMs = transaction.lockTimeoutMs ?? 0;
