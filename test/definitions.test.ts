@@ -221,12 +221,19 @@ test('a default is read by the documented rule', async () => {
 
 test('a default that means the present, but is read only once, is refused with the remedy', async () => {
   const types = {
-    CURRENT_DATE: ['date', 'date[]', 'daterange', 'datemultirange', 'daterange[]', 'datemultirange[]', 'day'],
-    LOCALTIME: ['time', 'time(0)', 'time[]'],
-    CURRENT_TIME: ['timetz', 'timetz[]'],
-    'now()': [
-      'timestamp',
-      'timestamptz(3)',
+    CURRENT_DATE: ['date', 'day'],
+    LOCALTIME: ['time', 'time(0)'],
+    CURRENT_TIME: ['timetz'],
+    'now()': ['timestamp', 'timestamptz(3)'],
+    // No expression makes an array or a range of the moment of each row.
+    '': [
+      'date[]',
+      'daterange',
+      'datemultirange',
+      'daterange[]',
+      'datemultirange[]',
+      'time[]',
+      'timetz[]',
       'timestamp[]',
       'timestamptz[]',
       'tsrange',
@@ -247,8 +254,9 @@ test('a default that means the present, but is read only once, is refused with t
       for (const written of [text, text.toUpperCase(), `'${text}'`, `'${text}'::${type}`]) {
         const answer = await defaultOf(type, written);
         assert.match(answer!, /^422 .*only once/, `${type} ${written}`);
-        assert.ok(answer!.includes(`Send ${remedy}`), answer!);
+        assert.ok(answer!.includes(remedy === '' ? 'leave the default out' : `Send ${remedy}`), answer!);
       }
+      if (remedy !== '') assert.doesNotMatch((await defaultOf(type, remedy)) ?? '', /^422/);
     }
   }
   for (const text of [

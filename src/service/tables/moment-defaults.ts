@@ -8,13 +8,31 @@ import type { Expression, ParsedDefault } from './defaults.ts';
 /** PostgreSQL reads words in any case, beside other parts of a date, and ignores most punctuation: `NOW`, `now()`, `today 12:00`. */
 const present = /(?<![a-z])(?:now|today|tomorrow|yesterday)(?![a-z])/i;
 
+/** No default can be the moment of each row in ranges and arrays. */
+const noExpression = '';
+
+/** What to send instead, for each value of `dateTypes`. */
+const remedies: Record<string, string> = {
+  CURRENT_DATE: 'Send CURRENT_DATE for the day of each row, or write out a fixed one, such as 2026-11-21',
+  LOCALTIME: 'Send LOCALTIME for the time of each row, or write out a fixed one, such as 09:30',
+  CURRENT_TIME: 'Send CURRENT_TIME for the time of each row, or write out a fixed one, such as 09:30+00',
+  'now()':
+    'Send now() for the moment or CURRENT_DATE for the day of each row, or write out a fixed one, such as 2026-11-21',
+  [noExpression]:
+    'No default can give an array or a range the moment of each row: leave the default out, or write out fixed dates, such as 2026-11-21',
+};
+
 /** The types whose input functions read the words, their ranges and multiranges, and the arrays of all these (pg_type.dat). */
 const dateTypes = new Map<number, string>();
 for (const [value, oids] of [
-  ['CURRENT_DATE', [1082, 1182, 3912, 3913, 4535, 6155]],
-  ['LOCALTIME', [1083, 1183]],
-  ['CURRENT_TIME', [1266, 1270]],
-  ['now()', [1114, 1115, 3908, 3909, 4533, 6152, 1184, 1185, 3910, 3911, 4534, 6153]],
+  ['CURRENT_DATE', [1082]],
+  ['LOCALTIME', [1083]],
+  ['CURRENT_TIME', [1266]],
+  ['now()', [1114, 1184]],
+  [
+    noExpression,
+    [1115, 1182, 1183, 1185, 1270, 3908, 3909, 3910, 3911, 3912, 3913, 4533, 4534, 4535, 6152, 6153, 6155],
+  ],
 ] as const) {
   for (const oid of oids) dateTypes.set(oid, value);
 }
@@ -37,9 +55,7 @@ export function explainPresent(
       ? presentIn(parsed.text, dateTypes.get(type.baseOid))
       : presentWithin(parsed.expression, (cast) => dateTypes.get(find(cast)?.baseOid ?? 0));
   if (found === undefined) return undefined;
-  const remedy =
-    found === 'now()' ? 'now() for the moment or CURRENT_DATE for the day' : `${found} for the moment`;
-  return `is read only once, when the table is created, so every row would get the same moment. Send ${remedy} of each row, or write out a fixed one, such as 2026-11-21`;
+  return `is read only once, when the table is created, so every row would get the same moment. ${remedies[found]}`;
 }
 
 /** Returns the expression with the meaning for each row if the text means the present. @param value that expression; undefined: the type is no date */

@@ -15,7 +15,12 @@ import { pipeline } from '../postgres/pipeline.ts';
 import { rollBackTo, savepoint } from '../postgres/savepoints.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
-import { conditionOf, isChangeOfNamedObject, isUndefinedTable } from '../postgres/sqlstate.ts';
+import {
+  conditionOf,
+  isChangeOfNamedObject,
+  isFailureOfExpression,
+  isUndefinedTable,
+} from '../postgres/sqlstate.ts';
 
 /** The longest list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;
@@ -92,7 +97,7 @@ async function queryRows(
     } catch (error) {
       if (conditionOf(error) === 'program_limit_exceeded')
         throw limitExceeded('A row is too long to be listed', maxListedRowsBytes, 'bytes');
-      if (isUndefinedTable(error) || !isOfOtherColumns(error)) throw error;
+      if (isUndefinedTable(error) || !isOfOtherColumns(error)) throw ofVirtualColumns(error, columns);
       if (tries === maxTries) throw changedMeanwhile(error);
       await rollBackTo(client, rowsSavepoint, error);
     }
@@ -118,8 +123,20 @@ function changedMeanwhile(cause: unknown): AppError {
   return new AppError('write-conflict', detail, { cause });
 }
 
+/** Names the columns that PostgreSQL computes when it reads the rows, if one of them may have caused the error. */
+function ofVirtualColumns(error: unknown, columns: RowColumn[]): unknown {
+  const virtual = columns.filter(({ isVirtual }) => isVirtual).map(({ name }) => `"${name}"`);
+  if (virtual.length === 0 || !isFailureOfExpression(error)) return error;
+  const which =
+    virtual.length === 1 ? `the column ${virtual[0]}` : `one of the columns ${virtual.join(', ')}`;
+  const detail = `PostgreSQL computes ${which} when it reads a row, and for one of the rows this fails: ${error.message}. Change its expression, or the row, in PostgreSQL.`;
+  return new AppError('invalid-data', detail, { cause: error });
+}
+
 interface RowColumn {
   name: string;
+  /** `GENERATED ALWAYS AS (…) VIRTUAL` (PostgreSQL 18) */
+  isVirtual: boolean;
   /** The type, or the type that the domain is based on, is one of PostgreSQL's own. */
   isBuiltIn: boolean;
   /** A value may be long. */
@@ -135,7 +152,7 @@ interface RowColumn {
  * (`synchronize_seqscans`).
  */
 const rowColumns = `
-SELECT a.attname AS name, b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
+SELECT a.attname AS name, a.attgenerated = 'v' AS "isVirtual", b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
   b.oid::bigint::float8 AS base, b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText",
   set_config('synchronize_seqscans', 'off', true) AS setting
 FROM pg_catalog.pg_attribute a
