@@ -2918,7 +2918,7 @@ export interface operations {
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
         /** @description true: white space around a text is removed. */
         trim?: boolean;
-        /** @description Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
+        /** @description Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
         rows_at?: string;
       };
       header?: {
@@ -3033,7 +3033,7 @@ export interface operations {
   inspectJson: {
     parameters: {
       query?: {
-        /** @description Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
+        /** @description Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
         rows_at?: string;
         /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;

@@ -122,7 +122,8 @@ export const problemCodes = {
     'not-a-file': 'the part `file` is not a file',
     'no-key': '`on_conflict` was sent, and the table has no key for it',
     'rows-not-found': 'the document has nothing at `rows_at`; `pointer` is the deepest part that was found',
-    'rows-not-an-array': 'the value at `rows_at` is not an array; `pointer` is its place',
+    'rows-not-an-array':
+      'the value at `rows_at` is neither an array nor an object that can be one row; `pointer` is its place',
   },
   'distribution-unavailable': {
     'not-supported': 'the definition has a distribution, and the database has no Citus',

@@ -94,5 +94,7 @@ class FindingPlan implements DocumentPlan {
 
   ended(): void {}
 
+  rowsEnded(): void {}
+
   finish(): void {}
 }

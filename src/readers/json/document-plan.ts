@@ -11,6 +11,8 @@ export const WALK = 1;
 export const KEEP = 2;
 /** The value is the array of the rows. */
 export const ROWS = 3;
+/** The value is an object that is the only row. */
+export const ONE_ROW = 4;
 
 export interface DocumentPlan {
   /** The JSON Pointer of the array of rows, after it was found. */
@@ -30,6 +32,9 @@ export interface DocumentPlan {
 
   /** Called when a skipped or kept value ends. @param text the text of a kept value; valid during the call */
   ended(firstByte: number, text: Buffer | undefined): void;
+
+  /** Called when the rows end. @param isAllNested no value of them is a scalar @throws AppError if they are no rows */
+  rowsEnded(isAllNested: boolean): void;
 
   /** Called when the document is complete. @throws AppError if it is not a document for the plan */
   finish(): void;

@@ -9,7 +9,7 @@ import { rowTooLong } from '../../core/cells/row-limit.ts';
 import { AppError } from '../../core/errors.ts';
 import { Utf8Checker } from '../bytes/utf8-checker.ts';
 import { explainAlmostJson } from './almost-json.ts';
-import { type DocumentPlan, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
+import { type DocumentPlan, KEEP, ONE_ROW, ROWS, SKIP, WALK } from './document-plan.ts';
 import { byteLimit, JsonFault, type Limit, LimitFault, RowTooLong, showByte } from './json-fault.ts';
 import type { JsonLimits } from './json-limits.ts';
 import { JsonRowScanner, KEY_LIMIT } from './json-row-scanner.ts';
@@ -142,7 +142,10 @@ export class JsonDocumentScanner {
     switch (this.#state) {
       case IN_ROWS: {
         const after = this.#rows.scan(chunk, start, end, this.sink!);
-        if (this.#rows.isDone) this.#closeValue();
+        if (this.#rows.isDone) {
+          this.#plan!.rowsEnded(this.#rows.isAllNested);
+          this.#closeValue();
+        }
         return after;
       }
       case IN_KEY: {
@@ -254,6 +257,10 @@ export class JsonDocumentScanner {
     this.#firstByte = byte;
     this.#action = this.#plan!.enter(byte);
     if (this.#action === ROWS) return this.#beginRows(position + 1);
+    if (this.#action === ONE_ROW) {
+      this.#rows.beginOne();
+      return this.#beginRows(position);
+    }
     if (this.#action === WALK) {
       const isObject = byte === 0x7b;
       this.#walked.push(isObject ? -1 : 0);

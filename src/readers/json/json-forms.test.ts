@@ -149,6 +149,63 @@ test('random rows anywhere in a random document are found by their pointer', () 
   );
 });
 
+test('a random object anywhere in a random document is one row, wherever the document is cut', () => {
+  const row = fc
+    .dictionary(name, json, { maxKeys: 4, noNullPrototype: true })
+    .filter((object) => !areAllNested(object));
+  fc.assert(
+    fc.property(
+      row,
+      fc.array(name, { maxLength: 3 }),
+      blank,
+      json,
+      cutPlaces,
+      (one, steps, space, beside, places) => {
+        const put = (inner: string, step: string) =>
+          `{"beside ${step.length}":${JSON.stringify(beside)},${JSON.stringify(step)}:${inner}}`;
+        const inner = `${space}${JSON.stringify(one, null, space === '' ? 0 : 1)}${space}`;
+        const text = steps.reduceRight(put, inner);
+        const scanned = scan(text, steps, cutsWithin(places, text));
+        assert.deepEqual(rowsOf(scanned), expectedRows([one]));
+        const [key] = Object.keys(one);
+        const pointer = pointerOf(steps);
+        assert.deepEqual(scanned.scanner.locate(1, -1, ''), { pointer });
+        if (key !== undefined)
+          assert.deepEqual(scanned.scanner.locate(1, 0, key), { pointer: pointer + pointerOf([key]) });
+      },
+    ),
+  );
+});
+
+const areAllNested = (object: object): boolean => {
+  const values = Object.values(object);
+  return values.length > 0 && values.every((value) => typeof value === 'object' && value !== null);
+};
+
+test('an object whose values are all objects or arrays is no row', () => {
+  for (const text of ['{"a":{"x":1},"b":{"x":2}}', '{"a":[1],"b":[2]}', '{"a":{}}'])
+    for (const [whole, steps] of [
+      [text, []],
+      [`{"in":${text},"after":1}`, ['in']],
+    ] as const) {
+      const { errors, detail } = refusal(whole, steps);
+      assert.equal(errors![0]!.code, 'rows-not-an-array');
+      assert.equal(errors![0]!.pointer, pointerOf(steps));
+      assert.match(detail, /values are all objects or arrays/);
+    }
+  assert.equal(scan('{"a":{"x":1},"b":null}', []).sink.rows.length, 1);
+  assert.equal(scan('{}', []).sink.rows.length, 1);
+});
+
+test('nothing but white space may follow a document that is one row', () => {
+  assert.match(refusal('{"a":1} {"a":2}', []).detail, /expected nothing after the document/);
+  assert.match(refusal('{"a":1', []).detail, /ends at byte 6/);
+  assert.match(
+    refusal('{"in":{"a":1},}', ['in']).detail,
+    /JSON has no comma before }|expected a key in quotes/,
+  );
+});
+
 test('damaged lines are accepted exactly where JSON.parse accepts each of them', () => {
   const piece = fc.constantFrom(
     ...'{}[]:,"\\ 019.-eE',
@@ -260,28 +317,21 @@ test('for a missing place the deepest existing part is named', () => {
       ['a'],
       'rows-not-an-array',
       '/a',
-      'The value at /a is an object; rows_at must name an array of row objects.',
+      'The value at /a is an object whose values are all objects or arrays, so they may be rows or columns of their own. Put the rows into an array: [{…}]. A DataFrame of pandas needs orient="records".',
     ],
     [
       '{"a":"x"}',
       ['a'],
       'rows-not-an-array',
       '/a',
-      'The value at /a is a string; rows_at must name an array of row objects.',
-    ],
-    [
-      '{}',
-      [],
-      'rows-not-an-array',
-      '',
-      'The document is an object; rows_at must name an array of row objects.',
+      'The value at /a is a string; rows_at must name an array of row objects, or one row object.',
     ],
     [
       ' 17',
       [],
       'rows-not-an-array',
       '',
-      'The document is a number; rows_at must name an array of row objects.',
+      'The document is a number; rows_at must name an array of row objects, or one row object.',
     ],
   ];
   for (const [body, steps, code, pointer, detail] of cases) {

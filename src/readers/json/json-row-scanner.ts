@@ -42,6 +42,11 @@ const AFTER_ROW = 7;
 /** The scanner has the states `LINE` and `LINE_END` only if each line of the document is a row. */
 const LINE = 8;
 const LINE_END = 9;
+/** The rows are one object, and it has ended. */
+const ONE_ENDED = 10;
+
+/** How the rows follow each other: as the elements of an array, on one line each, or one object alone. */
+export type RowList = 'array' | 'lines' | 'one';
 
 /** The number of a row is the number of its line, which has 32 bits. */
 const LINE_LIMIT: Limit = { value: 2 ** 31 - 1, unit: 'lines' };
@@ -58,7 +63,7 @@ const ROW_TOKEN = 4;
 export class JsonRowScanner {
   /** The number of the last row that began; 0: none. If each line is a row, this is the number of its line. */
   row = 0;
-  /** The `]` after the rows has been seen. */
+  /** The `]` after the rows, or the end of the only row, has been seen. */
   isDone = false;
   readonly #lines: LineCounter;
   readonly #columnLimit: Limit;
@@ -70,6 +75,9 @@ export class JsonRowScanner {
   /** The collected bytes of the current token, if it cannot be read directly from the chunk. */
   readonly #held = new GrowableBytes(KEY_LIMIT);
   #state: number;
+  #isOne = false;
+  /** The number of values that are objects or arrays, of all rows. */
+  #nestedValues = 0;
   /** The bytes of the current row in the chunks after the one in which it begins. */
   #rowBytes = 0;
   #token = NO_TOKEN;
@@ -90,9 +98,19 @@ export class JsonRowScanner {
     this.#value = new JsonValueScanner(maxDepth, lines);
   }
 
+  /** Call this before the first row if the row is one object that is in no array. The next byte is then its brace. */
+  beginOne(): void {
+    this.#isOne = true;
+  }
+
   /** Returns whether the scan is in the middle of a key or value. */
   get isInToken(): boolean {
     return this.#token !== NO_TOKEN;
+  }
+
+  /** Returns whether all values of the only row are objects or arrays, so that it may be something else than a row. */
+  get isAllNested(): boolean {
+    return this.#nestedValues > 0 && this.#nestedValues === this.#names.count;
   }
 
   /** Ends a document of one row on each line. @returns whether it may end here */
@@ -109,7 +127,7 @@ export class JsonRowScanner {
   /**
    * Scans bytes that are valid UTF-8. A sequence may be cut at `end`.
    *
-   * @returns the position after the `]`, otherwise `end`
+   * @returns the position after the `]`, or after the only row, otherwise `end`
    * @throws JsonFault, LimitFault, RowTooLong
    */
   scan(chunk: Buffer, start: number, end: number, sink: CellSink): number {
@@ -160,6 +178,7 @@ export class JsonRowScanner {
             sink.endRow();
             state = afterRow;
             i++;
+            if (state === ONE_ENDED) end = i;
             continue;
           }
           const expected = names.followerOf(column);
@@ -263,6 +282,7 @@ export class JsonRowScanner {
           } else if (byte === 0x7d) {
             sink.endRow();
             state = afterRow;
+            if (state === ONE_ENDED) end = i + 1;
           } else {
             throw new JsonFault(i, '"," or "}" after the value');
           }
@@ -302,6 +322,7 @@ export class JsonRowScanner {
     this.#state = state;
     this.#column = column;
     this.#isRepeated = isRepeated;
+    if (state === ONE_ENDED) this.isDone = true;
     return i;
   }
 
@@ -320,6 +341,7 @@ export class JsonRowScanner {
   }
 
   get #afterRow(): number {
+    if (this.#isOne) return ONE_ENDED;
     return this.#lines.endsRows ? LINE_END : AFTER_ROW;
   }
 
@@ -416,6 +438,7 @@ export class JsonRowScanner {
 
   #pushCell(kind: number, bytes: Buffer, start: number, end: number, sink: CellSink): void {
     if (end - start > this.#cellLimit.maxBytes) throw this.#cellLimit.exceeded();
+    if (kind >= OBJECT) this.#nestedValues++;
     if (this.#isRepeated) sink.fault(this.#column, REPEATED_KEY, bytes, start, end);
     else sink.cell(this.#column, kind, bytes, start, end);
   }

@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 test('every pass pushes all rows, from memory and from the file', async () => {
   for (const memoryBytes of [10_000_000, 1000]) {
     const spool = await spoolOf(body, memoryBytes);
-    const source = jsonSource(spool, testLimits, false, nowhere);
+    const source = jsonSource(spool, testLimits, 'array', nowhere);
     for (let pass = 0; pass < 2; pass++) {
       const sink = new CollectingSink();
       await source.read(sink, never);
@@ -49,7 +49,7 @@ test('no row is pushed while the sink drains', async () => {
       isDraining = false;
     }
   }
-  await jsonSource(spool, testLimits, false, nowhere).read(new SlowSink(), never);
+  await jsonSource(spool, testLimits, 'array', nowhere).read(new SlowSink(), never);
   assert.ok(drains > 1);
   await spool.close();
 });
@@ -60,7 +60,7 @@ test('an aborted read ends with the reason of the signal', async () => {
   const sink = new CollectingSink();
   sink.drain = async () => abort.abort(new Error('client disconnected'));
   await assert.rejects(
-    jsonSource(spool, testLimits, false, nowhere).read(sink, abort.signal),
+    jsonSource(spool, testLimits, 'array', nowhere).read(sink, abort.signal),
     /client disconnected/,
   );
   assert.ok(sink.rows.length < rows.length);

@@ -220,7 +220,7 @@ test('JSON that is not an upload is refused with a pointer', () => {
   const object = 'The body must be an object that holds "table", "data" or both, or an array of row objects.';
   assert.deepEqual(refusal('{"data":{"a":[1]}}'), [
     'invalid-data',
-    `${array} an object. Put one row into an array: {"data": [{…}]}. A DataFrame of pandas needs orient="records".`,
+    `${array} an object. Put one row into an array: {"data": [{…}]}, or send rows_at=/data. A DataFrame of pandas needs orient="records".`,
     '/data',
   ]);
   assert.deepEqual(refusal('{"data":5}'), ['invalid-data', `${array} a number.`, '/data']);
@@ -234,7 +234,7 @@ test('JSON that is not an upload is refused with a pointer', () => {
   }
   assert.deepEqual(refusal('{"table":{},"da/t~a":[]}'), [
     'invalid-data',
-    'The body has a member "da/t~a"; only "table" and "data" are known here. If the rows are an array inside this document, name it with the parameter rows_at, as in ?rows_at=/da~1t~0a; POST /api/v1/inspect/json lists the arrays of a document. If the body is one row, put it into an array. If the body has one object per line, send it as application/x-ndjson.',
+    'The body has a member "da/t~a"; only "table" and "data" are known here. If the rows are an array inside this document, name it with the parameter rows_at, as in ?rows_at=/da~1t~0a; POST /api/v1/inspect/json lists the arrays of a document. If the body is one row, send rows_at= (without a value) or put it into an array. If the body has one object per line, send it as application/x-ndjson.',
     '/da~1t~0a',
   ]);
   assert.deepEqual(refusal('{"data":null,"d\\u0061ta":[]}'), [

@@ -4,12 +4,13 @@ import type { CellLocation } from '../../core/cells/cell-sink.ts';
 import { pointerTo } from '../../core/json-pointer.ts';
 import { type DocumentWords, JsonDocumentScanner } from './json-document-scanner.ts';
 import type { JsonLimits } from './json-limits.ts';
+import type { RowList } from './json-row-scanner.ts';
 import { RowsAtPlan } from './rows-at-plan.ts';
 import { UploadPlan } from './upload-plan.ts';
 
 /**
  * The form of the body. `upload`: `{"table": {…}, "data": […]}` or only an array of rows. `definition`: `{"table": {…}}`. `lines`: one row
- * object on each line. An array has the steps of a JSON Pointer and means rows inside another document.
+ * object on each line. An array has the steps of a JSON Pointer and means rows, or one row, inside another document.
  */
 export type JsonForm = 'upload' | 'definition' | 'lines' | readonly string[];
 
@@ -35,10 +36,16 @@ export class JsonUploadScanner extends JsonDocumentScanner {
     return this.#plan?.rowsAt;
   }
 
+  /** Returns how the rows follow each other, after the first one was found. */
+  get list(): RowList {
+    if (this.#plan === undefined) return 'lines';
+    return this.#plan.isOneRow ? 'one' : 'array';
+  }
+
   /** Returns the place of a cell. `row` is the number that the sink got, and `column` is -1 for a whole row. */
   locate(row: number, column: number, name: string): CellLocation {
     if (this.#plan === undefined) return { line: row };
-    const pointer = `${this.#plan.rowsAt}/${row - 1}`;
+    const pointer = this.#plan.isOneRow ? this.#plan.rowsAt : `${this.#plan.rowsAt}/${row - 1}`;
     return { pointer: column < 0 ? pointer : pointer + pointerTo(name) };
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The plan for rows that are an array inside a document, at the place that a JSON Pointer names. The only other value that is kept is a
+ * The plan for rows that are an array inside a document, or one row, at the place that a JSON Pointer names. The only other value that is kept is a
  * definition: the member `table` of the document, if it is an object.
  */
 
 import { AppError } from '../../core/errors.ts';
 import { isArrayIndex, pointerOf } from '../../core/json-pointer.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
-import { type DocumentPlan, describeValue, KEEP, ROWS, SKIP, WALK } from './document-plan.ts';
+import { type DocumentPlan, describeValue, KEEP, ONE_ROW, ROWS, SKIP, WALK } from './document-plan.ts';
 
 /** If an object does not have the wanted key, a message lists at most this many of its keys. */
 const maxShownKeys = 10;
@@ -14,6 +14,8 @@ const maxShownLength = 63;
 
 export class RowsAtPlan implements DocumentPlan {
   readonly rowsAt: string;
+  /** The value at the pointer is an object, which is the only row. */
+  isOneRow = false;
   /** The JSON text of the definition, after all of it was scanned. */
   table: Buffer | undefined;
   readonly #steps: readonly string[];
@@ -40,8 +42,8 @@ export class RowsAtPlan implements DocumentPlan {
     const isArray = firstByte === 0x5b;
     if (!isArray && firstByte !== 0x7b) return SKIP;
     if (this.#depth === this.#steps.length) {
-      if (isArray) return ROWS;
-      throw this.#notAnArray(firstByte);
+      this.isOneRow = !isArray;
+      return isArray ? ROWS : ONE_ROW;
     }
     const step = this.#steps[this.#depth]!;
     if (isArray && !isArrayIndex(step)) {
@@ -94,6 +96,14 @@ export class RowsAtPlan implements DocumentPlan {
     else this.#refuseScalar(firstByte);
   }
 
+  rowsEnded(isAllNested: boolean): void {
+    if (!this.isOneRow || !isAllNested) return;
+    throw this.#refusal(
+      'rows-not-an-array',
+      `${this.#whatIsAtPointer()} is an object whose values are all objects or arrays, so they may be rows or columns of their own. Put the rows into an array: [{…}]. A DataFrame of pandas needs orient="records".`,
+    );
+  }
+
   finish(): void {
     if (this.#scalar !== undefined) this.#refuseScalar(this.#scalar);
   }
@@ -108,11 +118,14 @@ export class RowsAtPlan implements DocumentPlan {
   }
 
   #notAnArray(firstByte: number): AppError {
-    const what = this.rowsAt === '' ? 'The document' : `The value at ${shorten(this.rowsAt)}`;
     return this.#refusal(
       'rows-not-an-array',
-      `${what} is ${describeValue(firstByte)}; rows_at must name an array of row objects.`,
+      `${this.#whatIsAtPointer()} is ${describeValue(firstByte)}; rows_at must name an array of row objects, or one row object.`,
     );
+  }
+
+  #whatIsAtPointer(): string {
+    return this.rowsAt === '' ? 'The document' : `The value at ${shorten(this.rowsAt)}`;
   }
 
   /**

@@ -11,6 +11,7 @@ const WRONG_DOCUMENT =
 
 export class UploadPlan implements DocumentPlan {
   rowsAt = '/data';
+  readonly isOneRow = false;
   /** The JSON text of `table`, after all of it was scanned. It is undefined if `table` is `null`. */
   table: Buffer | undefined;
   readonly #takesRows: boolean;
@@ -69,6 +70,8 @@ export class UploadPlan implements DocumentPlan {
       throw invalidBody('/data', 'wrong-type', wrongData(firstByte));
   }
 
+  rowsEnded(): void {}
+
   #unknownMember(name: string, array?: string): AppError {
     return invalidBody(pointerTo(name), 'unknown-key', unknownMember(name, this.#takesRows, array));
   }
@@ -83,7 +86,7 @@ export class UploadPlan implements DocumentPlan {
 function wrongData(firstByte: number): string {
   const expected = `The member "data" must be an array of row objects, not ${describeValue(firstByte)}.`;
   if (firstByte === 0x7b)
-    return `${expected} Put one row into an array: {"data": [{…}]}. A DataFrame of pandas needs orient="records".`;
+    return `${expected} Put one row into an array: {"data": [{…}]}, or send rows_at=/data. A DataFrame of pandas needs orient="records".`;
   return firstByte === 0x22 ? `${expected} Send the array itself, not its JSON text.` : expected;
 }
 
@@ -107,7 +110,7 @@ function unknownMember(name: string, takesRows: boolean, array: string | undefin
   const member = shortName(name);
   const known = `The body has a member "${member}"; only ${takesRows ? '"table" and "data" are' : '"table" is'} known here.`;
   if (takesRows) {
-    return `${known} If the rows are an array inside this document, name it with the parameter rows_at, as in ?rows_at=${array === undefined ? '/response/items' : pointerTo(shortName(array))}; POST /api/v1/inspect/json lists the arrays of a document. If the body is one row, put it into an array. If the body has one object per line, send it as application/x-ndjson.`;
+    return `${known} If the rows are an array inside this document, name it with the parameter rows_at, as in ?rows_at=${array === undefined ? '/response/items' : pointerTo(shortName(array))}; POST /api/v1/inspect/json lists the arrays of a document. If the body is one row, send rows_at= (without a value) or put it into an array. If the body has one object per line, send it as application/x-ndjson.`;
   }
   return name === 'data' ? `${known} Send rows to upload/json, or in the file.` : known;
 }

@@ -25,7 +25,7 @@ export function isJsonType(contentType: string): boolean {
 export const rowsAtParameter = Type.Optional(
   Type.String({
     description:
-      'Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array.',
+      'Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array.',
   }),
 );
 

@@ -115,7 +115,7 @@ class JsonInput implements LoadInput {
     }
     const head = [first.subarray(this.#firstRow), ...this.#waiting];
     try {
-      await scanRows(head, this.#limits, this.#isLines, sink, signal);
+      await scanRows(head, this.#limits, this.#scanner.list, sink, signal);
     } catch (error) {
       // The pass over all rows finds the same error again, with its place.
       if (error instanceof AppError || isDocumentFault(error)) return undefined;
@@ -132,7 +132,7 @@ class JsonInput implements LoadInput {
   async readAndKeep(sink: CellSink, signal: AbortSignal): Promise<void> {
     if (this.#kept) return this.#kept.read(sink, signal);
     await this.#readOn(sink, signal, (chunk) => this.#spool.write(chunk));
-    this.#kept = jsonSource(this.#spool, this.#limits, this.#isLines, this.locate);
+    this.#kept = jsonSource(this.#spool, this.#limits, this.#scanner.list, this.locate);
   }
 
   keep(signal: AbortSignal): Promise<void> {
