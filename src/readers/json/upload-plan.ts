@@ -47,7 +47,9 @@ export class UploadPlan implements DocumentPlan {
     const pointer = pointerTo(name);
     if (name !== 'table' && !(name === 'data' && this.#takesRows)) {
       const belongsToTable = name === 'columns' || name === 'constraints';
-      if (!this.#takesRows || belongsToTable || this.#members.has('data')) throw this.#unknownMember(name);
+      const hasData = this.#members.has('data');
+      if (!this.#takesRows || belongsToTable || hasData)
+        throw this.#unknownMember(name, hasData ? 'data' : undefined);
       this.#unknown ??= name;
     }
     if (this.#members.has(name)) {

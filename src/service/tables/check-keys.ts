@@ -193,7 +193,7 @@ function isReferable(
   };
   if (isSystemSchema(key.schema)) return refuse('unknown-reference', `${shown} belongs to PostgreSQL itself`);
   if (table === null) {
-    const detail = `there is no table ${shown}.`;
+    const detail = `there is no table ${shown}.${hintAtSchema(key.table)}`;
     const problem: Problem = { pointer, code: 'unknown-reference', detail, value: key.table };
     if (problems.add(problem)) unknown.push({ key, problem });
     return false;
@@ -301,4 +301,11 @@ function collectUnlike(
     referenceType: reference.type,
     referenceBaseOid: reference.baseOid,
   });
+}
+
+/** Returns the advice for a referenced table whose name looks like `schema.table`; '' for other names. */
+function hintAtSchema(table: string): string {
+  const dot = table.indexOf('.');
+  if (dot <= 0 || dot === table.length - 1) return '';
+  return ` A dot is part of a name. Send "reference_schema": ${JSON.stringify(table.slice(0, dot))} and "reference_table": ${JSON.stringify(table.slice(dot + 1))}.`;
 }

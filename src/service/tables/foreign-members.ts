@@ -8,6 +8,8 @@ const unique = 'Put it into the table: "constraints": {"unique": [{"columns": ["
 const reference =
   'Put it into the table: "constraints": {"foreign_keys": [{"column": "customer_id", "reference_table": "customers", "reference_column": "id"}]}.';
 const identity = 'Send the type "serial" or "bigserial".';
+const enumType =
+  'Create an enum type in the database (CREATE TYPE … AS ENUM) and send its name as the type, or send "text".';
 const afterwards = 'A definition cannot have it. Create the table, and then add it in PostgreSQL, with';
 
 const advice: Record<string, string> = {
@@ -24,6 +26,14 @@ const advice: Record<string, string> = {
   primary_key: primaryKey,
   primarykey: primaryKey,
   primary: primaryKey,
+  data_type: 'Write "type".',
+  datatype: 'Write "type".',
+  column: 'Write "name".',
+  column_name: 'Write "name".',
+  field: 'Write "name".',
+  fields: 'Write "columns".',
+  values: enumType,
+  enum: enumType,
   pk: primaryKey,
   is_primary_key: primaryKey,
   unique,

@@ -55,7 +55,9 @@ export function explainPresent(
       ? presentIn(parsed.text, dateTypes.get(type.baseOid))
       : presentWithin(parsed.expression, (cast) => dateTypes.get(find(cast)?.baseOid ?? 0));
   if (found === undefined) return undefined;
-  return `is read only once, when the table is created, so every row would get the same moment. ${remedies[found]}`;
+  const hint = parsed.kind === 'literal' && parsed.hint.startsWith('Send ') ? parsed.hint : undefined;
+  const remedy = hint?.replace(/\.$/, '') ?? remedies[found];
+  return `is read only once, when the table is created, so every row would get the same moment. ${remedy}`;
 }
 
 /** Returns the expression with the meaning for each row if the text means the present. @param value that expression; undefined: the type is no date */

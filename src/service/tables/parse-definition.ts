@@ -48,17 +48,34 @@ export async function parseDefinition(
     foreignKeys: [],
     distribution: undefined,
   };
-  const table = readMembers(TableDefinitionSchema, value, '/table', report);
+  const table = readMembers(
+    TableDefinitionSchema,
+    value,
+    '/table',
+    report,
+    ': {"columns": [{"name": "id", "type": "bigint"}]}',
+  );
   if (table !== undefined) {
     const columns = table(
       'columns',
       ': the list of the columns, each with a name and a type, as in [{"name": "id", "type": "bigint"}]',
     );
     definition.columns = await parseColumns(columns, report);
-    await parseConstraints(table('constraints'), definition, report);
+    await parseConstraints(table('constraints', constraintsForm), definition, report);
     definition.distribution = parseDistribution(table('distribution'), report);
   }
   return definition;
+}
+
+const constraintsForm = ': {"primary_key": {"columns": ["id"]}}';
+const uniqueForm = ': [{"columns": ["email"]}]';
+
+/** Returns the end of the message about a default that has a wrong type. */
+function defaultForm(column: unknown): string {
+  const sent = (column as { default?: unknown } | null)?.default;
+  if (typeof sent !== 'object' || sent === null) return ', or null for no default';
+  const text = Array.isArray(sent) ? '{a,b}' : '{\\"a\\": 1}';
+  return `: write its text, as in "${text}"`;
 }
 
 async function parseColumns(
@@ -72,13 +89,13 @@ async function parseColumns(
 }
 
 function parseColumn(value: unknown, pointer: string, report: Report): ColumnDefinition {
-  const column = readMembers(ColumnSchema, value, pointer, report);
+  const column = readMembers(ColumnSchema, value, pointer, report, ': {"name": "id", "type": "bigint"}');
   if (column === undefined) {
     return { name: '', type: '', default: undefined, isNullable: true, identityAlways: false };
   }
   const name = column('name');
   const type = column('type', ': a PostgreSQL type such as text, bigint or numeric(12,2)');
-  const sent = column('default', ', or null for no default');
+  const sent = column('default', defaultForm(value));
   // A default that is refused as a whole is not checked.
   const isRefused = refuseMembersOfAnswers(column, sent, pointer, report);
   return {
@@ -121,7 +138,7 @@ async function parseConstraints(value: unknown, definition: TableDefinition, rep
   if (primaryKey !== undefined && primaryKey !== null) {
     definition.primaryKey = parseKey(PrimaryKeySchema, primaryKey, `${pointer}/primary_key`, report);
   }
-  const unique = entriesOf(constraints('unique'), `${pointer}/unique`, report);
+  const unique = entriesOf(constraints('unique', uniqueForm), `${pointer}/unique`, report);
   const addUnique = (entry: unknown, index: number) => {
     const key = parseKey(UniqueSchema, entry, `${pointer}/unique/${index}`, report);
     if (key !== undefined) definition.unique.push(key);
@@ -185,7 +202,7 @@ function parseKey(
   if (key === undefined) return undefined;
   const name = readName(key('name'), `${pointer}/name`, report);
   const at = `${pointer}/columns`;
-  const list = key('columns');
+  const list = key('columns', ': ["id"]');
   const entries = entriesOf(list, at, report);
   if (entries.length === 0) {
     const isReported = list === null;

@@ -20,7 +20,7 @@ const modifierRules: [RegExp, string][] = [
 /** Names of types in MySQL, SQL Server, Oracle and programming languages, and what to send instead. */
 const foreignTypes: [RegExp, (match: RegExpExecArray) => string][] = [
   [
-    /^(enum|set)\s*\(/,
+    /^(enum|set)\s*(\(|$)/,
     () => 'Send "text", or create an enum type in the database (CREATE TYPE … AS ENUM) and send its name.',
   ],
   [
@@ -28,6 +28,15 @@ const foreignTypes: [RegExp, (match: RegExpExecArray) => string][] = [
     () => 'Send a type without "unsigned"; bigint can store every unsigned integer of 4 bytes.',
   ],
   [/\b(auto_?increment|identity)\b/, () => 'Send "serial" or "bigserial".'],
+  [
+    /\bprimary key$/,
+    () =>
+      'Send only the type, and put the key into the table: "constraints": {"primary_key": {"columns": ["id"]}}.',
+  ],
+  [
+    /\b(not )?null\b|\bdefault\b/,
+    () => 'Send only the type: "is_nullable": false is NOT NULL, and "default" is a member of the column.',
+  ],
   [/^tinyint\s*\(\s*1\s*\)$/, () => 'Send "boolean", or "smallint" for numbers.'],
   [/^tinyint\s*\(/, () => 'Send "smallint".'],
   [/^((?:small|medium|big)?int|integer)\s*\(/, ([, name]) => `Send "${name}" without parentheses.`],
