@@ -42,6 +42,8 @@ export const errorCatalogue = {
   'distribution-unavailable': { status: 422, title: 'The database cannot distribute tables' },
   'invalid-data': { status: 422, title: 'The data does not fit the table' },
   'nothing-to-load': { status: 422, title: 'The upload has neither a definition nor rows' },
+  'password-required': { status: 422, title: 'The workbook is encrypted' },
+  'wrong-password': { status: 422, title: 'The password does not open the workbook' },
   'unsupported-file': { status: 422, title: 'The file cannot be read as a spreadsheet' },
   'idempotency-key-reused': { status: 422, title: 'Another request has used the key' },
   'invalid-webhook': { status: 422, title: 'The webhook is not valid' },

@@ -117,7 +117,7 @@ export const problemCodes = {
     'invalid-parameter': 'the parameter does not accept this value',
     'invalid-name': 'the name does not have 1 to 63 bytes of UTF-8, or has the character NUL',
     'missing-part': 'the form has no part `file`',
-    'unknown-part': 'the form has a part other than `file` and `body`',
+    'unknown-part': 'the form has a part other than `file`, `body` and `password`',
     'repeated-part': 'the form has a part twice',
     'not-a-file': 'the part `file` is not a file',
     'no-key': '`on_conflict` was sent, and the table has no key for it',

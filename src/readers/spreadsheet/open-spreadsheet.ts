@@ -39,7 +39,8 @@ export const supportedEndings = formats.flatMap(({ endings }) => endings).join('
  * Opens a spreadsheet and chooses its sheet. The source reads the file in every pass, so the caller must close the file only after the last pass.
  *
  * @param signal cancels the work before the first pass, which takes long for formats that are read as a whole
- * @throws AppError `unsupported-file`, `invalid-file`, `invalid-parameter` (an unknown sheet, an invalid range), `limit-exceeded`; the
+ * @throws AppError `unsupported-file`, `password-required`, `wrong-password`, `invalid-file`, `invalid-parameter` (an unknown sheet, an
+ *   invalid range), `limit-exceeded`; the
  *   signal's reason; for `auto` also the errors of `SheetSource.read`
  */
 export async function openSpreadsheet(
@@ -48,7 +49,7 @@ export async function openSpreadsheet(
   limits: SpreadsheetLimits,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<SheetSource> {
-  const content = await contentOf(file, limits, signal);
+  const content = await contentOf(file, limits, signal, options.password);
   const open = async (wanted: SpreadsheetOptions): Promise<SheetSource> =>
     (await openInFormat(formats, content, wanted, limits, signal)) ?? refuseFile(content, supportedEndings);
   const first = withoutProposals(options);
@@ -59,16 +60,21 @@ export async function openSpreadsheet(
   return takeProposals(source, openSheet, options, signal);
 }
 
-/** Returns the content of the file. If Excel encrypted the workbook with its default password, the content is the decrypted package. */
+/**
+ * Returns the content of the file. If the workbook is encrypted as a whole, the content is the decrypted package.
+ *
+ * @param password the password that the caller has sent; Excel's default password is tried, too
+ */
 export async function contentOf(
   file: RandomAccessFile,
   limits: SpreadsheetLimits,
   signal: AbortSignal,
+  password?: string,
 ): Promise<FileContent> {
   const head = await readRange(file, 0, recognizedBytes);
   const kind = recognizeFile(head);
   if (kind === 'zip') return { file, head, kind, container: await openZipContainer(file, limits) };
-  const decrypted = kind === 'compound-file' ? await openEncryptedPackage(file, signal) : undefined;
+  const decrypted = kind === 'compound-file' ? await openEncryptedPackage(file, password, signal) : undefined;
   if (decrypted === undefined) return { file, head, kind, container: undefined };
   return { file: decrypted, head, kind: 'zip', container: await openZipContainer(decrypted, limits) };
 }

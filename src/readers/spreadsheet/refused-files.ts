@@ -11,11 +11,28 @@ export function notAWorkbook(what: string): AppError {
   );
 }
 
-/** Returns the error for a workbook with a password. It is the same for an encrypted zip and for Office's own encryption. */
+const removePassword =
+  'remove the password (File, Info, Protect Workbook, Encrypt with Password) and save it again.';
+
+/** Returns the error for a workbook that is encrypted with a method that the service does not read, so that no password opens it. */
 export function encrypted(): AppError {
   return new AppError(
     'unsupported-file',
-    'The workbook is encrypted. Remove the password (File, Info, Protect Workbook, Encrypt with Password) and save it again.',
+    `The workbook is encrypted with a method that the service does not read. To load it, ${removePassword}`,
+  );
+}
+
+/** Returns the error for an encrypted workbook that none of the passwords opens. @param sent the password that the caller has sent */
+export function notOpened(sent: string | undefined): AppError {
+  if (sent === undefined) {
+    return new AppError(
+      'password-required',
+      `The workbook is encrypted. Send its password as the part password of the form, before the part file, or ${removePassword}`,
+    );
+  }
+  return new AppError(
+    'wrong-password',
+    `The password in the part password does not open the workbook. Passwords are case-sensitive. Send the right password, or ${removePassword}`,
   );
 }
 

@@ -32,6 +32,8 @@ export interface OpenOptions {
   text: TextDialect;
   /** White space around texts is removed. */
   trim: boolean;
+  /** The password of an encrypted workbook. */
+  password: string | undefined;
   /**
    * Returns the index of the sheet that is read. A format that reads cells while it opens a file asks which sheet is wanted.
    *
@@ -45,7 +47,8 @@ export interface OpenOptions {
  * Opens a file of one format.
  *
  * @returns undefined if the file is of another format
- * @throws AppError `unsupported-file`, `invalid-file`, `limit-exceeded`; the errors of `OpenOptions.chooseSheet`; the signal's reason
+ * @throws AppError `unsupported-file`, `password-required`, `wrong-password`, `invalid-file`, `limit-exceeded`; the errors of
+ *   `OpenOptions.chooseSheet`; the signal's reason
  */
 export type OpenFormat = (
   content: FileContent,

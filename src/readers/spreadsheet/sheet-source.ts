@@ -51,11 +51,12 @@ export async function openInFormat(
   signal: AbortSignal,
 ): Promise<SheetSource | undefined> {
   const rowsOptions = toRowsOptions(options, limits, new ExpandedBytes(limits.maxRatio, content.file.size));
-  const { allSheets = false, text = {}, trim = false } = options;
+  const { allSheets = false, text = {}, trim = false, password } = options;
   const openOptions: OpenOptions = {
     allSheets,
     text,
     trim,
+    password,
     chooseSheet: async (sheets, names) => (await choosePart(sheets, names, options)).sheet,
   };
   for (const { open } of formats) {

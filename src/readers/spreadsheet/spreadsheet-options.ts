@@ -22,6 +22,8 @@ export interface SpreadsheetOptions {
   /** true: white space around texts is removed, so in a text file it may come before an opening quote. Default: false. */
   trim?: boolean;
   columnNames: 'exact' | 'snake_case';
+  /** The password of an encrypted workbook. It has no effect on other files. */
+  password?: string;
   /** true: all sheets will be read. A format that is not read as a stream keeps them, as far as memory allows. */
   allSheets?: boolean;
   /** The passes over the sheets keep their outlines, so that tables can be proposed. */

@@ -98,7 +98,10 @@ function unknownParameter(name: string, known: string[]): Problem {
   return {
     parameter: name,
     code: 'unknown-parameter',
-    detail: `This endpoint has no query parameter "${name}"; it has ${known.join(', ')}.`,
+    detail:
+      name === 'password'
+        ? 'A password must not be in a URL, because URLs are logged. Send it as the part password of the form.'
+        : `This endpoint has no query parameter "${name}"; it has ${known.join(', ')}.`,
   };
 }
 

@@ -2,7 +2,7 @@
  * Opens a workbook that is encrypted as a whole (MS-OFFCRYPTO 2.3.4): .xlsx, .xlsm and .xlsb in a compound file. Only the parts
  * that are read are decrypted, so neither memory nor a file ever contains the whole decrypted package.
  *
- * Only the default password is tried. A verifier in the file shows whether it is right.
+ * A verifier in the file shows whether a password is right.
  */
 
 import { createDecipheriv, hash } from 'node:crypto';
@@ -11,11 +11,11 @@ import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { pauseForOthers } from '../../../core/pause-for-others.ts';
 import { attributeOf } from '../package/small-part.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import { encrypted } from '../refused-files.ts';
+import { encrypted, notOpened } from '../refused-files.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
-import { defaultPassword } from './default-password.ts';
+import { passwordsToTry } from './passwords.ts';
 
-/** The most rounds of the key derivation, which take about ten seconds. Excel uses 100,000. */
+/** The most rounds of the key derivation for all passwords together, which take about ten seconds. Excel uses 100,000. */
 const maxSpinCount = 10_000_000;
 
 /** The longest description of the encryption. It usually has one or two KiB. */
@@ -31,21 +31,33 @@ interface PackageCipher {
   decrypt: (bytes: Buffer, position: number) => Buffer;
 }
 
+/** How the package is encrypted. */
+interface PackageLock {
+  /** The rounds of the key derivation of one password. */
+  rounds: number;
+  /** Returns the cipher; undefined: the password is wrong. */
+  open: (password: Buffer, signal: AbortSignal) => Promise<PackageCipher | undefined>;
+}
+
 /**
  * Returns the decrypted package if the compound file contains an encrypted one.
  *
+ * @param password the password that the caller has sent; Excel's default password is tried, too
  * @returns undefined if the file is not a valid compound file or contains something else
- * @throws AppError `unsupported-file` if the default password is wrong or the encryption is unknown, `limit-exceeded`
+ * @throws AppError `unsupported-file` if the encryption is unknown, `password-required`, `wrong-password`, `limit-exceeded`
  */
 export async function openEncryptedPackage(
   file: RandomAccessFile,
+  password: string | undefined,
   signal: AbortSignal,
 ): Promise<RandomAccessFile | undefined> {
   const streams = await findStreams(file);
   if (streams === undefined) return undefined;
   const [info, encryptedPackage] = streams;
-  const cipher = await readCipher(await readRange(info!, 0, maxInfoBytes), signal);
-  if (cipher === undefined) throw encrypted();
+  const lock = readLock(await readRange(info!, 0, maxInfoBytes));
+  if (lock === undefined) throw encrypted();
+  const cipher = await tryPasswords(lock, passwordsToTry(password), signal);
+  if (cipher === undefined) throw notOpened(password);
   const head = await readRange(encryptedPackage!, 0, sizeBytes);
   if (head.length < sizeBytes) throw encrypted();
   const size = Number(head.readBigUInt64LE(0));
@@ -62,15 +74,38 @@ async function findStreams(file: RandomAccessFile): Promise<RandomAccessFile[] |
 }
 
 /**
- * Reads how the package is encrypted.
+ * Returns the cipher of the first password that is right; undefined: none is. If a file states so many rounds that not all passwords can be
+ * tried, only the first is.
  *
- * @returns undefined if the default password is wrong or the encryption is none of the two common kinds
+ * @throws AppError `limit-exceeded`
  */
-async function readCipher(info: Buffer, signal: AbortSignal): Promise<PackageCipher | undefined> {
+async function tryPasswords(
+  { rounds, open }: PackageLock,
+  passwords: Buffer[],
+  signal: AbortSignal,
+): Promise<PackageCipher | undefined> {
+  if (rounds > maxSpinCount) {
+    throw limitExceeded(
+      'The key of this encrypted workbook takes too long to derive',
+      maxSpinCount,
+      'rounds',
+      'Remove the encryption and save the workbook again.',
+    );
+  }
+  const tried = rounds * passwords.length > maxSpinCount ? passwords.slice(0, 1) : passwords;
+  for (const password of tried) {
+    const cipher = await open(password, signal);
+    if (cipher !== undefined) return cipher;
+  }
+  return undefined;
+}
+
+/** Reads how the package is encrypted. @returns undefined if the encryption is none of the two common kinds */
+function readLock(info: Buffer): PackageLock | undefined {
   if (info.length < 8) return undefined;
   const [major, minor] = [info.readUInt16LE(0), info.readUInt16LE(2)];
-  if (major === 4 && minor === 4) return await readAgile(info.toString('utf8', 8), signal);
-  if (major >= 2 && major <= 4 && minor === 2) return await readStandard(info, signal);
+  if (major === 4 && minor === 4) return readAgile(info.toString('utf8', 8));
+  if (major >= 2 && major <= 4 && minor === 2) return readStandard(info);
   return undefined;
 }
 
@@ -98,28 +133,38 @@ const packageKeyKey = Buffer.from('146e0be7abacd0d6', 'hex');
 
 const segmentBytes = 4096;
 
-async function readAgile(xml: string, signal: AbortSignal): Promise<PackageCipher | undefined> {
+function readAgile(xml: string): PackageLock | undefined {
   const elements = readElements(xml);
   const ofPackage = elements && readAgileKey(elements.keyData);
   const ofPassword = elements && readAgileKey(elements.encryptedKey);
   if (ofPackage === undefined || ofPassword === undefined) return undefined;
-  const spinCount = Number(elements!.encryptedKey.get('spinCount'));
-  if (!Number.isInteger(spinCount) || spinCount < 0) return undefined;
-  const spun = await spin(ofPassword.hashName, ofPassword.salt, spinCount, signal);
-  const decryptValue = (name: string, purpose: Buffer): Buffer | undefined => {
-    const key = fit(hash(ofPassword.hashName, Buffer.concat([spun, purpose]), 'buffer'), ofPassword.keyBytes);
-    const value = Buffer.from(elements!.encryptedKey.get(name) ?? '', 'base64');
-    if (value.length === 0 || value.length % cipherBlockBytes !== 0) return undefined;
-    return decryptCbc(key, fit(ofPassword.salt, ofPassword.blockBytes), value);
-  };
-  const input = decryptValue('encryptedVerifierHashInput', verifierInputKey);
-  const value = decryptValue('encryptedVerifierHashValue', verifierValueKey);
-  const key = decryptValue('encryptedKeyValue', packageKeyKey);
-  if (input === undefined || value === undefined || key === undefined) return undefined;
-  const expected = hash(ofPassword.hashName, input.subarray(0, ofPassword.salt.length), 'buffer');
-  if (!value.subarray(0, expected.length).equals(expected) || key.length < ofPackage.keyBytes)
+  const rounds = Number(elements!.encryptedKey.get('spinCount'));
+  const verifierInput = readEncrypted(elements!, 'encryptedVerifierHashInput');
+  const verifierValue = readEncrypted(elements!, 'encryptedVerifierHashValue');
+  const packageKey = readEncrypted(elements!, 'encryptedKeyValue');
+  const isWhole = verifierInput && verifierValue && packageKey;
+  if (!isWhole || !Number.isInteger(rounds) || rounds < 0 || packageKey.length < ofPackage.keyBytes)
     return undefined;
-  return agileCipher(ofPackage, key.subarray(0, ofPackage.keyBytes));
+  const { hashName, salt, keyBytes, blockBytes } = ofPassword;
+  const vector = fit(salt, blockBytes);
+  const open: PackageLock['open'] = async (password, signal) => {
+    const spun = await spin(hashName, Buffer.concat([salt, password]), rounds, signal);
+    const decryptWith = (purpose: Buffer, value: Buffer): Buffer =>
+      decryptCbc(fit(hash(hashName, Buffer.concat([spun, purpose]), 'buffer'), keyBytes), vector, value);
+    const input = decryptWith(verifierInputKey, verifierInput).subarray(0, salt.length);
+    const expected = hash(hashName, input, 'buffer');
+    const value = decryptWith(verifierValueKey, verifierValue);
+    if (!value.subarray(0, expected.length).equals(expected)) return undefined;
+    const key = decryptWith(packageKeyKey, packageKey);
+    return agileCipher(ofPackage, key.subarray(0, ofPackage.keyBytes));
+  };
+  return { rounds, open };
+}
+
+/** Returns an encrypted value of the element; undefined: it does not have the length of whole blocks. */
+function readEncrypted({ encryptedKey }: AgileElements, name: string): Buffer | undefined {
+  const value = Buffer.from(encryptedKey.get(name) ?? '', 'base64');
+  return value.length === 0 || value.length % cipherBlockBytes !== 0 ? undefined : value;
 }
 
 function agileCipher({ salt, blockBytes, hashName }: AgileKey, key: Buffer): PackageCipher {
@@ -195,7 +240,7 @@ const agileAttributes = [
 const standardSpinCount = 50_000;
 const aesIds = [0x660e, 0x660f, 0x6610];
 
-async function readStandard(info: Buffer, signal: AbortSignal): Promise<PackageCipher | undefined> {
+function readStandard(info: Buffer): PackageLock | undefined {
   const headerStart = 12;
   const verifierStart = headerStart + (info.length >= headerStart ? info.readUInt32LE(8) : maxInfoBytes);
   if (headerStart + 20 > info.length || verifierStart + 72 > info.length) return undefined;
@@ -203,13 +248,16 @@ async function readStandard(info: Buffer, signal: AbortSignal): Promise<PackageC
   if (!aesIds.includes(info.readUInt32LE(headerStart + 8)) || !keyLengths.includes(keyBytes))
     return undefined;
   const salt = info.subarray(verifierStart + 4, verifierStart + 20);
-  const spun = await spin('sha1', salt, standardSpinCount, signal);
-  const key = standardKey(hash('sha1', Buffer.concat([spun, Buffer.alloc(4)]), 'buffer'), keyBytes);
-  const verifier = decryptEcb(key, info.subarray(verifierStart + 20, verifierStart + 36));
-  const value = decryptEcb(key, info.subarray(verifierStart + 40, verifierStart + 72));
-  const expected = hash('sha1', verifier, 'buffer');
-  if (!value.subarray(0, expected.length).equals(expected)) return undefined;
-  return { unit: cipherBlockBytes, decrypt: (bytes) => decryptEcb(key, bytes) };
+  const open: PackageLock['open'] = async (password, signal) => {
+    const spun = await spin('sha1', Buffer.concat([salt, password]), standardSpinCount, signal);
+    const key = standardKey(hash('sha1', Buffer.concat([spun, Buffer.alloc(4)]), 'buffer'), keyBytes);
+    const verifier = decryptEcb(key, info.subarray(verifierStart + 20, verifierStart + 36));
+    const value = decryptEcb(key, info.subarray(verifierStart + 40, verifierStart + 72));
+    const expected = hash('sha1', verifier, 'buffer');
+    if (!value.subarray(0, expected.length).equals(expected)) return undefined;
+    return { unit: cipherBlockBytes, decrypt: (bytes) => decryptEcb(key, bytes) };
+  };
+  return { rounds: standardSpinCount, open };
 }
 
 /** Derives the key from the last hash (2.3.4.7). */
@@ -229,16 +277,13 @@ const keyLengths = [16, 24, 32];
 const hashesPerTurn = 256;
 
 /** Hashes the salt and the password, and then hashes the result again and again with a counter before it (2.3.4.11). */
-async function spin(hashName: string, salt: Buffer, count: number, signal: AbortSignal): Promise<Buffer> {
-  if (count > maxSpinCount) {
-    throw limitExceeded(
-      'The key of this encrypted workbook takes too long to derive',
-      maxSpinCount,
-      'rounds',
-      'Remove the encryption and save the workbook again.',
-    );
-  }
-  let result = hash(hashName, Buffer.concat([salt, defaultPassword]), 'buffer');
+async function spin(
+  hashName: string,
+  saltedPassword: Buffer,
+  count: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  let result = hash(hashName, saltedPassword, 'buffer');
   const input = Buffer.alloc(4 + result.length);
   for (let round = 0; round < count; round++) {
     input.writeUInt32LE(round, 0);

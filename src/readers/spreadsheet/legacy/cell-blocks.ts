@@ -64,9 +64,13 @@ export interface ReportedNames {
   isComplete: boolean;
 }
 
-/** The reasons why a file cannot be read. `broken` is any error of the library. */
+/**
+ * The reasons why a file cannot be read. `unknown-method` is one of encryption. `wrong-password`: none of the passwords opens it.
+ * `broken` is any error of the library.
+ */
 export type ReaderFault =
-  | 'encrypted'
+  | 'unknown-method'
+  | 'wrong-password'
   | 'word-document'
   | 'presentation'
   | 'no-workbook'

@@ -1,12 +1,11 @@
 /**
- * Decrypts the records of an encrypted .xls file (MS-XLS 2.2.10) with the default password. It supports the RC4 encryption of
+ * Decrypts the records of an encrypted .xls file (MS-XLS 2.2.10). It supports the RC4 encryption of
  * Excel 97 and of Excel 2002 and later (MS-OFFCRYPTO 2.3.5 and 2.3.6). The XOR obfuscation of older programs is not supported.
  *
  * RC4 is implemented here because OpenSSL has it only in its legacy provider.
  */
 
 import { hash } from 'node:crypto';
-import { defaultPassword } from '../encryption/default-password.ts';
 
 const FILE_PASS = 0x2f;
 const BOUND_SHEET = 0x85;
@@ -28,13 +27,19 @@ type BlockKey = (block: number) => Buffer;
 /**
  * Decrypts the records of a workbook stream in place. A stream that is not encrypted remains unchanged.
  *
- * @returns false if the stream is encrypted with another password or with an unknown method
+ * @param passwords are tried in this order
+ * @returns what prevents the decryption; undefined: the stream is not encrypted any more
  */
-export function decryptRecords(stream: Buffer): boolean {
+export function decryptRecords(
+  stream: Buffer,
+  passwords: readonly Buffer[],
+): 'unknown-method' | 'wrong-password' | undefined {
   const filePass = findFilePass(stream);
-  if (filePass === undefined) return true;
-  const blockKey = readBlockKey(filePass);
-  if (blockKey === undefined) return false;
+  if (filePass === undefined) return undefined;
+  const keysOf = readMethod(filePass);
+  if (keysOf === undefined) return 'unknown-method';
+  const blockKey = passwords.map(keysOf).find((keys) => keys !== undefined);
+  if (blockKey === undefined) return 'wrong-password';
   const cipher = new StreamCipher(blockKey);
   for (let at = 0; at + recordHeadBytes <= stream.length; ) {
     const type = stream.readUInt16LE(at);
@@ -46,7 +51,7 @@ export function decryptRecords(stream: Buffer): boolean {
     if (type === FILE_PASS) stream.writeUInt16LE(ignoredType, at);
     at = end;
   }
-  return true;
+  return undefined;
 }
 
 /** The type `InterfaceEnd`, which the library ignores. */
@@ -61,12 +66,11 @@ function findFilePass(stream: Buffer): Buffer | undefined {
   return undefined;
 }
 
-/**
- * Returns a function for the RC4 keys.
- *
- * @returns undefined if the password is wrong or the method is unknown
- */
-function readBlockKey(filePass: Buffer): BlockKey | undefined {
+/** Returns the RC4 keys of a password; undefined: the password is wrong. */
+type KeysOfPassword = (password: Buffer) => BlockKey | undefined;
+
+/** Reads how the stream is encrypted. @returns undefined if the method is unknown */
+function readMethod(filePass: Buffer): KeysOfPassword | undefined {
   if (filePass.length < 6 || filePass.readUInt16LE(0) !== 1) return undefined;
   const [major, minor] = [filePass.readUInt16LE(2), filePass.readUInt16LE(4)];
   const info = filePass.subarray(6);
@@ -75,18 +79,21 @@ function readBlockKey(filePass: Buffer): BlockKey | undefined {
 }
 
 /** Derives the keys of Excel 97 (2.3.6.1 and 2.3.6.2). */
-function readRc4(info: Buffer): BlockKey | undefined {
+function readRc4(info: Buffer): KeysOfPassword | undefined {
   if (info.length < 48) return undefined;
-  const salted = Buffer.concat([hash('md5', defaultPassword, 'buffer').subarray(0, 5), info.subarray(0, 16)]);
-  const base = hash('md5', Buffer.concat(Array.from({ length: 16 }, () => salted)), 'buffer').subarray(0, 5);
-  const blockKey: BlockKey = (block) => hash('md5', Buffer.concat([base, littleEndian(block)]), 'buffer');
-  return isRight(blockKey, 'md5', info.subarray(16, 32), info.subarray(32, 48)) ? blockKey : undefined;
+  return (password) => {
+    const salted = Buffer.concat([hash('md5', password, 'buffer').subarray(0, 5), info.subarray(0, 16)]);
+    const all = Buffer.concat(Array.from({ length: 16 }, () => salted));
+    const base = hash('md5', all, 'buffer').subarray(0, 5);
+    const blockKey: BlockKey = (block) => hash('md5', Buffer.concat([base, littleEndian(block)]), 'buffer');
+    return isRight(blockKey, 'md5', info.subarray(16, 32), info.subarray(32, 48)) ? blockKey : undefined;
+  };
 }
 
 const rc4Id = 0x6801;
 
 /** Derives the keys of Excel 2002 and later (2.3.5.1 and 2.3.5.2). */
-function readRc4CryptoApi(info: Buffer): BlockKey | undefined {
+function readRc4CryptoApi(info: Buffer): KeysOfPassword | undefined {
   const headerStart = 8;
   const verifierStart = headerStart + (info.length >= headerStart ? info.readUInt32LE(4) : info.length);
   if (headerStart + 20 > info.length || verifierStart + 60 > info.length) return undefined;
@@ -94,15 +101,17 @@ function readRc4CryptoApi(info: Buffer): BlockKey | undefined {
   if (info.readUInt32LE(headerStart + 8) !== rc4Id || keyBits < 40 || keyBits > 128 || keyBits % 8 !== 0)
     return undefined;
   const salt = info.subarray(verifierStart + 4, verifierStart + 20);
-  const base = hash('sha1', Buffer.concat([salt, defaultPassword]), 'buffer');
-  const blockKey: BlockKey = (block) => {
-    const key = hash('sha1', Buffer.concat([base, littleEndian(block)]), 'buffer').subarray(0, keyBits / 8);
-    // A key of 40 bits is followed by zeros.
-    return keyBits === 40 ? Buffer.concat([key, Buffer.alloc(11)]) : key;
-  };
   const verifier = info.subarray(verifierStart + 20, verifierStart + 36);
   const value = info.subarray(verifierStart + 40, verifierStart + 60);
-  return isRight(blockKey, 'sha1', verifier, value) ? blockKey : undefined;
+  return (password) => {
+    const base = hash('sha1', Buffer.concat([salt, password]), 'buffer');
+    const blockKey: BlockKey = (block) => {
+      const key = hash('sha1', Buffer.concat([base, littleEndian(block)]), 'buffer').subarray(0, keyBits / 8);
+      // A key of 40 bits is followed by zeros.
+      return keyBits === 40 ? Buffer.concat([key, Buffer.alloc(11)]) : key;
+    };
+    return isRight(blockKey, 'sha1', verifier, value) ? blockKey : undefined;
+  };
 }
 
 /**

@@ -47,7 +47,7 @@ export function openXlsWithin(bounds: Partial<LegacyBounds>): OpenFormat {
   return async ({ file, kind }, options, limits, signal) => {
     if (kind !== 'compound-file' && kind !== 'biff') return undefined;
     checkSize(file, limits);
-    const input = { size: file.size, chunks: () => fileChunks(file) };
+    const input = { password: options.password, size: file.size, chunks: () => fileChunks(file) };
     return await openLegacy(input, options, limits, signal, { ...defaultBounds, ...bounds });
   };
 }

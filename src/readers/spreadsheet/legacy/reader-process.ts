@@ -2,8 +2,9 @@
  * The process that reads one .xls workbook and then ends: `reader-process.ts <bytes>`.
  *
  * The library keeps the whole workbook in memory, and a crafted file may let it loop forever or use up memory. Therefore it
- * never runs inside the service. run-reader.ts limits this process. Standard input has the file, `<bytes>` long, followed by
- * the indices of the sheets to read (4 bytes each, little endian, no index twice). The process writes the frames of
+ * never runs inside the service. run-reader.ts limits this process. Standard input has the length of the password (4 bytes, little
+ * endian; 0: no password was sent) and the password (UTF-8), because arguments can be read by other users of the machine. The file
+ * follows, `<bytes>` long, and then the indices of the sheets to read (4 bytes each, little endian, no index twice). The process writes the frames of
  * cell-blocks.ts to standard output until the service ends it.
  */
 
@@ -21,6 +22,7 @@ import {
 } from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { trimText } from '../../../core/bytes/white-space.ts';
+import { passwordsToTry } from '../encryption/passwords.ts';
 import { CoveredCells, MergedAreas, NONE, OVERLAP } from '../merged-areas.ts';
 import { maxReferenceLength } from '../names/workbook-names.ts';
 import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
@@ -55,9 +57,12 @@ async function run(): Promise<void> {
   await send(blocks.STARTED, '');
   const size = Number(process.argv[2]);
   const input = process.stdin[Symbol.asyncIterator]();
-  const { bytes: file, rest } = await readBytes(input, size, Buffer.alloc(0));
+  const length = await readBytes(input, 4, Buffer.alloc(0));
+  const password = await readBytes(input, length.bytes.readUInt32LE(), length.rest);
+  const { bytes: file, rest } = await readBytes(input, size, password.rest);
+  const passwords = passwordsToTry(password.bytes.toString() || undefined);
   try {
-    const workbook = openWorkbook(file);
+    const workbook = openWorkbook(file, passwords);
     await send(blocks.SHEETS, JSON.stringify(workbook.sheets));
     for (let unread = rest; ; ) {
       const answer = await readBytes(input, 4, unread);
@@ -99,12 +104,12 @@ interface ReadSheet {
   hiddenColumns: ColumnRange[];
 }
 
-function openWorkbook(file: Buffer): OpenedWorkbook {
+function openWorkbook(file: Buffer, passwords: Buffer[]): OpenedWorkbook {
   library.set_cptable(codepages);
   markBuiltInFormats();
   const { workbook, stream } = withPasswordFault(() =>
     file[0] === OLE
-      ? readCompoundFile(file)
+      ? readCompoundFile(file, passwords)
       : { workbook: read(file, parsing) as WorkBook, stream: file as Buffer },
   );
   const hiddenColumns = findHiddenColumns(stream);
@@ -157,13 +162,13 @@ function sizeOf(sheet: WorkSheet | undefined): blocks.ReportedSheet['size'] {
   return { rows: Math.max(0, rows - 1), columns: columns.size };
 }
 
-function readCompoundFile(file: Buffer): { workbook: WorkBook; stream: Buffer } {
+function readCompoundFile(file: Buffer, passwords: Buffer[]): { workbook: WorkBook; stream: Buffer } {
   const container = CFB.read(file, { type: 'buffer' });
   const has = (stream: string): boolean => CFB.find(container, stream) !== null;
-  if (has('EncryptedPackage')) throw new Fault('encrypted');
+  if (has('EncryptedPackage')) throw new Fault('unknown-method');
   for (const name of ['/Workbook', '/Book']) {
     const entry = CFB.find(container, name);
-    decryptStream(entry);
+    decryptStream(entry, passwords);
     if (entry !== null && countCells(entry.content) > blocks.maxCells) throw new Fault('too-many-cells');
   }
   if (!has('/Workbook') && !has('/Book')) {
@@ -178,9 +183,10 @@ function readCompoundFile(file: Buffer): { workbook: WorkBook; stream: Buffer } 
   };
 }
 
-/** Decrypts the records in place if they are encrypted with the default password. */
-function decryptStream(entry: { content: Buffer } | null): void {
-  if (entry !== null && !decryptRecords(entry.content)) throw new Fault('encrypted');
+/** Decrypts the records in place if they are encrypted. */
+function decryptStream(entry: { content: Buffer } | null, passwords: Buffer[]): void {
+  const fault = entry === null ? undefined : decryptRecords(entry.content, passwords);
+  if (fault !== undefined) throw new Fault(fault);
 }
 
 const passwordMessage =
@@ -190,7 +196,7 @@ function withPasswordFault<T>(readIt: () => T): T {
   try {
     return readIt();
   } catch (error) {
-    if (passwordMessage.test(String(error))) throw new Fault('encrypted');
+    if (passwordMessage.test(String(error))) throw new Fault('unknown-method');
     throw error;
   }
 }

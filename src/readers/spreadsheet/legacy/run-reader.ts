@@ -15,11 +15,13 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { moduleFolder, modulePath, programFolder } from '../../../program-files.ts';
-import { encrypted, notAWorkbook } from '../refused-files.ts';
+import { encrypted, notAWorkbook, notOpened } from '../refused-files.ts';
 import { FAILED, frameHeadBytes, maxCells, namesRequest, type ReaderFault } from './cell-blocks.ts';
 
 /** A file that the process reads once, from the beginning. */
 export interface ReaderInput {
+  /** The password that the caller has sent. */
+  password: string | undefined;
   size: number;
   chunks: () => AsyncIterable<Buffer>;
 }
@@ -53,6 +55,7 @@ const entry = modulePath('readers/spreadsheet/legacy/reader-process');
 export class ReaderRun {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #chunks: AsyncIterator<Buffer>;
+  readonly #password: string | undefined;
   readonly #bounds: ReaderBounds;
   readonly #maxFrameBytes: number;
   readonly #signal: AbortSignal;
@@ -68,6 +71,7 @@ export class ReaderRun {
 
   /** @param maxFrameBytes larger frames are refused */
   constructor(file: ReaderInput, maxFrameBytes: number, bounds: ReaderBounds, signal: AbortSignal) {
+    this.#password = file.password;
     this.#bounds = bounds;
     this.#maxFrameBytes = maxFrameBytes;
     this.#signal = signal;
@@ -89,6 +93,10 @@ export class ReaderRun {
     });
     this.#watch = setInterval(() => this.#checkMemory(), watchIntervalMs);
     signal.addEventListener('abort', this.#onAbort, { once: true });
+    const password = Buffer.from(file.password ?? '');
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(password.length);
+    stdin.write(Buffer.concat([length, password]));
     // The input stays open after the file, because the indices of the sheets follow.
     Readable.from(file.chunks())
       .on('error', (error) => this.#end(error))
@@ -204,8 +212,10 @@ export class ReaderRun {
 
   #faultError(fault: ReaderFault): AppError {
     switch (fault) {
-      case 'encrypted':
+      case 'unknown-method':
         return encrypted();
+      case 'wrong-password':
+        return notOpened(this.#password);
       case 'word-document':
         return notAWorkbook('a Word document');
       case 'presentation':

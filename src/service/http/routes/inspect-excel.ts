@@ -17,6 +17,7 @@ import { queryParser } from '../query.ts';
 import {
   filePart,
   isSheetChosen,
+  passwordPart,
   spreadsheetErrors,
   spreadsheetParameters,
   withSpreadsheet,
@@ -27,7 +28,10 @@ import { bodyOfRequest } from '../uploads/upload-operation.ts';
 
 const Query = Type.Object({ ...spreadsheetParameters, ...textParameters });
 
-const Body = Type.Object({ file: filePart }, { title: 'ExcelInspection' });
+const Body = Type.Object(
+  { password: Type.Optional(passwordPart), file: filePart },
+  { title: 'ExcelInspection' },
+);
 
 const proposedTable = {
   header_row: Type.Optional(

@@ -20,6 +20,7 @@ import {
   checkSpreadsheetQuery,
   filePart,
   isSheetChosen,
+  passwordPart,
   readSpreadsheetParts,
   spreadsheetErrors,
   spreadsheetParameters,
@@ -46,6 +47,7 @@ const Query = Type.Object({
 
 const Body = Type.Object(
   {
+    password: Type.Optional(passwordPart),
     file: filePart,
     body: Type.Optional(
       Type.Object(

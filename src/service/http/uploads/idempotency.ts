@@ -78,6 +78,9 @@ function keyInUse(): AppError {
 const keptCodes = new Set(['table-exists', 'dependent-objects']);
 const keptStatuses = new Set([400, 413, 422]);
 
+/** The codes of refusals that depend on the password. It is not in the digest, so the same key must allow another password. */
+const passwordCodes = new Set(['password-required', 'wrong-password']);
+
 /**
  * Keeps the answer to a failed request, or makes its key free. A request whose body was not read to its end is not kept. If the database does
  * not answer, the key stays with this process until its lease expires.
@@ -92,7 +95,7 @@ export async function endKey(
 ): Promise<void> {
   const known = error instanceof ClientGone ? undefined : asAppError(error);
   const isKept = known && (keptStatuses.has(known.status) || keptCodes.has(known.code));
-  if (!isKept || key.fingerprint === undefined) {
+  if (!isKept || passwordCodes.has(known.code) || key.fingerprint === undefined) {
     await key.release();
     return;
   }

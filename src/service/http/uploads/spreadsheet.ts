@@ -5,6 +5,7 @@ import Type, { type Static } from 'typebox';
 import { AppError, type ErrorCode, wrongParameter } from '../../../core/errors.ts';
 import { encodingOf, usualEncodings } from '../../../readers/bytes/text-encoding.ts';
 import { Spool } from '../../../readers/spool.ts';
+import { maxPasswordLength } from '../../../readers/spreadsheet/encryption/passwords.ts';
 import { openSpreadsheet, supportedEndings } from '../../../readers/spreadsheet/open-spreadsheet.ts';
 import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { SpreadsheetOptions, TextDialect } from '../../../readers/spreadsheet/spreadsheet-options.ts';
@@ -96,6 +97,14 @@ export const filePart = Type.String({
   description: `A spreadsheet or a text file (${supportedEndings}). It is recognized by its content; its name does not matter.`,
 });
 
+export const passwordPart = Type.String({
+  description:
+    'The password of an encrypted workbook: .xlsx, .xlsm and .xlsb with agile or standard encryption, .xls with RC4. It has no effect on other files. Send it before `file`. The service does not record it.',
+  // `format` lets forms hide what a person types.
+  format: 'password',
+  maxLength: maxPasswordLength,
+});
+
 export const spreadsheetErrors: ErrorCode[] = [
   'too-many-uploads',
   'request-timeout',
@@ -108,6 +117,8 @@ export const spreadsheetErrors: ErrorCode[] = [
   'invalid-definition',
   'invalid-file',
   'unsupported-file',
+  'password-required',
+  'wrong-password',
 ];
 
 export interface OpenedSpreadsheet {
@@ -120,7 +131,7 @@ export interface OpenedSpreadsheet {
 }
 
 /**
- * Receives both parts and opens the file for `use`. The file is always removed afterwards.
+ * Receives the parts and opens the file for `use`. The file is always removed afterwards.
  *
  * @param admitted its signal ends the opening, which may take as long as a reading
  * @param reading the part of the file that will be read
@@ -188,12 +199,12 @@ async function receiveSpreadsheet<Result>(
   const options = { ...optionsOf(query), ...reading };
   const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
-    const { body } = await receiveParts(received, context, admitted, spool);
+    const { body, password } = await receiveParts(received, context, admitted, spool);
     const definition = body && (await definitionOf(body, limits));
     const open = (wanted: SpreadsheetOptions) =>
       openSpreadsheet(
         spool,
-        wanted,
+        { ...wanted, ...(password !== undefined && { password }) },
         { ...limits, maxRatio: limits.maxUnpackRatio, readerSlots: context.readerSlots },
         admitted.signal,
       );

@@ -1,5 +1,6 @@
 /**
- * Reads the multipart/form-data body of a spreadsheet upload (RFC 7578): the part `file`, which is spooled, and the part `body`, JSON.
+ * Reads the multipart/form-data body of a spreadsheet upload (RFC 7578): the part `file`, which is spooled, the part `body`, JSON, and the
+ * part `password` of an encrypted workbook.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -10,6 +11,7 @@ import { AppError, wrongParameter } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import type { ProblemCode } from '../../../core/problem-codes.ts';
 import type { Spool } from '../../../readers/spool.ts';
+import { maxPasswordLength } from '../../../readers/spreadsheet/encryption/passwords.ts';
 import type { BodyDigest } from './body-digest.ts';
 
 type BusboyInstance = InstanceType<typeof Busboy>;
@@ -17,10 +19,14 @@ type BusboyInstance = InstanceType<typeof Busboy>;
 export interface SpreadsheetUpload {
   /** The JSON text of the part `body`; undefined if it was not sent or is empty. */
   body: Buffer | undefined;
+  /** The part `password`; undefined if it was not sent or is empty. */
+  password: string | undefined;
 }
 
+const partNames = ['file', 'body', 'password'];
+
 /**
- * Reads both parts in either order, and writes the spreadsheet to `file` as it arrives. The file name is never used.
+ * Reads the parts in any order, and writes the spreadsheet to `file` as it arrives. The file name is never used.
  *
  * @param parameters the names of the query parameters, because a part with such a name is a common mistake
  * @throws AppError `invalid-multipart` (400), `invalid-parameter` (422: a part is missing, unknown or sent twice),
@@ -36,6 +42,7 @@ export async function readSpreadsheetUpload(
 ): Promise<SpreadsheetUpload> {
   const parts: Parts = new Map();
   const busboy = openBusboy(headers, maxBodyPartBytes);
+  const maxBytesOf = (name: string): number => (name === 'password' ? maxPasswordBytes : maxBodyPartBytes);
   const receive = (name: string | undefined, take: () => Promise<Buffer | undefined>): void => {
     const taken = addPart(parts, parameters, name, take);
     // The pipeline reports a failure of this part. Without a handler here the failure would end the process first.
@@ -44,7 +51,7 @@ export async function readSpreadsheetUpload(
   busboy.on('file', (name: string, stream: BusboyFileStream) => {
     orDestroy(busboy, () =>
       receive(name, () =>
-        name === 'file' ? spoolPart(stream, file, digest) : collectPart(stream, maxBodyPartBytes),
+        name === 'file' ? spoolPart(stream, file, digest) : collectPart(name, stream, maxBytesOf(name)),
       ),
     );
   });
@@ -54,8 +61,9 @@ export async function readSpreadsheetUpload(
         throw partError('file', 'not-a-file', 'The part file must be sent as a file (with a filename).');
       }
       receive(name, async () => {
-        if (truncated) throw bodyPartTooLarge(maxBodyPartBytes);
-        return Buffer.from(value);
+        const bytes = Buffer.from(value);
+        if (truncated || bytes.length > maxBytesOf(name)) throw partTooLong(name, maxBodyPartBytes);
+        return bytes;
       });
     });
   });
@@ -70,8 +78,20 @@ export async function readSpreadsheetUpload(
     throw partError('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
   const body = await parts.get('body');
   if (body) digest?.addToPart('body', body);
+  // The digest is stored. It does not contain the password, because a fast hash would help to guess it.
   digest?.endOfParts();
-  return { body: body === undefined || body.length === 0 ? undefined : body };
+  const password = passwordOf(await parts.get('password'));
+  return { body: body === undefined || body.length === 0 ? undefined : body, password };
+}
+
+/** A character has at most three bytes for each of its UTF-16 units. A line break may follow the password. */
+const maxPasswordBytes = 3 * maxPasswordLength + 2;
+
+/** Returns the password. A line break at its end is not part of it, because editors and commands write one at the end of a file. */
+function passwordOf(part: Buffer | undefined): string | undefined {
+  const password = part?.toString('utf8').replace(/\r?\n$/, '');
+  if (password && password.length > maxPasswordLength) throw partTooLong('password', maxPasswordLength);
+  return password === '' ? undefined : password;
 }
 
 /** The content of each part that has begun; undefined: the content is in the file. */
@@ -85,13 +105,13 @@ function addPart(
   name = '',
   take: () => Promise<Buffer | undefined>,
 ): Promise<Buffer | undefined> {
-  if (name !== 'file' && name !== 'body') {
+  if (!partNames.includes(name)) {
     throw partError(
       name,
       'unknown-part',
       parameters.includes(name)
         ? `"${name}" is a query parameter, not a part: send it in the URL, as in ?${name}=…`
-        : `There is no part "${name.slice(0, 100)}"; the parts are file and body.`,
+        : `There is no part "${name.slice(0, 100)}"; the parts are file, body and password.`,
     );
   }
   if (parts.has(name)) throw partError(name, 'repeated-part', `The part ${name} is sent more than once.`);
@@ -126,12 +146,12 @@ async function spoolPart(stream: BusboyFileStream, file: Spool, digest?: BodyDig
   }
 }
 
-async function collectPart(stream: BusboyFileStream, maxBytes: number): Promise<Buffer> {
+async function collectPart(name: string, stream: BusboyFileStream, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw bodyPartTooLarge(maxBytes);
+    if (size > maxBytes) throw partTooLong(name, maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -155,6 +175,8 @@ function partError(name: string, code: ProblemCode, detail: string): AppError {
   return wrongParameter(name.slice(0, 100), detail, { code });
 }
 
-function bodyPartTooLarge(maxBytes: number): AppError {
-  return limitExceeded('The part body is too long', maxBytes, { setting: 'MAX_DEFINITION_BYTES' });
+function partTooLong(name: string, maxBodyPartBytes: number): AppError {
+  if (name === 'password')
+    return limitExceeded('The part password is too long', maxPasswordLength, 'characters');
+  return limitExceeded('The part body is too long', maxBodyPartBytes, { setting: 'MAX_DEFINITION_BYTES' });
 }
