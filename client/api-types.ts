@@ -827,6 +827,8 @@ export interface components {
         | 'distribution-unavailable'
         | 'invalid-data'
         | 'nothing-to-load'
+        | 'password-required'
+        | 'wrong-password'
         | 'unsupported-file'
         | 'idempotency-key-reused'
         | 'invalid-webhook'
@@ -1499,6 +1501,11 @@ export interface components {
     };
     ExcelUpload: {
       /**
+       * Format: password
+       * @description The password of an encrypted workbook: .xlsx, .xlsm and .xlsb with agile or standard encryption, .xls with RC4. It has no effect on other files. Send it before `file`. The service does not record it.
+       */
+      password?: string;
+      /**
        * Format: binary
        * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .csv, .tsv). It is recognized by its content; its name does not matter.
        */
@@ -1512,6 +1519,11 @@ export interface components {
       };
     };
     ExcelInspection: {
+      /**
+       * Format: password
+       * @description The password of an encrypted workbook: .xlsx, .xlsm and .xlsb with agile or standard encryption, .xls with RC4. It has no effect on other files. Send it before `file`. The service does not record it.
+       */
+      password?: string;
       /**
        * Format: binary
        * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .csv, .tsv). It is recognized by its content; its name does not matter.
@@ -3268,7 +3280,7 @@ export interface operations {
       413: components['responses']['ContentTooLarge'];
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
       415: components['responses']['UnsupportedMediaType'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`nothing-to-load`](/docs/errors/nothing-to-load): The upload has neither a definition nor rows. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. [`password-required`](/docs/errors/password-required): The workbook is encrypted. [`wrong-password`](/docs/errors/wrong-password): The password does not open the workbook. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. [`queue-full`](/docs/errors/queue-full): Too many asynchronous uploads wait. */
       429: components['responses']['TooManyRequests'];
@@ -3360,7 +3372,7 @@ export interface operations {
       413: components['responses']['ContentTooLarge'];
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
       415: components['responses']['UnsupportedMediaType'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`unsupported-file`](/docs/errors/unsupported-file): The file cannot be read as a spreadsheet. [`password-required`](/docs/errors/password-required): The workbook is encrypted. [`wrong-password`](/docs/errors/wrong-password): The password does not open the workbook. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. [`too-many-uploads`](/docs/errors/too-many-uploads): Too many uploads are running. */
       429: components['responses']['TooManyRequests'];

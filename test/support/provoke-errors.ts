@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKeyPair, SignJWT } from 'jose';
 import pg from 'pg';
 import type { ErrorCode } from '../../src/core/errors.ts';
+import { encryptAgile } from './encrypt-workbook.ts';
 import { freePort } from './free-port.ts';
 import { rawRequest } from './raw-http.ts';
 import { startTestService, type TestAnswer, type TestService } from './service.ts';
@@ -16,6 +17,8 @@ export interface Provocation {
   request: string;
   send(service: TestService): Promise<Pick<TestAnswer, 'status' | 'headers' | 'body'>>;
 }
+
+const encryptedWorkbook = encryptAgile(Buffer.from('a workbook'), 'secret', 10);
 
 /** Limits that are low enough to be reached within a test. */
 const limits = {
@@ -162,6 +165,17 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
     '{"data": [{"number": "000424", "quantity": "two"}, {"number": "000431", "ordered_on": "2026-02-30"}, {"number": "000417", "quantity": 3}]}',
   ),
   'nothing-to-load': json('/table/new/upload/json', '{"data": []}'),
+  'password-required': workbook(encryptedWorkbook, 'of an encrypted workbook'),
+  'wrong-password': {
+    request:
+      'POST /api/v1/table/new/upload/excel, of an encrypted workbook with another password in the part `password`',
+    send: (service) => {
+      const body = new FormData();
+      body.append('password', 'another');
+      body.append('file', new Blob([new Uint8Array(encryptedWorkbook)]), 'a.xlsx');
+      return service.request('POST', '/table/new/upload/excel', { body });
+    },
+  },
   'unsupported-file': workbook(Buffer.from('%PDF-1.7\n'), 'of a PDF'),
   'too-many-uploads': {
     request:

@@ -15,8 +15,8 @@ import { encrypted, notOpened } from '../refused-files.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 import { passwordsToTry } from './passwords.ts';
 
-/** The most rounds of the key derivation for all passwords together, which take about ten seconds. Excel uses 100,000. */
-const maxSpinCount = 10_000_000;
+/** The most rounds of the key derivation for one password, which take about five seconds. Excel uses 100,000. */
+const maxSpinCount = 5_000_000;
 
 /** The longest description of the encryption. It usually has one or two KiB. */
 const maxInfoBytes = 64 * 1024;
@@ -73,12 +73,7 @@ async function findStreams(file: RandomAccessFile): Promise<RandomAccessFile[] |
   }
 }
 
-/**
- * Returns the cipher of the first password that is right; undefined: none is. If a file states so many rounds that not all passwords can be
- * tried, only the first is.
- *
- * @throws AppError `limit-exceeded`
- */
+/** Returns the cipher of the first password that is right; undefined: none is. @throws AppError `limit-exceeded` */
 async function tryPasswords(
   { rounds, open }: PackageLock,
   passwords: Buffer[],
@@ -92,8 +87,7 @@ async function tryPasswords(
       'Remove the encryption and save the workbook again.',
     );
   }
-  const tried = rounds * passwords.length > maxSpinCount ? passwords.slice(0, 1) : passwords;
-  for (const password of tried) {
+  for (const password of passwords) {
     const cipher = await open(password, signal);
     if (cipher !== undefined) return cipher;
   }
