@@ -50,6 +50,14 @@ const output = inGroup('Output', {
 /** The output of these commands is their result, so they cannot be quiet. */
 const { json } = output;
 
+/** The password itself is never an option, because every user of the machine can read the arguments of a command. */
+const passwordFile = inGroup('Spreadsheets', {
+  'password-file': {
+    value: 'FILE',
+    about: 'a file with the password of encrypted workbooks. Default: TABLEWRIGHT_FILE_PASSWORD',
+  },
+});
+
 const schema: Option = { value: 'NAME', about: 'the schema of the table. Default: public' };
 
 /** The parameters of uploads. docs/loading.md describes them. */
@@ -165,6 +173,7 @@ export const commands: Record<string, Command> = {
         },
       }),
       ...parameterOptions,
+      ...passwordFile,
       ...inGroup('Rows with problems', {
         problems: { value: 'FILE', about: 'write all problems into this CSV file' },
       }),
@@ -194,6 +203,7 @@ export const commands: Record<string, Command> = {
           .filter((name) => !isAboutTable(name))
           .map((name) => [optionOf(name), parameters[name]]),
       ),
+      ...passwordFile,
       kind,
       json,
       ...connection,

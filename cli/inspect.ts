@@ -3,11 +3,13 @@ import type { InspectedJson, InspectedSpreadsheet, InspectOptions } from '../cli
 import { noteWarnings } from './as-options.ts';
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
+import { awaitEndSignal } from './end-signals.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { queryOf } from './load.ts';
 import { inCount, say, sayJson, tableLines } from './print.ts';
 import { noteProblems } from './report-error.ts';
 import { expandPaths, openSource } from './source.ts';
+import { passwordsOf } from './workbook-password.ts';
 
 const shownRows = 5;
 const cellWidth = 24;
@@ -16,10 +18,14 @@ export async function inspect(line: CommandLine): Promise<number> {
   const { positionals, options } = line;
   const paths = await expandPaths(positionals);
   if (paths.length !== 1) throw new WrongUse('Name one file.');
-  const { file, bytes, name, kind } = await openSource(paths[0]!, options.kind as string | undefined);
+  const withPassword = passwordsOf(line);
+  const source = await openSource(paths[0]!, options.kind as string | undefined);
   return withClient(line, async ({ client }) => {
     const query = queryOf(options) as InspectOptions;
-    const inspected = await client.inspect({ ...query, file, bytes, name, kind });
+    const { file, bytes, name, kind } = source;
+    const inspected = await withPassword(source, awaitEndSignal(), (password) =>
+      client.inspect({ ...query, file, bytes, name, kind, password }),
+    );
     if (options.json) sayJson(inspected);
     else show(inspected);
     return exitCodes.done;

@@ -22,10 +22,11 @@ import { exitCodes, WrongUse } from './exit-codes.ts';
 import { type FindLoad, keepsRecords, loadFinder } from './find-load.ts';
 import { inCount, note, say, sayJson } from './print.ts';
 import { checkProblemsFile, writeProblems } from './problems-file.ts';
-import { showProgress } from './progress.ts';
+import { type Progress, showProgress } from './progress.ts';
 import { errorDocument, exitCodeOf, isAnswerLost, noteProblems, reportError } from './report-error.ts';
 import { expandPaths, openSource, readDefinition, type Source, standardInput } from './source.ts';
 import { hasObject, withDefinition } from './with-definition.ts';
+import { needsPassword, passwordsOf, type WithPassword } from './workbook-password.ts';
 
 export async function load(line: CommandLine): Promise<number> {
   const { positionals, options } = line;
@@ -49,15 +50,15 @@ export async function load(line: CommandLine): Promise<number> {
   if (typeof options.problems === 'string') checkProblemsFile(options.problems);
   const path = options.definition as string | undefined;
   const definition = path === undefined ? undefined : readDefinition(path);
-  const query = queryOf(options);
-  return withClient(line, (connected) => loadFiles(connected, paths, { line, query, definition }), true);
+  const all = { line, query: queryOf(options), definition, withPassword: passwordsOf(line) };
+  return withClient(line, (connected) => loadFiles(connected, paths, all), true);
 }
 
 /** Loads the files one after the other, until one is not loaded. */
 async function loadFiles(
   connected: Connected,
   paths: string[],
-  all: Pick<FileLoad, 'line' | 'query' | 'definition'>,
+  all: Pick<FileLoad, 'line' | 'query' | 'definition' | 'withPassword'>,
 ): Promise<number> {
   const { options } = all.line;
   const table = options.table as string | undefined;
@@ -106,6 +107,7 @@ interface FileLoad {
   /** The definition is that of the table that an earlier file would create. */
   isDefinitionOfEarlier?: boolean;
   onLoaded: (answer: LoadedTable) => void;
+  withPassword: WithPassword;
 }
 
 /**
@@ -134,7 +136,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
   // The standard input may be silent for long.
   const source = await unlessEnded(sourceOf(path, file));
   const isQuiet = options.quiet === true || options.json === true;
-  const progress = showProgress(source.name, source.bytes, isQuiet);
+  let progress: Progress | undefined;
   const stop = new AbortController();
   const given = options['idempotency-key'] as string | undefined;
   // The key names the load while it runs, also if its body can be sent only once.
@@ -145,41 +147,44 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
   const following = new AbortController();
   try {
     const hasKeys = await keepsRecords(client, stop.signal);
-    if (hasKeys && !isQuiet) followRows(client, findLoad, progress.rows, following.signal);
+    if (hasKeys && !isQuiet) followRows(client, findLoad, (rows) => progress?.rows(rows), following.signal);
     const upload: LoadOptions = {
-      ...file.query,
-      table: file.table,
-      file: source.file,
-      bytes: source.bytes,
-      name: source.name,
-      kind: source.kind,
-      definition: source.kind === 'spreadsheet' ? file.definition : undefined,
+      ...uploadOf(file, source),
       idempotencyKey: hasKeys ? key : given,
       signal: stop.signal,
       onSent: (bytes) => {
         hasSent = true;
-        progress.sent(bytes);
+        progress?.sent(bytes);
       },
     };
     const send = options.async ? client.enqueue : client.load;
-    const answer = await send(upload).catch(async (error) => {
+    const attempt = async (password: string | undefined) => {
+      progress = showProgress(source.name, source.bytes, isQuiet);
+      try {
+        return await send({ ...upload, password });
+      } catch (error) {
+        // Nothing is loaded while the password is asked for.
+        if (needsPassword(error)) hasSent = false;
+        throw error;
+      } finally {
+        progress.stop();
+      }
+    };
+    const answer = await file.withPassword(source, stop.signal, attempt).catch(async (error) => {
       const found = hasSent && hasKeys && isAnswerLost(error) && (await loadedAnyway(client, findLoad));
       if (!found) throw error;
       return found;
     });
     following.abort();
-    progress.stop();
     report(path, answer, options);
     if ('load' in answer) file.onLoaded(answer);
     const id = 'load' in answer ? answer.load.id : undefined;
     return (await writeProblems(client, options.problems, id)) ? exitCodes.done : exitCodes.refused;
   } catch (error) {
     following.abort();
-    progress.stop();
     if (ended.aborted && isInterruption(error)) {
       const isCertain = error instanceof ProblemError || !hasSent;
-      reportInterruption(path, isCertain, options.json === true);
-      return exitCodes.interrupted;
+      return reportInterruption(path, isCertain, options.json === true);
     }
     reportFailure(path, error, hasSent && isAnswerLost(error), options.json === true);
     if (error instanceof ProblemError && error.errorCount > 0)
@@ -190,10 +195,16 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
   }
 }
 
+function uploadOf({ query, table, definition }: FileLoad, source: Source): LoadOptions {
+  const { file, bytes, name, kind } = source;
+  return { ...query, table, file, bytes, name, kind, ...(kind === 'spreadsheet' && { definition }) };
+}
+
 /** @param isCertain false: the load may have been committed */
-function reportInterruption(path: string, isCertain: boolean, isJson: boolean): void {
+function reportInterruption(path: string, isCertain: boolean, isJson: boolean): number {
   if (isJson) sayJson({ file: path, outcome: isCertain ? 'cancelled' : 'unknown' });
   note(isCertain ? 'Cancelled. Nothing was changed.' : stoppedUnconfirmed);
+  return exitCodes.interrupted;
 }
 
 /** @param isUnknown true: the load may have been committed */

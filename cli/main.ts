@@ -105,6 +105,7 @@ function parseOptions({ options }: Command, parameters: string[]) {
 function unknownHint(option: string, names: string[]): string {
   // An option could be read by every user of the machine.
   if (option === '--token') return ' Set TABLEWRIGHT_TOKEN.';
+  if (option === '--password') return ' Set TABLEWRIGHT_FILE_PASSWORD, or use --password-file.';
   const meant = nearest(option.replace(/^-+/, ''), names);
   return meant === undefined ? '' : ` Did you mean --${meant}?`;
 }

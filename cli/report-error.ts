@@ -55,6 +55,8 @@ function reportProblem({ status, code, detail, title, errors, errorCount, warnin
   noteWarnings(warnings);
   // The only problem may be what the detail says.
   if (errors.length !== 1 || errors[0]!.detail !== detail) noteProblems(errors, errorCount);
+  if (code === 'password-required' || code === 'wrong-password')
+    note('Set TABLEWRIGHT_FILE_PASSWORD to the password, or name a file that has it with --password-file.');
   if (status === 401) note('Set TABLEWRIGHT_TOKEN to a valid access token.');
 }
 

@@ -105,8 +105,15 @@ export function createClient({
 
     /** Describes the content of a file or of rows. Nothing is written. */
     async inspect(options: InspectOptions): Promise<InspectedJson | InspectedSpreadsheet> {
-      const { rows, file, bytes, name, kind, signal, onSent, ...query } = options;
-      const { operation, contentType, ...body } = await uploadBody({ rows, file, bytes, name, kind });
+      const { rows, file, bytes, name, kind, password, signal, onSent, ...query } = options;
+      const { operation, contentType, ...body } = await uploadBody({
+        rows,
+        file,
+        bytes,
+        name,
+        kind,
+        password,
+      });
       const headers = { 'content-type': contentType };
       const request = { method: 'POST', path: `/inspect/${operation}`, query, headers, signal } as const;
       return send(connection, { ...request, onSent, ...body }, jsonOf);

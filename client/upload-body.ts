@@ -23,6 +23,8 @@ export interface UploadSource {
   kind?: FileKind | undefined;
   /** The definition of the table, for rows and spreadsheets. A JSON file has its definition in its member `table`. */
   definition?: UploadDefinition | undefined;
+  /** The password of an encrypted workbook. It has no effect on other files. */
+  password?: string | undefined;
 }
 
 export interface UploadBody {
@@ -202,20 +204,22 @@ async function* enclosed(
   if (last.length > 0) yield last;
 }
 
-/** Writes the form (RFC 7578) itself, because `FormData` takes no stream. The definition is the first part, so that the service has it before the rows. */
+/** Writes the form (RFC 7578) itself, because `FormData` takes no stream. The definition and the password come before the file, so that the service has them before the rows. */
 function formBody(
   open: () => FileContent | undefined,
   isRepeatable: boolean,
   name: string,
-  { definition, bytes }: UploadSource,
+  { definition, password, bytes }: UploadSource,
 ): UploadBody {
   const boundary = `tablewright-${newKey()}`;
   const part = (head: string) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`;
   const fileName = name.replace(/["\r\n]/g, (sign) => encodeURIComponent(sign));
-  const first = definition
-    ? `${part('name="body"\r\nContent-Type: application/json')}${toJson({ table: definition })}\r\n`
-    : '';
-  const head = `${first}${part(`name="file"; filename="${fileName}"\r\nContent-Type: application/octet-stream`)}`;
+  const parts = [
+    definition &&
+      `${part('name="body"\r\nContent-Type: application/json')}${toJson({ table: definition })}\r\n`,
+    password && `${part('name="password"')}${password}\r\n`,
+  ];
+  const head = `${parts.filter(Boolean).join('')}${part(`name="file"; filename="${fileName}"\r\nContent-Type: application/octet-stream`)}`;
   const tail = `\r\n--${boundary}--\r\n`;
   return {
     operation: 'excel',

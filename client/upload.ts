@@ -35,9 +35,29 @@ export async function upload<Result>(
   headers: Record<string, string>,
   read: (answer: Response) => Promise<Result>,
 ): Promise<Result> {
-  const { table, rows, file, bytes, name, kind, definition, signal, idempotencyKey, onSent, ...query } =
-    options;
-  const { operation, contentType, ...body } = await uploadBody({ rows, file, bytes, name, kind, definition });
+  const {
+    table,
+    rows,
+    file,
+    bytes,
+    name,
+    kind,
+    definition,
+    password,
+    signal,
+    idempotencyKey,
+    onSent,
+    ...query
+  } = options;
+  const { operation, contentType, ...body } = await uploadBody({
+    rows,
+    file,
+    bytes,
+    name,
+    kind,
+    definition,
+    password,
+  });
   const request = {
     method: 'POST',
     path: `/table/${encodeURIComponent(table)}/upload/${operation}`,
