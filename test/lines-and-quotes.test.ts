@@ -76,6 +76,28 @@ suite('quotes that join lines', () => {
     });
   }
 
+  test('a warning names the lines that quotes in the header have joined, and not the lines of names', async () => {
+    for (const [above, query] of [
+      ['', ''],
+      ['A title,"of\ntwo\nlines"\n', '?header_row=2'],
+    ]) {
+      const lines = ['id,"name,x', '1,a,2', '2,b,3', '3,c",4', '5,d,6'];
+      const { rows, warnings } = await load(`${above}${lines.join('\n')}\n`, query);
+      assert.equal(rows.length, 1);
+      const first = above === '' ? 1 : 4;
+      const found = warnings.find(({ code }) => code === 'lines-in-a-field');
+      assert.match(found!.detail, new RegExp(`consists of the lines ${first} to ${first + 3} of the file`));
+    }
+    for (const header of [
+      '"Order\nno\nold",b,c',
+      'a,"Amount\n(EUR)\nnet",c',
+      'a,"Amount\nEUR, net\nper\npiece",c',
+    ]) {
+      const { warnings } = await load(`${header}\n1,2,3\n4,5,6\n`);
+      assert.ok(!codesOf(warnings).includes('lines-in-a-field'), header);
+    }
+  });
+
   test('leave_out refuses the upload whatever the place of the stray quotes', async () => {
     const pick = randomNumbers(7);
     for (let round = 0; round < 12; round += 1) {

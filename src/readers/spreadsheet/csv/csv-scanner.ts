@@ -252,10 +252,11 @@ export class CsvScanner {
     this.#sink.endRow();
     const fields = this.#column + 1;
     const hasValue = this.#lastValued === this.#record;
-    if (this.#moreLines > 0) this.#endLines();
+    const mayBeHeader = this.#headerRecord === undefined ? hasValue : this.#record === this.#headerRecord;
+    const isHeader = this.#headerFields === 0 && mayBeHeader;
+    if (this.#moreLines > 0) this.#endLines(isHeader);
     this.#faultyColumn = -1;
     if (this.#headerFields === 0) {
-      const isHeader = this.#headerRecord === undefined ? hasValue : this.#record === this.#headerRecord;
       // A delimiter after the last name does not add a column.
       if (isHeader) {
         this.#headerFields = hasValue ? this.#lastValuedColumn + 1 : fields;
@@ -277,9 +278,11 @@ export class CsvScanner {
   }
 
   /** Ends a record that has several lines. */
-  #endLines(): void {
+  #endLines(isHeader: boolean): void {
     const moreLines = this.#moreLines;
-    if (this.#headerFields > 0 && !this.#sink.isRowLeftOut && !this.#sink.isRowSkipped) {
+    if (isHeader) {
+      if (this.#joinedColumn >= 0) this.#addJoined(this.#record + this.#linesBefore, moreLines);
+    } else if (this.#headerFields > 0 && !this.#sink.isRowLeftOut && !this.#sink.isRowSkipped) {
       const first = this.#record + this.#linesBefore;
       if (this.#faultyColumn >= 0) this.damaged.add(this.#record, this.#faultyColumn, first, moreLines);
       else if (this.#joinedColumn >= 0) this.#addJoined(first, moreLines);
@@ -299,9 +302,10 @@ export class CsvScanner {
     const feeds = countBytes(bytes, start, end, LF);
     const lines = feeds > 0 ? feeds : countBytes(bytes, start, end, CR);
     this.#moreLines += lines;
-    const delimiters = this.#allHeaderFields - 1;
+    const isHeaderKnown = this.#headerFields > 0;
+    const delimiters = isHeaderKnown ? this.#allHeaderFields - 1 : -1;
     // Only lines between two line ends are compared with the header.
-    if (lines < 2 || delimiters < 1 || this.#joinedColumn >= 0) return;
+    if (lines < 2 || delimiters === 0 || this.#joinedColumn >= 0) return;
     const lineEnd = feeds > 0 ? LF : CR;
     if (looksJoined(bytes, start, end, this.#delimiter, lineEnd, this.#column, delimiters)) {
       this.#joinedColumn = this.#column;
@@ -610,7 +614,7 @@ const manyJoinedLines = 3;
  * has the line in which the field begins.
  *
  * @param column the number of delimiters before the field
- * @param wanted the number of delimiters of the header
+ * @param wanted the number of delimiters of the header; -1: the field may be in the header, whose first line has as many as the others
  */
 function looksJoined(
   bytes: Buffer,
@@ -622,6 +626,7 @@ function looksJoined(
   wanted: number,
 ): boolean {
   let delimiters = column;
+  let wantedHere = wanted;
   let isFirstAlike = false;
   let lines = 0;
   let alike = 0;
@@ -630,14 +635,16 @@ function looksJoined(
     if (byte === delimiter) {
       delimiters++;
     } else if (byte === lineEnd) {
-      if (lines === 0) isFirstAlike = delimiters === wanted;
-      else if (delimiters === wanted) alike++;
+      if (lines === 0) {
+        wantedHere = wanted < 0 ? delimiters : wanted;
+        isFirstAlike = delimiters === wantedHere && delimiters > 0;
+      } else if (delimiters === wantedHere) alike++;
       lines++;
       delimiters = 0;
     }
   }
   const whole = lines - 1;
-  return whole > 0 && 2 * alike > whole && (isFirstAlike || alike >= manyJoinedLines);
+  return whole > 0 && 2 * alike > whole && (isFirstAlike || (alike >= manyJoinedLines && wantedHere > 0));
 }
 
 /**
