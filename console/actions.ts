@@ -252,6 +252,12 @@ export function createActions(store: Store) {
     lookUpTarget();
   }
 
+  /** Reads an encrypted workbook with its password. */
+  function openWith(password: string): void {
+    update((state) => ({ ...state, ...(state.file && { file: { ...state.file, password } }) }));
+    inspect(store.state.reading);
+  }
+
   function forgetFile(): void {
     inspecting.abort();
     readingTop.abort();
@@ -281,8 +287,7 @@ export function createActions(store: Store) {
         update((state) =>
           signal.aborted || isReadAgain ? state : { ...state, inspection: { is: 'busy', sentBytes } },
         );
-      const ask = (asked: object) =>
-        client.inspect({ ...asked, file: file.content, name: file.name, kind: file.kind, signal, onSent });
+      const ask = (asked: object) => client.inspect({ ...asked, ...sentOf(file), signal, onSent });
       const answer = await ask(query);
       let taken = reading;
       let inspection = 'sheet' in answer ? inspectionOfSheet(answer) : inspectionOfJson(answer);
@@ -447,9 +452,7 @@ export function createActions(store: Store) {
       ...(sheet && { sheet }),
       header: false,
       range,
-      file: file.content,
-      name: file.name,
-      kind: file.kind,
+      ...sentOf(file),
       ...(signal && { signal }),
     });
     return answer as InspectedSpreadsheet;
@@ -478,9 +481,8 @@ export function createActions(store: Store) {
       },
       schema,
       table,
-      file: wrapped ?? file!.content,
-      name: file!.name,
-      kind: wrapped ? 'json' : kind,
+      ...sentOf(file!),
+      ...(wrapped && { file: wrapped, kind: 'json' as const }),
       ...(!isJson && definition && { definition }),
     });
   }
@@ -1023,6 +1025,7 @@ export function createActions(store: Store) {
     open,
     chooseFile,
     forgetFile,
+    openWith,
     inspect,
     changeReading,
     noteReading,
@@ -1054,6 +1057,11 @@ export function createActions(store: Store) {
     copy,
     keepsDefinition: () => keepsDefinition(store.state),
   };
+}
+
+/** Returns the file as the client sends it. */
+function sentOf({ content: file, name, kind, password }: ChosenFile) {
+  return { file, name, kind, password };
 }
 
 const maxTables = 10_000;

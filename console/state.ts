@@ -111,6 +111,8 @@ export interface ChosenFile {
   size: number;
   kind: 'json' | 'ndjson' | 'spreadsheet';
   content: File;
+  /** The password of an encrypted workbook. */
+  password?: string;
 }
 
 export interface Reading {

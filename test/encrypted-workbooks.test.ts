@@ -132,8 +132,11 @@ suite('the part password', () => {
     assertProblem(await attempt(), 422, 'password-required');
     assertProblem(await attempt(['password', 'wrong']), 422, 'wrong-password');
     assert.equal((await attempt(['password', password])).status, 201);
-    const again = await attempt(['password', password]);
-    assert.deepEqual([again.status, again.headers.get('idempotency-replayed')], [201, 'true']);
+    // The password is not a part of the stored digest.
+    for (const sent of [password, 'another']) {
+      const again = await attempt(['password', sent]);
+      assert.deepEqual([again.status, again.headers.get('idempotency-replayed')], [201, 'true']);
+    }
     const { rows } = await service.database.pool.query(`SELECT count(*)::int AS n FROM public.${table}`);
     assert.equal(rows[0].n, 2);
   });

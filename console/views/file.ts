@@ -5,6 +5,7 @@ import { sizeInWords } from '../follows.ts';
 import { h } from '../h.ts';
 import type { ChosenFile, State } from '../state.ts';
 import { bar, busy, button, data, failureBox } from './parts.ts';
+import { needsPassword, passwordField } from './password-field.ts';
 
 const extensions = '.xlsx,.xlsm,.xls,.xlsb,.ods,.csv,.tsv,.txt,.json,.ndjson,.jsonl';
 
@@ -73,10 +74,12 @@ export function fileView({ file, inspection, reading }: State, actions: Actions)
           'div',
           { class: 'stack' },
           h('p', null, data(file.name), ` (${sizeInWords(file.size)}) cannot be read.`),
-          failureBox(
-            inspection.failure,
-            inspection.failure.isOfFile ? undefined : () => actions.inspect(reading),
-          ),
+          needsPassword(inspection.failure)
+            ? passwordField(inspection.failure, file.name, actions.openWith)
+            : failureBox(
+                inspection.failure,
+                inspection.failure.isOfFile ? undefined : () => actions.inspect(reading),
+              ),
         )
       : null,
     file && inspection.is === 'ready'

@@ -11,6 +11,7 @@ import { type Service, startService } from '../../src/service/service.ts';
 import { noBrowser, startBrowser } from '../support/browser.ts';
 import { startConsoleProvider } from '../support/console-provider.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { encryptAgile } from '../support/encrypt-workbook.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -181,6 +182,30 @@ describe('the console', { skip: noBrowser }, () => {
       await follow(page, page.locator('a.list-row').first(), 'public.orders');
       await page.waitForSelector('.keys');
       await isAccessible(page, 'one load');
+    }));
+
+  test('an encrypted workbook is opened, checked and loaded with its password, which is in no address', () =>
+    inPage(async (page, context) => {
+      const urls: string[] = [];
+      context.on('request', (request) => urls.push(request.url()));
+      const locked = encryptAgile(sheetOf([['a'], [7], [8]]), 'Größe 77', 100);
+      const file = { name: 'locked.xlsx', mimeType: 'application/octet-stream', buffer: locked };
+      await page.setInputFiles('#file', file);
+      const field = page.getByLabel('Password of locked.xlsx');
+      await field.waitFor();
+      assert.equal(await field.getAttribute('type'), 'password');
+      await isAccessible(page, 'password');
+      await field.fill('wrong');
+      await page.keyboard.press('Enter');
+      await page.getByText('The password does not open the workbook.').waitFor();
+      await field.fill('Größe 77');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('.editor-row');
+      await check(page);
+      await load(page);
+      assert.deepEqual(await rows('SELECT a::int FROM locked ORDER BY a'), [{ a: 7 }, { a: 8 }]);
+      const stored = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]));
+      for (const text of [stored, ...urls.map(decodeURIComponent)]) assert.ok(!text.includes('Größe'), text);
     }));
 
   test('a title above the header is left out, and another row can be the header', () =>

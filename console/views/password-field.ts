@@ -1,0 +1,51 @@
+/** Asks for the password of an encrypted workbook. */
+import type { VNode } from 'preact';
+import { h } from '../h.ts';
+import type { Failure } from '../state.ts';
+import { data } from './parts.ts';
+
+/** Returns whether the service has refused a workbook because of its password. */
+export function needsPassword({ code }: Failure): boolean {
+  return code === 'password-required' || code === 'wrong-password';
+}
+
+export function passwordField(
+  { code }: Failure,
+  fileName: string,
+  openWith: (password: string) => void,
+): VNode {
+  const found =
+    code === 'wrong-password' ? 'The password does not open the workbook.' : 'The workbook is encrypted.';
+  return h(
+    'form',
+    {
+      class: 'stack',
+      onSubmit: (event: Event) => {
+        event.preventDefault();
+        const form = event.currentTarget as HTMLFormElement;
+        const password = String(new FormData(form).get('workbook-password') ?? '');
+        if (password !== '') openWith(password);
+      },
+    },
+    [
+      h('p', { class: 'notice bad', role: 'alert' }, found),
+      h('label', { class: 'field' }, [
+        h('span', { class: 'field-label' }, ['Password of ', data(fileName)]),
+        h('input', {
+          type: 'password',
+          name: 'workbook-password',
+          required: true,
+          // Browsers offer the person's own password otherwise.
+          autocomplete: 'new-password',
+          'aria-describedby': 'password-hint',
+        }),
+      ]),
+      h(
+        'p',
+        { class: 'hint', id: 'password-hint' },
+        'The password opens the file at the service. It stays in this tab until you choose another file, and is not recorded.',
+      ),
+      h('p', null, h('button', { type: 'submit', class: 'button main' }, 'Open the workbook')),
+    ],
+  );
+}
