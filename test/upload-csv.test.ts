@@ -354,3 +354,15 @@ test('with a definition a text is read as the type of its column', async () => {
     ],
   );
 });
+
+test('a negative zero is a number and loses only its sign', async () => {
+  for (const [zero, type, stored] of [
+    ['-0', 'bigint', '0'],
+    ['-0.00', 'numeric', '0.00'],
+  ] as const) {
+    const { status, body } = await upload('negative_zero', `a\n${zero}\n-1\n`, '?if_exists=replace');
+    assert.equal(status, 201, JSON.stringify(body));
+    assert.equal(body.table.columns[0].type, type);
+    assert.deepEqual(await service.rows('SELECT a::text FROM negative_zero'), [{ a: stored }, { a: '-1' }]);
+  }
+});
