@@ -5,17 +5,27 @@
  * The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the results.
  */
 
+import { isCostlyXml } from '../../service/tables/xml-cost.ts';
+
 export interface ReadingCost {
   /** The units of 100 bytes of memory that PostgreSQL needs for a comma. */
   partUnits: number;
   /** The units for an opening brace. */
   objectUnits: number;
+  /** The units for an opening bracket. */
+  bracketUnits: number;
   /** The units for each byte of the text, besides those of its parts. */
   unitsPerByte: number;
   /** The most bytes of the text. */
   mostBytes: number;
   /** A value may contain numbers of the type `numeric`, which can have many more digits than their text: `1e131071`. */
   hasNumbers: boolean;
+  /** The digits that PostgreSQL writes for each part because of the scale of its type: `numeric(1000,1000)` writes `0` with 1,000 digits. */
+  partDigits: number;
+  /** A value may contain XML (xml-cost.ts). */
+  hasXml: boolean;
+  /** A value may contain names of time zones, which PostgreSQL keeps in memory until the connection ends (zone-names.ts). */
+  hasZones: boolean;
   /** The text is JSON. Strings within it are not counted. */
   isJson: boolean;
 }
@@ -33,21 +43,30 @@ const MOST_FRACTION = 16_383;
 const free: ReadingCost = {
   partUnits: 0,
   objectUnits: 0,
+  bracketUnits: 0,
   unitsPerByte: UNITS_PER_BYTE,
   mostBytes: Number.POSITIVE_INFINITY,
   hasNumbers: false,
+  partDigits: 0,
+  hasXml: false,
+  hasZones: false,
   isJson: false,
 };
 const numbers = { ...free, hasNumbers: true };
-/** An object takes 620 bytes, and every other value 90. */
-const json = { ...numbers, partUnits: 1, objectUnits: 7, isJson: true };
+/** An object takes 620 bytes, an array 280, and every other value 90. */
+const json = { ...numbers, partUnits: 1, objectUnits: 7, bracketUnits: 3, isJson: true };
 const parts = { ...free, partUnits: UNITS_OF_PART };
 /** 200 KB take 14 seconds, in which PostgreSQL cannot be interrupted. It stores at most 8 KB. */
 const tsquery = { ...free, mostBytes: 16_384 };
 /** 266 bytes for each character. Its numbers are of the type `numeric`. */
 const jsonpath = { ...numbers, mostBytes: 1024 * 1024, unitsPerByte: 2.7 };
-/** 43 bytes for each character of small elements. */
-const xml = { ...free, mostBytes: 8 * 1024 * 1024, unitsPerByte: 0.43 };
+/** Up to 60 bytes for each character of small elements. */
+const xml = { ...free, mostBytes: 7 * 1024 * 1024, unitsPerByte: 0.6, hasXml: true };
+/** The name of an object. PostgreSQL parses that of a type like a statement: up to 200 bytes for each character, and 1,800 for each name. */
+const objectName = { ...free, mostBytes: 65_536 };
+const moments = { ...free, hasZones: true };
+/** Ranges of dates and of times. */
+const momentRanges = { ...parts, hasZones: true };
 
 /** The costs of PostgreSQL's own types and of their arrays, by object identifier (pg_type.dat). */
 const costs = new Map<number, ReadingCost>([
@@ -59,8 +78,13 @@ const costs = new Map<number, ReadingCost>([
   ...pairs([4072, 4073], jsonpath),
   ...pairs([142, 143], xml),
   // tsvector[], and the arrays of ranges, multiranges and their arrays. A single range has few parts.
-  ...pairs([3643, 3905, 3909, 3911, 3913, 3927, 4451, 4533, 4534, 4535, 4536], parts),
-  ...pairs([6150, 6152, 6153, 6155, 6157], parts),
+  ...pairs([3643, 3905, 3927, 4451, 4536, 6150, 6157], parts),
+  ...pairs([3909, 3911, 3913, 4533, 4534, 4535, 6152, 6153, 6155], momentRanges),
+  // date, time, timestamp, timestamptz, timetz, and the single ranges of such types.
+  ...pairs([1082, 1083, 1114, 1184, 1266, 3908, 3910, 3912], moments),
+  // regproc to regtype with their arrays, and those of PostgreSQL's later types of names.
+  ...pairs([24, 1008, 2202, 2203, 2204, 2205, 2206, 2207, 2208, 2209, 2210, 2211], objectName),
+  ...pairs([3734, 3735, 3769, 3770, 4089, 4090, 4096, 4097, 4191, 4192], objectName),
   [3906, numbers],
   ...pairs([3907, 4532, 6151], { ...parts, hasNumbers: true }),
   // An element `name` takes 200 bytes, also if its text has one byte.
@@ -80,9 +104,13 @@ export function ownCost(oid: number): ReadingCost {
 export function addCost(cost: ReadingCost, part: ReadingCost): void {
   cost.partUnits = Math.max(cost.partUnits, part.partUnits);
   cost.objectUnits = Math.max(cost.objectUnits, part.objectUnits);
+  cost.bracketUnits = Math.max(cost.bracketUnits, part.bracketUnits);
   cost.unitsPerByte = Math.max(cost.unitsPerByte, part.unitsPerByte);
   cost.mostBytes = Math.min(cost.mostBytes, part.mostBytes);
   cost.hasNumbers ||= part.hasNumbers;
+  cost.partDigits = Math.max(cost.partDigits, part.partDigits);
+  cost.hasXml ||= part.hasXml;
+  cost.hasZones ||= part.hasZones;
 }
 
 /** The units of the parts of the text that was counted last, and its digits. */
@@ -90,22 +118,25 @@ export const found = { units: 0, digits: 0 };
 
 /** Counts the parts of a text, and the digits that PostgreSQL adds when it writes its numbers without exponents. The result is in `found`. */
 export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: number): void {
-  const { partUnits, objectUnits, isJson, hasNumbers } = cost;
+  const { partUnits, objectUnits, bracketUnits, isJson, hasNumbers, partDigits, hasXml } = cost;
   let units = 0;
-  let digits = 0;
+  let digits = partDigits;
   let inString = false;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
     if (isJson && byte === QUOTE) inString = !inString;
     else if (inString) {
       if (byte === BACKSLASH) at++;
-    } else if (byte === COMMA) units += partUnits;
-    else if (byte === BRACE) units += objectUnits;
+    } else if (byte === COMMA) {
+      units += partUnits;
+      digits += partDigits;
+    } else if (byte === BRACE) units += objectUnits;
+    else if (byte === BRACKET) units += bracketUnits;
     else if (!hasNumbers) continue;
     else if ((byte | 32) === LETTER_E) digits += digitsOfExponent(bytes, start, at, end);
     else if (byte === BACKSLASH && bytes[at + 1] === LETTER_U) digits += digitsOfEscape(bytes, at, end);
   }
-  found.units = units;
+  found.units = hasXml && isCostlyXml(bytes, start, end) ? Number.POSITIVE_INFINITY : units;
   found.digits = digits;
 }
 
@@ -172,6 +203,7 @@ const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
+const BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const UNDERSCORE = 0x5f;
 const LETTER_A = 0x61;

@@ -8,7 +8,18 @@ export interface EnumLabels {
   readonly slots: Int32Array;
 }
 
+/** The tables of the labels that are in use. Many columns may have the same type, and a type may have many labels. */
+const tables = new WeakMap<string[], EnumLabels>();
+
 export function enumLabels(labels: string[]): EnumLabels {
+  const known = tables.get(labels);
+  if (known !== undefined) return known;
+  const table = newTable(labels);
+  tables.set(labels, table);
+  return table;
+}
+
+function newTable(labels: string[]): EnumLabels {
   const encoded = labels.map((label) => Buffer.from(label));
   let size = 4;
   while (size < encoded.length * 2) size *= 2;

@@ -1,5 +1,6 @@
 /** Decides whether PostgreSQL would need too much for the values of a row (tables/reading-cost.ts). */
 import { STRING } from '../../core/cells/cell-kind.ts';
+import { ZoneNames } from '../../service/tables/zone-names.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 import {
   countCost,
@@ -28,11 +29,16 @@ export function readingCost(type: ColumnType): ReadingCost | undefined {
   // The elements of such an array are sent in binary form.
   const isBinary = isArray && element !== undefined && codeOfOid.has(element.oid);
   if (isBinary && element.oid === JSONB) return ownCost(JSONB);
-  if (isBinary && element.oid === NUMERIC) return ownCost(NUMERIC);
+  if (isBinary && element.oid === NUMERIC)
+    return { ...ownCost(NUMERIC), partDigits: type.cost?.partDigits ?? 0 };
   if (isBinary && element.oid !== NAME) return undefined;
   const cost = type.cost ?? ownCost(base.oid);
   const isFree = cost.partUnits === 0 && cost.objectUnits === 0 && cost.unitsPerByte <= UNITS_PER_BYTE;
-  return isFree && !cost.hasNumbers && cost.mostBytes === Number.POSITIVE_INFINITY ? undefined : cost;
+  // A date or a time with an encoder has no names of time zones.
+  const hasZones = cost.hasZones && !codeOfOid.has(base.oid);
+  return isFree && !cost.hasNumbers && !hasZones && cost.mostBytes === Number.POSITIVE_INFINITY
+    ? undefined
+    : cost;
 }
 
 const NAME = 19;
@@ -56,10 +62,16 @@ export class RowCost {
   #units = 0;
   #digits = 0;
   #freeBytes = 0;
+  readonly #zones = new ZoneNames();
 
   /** @param maxRowBytes a row of this many bytes is loaded if its types cost nothing else */
   constructor(maxRowBytes: number) {
     this.#mostUnits = Math.max(MOST_UNITS, maxRowBytes * UNITS_PER_BYTE);
+  }
+
+  /** The bytes that the connection keeps after the rows. */
+  get keptBytes(): number {
+    return this.#zones.keptBytes;
   }
 
   beginRow(): void {
@@ -90,6 +102,7 @@ export class RowCost {
     if (cost !== undefined && !(cost.isJson && kind === STRING && !readsText)) {
       const isFree = length < SHORT_BYTES && this.#freeBytes + length < FREE_BYTES;
       if (isFree) this.#freeBytes += length;
+      if (cost.hasZones && this.#zones.areTooMany(bytes, start, end)) return true;
       if (isFree && !cost.hasNumbers) return false;
       if (length > cost.mostBytes) return true;
       countCost(cost, bytes, start, end);

@@ -183,6 +183,11 @@ export class EncodingSink implements CellSink {
     this.#positionOf = this.#shape.positionOf;
   }
 
+  /** The bytes that PostgreSQL keeps for the values until the connection ends. */
+  get keptBytes(): number {
+    return this.#cost.keptBytes;
+  }
+
   /** The number of rows with problems, which were not passed to the output. */
   get refused(): number {
     return this.#refused;

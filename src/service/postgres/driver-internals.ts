@@ -54,6 +54,8 @@ export function newConnection({ ssl, sslNegotiation }: DriverClient): DriverConn
 export class GuardedClient extends pg.Client {
   readonly #received = new MessageGuard();
   #longestSentBytes = 0;
+  /** The bytes that the server process keeps until the connection ends, besides those of its longest value. */
+  keptBytes = 0;
 
   constructor(options: pg.ClientConfig) {
     super(options);

@@ -231,7 +231,12 @@ function giveBack(client: pg.PoolClient, isClean: boolean): void {
  * connection is closed.
  */
 function hasGrown(client: pg.PoolClient): boolean {
-  return client instanceof GuardedClient && client.longestBytes > maxKeptBytes;
+  return client instanceof GuardedClient && Math.max(client.longestBytes, client.keptBytes) > maxKeptBytes;
+}
+
+/** Notes bytes that the server process keeps until the connection ends. The connection is closed after its transaction if they are too many. */
+export function noteKeptBytes(client: pg.ClientBase, bytes: number): void {
+  if (client instanceof GuardedClient) client.keptBytes += bytes;
 }
 
 /** The work was stopped in the middle of a statement, so the state of the connection is not known. */

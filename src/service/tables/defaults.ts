@@ -94,6 +94,7 @@ export function parseDefault(text: string, extraFunctions: readonly string[]): P
   const reader = new TokenReader(tokens);
   const expression = readExpression(reader, extraFunctions, 0);
   if (expression === undefined || !reader.ended || !isDefault(expression)) return literal;
+  if (makesZones(expression)) return literal;
   if (expression.kind === 'string' && expression.cast === undefined)
     return { ...literal, text: expression.text };
   return { kind: 'expression', expression };
@@ -301,6 +302,30 @@ export function takesNumbers(expression: Expression): boolean {
     expression.kind === 'call' &&
     (expression.name.name === 'nextval' || expression.arguments.some(takesNumbers))
   );
+}
+
+/**
+ * Returns whether the expression reads texts with random or ascending numbers as times or zones: `timezone(to_char(random(), …), now())`.
+ * Each row may then have another name of a time zone, which PostgreSQL keeps in memory (zone-names.ts).
+ */
+function makesZones(expression: Expression): boolean {
+  if (expression.kind === 'cast') {
+    const { argument } = expression;
+    return makesZones(argument) || (calls(argument, textMakers) && calls(argument, numberMakers));
+  }
+  if (expression.kind !== 'call') return false;
+  const { name, arguments: args } = expression;
+  const zone = name.name === 'timezone' ? args[0] : name.name === 'date_trunc' ? args[2] : undefined;
+  return (zone !== undefined && calls(zone, numberMakers)) || args.some(makesZones);
+}
+
+const textMakers: readonly string[] = ['to_char'];
+const numberMakers: readonly string[] = ['random', 'nextval'];
+
+function calls(expression: Expression, names: readonly string[]): boolean {
+  if (expression.kind === 'cast') return calls(expression.argument, names);
+  if (expression.kind !== 'call') return false;
+  return names.includes(expression.name.name) || expression.arguments.some((one) => calls(one, names));
 }
 
 /** Returns the SQL for the types, functions and sequences that an expression mentions. */

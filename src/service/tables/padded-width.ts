@@ -13,9 +13,11 @@ import { countCost, found, MOST_UNITS, ownCost } from '../../encoding/columns/re
 import type { CatalogType, TypeName } from './column-types.ts';
 import type { Expression } from './defaults.ts';
 import { countParts } from './type-width.ts';
+import { ZoneNames } from './zone-names.ts';
 
-/** The type of a number in an expression. */
+/** The types of a number and of a text in an expression. */
 const number = { baseOid: 1700 };
+const text = { baseOid: 25 };
 
 /** The limit for a padded row. PostgreSQL needs about six times as much memory to try a row of defaults. */
 const maxPaddedBytes = 16 * 1024 * 1024;
@@ -63,7 +65,7 @@ export async function widthProblem(columns: PaddedColumn[], typeOf: FindType): P
   let written = 0;
   let visited = 0;
   let tooNested: string | undefined;
-  const read: Reading = { units: 0 };
+  const read: Reading = { units: 0, zones: new ZoneNames() };
   let tooLong: Problem | undefined;
   await forEachInTurns(columns, ({ pointer, type, typeName, literal, expression }) => {
     visited += type.width?.visits ?? 1;
@@ -151,6 +153,8 @@ const arrayTypes = new Set([1014, 1561]);
 /** The units that the defaults up to one cost. */
 interface Reading {
   units: number;
+  /** The names of time zones in all texts, because a function may read a text of any type as the name of a zone. */
+  zones: ZoneNames;
 }
 
 function writtenExpression(expression: Expression, typeOf: FindType, read: Reading): number {
@@ -166,7 +170,7 @@ function writtenExpression(expression: Expression, typeOf: FindType, read: Readi
       return measureLiteral(number, expression.sql, read);
     case 'string': {
       const type = expression.cast && typeOf(expression.cast);
-      return type ? measureLiteral(type, expression.text, read) : Buffer.byteLength(expression.text);
+      return measureLiteral(type || text, expression.text, read);
     }
   }
 }
@@ -177,14 +181,15 @@ function writtenExpression(expression: Expression, typeOf: FindType, read: Readi
  */
 function measureLiteral(
   { baseOid, width }: Pick<CatalogType, 'baseOid' | 'width'>,
-  text: string,
+  literal: string,
   read: Reading,
 ): number {
   const cost = width?.cost ?? ownCost(baseOid);
-  const bytes = Buffer.from(text);
-  if (bytes.length > cost.mostBytes) read.units = Number.POSITIVE_INFINITY;
+  const bytes = Buffer.from(literal);
+  const areTooMany = read.zones.areTooMany(bytes, 0, bytes.length);
+  if (areTooMany || bytes.length > cost.mostBytes) read.units = Number.POSITIVE_INFINITY;
   countCost(cost, bytes, 0, bytes.length);
   read.units += Math.max(found.units, bytes.length * cost.unitsPerByte);
-  const added = width === undefined ? 0 : width.addedText * valuesOf(width.repeats, text);
+  const added = width === undefined ? 0 : width.addedText * valuesOf(width.repeats, literal);
   return bytes.length + found.digits + added;
 }

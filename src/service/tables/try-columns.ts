@@ -10,12 +10,14 @@ import { inCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteLiteral } from '../postgres/sql.ts';
 import { conditionOf } from '../postgres/sqlstate.ts';
+import { noteKeptBytes } from '../postgres/transaction.ts';
 import { findFailingItems } from './attempt.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import type { Expression } from './defaults.ts';
 import { takesNumbers } from './defaults.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { explainModifiers } from './type-problems.ts';
+import { ZoneNames } from './zone-names.ts';
 
 export interface ColumnTrial {
   /** The JSON Pointer of the column. */
@@ -46,6 +48,12 @@ export async function tryColumns(
   trials: ColumnTrial[],
   problems: DefinitionProblems,
 ): Promise<void> {
+  const zones = new ZoneNames();
+  for (const { default: tried } of trials) {
+    const bytes = Buffer.from(tried?.text ?? '');
+    zones.areTooMany(bytes, 0, bytes.length);
+  }
+  noteKeptBytes(client, zones.keptBytes);
   const both: ColumnTrial[] = [];
   const refuse = (trial: ColumnTrial, error: DatabaseError) => {
     if (trial.default === undefined) problems.add(explainModifiers(trial));

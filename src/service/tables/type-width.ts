@@ -1,6 +1,6 @@
 /**
  * Computes how much longer than its text a value of a type may become. `char(1000)` stores one letter as 1,000 bytes, and a field
- * `numeric(500,500)` of a composite type writes `0` with 500 digits. A type may contain such types: a domain, an array, a composite
+ * `numeric(500,500)` of a composite type writes `0` with 500 digits (`partDigits`). A type may contain such types: a domain, an array, a composite
  * type, a range, and any of these within another one.
  */
 
@@ -99,7 +99,7 @@ function leafWidth(oid: number, typmod: number): TypeWidth {
     width.addedText = typmod;
   }
   // The lower eleven bits have a signed scale.
-  if (oid === NUMERIC) width.addedText = Math.max((((typmod - 4) & 0x7ff) ^ 1024) - 1024, 0);
+  if (oid === NUMERIC) width.cost.partDigits = Math.max((((typmod - 4) & 0x7ff) ^ 1024) - 1024, 0);
   return width;
 }
 

@@ -9,6 +9,7 @@ import { WrittenBytes, type WrittenLimits } from '../../../encoding/encoders/wri
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import { addDamage, headerProblems, type Problems } from '../../../encoding/problems/problems.ts';
 import { EncodingSink } from '../../../encoding/sink/encoding-sink.ts';
+import { noteKeptBytes } from '../../postgres/transaction.ts';
 import { setStatementTimeout } from '../../postgres/transaction-settings.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import type { LoadProgress } from '../request/load-progress.ts';
@@ -119,6 +120,8 @@ export async function copyRows(
   } catch (error) {
     await session.abort(error instanceof Error ? error : new Error(String(error)));
     throw error;
+  } finally {
+    noteKeptBytes(client, sink.keptBytes);
   }
   if (!session.refusal) await client.query(setStatementTimeout(options.statementTimeoutMs));
   const rowOf = (ordinal: number) => sink.rowNumbers.rowOf(ordinal);

@@ -1,0 +1,82 @@
+/**
+ * Finds XML for which PostgreSQL needs much more memory or time than for other XML of the same length. It does not read XML: the text may be
+ * that of an array or of a composite value, with `\` and `"` between the characters.
+ */
+
+/** The most bytes of a text that declares entities or attributes. PostgreSQL repeats the declared text for each reference or element. */
+const MOST_DECLARING_BYTES = 4096;
+/** The most `=` between two `<`, so the most attributes of an element. The time grows with their square: 75,000 take a minute. */
+const MOST_ATTRIBUTES = 4096;
+/** The most different names of elements and attributes. The time grows with their square, too: 800,000 take two minutes. */
+const MOST_NAMES = 50_000;
+
+export function isCostlyXml(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start <= MOST_DECLARING_BYTES) return false;
+  const names = new Set<number>();
+  let attributes = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte !== LESS && byte !== EQUALS) continue;
+    if (byte === LESS) {
+      if (isDeclaration(bytes, at, end)) return true;
+      attributes = 0;
+      names.add(nameAfter(bytes, at, end));
+    } else {
+      attributes++;
+      names.add(nameBefore(bytes, at, start));
+    }
+    if (attributes > MOST_ATTRIBUTES || names.size > MOST_NAMES) return true;
+  }
+  return false;
+}
+
+/** Returns whether `<` begins `<!ENTITY` or `<!ATTLIST`. Of the other declarations only `<!ELEMENT` begins with one of these letters. */
+function isDeclaration(bytes: Buffer, less: number, end: number): boolean {
+  const exclamation = next(bytes, less, end);
+  if (bytes[exclamation] !== EXCLAMATION) return false;
+  const first = next(bytes, exclamation, end);
+  if (bytes[first] === LETTER_A) return true;
+  return bytes[first] === LETTER_E && bytes[next(bytes, first, end)] === LETTER_N;
+}
+
+/** Returns the place of the next byte that is not skipped, or the end. */
+function next(bytes: Buffer, at: number, end: number): number {
+  let found = at + 1;
+  while (found < end && (bytes[found] === BACKSLASH || bytes[found] === QUOTE)) found++;
+  return found;
+}
+
+/** Returns a hash of the name of an element. */
+function nameAfter(bytes: Buffer, less: number, end: number): number {
+  let hash = 0;
+  let at = next(bytes, less, end);
+  if (bytes[at] === SLASH) at++;
+  for (; at < end && isOfName(bytes[at]!); at++) hash = (Math.imul(hash, 31) + bytes[at]!) | 0;
+  return hash;
+}
+
+/** Returns a hash of the name of an attribute, from its last character to its first one. */
+function nameBefore(bytes: Buffer, equals: number, start: number): number {
+  let hash = 0;
+  let at = equals - 1;
+  while (at >= start && bytes[at]! <= SPACE) at--;
+  for (; at >= start && isOfName(bytes[at]!); at--) hash = (Math.imul(hash, 31) + bytes[at]!) | 0;
+  return hash;
+}
+
+/** Returns whether a byte is none of those that end a name: white space, `/`, `<`, `=` and `>`. */
+function isOfName(byte: number): boolean {
+  return byte > SPACE && byte !== SLASH && (byte < LESS || byte > GREATER);
+}
+
+const SPACE = 0x20;
+const EXCLAMATION = 0x21;
+const QUOTE = 0x22;
+const SLASH = 0x2f;
+const LESS = 0x3c;
+const EQUALS = 0x3d;
+const GREATER = 0x3e;
+const LETTER_A = 0x41;
+const LETTER_E = 0x45;
+const LETTER_N = 0x4e;
+const BACKSLASH = 0x5c;

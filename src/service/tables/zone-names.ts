@@ -1,0 +1,87 @@
+/**
+ * Counts the names of time zones that texts may contain. PostgreSQL keeps 24 KB for each name until the connection ends, and it takes any
+ * three letters with an offset as a name: `2020-01-01 00:00 ABC-1` (pg_tzset, tzparse). Other names, such as `Europe/Berlin`, are those
+ * of PostgreSQL's own files, so there are only some hundreds of them.
+ */
+
+/** The limit for the different names of one upload or definition: 240 MB. */
+const MOST_NAMES = 10_000;
+const BYTES_OF_NAME = 24_576;
+/** The fewest characters before the offset. */
+const SHORTEST_NAME = 3;
+/** The most hours of an offset. PostgreSQL does not know a name with a larger number, such as `ABC1234`. */
+const MOST_HOURS = 167;
+
+export class ZoneNames {
+  readonly #names = new Set<string>();
+
+  /** The bytes that PostgreSQL keeps for the names so far. */
+  get keptBytes(): number {
+    return this.#names.size * BYTES_OF_NAME;
+  }
+
+  /** Adds the names in a text. @returns whether they are too many with those of earlier texts */
+  areTooMany(bytes: Buffer, start: number, end: number): boolean {
+    for (let at = start; at < end; at++) {
+      if (!isLetter(bytes[at]!)) continue;
+      const first = at;
+      while (at < end && isOfName(bytes[at]!)) at++;
+      if (hasOffset(bytes, first, at)) this.#names.add(bytes.toString('latin1', first, at).toUpperCase());
+      if (this.#names.size > MOST_NAMES) return true;
+    }
+    return false;
+  }
+}
+
+/** Returns whether a text has enough characters before its first digit or sign, and hours after them. */
+function hasOffset(bytes: Buffer, first: number, end: number): boolean {
+  let at = first;
+  let length = 0;
+  for (; at < end && !isDigit(bytes[at]!) && !isSign(bytes[at]!); at++) if (!isSkipped(bytes[at]!)) length++;
+  if (length < SHORTEST_NAME) return false;
+  while (at < end && (isSign(bytes[at]!) || isSkipped(bytes[at]!))) at++;
+  if (at === end || !isDigit(bytes[at]!)) return false;
+  let hours = 0;
+  for (; at < end && (isDigit(bytes[at]!) || isSkipped(bytes[at]!)); at++)
+    if (!isSkipped(bytes[at]!)) hours = Math.min(hours * 10 + bytes[at]! - ZERO, MOST_HOURS + 1);
+  return hours <= MOST_HOURS;
+}
+
+/** A name continues after `\` and `"`, which PostgreSQL removes from the texts of elements, bounds and fields. */
+function isOfName(byte: number): boolean {
+  return (
+    isLetter(byte) ||
+    isSkipped(byte) ||
+    byte === UNDERSCORE ||
+    (byte >= PLUS && byte <= COLON && byte !== COMMA)
+  );
+}
+
+function isSkipped(byte: number): boolean {
+  return byte === BACKSLASH || byte === QUOTE;
+}
+
+function isSign(byte: number): boolean {
+  return byte === PLUS || byte === MINUS;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= ZERO && byte <= NINE;
+}
+
+function isLetter(byte: number): boolean {
+  return (byte | 32) >= LETTER_A && (byte | 32) <= LETTER_Z;
+}
+
+const QUOTE = 0x22;
+/** `+`, `,`, `-`, `.`, `/`, the digits and `:` follow each other. */
+const PLUS = 0x2b;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const UNDERSCORE = 0x5f;
+const LETTER_A = 0x61;
+const LETTER_Z = 0x7a;
