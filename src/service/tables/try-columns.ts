@@ -6,6 +6,7 @@ import type { ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../../core/errors.ts';
 import { shorten } from '../../core/identifiers.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
+import { ZoneNames } from '../../encoding/columns/zone-names.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { quoteLiteral } from '../postgres/sql.ts';
@@ -17,7 +18,6 @@ import type { Expression } from './defaults.ts';
 import { takesNumbers } from './defaults.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { explainModifiers } from './type-problems.ts';
-import { ZoneNames } from './zone-names.ts';
 
 export interface ColumnTrial {
   /** The JSON Pointer of the column. */
