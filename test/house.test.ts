@@ -12,6 +12,7 @@ const root = join(import.meta.dirname, '..');
 
 /** Each layer may import itself and the layers named here, and every layer that those may import. */
 const layersBelow: Record<string, string[]> = {
+  'for-commands': ['main'],
   main: ['workers'],
   workers: ['start'],
   start: ['metrics', 'tracing'],

@@ -2,23 +2,17 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { type Config, readConfig } from '../src/core/settings/config.ts';
-import { folderInUse } from '../src/service/postgres/embedded/folder-lock.ts';
-import {
-  joinService,
-  othersHaveLeft,
-  withdrawService,
-} from '../src/service/postgres/embedded/folder-users.ts';
-import { type Service, startService } from '../src/service/service.ts';
+import { type Config, readConfig } from '../core/settings/config.ts';
+import { folderInUse } from '../service/postgres/embedded/folder-lock.ts';
+import { joinService, othersHaveLeft, withdrawService } from '../service/postgres/embedded/folder-users.ts';
+import { type Service, startService } from '../service/service.ts';
 import {
   allScopes,
   resolveTokenSettings,
   signDevToken,
   signingSettings,
-} from '../src/service/start/dev-token.ts';
-import { startFailure } from '../src/service/start/start-failure.ts';
-import { WrongUse } from './exit-codes.ts';
-import { note } from './print.ts';
+} from '../service/start/dev-token.ts';
+import { startFailure } from '../service/start/start-failure.ts';
 
 export interface EmbeddedService {
   url: string;
@@ -33,9 +27,10 @@ const tokenSeconds = 86_400;
  * Uses the service that runs on the data folder, or starts one. Commands at the same time share the service that the first of them has
  * started, which then waits for the others.
  *
- * @throws WrongUse if the service cannot start, or if only an identity provider can make a token
+ * @param tell called with sentences for the person
+ * @throws Error with the whole text for the person, if the service cannot start, or if only an identity provider can make a token
  */
-export async function startEmbedded(isQuiet: boolean): Promise<EmbeddedService> {
+export async function startEmbedded(tell: (sentence: string) => void): Promise<EmbeddedService> {
   try {
     if (existsSync('.env')) process.loadEnvFile('.env');
     const config = readConfig({
@@ -48,7 +43,6 @@ export async function startEmbedded(isQuiet: boolean): Promise<EmbeddedService> 
     const signing = signingSettings(await resolveTokenSettings(config));
     if (signing === undefined)
       throw new Error('The settings name an identity provider. Set TABLEWRIGHT_URL and TABLEWRIGHT_TOKEN.');
-    const tell = isQuiet ? () => {} : note;
     const token = await signDevToken(signing, { scope: allScopes, ttlSeconds: tokenSeconds });
     if (config.database.url !== undefined) {
       tell('No service was named: this command starts one, with the database of DATABASE_URL.');
@@ -57,8 +51,9 @@ export async function startEmbedded(isQuiet: boolean): Promise<EmbeddedService> 
     }
     return { token, ...(await joinOrStart(config, tell)) };
   } catch (error) {
-    throw new WrongUse(
+    throw new Error(
       `${startFailure(error)}\nNo service was named, so this command starts one. To use a service that runs, set TABLEWRIGHT_URL and TABLEWRIGHT_TOKEN ("tablewright token" prints a token).`,
+      { cause: error },
     );
   }
 }
