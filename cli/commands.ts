@@ -150,6 +150,12 @@ export function optionOf(parameter: string): string {
   return parameter.replaceAll('_', '-');
 }
 
+/** Returns whether nothing follows the option of a parameter: `trim=true` is `--trim`. */
+export function isFlag(parameter: string): boolean {
+  const all = Object.values(commands).map(({ options }) => options[optionOf(parameter)]);
+  return all.some((option) => option !== undefined && option.value === undefined);
+}
+
 const kind: Option = {
   value: 'KIND',
   choices: ['json', 'ndjson', 'spreadsheet'],
