@@ -18,6 +18,7 @@ import { databaseUser } from '../../src/service/postgres/embedded/system-user.ts
 import { freePort } from '../support/free-port.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { installPackage, majors, nodeOf } from './older-node.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
@@ -104,9 +105,6 @@ test('the packages have compiled modules, and no test, benchmark, TypeScript or 
   }
 });
 
-/** The Node.js of users: the oldest that the packages support, the next one, and the one that runs this test. */
-const majors = [20, 22, 24];
-
 for (const major of majors) {
   suite(`the command alone with Node.js ${major}`, () => {
     let service: TestService;
@@ -115,7 +113,7 @@ for (const major of majors) {
 
     before(async () => {
       service = await startTestService();
-      node = await nodeOf(major);
+      node = await nodeOf(major, folder);
       place = await installed(`alone-${major}`, [tarballs.tablewright]);
     });
 
@@ -321,25 +319,10 @@ async function programOf(
   packages: Record<string, string> | undefined,
   path: string,
 ): Promise<string | undefined> {
-  if (major !== undefined) return nodeOf(major);
+  if (major !== undefined) return nodeOf(major, folder);
   if (packages === undefined) return process.execPath;
-  const place = await installPackage(packages[`${process.platform}-${process.arch}`]);
+  const place = await installPackage(packages[`${process.platform}-${process.arch}`], folder);
   return place && join(place, path);
-}
-
-/** Installs a package into a folder of its own, and returns the folder of the package; undefined: this is not possible. */
-async function installPackage(wanted: string | undefined): Promise<string | undefined> {
-  if (wanted === undefined) return undefined;
-  const target = await mkdtemp(join(folder, 'runtime-'));
-  await chmod(target, 0o755);
-  await writeFile(join(target, 'package.json'), '{ "private": true }');
-  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--fetch-retries=0'];
-  try {
-    await run('npm', ['install', ...options, wanted], { cwd: target, timeout: 60_000 });
-  } catch {
-    return undefined;
-  }
-  return join(target, 'node_modules', wanted.replace(/(?<=.)@.*$/, ''));
 }
 
 interface Outcome {
@@ -355,13 +338,6 @@ async function installed(name: string, packed: string[]): Promise<string> {
   await writeFile(join(place, 'package.json'), '{ "private": true }');
   await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...packed], { cwd: place });
   return place;
-}
-
-/** Returns the program of a Node.js; undefined: npm cannot install it. */
-async function nodeOf(major: number): Promise<string | undefined> {
-  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
-  const place = await installPackage(`node-${process.platform}-${process.arch}@${major}`);
-  return place && join(place, 'bin', 'node');
 }
 
 async function outcomeOf(program: string, parameters: string[], options: object): Promise<Outcome> {
