@@ -38,38 +38,29 @@ import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
 export function columnsView(state: State, actions: Actions): VNode {
   const { file, inspection, reading } = state;
   if (file === undefined) return h('p', null);
-  return h(
-    'section',
-    { class: 'columns-step' },
-    h(
-      'div',
-      { class: 'title-row' },
+  return h('section', { class: 'columns-step' }, [
+    h('div', { class: 'title-row' }, [
       h('h1', null, data(file.name)),
       h('span', { class: 'dim' }, sizeInWords(file.size)),
       button('Choose another file', actions.forgetFile, { kind: 'quiet' }),
-    ),
-    inspection.is === 'busy' ? inspecting(file, inspection.sentBytes) : null,
-    inspection.is === 'failed'
-      ? inspection.failure.isOfFile
+    ]),
+    inspection.is === 'busy' && inspecting(file, inspection.sentBytes),
+    inspection.is === 'failed' &&
+      (inspection.failure.isOfFile
         ? changedFileBox(inspection.failure, actions)
-        : failureBox(inspection.failure)
-      : null,
-    inspection.is === 'failed' && !inspection.failure.isOfFile
-      ? h(
-          'section',
-          { class: 'panel', 'aria-labelledby': 'sheet-title' },
-          h(
-            'div',
-            { class: 'panel-head' },
-            h('h2', { id: 'sheet-title' }, 'In the file'),
-            headerButton(state, actions),
-          ),
-          headerChoice(state, undefined, actions),
-        )
-      : null,
-    inspection.is === 'failed' || inspection.is === 'busy' ? readingFields(state, actions) : null,
-    inspection.is === 'ready' ? inspected(state, inspection.value, reading, actions) : null,
-  );
+        : failureBox(inspection.failure)),
+    inspection.is === 'failed' &&
+      !inspection.failure.isOfFile &&
+      h('section', { class: 'panel', 'aria-labelledby': 'sheet-title' }, [
+        h('div', { class: 'panel-head' }, [
+          h('h2', { id: 'sheet-title' }, 'In the file'),
+          headerButton(state, actions),
+        ]),
+        headerChoice(state, undefined, actions),
+      ]),
+    (inspection.is === 'failed' || inspection.is === 'busy') && readingFields(state, actions),
+    inspection.is === 'ready' && inspected(state, inspection.value, reading, actions),
+  ]);
 }
 
 function inspected(
@@ -89,52 +80,41 @@ function inspected(
         'aria-labelledby': 'sheet-title',
         'aria-busy': state.isReadAgain,
       },
-      h(
-        'div',
-        { class: 'panel-head' },
-        h('h2', { id: 'sheet-title' }, 'In the file'),
-        h(
-          'span',
-          { class: 'dim' },
-          `${plural(inspection.rowCount, 'row')}, ${plural(inspection.header.length, 'column')}`,
+      [
+        h('div', { class: 'panel-head' }, [
+          h('h2', { id: 'sheet-title' }, 'In the file'),
+          h('span', { class: 'dim' }, [
+            `${plural(inspection.rowCount, 'row')}, ${plural(inspection.header.length, 'column')}`,
+          ]),
+          headerButton(state, actions),
+        ]),
+        previewGrid(state, inspection),
+        headerChoice(state, inspection, actions),
+        warningList(
+          inspection.warnings,
+          (warning) => offeredChoices(state, warning, 'header'),
+          actions.takeChoice,
         ),
-        headerButton(state, actions),
-      ),
-      previewGrid(state, inspection),
-      headerChoice(state, inspection, actions),
-      warningList(
-        inspection.warnings,
-        (warning) => offeredChoices(state, warning, 'header'),
-        actions.takeChoice,
-      ),
-      inspection.errorCount > 0
-        ? h(
-            'p',
-            { class: 'notice bad' },
+        inspection.errorCount > 0 &&
+          h('p', { class: 'notice bad' }, [
             `${plural(inspection.errorCount, 'cell')} cannot be loaded as ${inspection.errorCount === 1 ? 'it is' : 'they are'}. The check lists ${inspection.errorCount === 1 ? 'it' : 'them'} with a fix.`,
-          )
-        : null,
-      readingFields(state, actions),
+          ]),
+        readingFields(state, actions),
+      ],
     ),
-    h(
-      'section',
-      { class: 'panel', 'aria-labelledby': 'table-title' },
+    h('section', { class: 'panel', 'aria-labelledby': 'table-title' }, [
       h('div', { class: 'panel-head' }, h('h2', { id: 'table-title' }, 'In the database')),
       targetFields(state, actions),
       columnEditor(state, actions),
-    ),
-    h(
-      'div',
-      { class: 'action-bar' },
-      h(
-        'div',
-        { class: 'action-text' },
+    ]),
+    h('div', { class: 'action-bar' }, [
+      h('div', { class: 'action-text' }, [
         state.isReadAgain
           ? h('span', { role: 'status' }, 'The file is being read again.')
           : faults.length > 0
             ? h('span', { class: 'bad-text', role: 'status' }, faults[0])
             : 'The check reads every row and writes nothing.',
-      ),
+      ]),
       button('Definition as JSON', () => actions.showDialog({ is: 'definition' }), { kind: 'quiet' }),
       button('curl', () => actions.showDialog({ is: 'curl' }), { kind: 'quiet' }),
       button('Check', actions.check, {
@@ -142,15 +122,13 @@ function inspected(
         isDisabled: faults.length > 0 || state.isReadAgain,
         id: 'check',
       }),
-    ),
+    ]),
   ];
 }
 
 function sheetTabs({ sheets, sheet }: Inspection, reading: Reading, actions: Actions): VNode {
   if (sheets.length < 2) return h('div', null);
-  return h(
-    'div',
-    { class: 'chips', role: 'group', 'aria-label': 'Sheets' },
+  return h('div', { class: 'chips', role: 'group', 'aria-label': 'Sheets' }, [
     sheets.map(({ name, isHidden, rows, columns, problem }) =>
       h(
         'button',
@@ -169,15 +147,15 @@ function sheetTabs({ sheets, sheet }: Inspection, reading: Reading, actions: Act
               hasHeader: true,
             }),
         },
-        h('span', { class: 'chip-name' }, data(name)),
-        h(
-          'span',
-          { class: 'chip-more' },
-          `${countInWords(rows)} × ${countInWords(columns)}${isHidden ? ', hidden' : ''}${problem ? ', cannot be loaded' : ''}`,
-        ),
+        [
+          h('span', { class: 'chip-name' }, data(name)),
+          h('span', { class: 'chip-more' }, [
+            `${countInWords(rows)} × ${countInWords(columns)}${isHidden ? ', hidden' : ''}${problem ? ', cannot be loaded' : ''}`,
+          ]),
+        ],
       ),
     ),
-  );
+  ]);
 }
 
 function arraysOf({ arrays, rowsAt }: Inspection, reading: Reading, actions: Actions): VNode | null {
@@ -215,23 +193,17 @@ function previewGrid(
       const plan = byHeader.get(header[index]!);
       const warning = warned.get(header[index]!);
       const reason = warning ?? plan?.reason ?? types[index];
-      return h(
-        'div',
-        { class: `head-cell${plan?.isIncluded === false ? ' out' : ''}` },
-        h(
-          'span',
-          { class: 'letters' },
+      return h('div', { class: `head-cell${plan?.isIncluded === false ? ' out' : ''}` }, [
+        h('span', { class: 'letters' }, [
           counts[index]?.letters ? `${counts[index].letters}${headerRow ?? ''}` : '',
-        ),
+        ]),
         h('span', { class: 'head-name' }, data(header[index]!)),
         h('span', { class: 'head-type' }, types[index]),
-        h(
-          'span',
-          { class: 'head-reason', title: reason },
-          warning === undefined ? null : h('span', { class: 'warn-text' }, 'warning: '),
+        h('span', { class: 'head-reason', title: reason }, [
+          warning !== undefined && h('span', { class: 'warn-text' }, 'warning: '),
           reason,
-        ),
-      );
+        ]),
+      ]);
     },
     cell: (row: number, column: number) => cellOf(rows[row]?.[column] ?? null, types[column]),
   });
@@ -268,12 +240,8 @@ function headerChoice(
   if (top.is === 'failed') return failureBox(top.failure, actions.readTop);
   const { range = reading.range, headerRow = numberOf(reading.headerRow) } = inspection ?? {};
   const again = actions.changeReading;
-  return h(
-    'div',
-    { class: 'header-choice' },
-    h(
-      'div',
-      { class: 'panel-head' },
+  return h('div', { class: 'header-choice' }, [
+    h('div', { class: 'panel-head' }, [
       h('h3', null, 'Header and range'),
       button(
         'Close',
@@ -283,18 +251,14 @@ function headerChoice(
         },
         { kind: 'quiet', label: 'Close header and range' },
       ),
-    ),
-    h(
-      'p',
-      { class: 'hint' },
+    ]),
+    h('p', { class: 'hint' }, [
       'These are the first rows of the sheet as they are. Choose the row that has the names of the columns.',
-    ),
+    ]),
     topGrid(top.value, { headerRow, range }, (row) =>
       again({ headerRow: row, hasHeader: true, range: '', tableRange: '' }),
     ),
-    h(
-      'div',
-      { class: 'fields' },
+    h('div', { class: 'fields' }, [
       field(
         'Header row',
         h('input', {
@@ -302,7 +266,7 @@ function headerChoice(
           min: 1,
           value: headerRow ?? '',
           disabled: !reading.hasHeader,
-          onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
+          onChange: ({ currentTarget }) =>
             again({ headerRow: currentTarget.value === '' ? undefined : Number(currentTarget.value) }),
         }),
       ),
@@ -312,7 +276,7 @@ function headerChoice(
           type: 'text',
           value: reading.range || range || '',
           spellcheck: false,
-          onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
+          onChange: ({ currentTarget }) =>
             again({ range: currentTarget.value.trim().toUpperCase(), tableRange: '', headerRow: undefined }),
         }),
         'The cells to load, with the header: B3:F200',
@@ -320,9 +284,9 @@ function headerChoice(
       checkbox('The first row is the header', reading.hasHeader, (hasHeader) =>
         again({ hasHeader, headerRow: undefined }),
       ),
-    ),
+    ]),
     inspection && offers(inspection, again),
-  );
+  ]);
 }
 
 function offers(
@@ -330,9 +294,7 @@ function offers(
   again: (change: Partial<Reading>) => void,
 ): VNode | null {
   if (proposals.length + names.length === 0) return null;
-  return h(
-    'div',
-    { class: 'chips', role: 'group', 'aria-label': 'Tables in the file' },
+  return h('div', { class: 'chips', role: 'group', 'aria-label': 'Tables in the file' }, [
     proposals.map(({ headerRow, range, reasons }) =>
       h(
         'button',
@@ -342,8 +304,7 @@ function offers(
           title: reasons.join(' '),
           onClick: () => again({ range, tableRange: '', headerRow }),
         },
-        h('span', { class: 'chip-name' }, range),
-        h('span', { class: 'chip-more' }, 'looks like a table'),
+        [h('span', { class: 'chip-name' }, range), h('span', { class: 'chip-more' }, 'looks like a table')],
       ),
     ),
     names.slice(0, 20).map(({ name, sheet: of, range }) =>
@@ -355,11 +316,10 @@ function offers(
           onClick: () =>
             again({ sheet: of === sheet ? sheet : of, tableRange: name, range: '', headerRow: undefined }),
         },
-        h('span', { class: 'chip-name' }, data(name)),
-        h('span', { class: 'chip-more' }, `${of}!${range}`),
+        [h('span', { class: 'chip-name' }, data(name)), h('span', { class: 'chip-more' }, `${of}!${range}`)],
       ),
     ),
-  );
+  ]);
 }
 
 function topGrid(
@@ -392,8 +352,10 @@ function topGrid(
           'aria-label': `Row ${number} is the header`,
           onClick: () => choose(number),
         },
-        // The name of the button contains its text (WCAG 2.5.3).
-        isHeader ? `${number} is the header` : number,
+        [
+          // The name of the button contains its text (WCAG 2.5.3).
+          isHeader ? `${number} is the header` : number,
+        ],
       );
     },
     rowKind: (row: number) => {
@@ -433,62 +395,55 @@ function readingFields({ reading, file, isReadingOpen }: State, actions: Actions
     {
       class: 'more',
       open: isReadingOpen,
-      onToggle: ({ currentTarget }: { currentTarget: HTMLDetailsElement }) =>
-        actions.openReading(currentTarget.open),
+      onToggle: ({ currentTarget }) => actions.openReading(currentTarget.open),
     },
-    h('summary', null, 'How values are read'),
-    h(
-      'div',
-      { class: 'fields' },
-      field(
-        'Texts that mean NULL',
-        h('input', {
-          type: 'text',
-          value: reading.nullValues,
-          placeholder: 'N/A,-',
-          spellcheck: false,
-          onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
-            actions.noteReading({ nullValues: currentTarget.value }),
-          onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
-            again({ nullValues: currentTarget.value }),
-        }),
-        'Separated by commas',
-      ),
-      field(
-        'Order of dates in texts',
-        select(reading.dateOrder, dateOrders, (dateOrder) => again({ dateOrder })),
-      ),
-      field(
-        'Decimal sign in texts',
-        select(reading.decimalSign, decimalSigns, (decimalSign) =>
-          again(withDecimalSign(reading, decimalSign)),
+    [
+      h('summary', null, 'How values are read'),
+      h('div', { class: 'fields' }, [
+        field(
+          'Texts that mean NULL',
+          h('input', {
+            type: 'text',
+            value: reading.nullValues,
+            placeholder: 'N/A,-',
+            spellcheck: false,
+            onInput: ({ currentTarget }) => actions.noteReading({ nullValues: currentTarget.value }),
+            onChange: ({ currentTarget }) => again({ nullValues: currentTarget.value }),
+          }),
+          'Separated by commas',
         ),
-      ),
-      field(
-        'Thousands sign in texts',
-        select(reading.thousandsSign, thousandsSigns, (thousandsSign) =>
-          again(withThousandsSign(reading, thousandsSign)),
+        field(
+          'Order of dates in texts',
+          select(reading.dateOrder, dateOrders, (dateOrder) => again({ dateOrder })),
         ),
-      ),
-    ),
-    h(
-      'div',
-      { class: 'checks' },
-      checkbox('Remove white space around texts', reading.trim, (trim) => again({ trim })),
-      file?.kind === 'spreadsheet'
-        ? [
-            checkbox('Load error cells (#N/A) as NULL', reading.errorsAreNull, (errorsAreNull) =>
-              again({ errorsAreNull }),
-            ),
-            checkbox('Leave out hidden rows and columns', reading.skipHidden, (skipHidden) =>
-              again({ skipHidden }),
-            ),
-            checkbox('Leave out everything below the first empty row', reading.skipFooter, (skipFooter) =>
-              again({ skipFooter }),
-            ),
-          ]
-        : null,
-    ),
+        field(
+          'Decimal sign in texts',
+          select(reading.decimalSign, decimalSigns, (decimalSign) =>
+            again(withDecimalSign(reading, decimalSign)),
+          ),
+        ),
+        field(
+          'Thousands sign in texts',
+          select(reading.thousandsSign, thousandsSigns, (thousandsSign) =>
+            again(withThousandsSign(reading, thousandsSign)),
+          ),
+        ),
+      ]),
+      h('div', { class: 'checks' }, [
+        checkbox('Remove white space around texts', reading.trim, (trim) => again({ trim })),
+        file?.kind === 'spreadsheet' && [
+          checkbox('Load error cells (#N/A) as NULL', reading.errorsAreNull, (errorsAreNull) =>
+            again({ errorsAreNull }),
+          ),
+          checkbox('Leave out hidden rows and columns', reading.skipHidden, (skipHidden) =>
+            again({ skipHidden }),
+          ),
+          checkbox('Leave out everything below the first empty row', reading.skipFooter, (skipFooter) =>
+            again({ skipFooter }),
+          ),
+        ],
+      ]),
+    ],
   );
 }
 
@@ -522,12 +477,8 @@ function targetFields(state: State, actions: Actions): VNode {
       (unseen !== undefined && target.ifExists !== 'fail') ||
       target.onConflict !== 'fail' ||
       state.columns.some(({ keyPlace, isUnique }) => keyPlace > 0 || isUnique));
-  return h(
-    'div',
-    null,
-    h(
-      'div',
-      { class: 'fields' },
+  return h('div', null, [
+    h('div', { class: 'fields' }, [
       field(
         'Schema',
         textInput(target.schema, (schema) => actions.changeTarget({ schema }), { name: 'schema' }),
@@ -537,38 +488,33 @@ function targetFields(state: State, actions: Actions): VNode {
         textInput(target.table, (table) => actions.changeTarget({ table }), { name: 'table' }),
         existingHint(state),
       ),
-      exists || unseen !== undefined
-        ? field(
-            unseen === undefined ? 'This table exists already' : 'If this table exists',
-            select(
-              target.ifExists,
-              [['fail', unseen === undefined ? 'Choose what to do' : 'Do not load'], ...existsOptions],
-              (ifExists) => actions.changeTarget({ ifExists }),
-              { name: 'if_exists' },
-            ),
-          )
-        : null,
-      hasRepeats
-        ? field(
-            'A row whose key already exists',
-            select(target.onConflict, conflictOptions, (onConflict) => actions.changeTarget({ onConflict }), {
-              name: 'on_conflict',
-            }),
-          )
-        : null,
-      mayKeepDefinition(state)
-        ? field(
-            'Columns that the table does not have',
-            select(rows.extraColumns, extraOptions, (extraColumns) => actions.changeRows({ extraColumns }), {
-              name: 'extra_columns',
-            }),
-          )
-        : null,
-    ),
-    unseen === undefined ? null : h('p', { class: 'notice warn', role: 'status' }, data(unseen)),
-    h(
-      'div',
-      { class: 'checks' },
+      (exists || unseen !== undefined) &&
+        field(
+          unseen === undefined ? 'This table exists already' : 'If this table exists',
+          select(
+            target.ifExists,
+            [['fail', unseen === undefined ? 'Choose what to do' : 'Do not load'], ...existsOptions],
+            (ifExists) => actions.changeTarget({ ifExists }),
+            { name: 'if_exists' },
+          ),
+        ),
+      hasRepeats &&
+        field(
+          'A row whose key already exists',
+          select(target.onConflict, conflictOptions, (onConflict) => actions.changeTarget({ onConflict }), {
+            name: 'on_conflict',
+          }),
+        ),
+      mayKeepDefinition(state) &&
+        field(
+          'Columns that the table does not have',
+          select(rows.extraColumns, extraOptions, (extraColumns) => actions.changeRows({ extraColumns }), {
+            name: 'extra_columns',
+          }),
+        ),
+    ]),
+    unseen !== undefined && h('p', { class: 'notice warn', role: 'status' }, data(unseen)),
+    h('div', { class: 'checks' }, [
       checkbox(
         `Leave out rows with problems, at most ${countInWords(rows.maxFaulty)}`,
         rows.leaveOutFaulty,
@@ -576,8 +522,8 @@ function targetFields(state: State, actions: Actions): VNode {
           actions.changeRows({ leaveOutFaulty, ...(!leaveOutFaulty && { maxFaulty: noRules.maxFaulty }) }),
         { name: 'leave_out_faulty' },
       ),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** Always has a line, so that nothing moves below the pointer when the answer comes. */
@@ -591,30 +537,18 @@ function columnEditor(state: State, actions: Actions): VNode {
   const keeps = keepsDefinition(state);
   const isNarrow = matchMedia('(max-width: 800px)').matches;
   const height = isNarrow ? 214 : 58;
-  return h(
-    'div',
-    { class: 'editor' },
+  return h('div', { class: 'editor' }, [
     keeps
-      ? h(
-          'p',
-          { class: 'hint' },
+      ? h('p', { class: 'hint' }, [
           'The existing table decides types, NULL, defaults and keys. Names are matched to its columns.',
-        )
-      : h(
-          'p',
-          { class: 'hint' },
+        ])
+      : h('p', { class: 'hint' }, [
           'Choose a type from the list, or write any other type of the database, such as an enum.',
-        ),
-    h(
-      'datalist',
-      { id: 'types' },
-      pgTypes.map(([type, about]) => h('option', { value: type }, about)),
-    ),
-    h(
-      'div',
-      { class: 'editor-head', 'aria-hidden': 'true' },
+        ]),
+    h('datalist', { id: 'types' }, [pgTypes.map(([type, about]) => h('option', { value: type }, about))]),
+    h('div', { class: 'editor-head', 'aria-hidden': 'true' }, [
       ['', 'In the file', 'Column', 'Type', 'NULL', 'Key', ''].map((text) => h('span', null, text)),
-    ),
+    ]),
     h(VirtualRows, {
       label: 'Columns of the table',
       role: 'group',
@@ -623,7 +557,7 @@ function columnEditor(state: State, actions: Actions): VNode {
       maxHeight: Math.max(420, Math.min(900, innerHeight - 260)),
       row: (index: number) => columnRow(columns[index]!, index, keeps, state, actions),
     }),
-  );
+  ]);
 }
 
 /** What happens to a column that the existing table does not have. */
@@ -646,40 +580,29 @@ function columnRow(column: ColumnPlan, index: number, keeps: boolean, state: Sta
     column.isUnique && 'unique',
     column.reference && 'foreign key',
   ].filter(Boolean);
-  return h(
-    'div',
-    { class: `editor-row${isIncluded ? '' : ' out'}` },
+  return h('div', { class: `editor-row${isIncluded ? '' : ' out'}` }, [
     h('input', {
       type: 'checkbox',
       class: 'include',
       checked: isIncluded,
       'aria-label': `Load ${shortened(header)}`,
-      onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
-        change({ isIncluded: currentTarget.checked }),
+      onChange: ({ currentTarget }) => change({ isIncluded: currentTarget.checked }),
     }),
-    h(
-      'div',
-      { class: 'in-file' },
-      h(
-        'span',
-        { class: 'in-file-name' },
+    h('div', { class: 'in-file' }, [
+      h('span', { class: 'in-file-name' }, [
         letters ? h('span', { class: 'letters' }, letters) : null,
         data(header),
-      ),
-      h(
-        'span',
-        { class: 'in-file-example', title: column.reason },
+      ]),
+      h('span', { class: 'in-file-example', title: column.reason }, [
         example === undefined ? 'no value' : h('bdi', null, shortened(example)),
-      ),
-    ),
+      ]),
+    ]),
     textInput(name, (to) => change({ name: to }), {
       'aria-label': `Name of the column for ${shortened(header)}`,
       disabled: !isIncluded,
       class: 'name',
     }),
-    h(
-      'div',
-      { class: 'type-cell' },
+    h('div', { class: 'type-cell' }, [
       isMissing
         ? h('span', { class: 'warn-text' }, missingWords[rows.extraColumns])
         : textInput(type, (to) => change({ type: to }), {
@@ -688,13 +611,13 @@ function columnRow(column: ColumnPlan, index: number, keeps: boolean, state: Sta
             disabled: isFixed,
             class: 'type',
           }),
-      type !== column.inferredType && !isFixed
-        ? button('Undo', () => change({ type: column.inferredType }), {
-            kind: 'tiny',
-            label: `Take the inferred type ${column.inferredType} for ${shortened(name)}`,
-          })
-        : null,
-    ),
+      type !== column.inferredType &&
+        !isFixed &&
+        button('Undo', () => change({ type: column.inferredType }), {
+          kind: 'tiny',
+          label: `Take the inferred type ${column.inferredType} for ${shortened(name)}`,
+        }),
+    ]),
     checkbox('NULL', !isMissing && isNullable && keyPlace === 0, (to) => change({ isNullable: to }), {
       disabled: isFixed || keyPlace > 0,
       'aria-label': `${shortened(name)} may be NULL`,
@@ -703,15 +626,12 @@ function columnRow(column: ColumnPlan, index: number, keeps: boolean, state: Sta
       keyPlace > 1 || columns.some((other) => other.keyPlace > 1) ? `Key ${keyPlace || ''}` : 'Key',
       !isMissing && keyPlace > 0,
       (to) => actions.changeColumns(withKey(columns, index, to)),
-      {
-        disabled: isFixed,
-        'aria-label': `${shortened(name)} is in the primary key`,
-      },
+      { disabled: isFixed, 'aria-label': `${shortened(name)} is in the primary key` },
     ),
     button(extras.length > 0 ? extras.join(', ') : 'More', () => actions.openColumn(index), {
       kind: extras.length > 0 || isChanged(column) ? 'quiet set' : 'quiet',
       isDisabled: isFixed,
       label: `More about ${shortened(name)}${extras.length > 0 ? `: ${extras.join(', ')}` : ''}`,
     }),
-  );
+  ]);
 }

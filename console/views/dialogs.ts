@@ -32,11 +32,9 @@ export function dialogView(state: State, actions: Actions): VNode | null {
         title: 'The load as a command',
         onClose,
         children: [
-          h(
-            'p',
-            { class: 'hint' },
+          h('p', { class: 'hint' }, [
             'Put an access token into the variable TOKEN. The page never writes its own token into the command.',
-          ),
+          ]),
           codeBlock(text, 'Command', actions.copy),
         ],
       });
@@ -68,8 +66,8 @@ function linkDialog(
       title: 'The link cannot be used',
       onClose,
       children: [
-        h('p', null, 'The service does not accept the token of the sign-in link: ', data(problem)),
-        h('p', { class: 'hint' }, session.token === undefined ? null : 'You are still signed in as before.'),
+        h('p', null, ['The service does not accept the token of the sign-in link: ', data(problem)]),
+        h('p', { class: 'hint' }, session.token !== undefined && 'You are still signed in as before.'),
       ],
     });
   }
@@ -79,25 +77,21 @@ function linkDialog(
     title: ['Continue as ', data(other), '?'],
     onClose,
     children: [
-      h(
-        'p',
-        null,
+      h('p', null, [
         'You opened a sign-in link of another person. ',
         worker === undefined ? null : ['You work here as ', data(worker), '. '],
         'Everything that you do afterwards is done with the rights of ',
         data(other),
         ', who can see it.',
         file ? ' The file that you chose, and your choices, are removed from this tab.' : null,
-      ),
-      h(
-        'div',
-        { class: 'action-bar' },
+      ]),
+      h('div', { class: 'action-bar' }, [
         button('Stay', onClose, { kind: 'main' }),
         button(['Continue as ', data(other)], () => {
           onClose();
           actions.signInWith(token);
         }),
-      ),
+      ]),
     ],
   });
 }
@@ -120,9 +114,7 @@ function columnFields(
   ];
   if (chosen !== '' && !options.some(([value]) => value === chosen))
     options.push([chosen, `${reference!.schema}.${reference!.table}`]);
-  return h(
-    'div',
-    { class: 'stack' },
+  return h('div', { class: 'stack' }, [
     h('p', { class: 'hint' }, reason),
     field(
       'Default',
@@ -160,7 +152,7 @@ function columnFields(
           'The column must be a primary key or unique.',
         )
       : null,
-  );
+  ]);
 }
 
 /** The fields of a foreign key, if the page cannot offer tables. */

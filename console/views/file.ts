@@ -28,15 +28,11 @@ export function fileView({ file, inspection, reading }: State, actions: Actions)
     const [first] = files ?? [];
     if (first) actions.chooseFile(first);
   };
-  return h(
-    'section',
-    { class: 'file-step' },
+  return h('section', { class: 'file-step' }, [
     h('h1', null, 'Load a file into a table'),
-    h(
-      'p',
-      { class: 'lead' },
+    h('p', { class: 'lead' }, [
       'The whole file is checked before anything is written. Either every row is loaded, or nothing is changed.',
-    ),
+    ]),
     h(
       'label',
       {
@@ -52,44 +48,40 @@ export function fileView({ file, inspection, reading }: State, actions: Actions)
           choose(event.dataTransfer?.files);
         },
       },
-      h('input', {
-        type: 'file',
-        class: 'unseen',
-        id: 'file',
-        accept: extensions,
-        // Browsers open the dialog by the space bar only.
-        onKeyDown: (event: KeyboardEvent) => {
-          if (event.key === 'Enter') (event.currentTarget as HTMLInputElement).click();
-        },
-        onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => choose(currentTarget.files),
-      }),
-      h('span', { class: 'drop-title' }, 'Drop a file here, or choose one'),
-      h('span', { class: 'drop-kinds' }, '.xlsx  .xls  .xlsb  .ods  .csv  .tsv  .json  .ndjson'),
+      [
+        h('input', {
+          type: 'file',
+          class: 'unseen',
+          id: 'file',
+          accept: extensions,
+          // Browsers open the dialog by the space bar only.
+          onKeyDown: (event: KeyboardEvent) => {
+            if (event.key === 'Enter') (event.currentTarget as HTMLInputElement).click();
+          },
+          onChange: ({ currentTarget }) => choose(currentTarget.files),
+        }),
+        h('span', { class: 'drop-title' }, 'Drop a file here, or choose one'),
+        h('span', { class: 'drop-kinds' }, '.xlsx  .xls  .xlsb  .ods  .csv  .tsv  .json  .ndjson'),
+      ],
     ),
     file && inspection.is === 'busy'
-      ? h('div', { class: 'card' }, h('p', null, data(file.name)), inspecting(file, inspection.sentBytes))
+      ? h('div', { class: 'card' }, [h('p', null, data(file.name)), inspecting(file, inspection.sentBytes)])
       : null,
     file && inspection.is === 'failed'
-      ? h(
-          'div',
-          { class: 'stack' },
-          h('p', null, data(file.name), ` (${sizeInWords(file.size)}) cannot be read.`),
-          needsPassword(inspection.failure)
-            ? passwordField(inspection.failure, file.name, actions.openWith)
-            : failureBox(
-                inspection.failure,
-                inspection.failure.isOfFile ? undefined : () => actions.inspect(reading),
-              ),
-        )
+      ? h('div', { class: 'stack' }, [
+          h('p', null, [data(file.name), ` (${sizeInWords(file.size)}) cannot be read.`]),
+          failureBox(
+            inspection.failure,
+            inspection.failure.isOfFile ? undefined : () => actions.inspect(reading),
+          ),
+        ])
       : null,
     file && inspection.is === 'ready'
-      ? h(
-          'p',
-          null,
+      ? h('p', null, [
           data(file.name),
           ' is chosen. ',
           button('Continue with it', () => actions.showStep('columns')),
-        )
+        ])
       : null,
-  );
+  ]);
 }

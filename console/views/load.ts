@@ -25,35 +25,29 @@ export function loadView(state: State, load: LoadProgress, actions: Actions): VN
   const { outcome } = load;
   if (outcome.is === 'unknown') return lost(load, outcome, actions);
   if (outcome.is !== 'ended')
-    return h(
-      'section',
-      { class: 'load-step' },
+    return h('section', { class: 'load-step' }, [
       h('h1', null, ['Loading ', data(load.fileName)]),
       running(load, actions),
-    );
+    ]);
   if (outcome.result !== undefined) return loaded(state, load, outcome.result, actions);
   return notLoaded(state, outcome, actions);
 }
 
 function notLoaded({ file }: State, { failure, isCancelled }: Ended, actions: Actions): VNode {
-  return h(
-    'section',
-    { class: 'load-step' },
+  return h('section', { class: 'load-step' }, [
     h('h1', null, isCancelled ? 'Cancelled' : 'Not loaded'),
     isCancelled
       ? h('p', { class: 'notice warn', role: 'status' }, 'The load was cancelled. Nothing was changed.')
       : failure!.isOfFile
         ? changedFileBox(failure!, actions)
         : failureBox(failure!),
-    h(
-      'div',
-      { class: 'action-bar' },
+    h('div', { class: 'action-bar' }, [
       file ? button('Back to the columns', () => actions.showStep('columns')) : null,
       file
         ? button('Check again', actions.check)
         : button('Load a file', actions.forgetFile, { kind: 'main' }),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** The page does not know how the load goes on, so it must not say that nothing was loaded. */
@@ -62,44 +56,34 @@ function lost(
   outcome: Extract<LoadOutcome, { is: 'unknown' }>,
   actions: Actions,
 ): VNode {
-  return h(
-    'section',
-    { class: 'load-step' },
+  return h('section', { class: 'load-step' }, [
     h('h1', null, ['Loading ', data(fileName)]),
-    h(
-      'div',
-      { class: 'notice warn', role: 'alert' },
+    h('div', { class: 'notice warn', role: 'alert' }, [
       h('p', { class: 'notice-title' }, lostWords(outcome)),
       h('p', null, data(outcome.reason.detail)),
-    ),
-    h(
-      'div',
-      { class: 'action-bar' },
+    ]),
+    h('div', { class: 'action-bar' }, [
       button('Load another file', actions.forgetFile),
-      outcome.record === undefined ? button('Back to the columns', () => actions.showStep('columns')) : null,
+      outcome.record === undefined && button('Back to the columns', () => actions.showStep('columns')),
       button('Look again', actions.lookAgain, { kind: 'main', id: 'look-again' }),
-    ),
-  );
+    ]),
+  ]);
 }
 
 function running(load: LoadProgress, actions: Actions): VNode {
   const now = performance.now();
   const state = recordOf(load.outcome)?.state ?? 'receiving';
-  return h(
-    'div',
-    { class: 'card stack' },
+  return h('div', { class: 'card stack' }, [
     shownBar('Sending', sendingBar(load, now)),
     shownBar('Rows', rowsBar(load, now)),
     busy(load.isCancelling ? 'The load is being cancelled.' : (stateInWords[state] ?? state)),
-    h(
-      'p',
-      { class: 'hint' },
+    h('p', { class: 'hint' }, [
       state === 'receiving'
         ? 'Keep this page open until the file is sent.'
         : 'The load goes on if you close or reload this page. You find it again under Loads.',
-    ),
+    ]),
     h('div', null, button('Cancel', actions.cancelLoad, { isDisabled: load.isCancelling, id: 'cancel' })),
-  );
+  ]);
 }
 
 function shownBar(label: string, { share, words, rate, left }: Bar): VNode {
@@ -120,45 +104,35 @@ function loaded(
     ['skipped', skipped],
     ['left out', leftOut],
   ];
-  return h(
-    'section',
-    { class: 'load-step' },
+  return h('section', { class: 'load-step' }, [
     h('h1', null, 'Loaded'),
-    h(
-      'p',
-      { class: 'lead' },
+    h('p', { class: 'lead' }, [
       data(fileName),
       ' is in the table ',
-      h(
-        'a',
-        { href: `#/tables/${encodeURIComponent(table.schema)}/${encodeURIComponent(table.name)}` },
+      h('a', { href: `#/tables/${encodeURIComponent(table.schema)}/${encodeURIComponent(table.name)}` }, [
         data(`${table.schema}.${table.name}`),
-      ),
+      ]),
       '.',
-    ),
-    h(
-      'dl',
-      { class: 'numbers' },
+    ]),
+    h('dl', { class: 'numbers' }, [
       numbers
         .filter(([name, count]) => name !== 'left out' || count > 0)
         .map(([name, count]) =>
-          h('div', null, h('dt', null, `Rows ${name}`), h('dd', null, countInWords(count))),
+          h('div', null, [h('dt', null, `Rows ${name}`), h('dd', null, countInWords(count))]),
         ),
-      h(
-        'div',
-        null,
+      h('div', null, [
         h('dt', null, 'Time'),
         h('dd', null, ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`),
-      ),
-    ),
+      ]),
+    ]),
     warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
     rows
       ? [h('h2', null, `First ${plural(rows.rows.length, 'row')}`), rowsGrid(table.columns, rows.rows)]
       : null,
     rowsFailure
-      ? h('p', { class: 'hint' }, 'The rows of the table cannot be shown here. ', data(rowsFailure.detail))
+      ? h('p', { class: 'hint' }, ['The rows of the table cannot be shown here. ', data(rowsFailure.detail)])
       : null,
     codeBlock(psqlText(table.schema, table.name), 'Command for psql', actions.copy),
     h('div', { class: 'action-bar' }, button('Load another file', actions.forgetFile, { kind: 'main' })),
-  );
+  ]);
 }

@@ -9,36 +9,28 @@ import { busy, button, data, failureBox, shortened, warningList } from './parts.
 import { VirtualRows } from './virtual-grid.ts';
 
 export function loadsView({ loads }: State, actions: Actions): VNode {
-  return h(
-    'section',
-    null,
-    h(
-      'div',
-      { class: 'title-row' },
+  return h('section', null, [
+    h('div', { class: 'title-row' }, [
       h('h1', null, 'Loads'),
       button('Read again', () => actions.open({ page: 'loads' }), { kind: 'quiet' }),
-    ),
-    loads.is === 'busy' ? busy('The loads are being read.') : null,
-    loads.is === 'failed' ? failureBox(loads.failure, () => actions.open({ page: 'loads' })) : null,
-    loads.is === 'ready'
-      ? [
-          h(
-            'p',
-            { class: 'dim' },
-            loads.value.hasMore
-              ? `The newest ${countInWords(loads.value.loads.length)} loads`
-              : plural(loads.value.loads.length, 'load'),
-          ),
-          h(VirtualRows, {
-            label: 'Loads, the newest first',
-            count: loads.value.loads.length,
-            rowHeight: 46,
-            maxHeight: 46 * 18,
-            row: (index: number) => loadRow(loads.value.loads[index]!),
-          }),
-        ]
-      : null,
-  );
+    ]),
+    loads.is === 'busy' && busy('The loads are being read.'),
+    loads.is === 'failed' && failureBox(loads.failure, () => actions.open({ page: 'loads' })),
+    loads.is === 'ready' && [
+      h('p', { class: 'dim' }, [
+        loads.value.hasMore
+          ? `The newest ${countInWords(loads.value.loads.length)} loads`
+          : plural(loads.value.loads.length, 'load'),
+      ]),
+      h(VirtualRows, {
+        label: 'Loads, the newest first',
+        count: loads.value.loads.length,
+        rowHeight: 46,
+        maxHeight: 46 * 18,
+        row: (index: number) => loadRow(loads.value.loads[index]!),
+      }),
+    ],
+  ]);
 }
 
 function loadRow({
@@ -50,18 +42,17 @@ function loadRow({
   problems_found: problems,
   created_at: at,
 }: ListedLoad): VNode {
-  return h(
-    'a',
-    { class: 'list-row', href: hashOf({ page: 'one-load', id }) },
+  return h('a', { class: 'list-row', href: hashOf({ page: 'one-load', id }) }, [
     stateMark(state),
-    h('span', { class: 'list-name' }, h('span', { class: 'dim' }, data(table.schema), '.'), data(table.name)),
-    h(
-      'span',
-      { class: 'dim list-comment' },
+    h('span', { class: 'list-name' }, [
+      h('span', { class: 'dim' }, [data(table.schema), '.']),
+      data(table.name),
+    ]),
+    h('span', { class: 'dim list-comment' }, [
       `${isDryRun ? 'check, ' : ''}${plural(rows, 'row')}${problems > 0 ? `, ${plural(problems, 'problem')}` : ''}`,
-    ),
+    ]),
     h('span', { class: 'list-number' }, moment(at)),
-  );
+  ]);
 }
 
 /** The state has a text, so nobody needs to see its colour. */
@@ -80,9 +71,10 @@ function moment(text: string): string {
 }
 
 export function oneLoadView({ oneLoad }: State, actions: Actions): VNode {
-  if (oneLoad.is === 'failed') return h('section', null, h('h1', null, 'Load'), failureBox(oneLoad.failure));
+  if (oneLoad.is === 'failed')
+    return h('section', null, [h('h1', null, 'Load'), failureBox(oneLoad.failure)]);
   if (oneLoad.is !== 'ready')
-    return h('section', null, h('h1', null, 'Load'), busy('The load is being read.'));
+    return h('section', null, [h('h1', null, 'Load'), busy('The load is being read.')]);
   const load = oneLoad.value;
   const { table, answer, bytes_expected: expected } = load;
   const body = answer?.body as
@@ -102,39 +94,25 @@ export function oneLoadView({ oneLoad }: State, actions: Actions): VNode {
     ['Started by', load.subject ?? ''],
     ['Id', load.id],
   ];
-  return h(
-    'section',
-    null,
-    h(
-      'div',
-      { class: 'title-row' },
+  return h('section', null, [
+    h('div', { class: 'title-row' }, [
       h('h1', null, data(`${table.schema}.${table.name}`)),
       stateMark(load.state),
-      load.dry_run ? h('span', { class: 'dim' }, 'check only') : null,
-    ),
-    h(
-      'dl',
-      { class: 'keys' },
-      facts.map(([label, text]) => h('div', null, h('dt', null, label), h('dd', null, data(text)))),
-    ),
-    hasEnded(load)
-      ? null
-      : h(
-          'div',
-          null,
-          button('Cancel', () => actions.cancelOne(load.id), { isDisabled: load.cancel_requested }),
-        ),
-    load.state === 'committed'
-      ? h(
-          'p',
-          null,
-          h(
-            'a',
-            { href: hashOf({ page: 'table', schema: table.schema, name: table.name }) },
-            'Show the table',
-          ),
-        )
-      : null,
+      load.dry_run && h('span', { class: 'dim' }, 'check only'),
+    ]),
+    h('dl', { class: 'keys' }, [
+      facts.map(([label, text]) => h('div', null, [h('dt', null, label), h('dd', null, data(text))])),
+    ]),
+    !hasEnded(load) &&
+      h('div', null, [
+        button('Cancel', () => actions.cancelOne(load.id), { isDisabled: load.cancel_requested }),
+      ]),
+    load.state === 'committed' &&
+      h('p', null, [
+        h('a', { href: hashOf({ page: 'table', schema: table.schema, name: table.name }) }, [
+          'Show the table',
+        ]),
+      ]),
     answer && answer.status >= 400
       ? h('p', { class: 'notice bad' }, data(body?.detail ?? `The answer has the status ${answer.status}.`))
       : null,
@@ -143,30 +121,24 @@ export function oneLoadView({ oneLoad }: State, actions: Actions): VNode {
       () => [],
       () => {},
     ),
-    errors.length > 0
-      ? [
-          h(
-            'h2',
-            null,
-            `${plural(body?.error_count ?? errors.length, 'problem')}${(body?.error_count ?? 0) > errors.length ? `, the first ${errors.length}` : ''}`,
-          ),
-          h(VirtualRows, {
-            label: 'Problems',
-            count: errors.length,
-            rowHeight: rowHeight(),
-            maxHeight: rowHeight() * 14,
-            row: (index: number) => {
-              const problem = errors[index]!;
-              return h(
-                'div',
-                { class: 'problem' },
-                h('span', { class: 'place' }, data(fullPlaceOf(problem))),
-                h('span', { class: 'value' }, h('bdi', null, shortened(problem.value ?? ''))),
-                h('span', { class: 'why' }, data(problem.detail)),
-              );
-            },
-          }),
-        ]
-      : null,
-  );
+    errors.length > 0 && [
+      h('h2', null, [
+        `${plural(body?.error_count ?? errors.length, 'problem')}${(body?.error_count ?? 0) > errors.length ? `, the first ${errors.length}` : ''}`,
+      ]),
+      h(VirtualRows, {
+        label: 'Problems',
+        count: errors.length,
+        rowHeight: rowHeight(),
+        maxHeight: rowHeight() * 14,
+        row: (index: number) => {
+          const problem = errors[index]!;
+          return h('div', { class: 'problem' }, [
+            h('span', { class: 'place' }, data(fullPlaceOf(problem))),
+            h('span', { class: 'value' }, h('bdi', null, shortened(problem.value ?? ''))),
+            h('span', { class: 'why' }, data(problem.detail)),
+          ]);
+        },
+      }),
+    ],
+  ]);
 }

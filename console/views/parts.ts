@@ -33,19 +33,17 @@ export function button(
       id,
       onClick,
     },
-    label,
+    [label],
   );
 }
 
 /** A label above its control. */
 export function field(label: string, control: VNode, hint?: Child, kind = ''): VNode {
-  return h(
-    'label',
-    { class: `field ${kind}` },
+  return h('label', { class: `field ${kind}` }, [
     h('span', { class: 'field-label' }, label),
     control,
     hint ? h('span', { class: 'hint' }, hint) : null,
-  );
+  ]);
 }
 
 export function textInput(
@@ -60,7 +58,7 @@ export function textInput(
     spellcheck: false,
     autocapitalize: 'off',
     ...more,
-    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => onInput(currentTarget.value),
+    onInput: ({ currentTarget }) => onInput(currentTarget.value),
   });
 }
 
@@ -70,17 +68,15 @@ export function checkbox(
   onChange: (isChecked: boolean) => void,
   more: Record<string, unknown> = {},
 ): VNode {
-  return h(
-    'label',
-    { class: 'checkbox' },
+  return h('label', { class: 'checkbox' }, [
     h('input', {
       type: 'checkbox',
       checked: isChecked,
       ...more,
-      onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => onChange(currentTarget.checked),
+      onChange: ({ currentTarget }) => onChange(currentTarget.checked),
     }),
     h('span', null, label),
-  );
+  ]);
 }
 
 export function select<Value extends string>(
@@ -91,13 +87,8 @@ export function select<Value extends string>(
 ): VNode {
   return h(
     'select',
-    {
-      value,
-      ...more,
-      onChange: ({ currentTarget }: { currentTarget: HTMLSelectElement }) =>
-        onChange(currentTarget.value as Value),
-    },
-    options.map(([option, label]) => h('option', { value: option, selected: option === value }, label)),
+    { value, ...more, onChange: ({ currentTarget }) => onChange(currentTarget.value as Value) },
+    [options.map(([option, label]) => h('option', { value: option, selected: option === value }, label))],
   );
 }
 
@@ -118,48 +109,30 @@ export function failureBox(
   onRetry?: () => void,
 ): VNode {
   const listed = errors.slice(0, 8);
-  return h(
-    'div',
-    { class: 'notice bad', role: 'alert' },
+  return h('div', { class: 'notice bad', role: 'alert' }, [
     h('p', { class: 'notice-title' }, title),
     h('p', null, data(detail)),
-    listed.length > 1
-      ? h(
-          'ul',
-          null,
-          listed.map((problem) =>
-            h('li', null, problem.column ? [data(problem.column), ': '] : null, data(problem.detail)),
-          ),
-        )
-      : null,
-    errorCount > listed.length && listed.length > 1
-      ? h('p', null, `and ${errorCount - listed.length} more`)
-      : null,
-    h(
-      'p',
-      { class: 'notice-actions' },
+    listed.length > 1 &&
+      h('ul', null, [
+        listed.map((problem) =>
+          h('li', null, [problem.column ? [data(problem.column), ': '] : null, data(problem.detail)]),
+        ),
+      ]),
+    errorCount > listed.length && listed.length > 1 && h('p', null, `and ${errorCount - listed.length} more`),
+    h('p', { class: 'notice-actions' }, [
       onRetry ? button('Try again', onRetry) : null,
       code
-        ? h(
-            'a',
-            { href: `/docs/errors/${encodeURIComponent(code)}`, target: '_blank', rel: 'noopener' },
+        ? h('a', { href: `/docs/errors/${encodeURIComponent(code)}`, target: '_blank', rel: 'noopener' }, [
             'What this error means',
-          )
+          ])
         : null,
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** A file that was changed after it was chosen. Another file with the same name keeps the choices. */
 export function changedFileBox(failure: Failure, actions: Pick<Actions, 'showStep'>): VNode[] {
-  return [
-    failureBox(failure),
-    h(
-      'p',
-      null,
-      button('Choose it again', () => actions.showStep('file')),
-    ),
-  ];
+  return [failureBox(failure), h('p', null, [button('Choose it again', () => actions.showStep('file'))])];
 }
 
 const maxWarnings = 50;
@@ -172,56 +145,41 @@ export function warningList(
 ): VNode | null {
   if (warnings.length === 0) return null;
   const rest = warnings.length - maxWarnings;
-  return h(
-    'details',
-    { class: 'notice warn', open: true },
+  return h('details', { class: 'notice warn', open: true }, [
     h('summary', null, h('span', { class: 'notice-title' }, `Warnings (${warnings.length})`)),
-    h(
-      'ul',
-      null,
+    h('ul', null, [
       warnings.slice(0, maxWarnings).map((warning, index) => {
         const id = `warning-${index}`;
         const choices = choicesOf(warning);
-        return h(
-          'li',
-          null,
+        return h('li', null, [
           h('span', { id }, data(warning.detail)),
-          choices.length === 0
-            ? null
-            : h(
-                'div',
-                { class: 'fixes' },
-                choices.map((choice) =>
-                  button(data(choice.label), () => onChoice(choice), { kind: 'fix', describedBy: id }),
-                ),
+          choices.length !== 0 &&
+            h('div', { class: 'fixes' }, [
+              choices.map((choice) =>
+                button(data(choice.label), () => onChoice(choice), { kind: 'fix', describedBy: id }),
               ),
-        );
+            ]),
+        ]);
       }),
-    ),
-    rest > 0 ? h('p', null, `and ${rest} more`) : null,
-  );
+    ]),
+    rest > 0 && h('p', null, `and ${rest} more`),
+  ]);
 }
 
 export function busy(words: string): VNode {
-  return h(
-    'p',
-    { class: 'busy', role: 'status' },
+  return h('p', { class: 'busy', role: 'status' }, [
     h('span', { class: 'spinner', 'aria-hidden': 'true' }),
     words,
-  );
+  ]);
 }
 
 export function bar(label: string, share: number | undefined, words: Child): VNode {
   const percent = share === undefined ? undefined : Math.round(share * 1000) / 10;
-  return h(
-    'div',
-    { class: 'bar' },
-    h(
-      'div',
-      { class: 'bar-head' },
+  return h('div', { class: 'bar' }, [
+    h('div', { class: 'bar-head' }, [
       h('span', { class: 'bar-label' }, label),
       h('span', { class: 'bar-words' }, words),
-    ),
+    ]),
     h(
       'div',
       {
@@ -232,9 +190,9 @@ export function bar(label: string, share: number | undefined, words: Child): VNo
         'aria-valuemax': 100,
         ...(percent !== undefined && { 'aria-valuenow': percent }),
       },
-      h('div', { class: 'bar-done', style: { width: `${percent ?? 30}%` } }),
+      [h('div', { class: 'bar-done', style: { width: `${percent ?? 30}%` } })],
     ),
-  );
+  ]);
 }
 
 interface DialogProps {
@@ -269,29 +227,25 @@ export class Modal extends Component<DialogProps> {
           if (target === currentTarget) this.#close();
         },
       },
-      h(
-        'div',
-        { class: 'dialog-body' },
-        h(
-          'header',
-          { class: 'dialog-head' },
-          h('h2', { id: 'dialog-title' }, title),
-          button('Close', this.#close, { kind: 'quiet' }),
-        ),
-        children,
-      ),
+      [
+        h('div', { class: 'dialog-body' }, [
+          h('header', { class: 'dialog-head' }, [
+            h('h2', { id: 'dialog-title' }, title),
+            button('Close', this.#close, { kind: 'quiet' }),
+          ]),
+          children,
+        ]),
+      ],
     );
   }
 }
 
 /** Text to copy, such as a command. */
 export function codeBlock(text: string, label: string, onCopy: (text: string) => void): VNode {
-  return h(
-    'div',
-    { class: 'code' },
+  return h('div', { class: 'code' }, [
     h('pre', { tabIndex: 0, role: 'region', 'aria-label': label }, shownCode(text)),
     button('Copy', () => onCopy(text), { kind: 'quiet' }),
-  );
+  ]);
 }
 
 const maxCode = 20_000;

@@ -13,59 +13,44 @@ export function tablesView({ tables, tableFilter }: State, actions: Actions): VN
   const all = tables.is === 'ready' ? tables.value.tables : [];
   const wanted = tableFilter.toLowerCase();
   const shown = all.filter(({ schema, name }) => `${schema}.${name}`.toLowerCase().includes(wanted));
-  return h(
-    'section',
-    null,
+  return h('section', null, [
     h('h1', null, 'Tables'),
-    tables.is === 'busy' ? busy('The tables are being read.') : null,
-    tables.is === 'failed' ? failureBox(tables.failure, () => actions.open({ page: 'tables' })) : null,
-    tables.is === 'ready'
-      ? [
-          field(
-            'Find a table',
-            textInput(tableFilter, actions.filterTables, { type: 'search' }),
-            '',
-            'short',
-          ),
-          h(
-            'p',
-            { class: 'dim', role: 'status' },
-            shown.length === all.length
-              ? plural(all.length, 'table')
-              : `${countInWords(shown.length)} of ${plural(all.length, 'table')}`,
-          ),
-          h(VirtualRows, {
-            label: 'Tables',
-            count: shown.length,
-            rowHeight: 46,
-            maxHeight: 46 * 18,
-            row: (index: number) => {
-              const { schema, name, estimated_rows: rows, bytes, comment, distribution } = shown[index]!;
-              const placed = distributionInWords(distribution);
-              return h(
-                'a',
-                { class: 'list-row', href: hashOf({ page: 'table', schema, name }) },
-                h('span', { class: 'list-name' }, h('span', { class: 'dim' }, data(schema), '.'), data(name)),
-                h('span', { class: 'list-comment dim' }, comment ? data(comment) : ''),
-                placed === undefined ? null : h('span', { class: 'dim' }, data(placed)),
-                h('span', { class: 'list-number' }, rows === null ? '' : `about ${plural(rows, 'row')}`),
-                h('span', { class: 'list-number' }, bytes === null ? '' : sizeInWords(bytes)),
-              );
-            },
-          }),
-        ]
-      : null,
-  );
+    tables.is === 'busy' && busy('The tables are being read.'),
+    tables.is === 'failed' && failureBox(tables.failure, () => actions.open({ page: 'tables' })),
+    tables.is === 'ready' && [
+      field('Find a table', textInput(tableFilter, actions.filterTables, { type: 'search' }), '', 'short'),
+      h('p', { class: 'dim', role: 'status' }, [
+        shown.length === all.length
+          ? plural(all.length, 'table')
+          : `${countInWords(shown.length)} of ${plural(all.length, 'table')}`,
+      ]),
+      h(VirtualRows, {
+        label: 'Tables',
+        count: shown.length,
+        rowHeight: 46,
+        maxHeight: 46 * 18,
+        row: (index: number) => {
+          const { schema, name, estimated_rows: rows, bytes, comment, distribution } = shown[index]!;
+          const placed = distributionInWords(distribution);
+          return h('a', { class: 'list-row', href: hashOf({ page: 'table', schema, name }) }, [
+            h('span', { class: 'list-name' }, [h('span', { class: 'dim' }, [data(schema), '.']), data(name)]),
+            h('span', { class: 'list-comment dim' }, comment ? data(comment) : ''),
+            placed !== undefined && h('span', { class: 'dim' }, data(placed)),
+            h('span', { class: 'list-number' }, rows === null ? '' : `about ${plural(rows, 'row')}`),
+            h('span', { class: 'list-number' }, bytes === null ? '' : sizeInWords(bytes)),
+          ]);
+        },
+      }),
+    ],
+  ]);
 }
 
 export function tableView({ table }: State): VNode {
-  if (table.is === 'failed') return h('section', null, h('h1', null, 'Table'), failureBox(table.failure));
+  if (table.is === 'failed') return h('section', null, [h('h1', null, 'Table'), failureBox(table.failure)]);
   if (table.is !== 'ready')
-    return h('section', null, h('h1', null, 'Table'), busy('The table is being read.'));
+    return h('section', null, [h('h1', null, 'Table'), busy('The table is being read.')]);
   const { table: found, rows } = table.value;
-  return h(
-    'section',
-    null,
+  return h('section', null, [
     h('h1', null, data(`${found.schema}.${found.name}`)),
     keysOf(found),
     h('h2', null, plural(found.columns.length, 'column')),
@@ -76,23 +61,21 @@ export function tableView({ table }: State): VNode {
       maxHeight: 38 * 12,
       row: (index: number) => {
         const { name, type, is_nullable: isNullable, default: byDefault } = found.columns[index]!;
-        return h(
-          'div',
-          { class: 'list-row' },
+        return h('div', { class: 'list-row' }, [
           h('span', { class: 'list-name' }, data(name)),
           h('span', { class: 'list-type' }, data(type)),
           h('span', { class: 'dim' }, isNullable ? '' : 'not NULL'),
           h('span', { class: 'dim list-comment' }, byDefault == null ? '' : ['default ', data(byDefault)]),
-        );
+        ]);
       },
     }),
     rows
       ? [
           h('h2', null, rows.rows.length === 0 ? 'No rows' : `First ${plural(rows.rows.length, 'row')}`),
-          rows.rows.length === 0 ? null : rowsGrid(found.columns, rows.rows),
+          rows.rows.length !== 0 && rowsGrid(found.columns, rows.rows),
         ]
       : null,
-  );
+  ]);
 }
 
 /** Returns how Citus distributes a table; undefined: it is an ordinary table. */
@@ -121,11 +104,9 @@ function keysOf({ constraints, distribution }: TableDescription): VNode | null {
   const placed = distributionInWords(distribution);
   if (placed !== undefined) lines.push(['Distributed', placed]);
   if (lines.length === 0) return null;
-  return h(
-    'dl',
-    { class: 'keys' },
-    lines.map(([label, text]) => h('div', null, h('dt', null, label), h('dd', null, data(text)))),
-  );
+  return h('dl', { class: 'keys' }, [
+    lines.map(([label, text]) => h('div', null, [h('dt', null, label), h('dd', null, data(text))])),
+  ]);
 }
 
 export function rowsGrid(columns: { name: string; type: string }[], rows: Record<string, unknown>[]): VNode {
@@ -138,12 +119,10 @@ export function rowsGrid(columns: { name: string; type: string }[], rows: Record
     headHeight: 52,
     maxHeight: 460,
     head: (column: number) =>
-      h(
-        'div',
-        { class: 'head-cell' },
+      h('div', { class: 'head-cell' }, [
         h('span', { class: 'head-name' }, data(columns[column]!.name)),
         h('span', { class: 'head-type' }, columns[column]!.type),
-      ),
+      ]),
     cell: (row: number, column: number) => {
       const { name, type } = columns[column]!;
       return cellOf(shownValue(rows[row]?.[name]), type);

@@ -136,86 +136,92 @@ export class VirtualGrid extends Component<GridProps> {
         style: { maxHeight: `${maxHeight}px`, height: `${headHeight + rowCount * rowHeight + 18}px` },
         onScroll: this.#measure,
       },
-      h(
-        'div',
-        {
-          class: 'grid-head',
-          role: 'row',
-          'aria-rowindex': 1,
-          style: { width: `${allWidth}px`, height: `${headHeight}px` },
-        },
-        numberWidth > 0
-          ? h(
-              'div',
-              {
-                class: 'grid-number',
-                role: 'columnheader',
-                'aria-colindex': 1,
-                style: { width: `${numberWidth}px` },
-              },
-              h('span', { class: 'unseen' }, props.cornerLabel ?? 'Row'),
-            )
-          : null,
-        columns.map((column) =>
-          h(
-            'div',
-            {
-              class: 'grid-cell',
-              role: 'columnheader',
-              key: column,
-              'aria-colindex': column + 1 + numberIndex,
-              style: place(column),
-            },
-            props.head(column),
-          ),
-        ),
-      ),
-      h(
-        'div',
-        {
-          class: 'grid-body',
-          role: 'rowgroup',
-          style: { width: `${allWidth}px`, height: `${rowCount * rowHeight}px` },
-        },
-        within(this.#drawnRows(rowHeight), rowCount).map((row) =>
-          h(
-            'div',
-            {
-              class: `grid-row ${props.rowKind?.(row) ?? ''}`,
-              role: 'row',
-              key: row,
-              'aria-rowindex': row + 2,
-              style: { top: `${row * rowHeight}px`, height: `${rowHeight}px`, width: `${allWidth}px` },
-            },
-            numberWidth > 0
-              ? h(
-                  'div',
-                  {
-                    class: 'grid-number',
-                    role: 'rowheader',
-                    'aria-colindex': 1,
-                    style: { width: `${numberWidth}px` },
-                  },
-                  props.number?.(row),
-                )
-              : null,
-            columns.map((column) => {
-              const { content, kind = '' } = props.cell(row, column);
-              return h(
+      [
+        h(
+          'div',
+          {
+            class: 'grid-head',
+            role: 'row',
+            'aria-rowindex': 1,
+            style: { width: `${allWidth}px`, height: `${headHeight}px` },
+          },
+          [
+            numberWidth > 0 &&
+              h(
                 'div',
                 {
-                  class: `grid-cell ${kind}`,
-                  role: 'cell',
+                  class: 'grid-number',
+                  role: 'columnheader',
+                  'aria-colindex': 1,
+                  style: { width: `${numberWidth}px` },
+                },
+                [h('span', { class: 'unseen' }, props.cornerLabel ?? 'Row')],
+              ),
+            columns.map((column) =>
+              h(
+                'div',
+                {
+                  class: 'grid-cell',
+                  role: 'columnheader',
                   key: column,
                   'aria-colindex': column + 1 + numberIndex,
                   style: place(column),
                 },
-                content,
-              );
-            }),
-          ),
+                [props.head(column)],
+              ),
+            ),
+          ],
         ),
-      ),
+        h(
+          'div',
+          {
+            class: 'grid-body',
+            role: 'rowgroup',
+            style: { width: `${allWidth}px`, height: `${rowCount * rowHeight}px` },
+          },
+          [
+            within(this.#drawnRows(rowHeight), rowCount).map((row) =>
+              h(
+                'div',
+                {
+                  class: `grid-row ${props.rowKind?.(row) ?? ''}`,
+                  role: 'row',
+                  key: row,
+                  'aria-rowindex': row + 2,
+                  style: { top: `${row * rowHeight}px`, height: `${rowHeight}px`, width: `${allWidth}px` },
+                },
+                [
+                  numberWidth > 0 &&
+                    h(
+                      'div',
+                      {
+                        class: 'grid-number',
+                        role: 'rowheader',
+                        'aria-colindex': 1,
+                        style: { width: `${numberWidth}px` },
+                      },
+                      [props.number?.(row)],
+                    ),
+                  columns.map((column) => {
+                    const { content, kind = '' } = props.cell(row, column);
+                    return h(
+                      'div',
+                      {
+                        class: `grid-cell ${kind}`,
+                        role: 'cell',
+                        key: column,
+                        'aria-colindex': column + 1 + numberIndex,
+                        style: place(column),
+                      },
+                      [content],
+                    );
+                  }),
+                ],
+              ),
+            ),
+          ],
+        ),
+      ],
     );
   }
 }
@@ -308,24 +314,24 @@ export class VirtualRows extends Component<RowsProps, { focused: number }> {
           if (index != null) this.setState({ focused: Number(index) });
         },
       },
-      h(
-        'div',
-        { class: 'virtual-all', role, style: { height: `${count * rowHeight}px` } },
-        shown.map((index) =>
-          h(
-            'div',
-            {
-              class: 'virtual-row',
-              role: itemRole,
-              key: index,
-              'data-index': index,
-              ...(role === 'list' && { 'aria-setsize': count, 'aria-posinset': index + 1 }),
-              style: { top: `${index * rowHeight}px`, height: `${rowHeight}px` },
-            },
-            row(index),
+      [
+        h('div', { class: 'virtual-all', role, style: { height: `${count * rowHeight}px` } }, [
+          shown.map((index) =>
+            h(
+              'div',
+              {
+                class: 'virtual-row',
+                role: itemRole,
+                key: index,
+                'data-index': index,
+                ...(role === 'list' && { 'aria-setsize': count, 'aria-posinset': index + 1 }),
+                style: { top: `${index * rowHeight}px`, height: `${rowHeight}px` },
+              },
+              [row(index)],
+            ),
           ),
-        ),
-      ),
+        ]),
+      ],
     );
   }
 }
