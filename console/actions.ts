@@ -14,38 +14,22 @@ import {
 } from '../client/client.ts';
 import { newKey } from '../client/new-key.ts';
 import { sleep } from '../client/sleep.ts';
-import type { OfferedChoice } from './choices.ts';
 import { ChangedFileError, changeOf } from './chosen-file.ts';
 import { createConnection } from './connection.ts';
+import type { OfferedChoice } from './derived/choices.ts';
+import { withPlans } from './derived/columns.ts';
+import { kindOf, proposedReading, readingQuery } from './derived/file.ts';
+import { type Fix, withFix } from './derived/fixes.ts';
+import { inspectionOfJson, inspectionOfSheet } from './derived/inspection.ts';
+import { isRunning, type KeptLoad, keptLoadOf } from './derived/load.ts';
+import { cellOf, rowOfSheet } from './derived/problems.ts';
+import { planFaults, requestText, uploadPlan } from './derived/request.ts';
+import { hashOf } from './derived/routes.ts';
+import { claimsOf, isTokenFailure, pastedToken, withoutTokenFailures } from './derived/session.ts';
+import { waitsForService } from './derived/steps.ts';
+import { keepsDefinition, noRules, targetOf } from './derived/target.ts';
+import { plural } from './derived/words.ts';
 import { failureFrom } from './failure.ts';
-import {
-  cellOf,
-  claimsOf,
-  type Fix,
-  hashOf,
-  inspectionOfJson,
-  inspectionOfSheet,
-  isRunning,
-  isTokenFailure,
-  type KeptLoad,
-  keepsDefinition,
-  keptLoadOf,
-  kindOf,
-  noRules,
-  pastedToken,
-  planFaults,
-  plural,
-  proposedReading,
-  readingQuery,
-  requestText,
-  rowOfSheet,
-  targetOf,
-  uploadPlan,
-  waitsForService,
-  withFix,
-  withoutTokenFailures,
-  withPlans,
-} from './follows.ts';
 import { jsonWithDefinition } from './json-with-definition.ts';
 import {
   type Ended,

@@ -1,7 +1,9 @@
 /** Starts the page: reads the settings of the service, signs in, and draws what the page knows. */
 import { render } from 'preact';
 import { createActions } from './actions.ts';
-import { losesWork, routeOf, shownStep } from './follows.ts';
+import { losesWork } from './derived/load.ts';
+import { routeOf } from './derived/routes.ts';
+import { shownStep } from './derived/steps.ts';
 import { beginSession, takeLinkedToken } from './sign-in.ts';
 import { initialState, type SignInSettings, type Step } from './state.ts';
 import { createStepHistory } from './step-history.ts';

@@ -4,7 +4,7 @@
  * its address loses the file.
  */
 
-import { claimsOf, linkedToken } from './follows.ts';
+import { claimsOf, linkedToken } from './derived/session.ts';
 import { serviceUrl } from './service-url.ts';
 import type { Session, SignInSettings } from './state.ts';
 

@@ -13,47 +13,19 @@ import {
   ProblemError,
   type TableDescription,
 } from '../client/client.ts';
-import { offeredChoices } from '../console/choices.ts';
 import { ChangedFileError, changeOf } from '../console/chosen-file.ts';
-import {
-  canLeaveOut,
-  canShow,
-  cellOf,
-  claimsOf,
-  curlText,
-  definitionOf,
-  existingColumn,
-  fixesOf,
-  fullPlaceOf,
-  groupProblems,
-  hashOf,
-  isRunning,
-  keptLoadOf,
-  linkedToken,
-  losesWork,
-  lossWords,
-  lostWords,
-  pastedToken,
-  placeOf,
-  planColumns,
-  planFaults,
-  psqlText,
-  reasonOf,
-  routeOf,
-  rowOfSheet,
-  rowsBar,
-  sendingBar,
-  shownStep,
-  sizeInWords,
-  tableNameOf,
-  unseenWords,
-  uploadPlan,
-  withFix,
-  withKey,
-  withoutTokenFailures,
-  withPlans,
-  withVisibleControls,
-} from '../console/follows.ts';
+import { offeredChoices } from '../console/derived/choices.ts';
+import { definitionOf, planColumns, reasonOf, withKey, withPlans } from '../console/derived/columns.ts';
+import { curlText, psqlText } from '../console/derived/commands.ts';
+import { canLeaveOut, fixesOf, withFix } from '../console/derived/fixes.ts';
+import { isRunning, keptLoadOf, losesWork, lostWords, rowsBar, sendingBar } from '../console/derived/load.ts';
+import { cellOf, fullPlaceOf, groupProblems, placeOf, rowOfSheet } from '../console/derived/problems.ts';
+import { planFaults, uploadPlan } from '../console/derived/request.ts';
+import { hashOf, routeOf } from '../console/derived/routes.ts';
+import { claimsOf, linkedToken, pastedToken, withoutTokenFailures } from '../console/derived/session.ts';
+import { canShow, shownStep } from '../console/derived/steps.ts';
+import { existingColumn, lossWords, tableNameOf, unseenWords } from '../console/derived/target.ts';
+import { sizeInWords, withVisibleControls } from '../console/derived/words.ts';
 import { endOf, endOfAnswer, endOfRefusal, endOfUnsent } from '../console/load-outcome.ts';
 import { rowOfJson } from '../console/row-of-json.ts';
 import {

@@ -2,7 +2,8 @@
 
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
-import { hashOf, shownStep } from '../follows.ts';
+import { hashOf } from '../derived/routes.ts';
+import { shownStep } from '../derived/steps.ts';
 import { h } from '../h.ts';
 import { serviceUrl } from '../service-url.ts';
 import type { Route, State } from '../state.ts';

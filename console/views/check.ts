@@ -2,20 +2,12 @@
 import type { VNode } from 'preact';
 import type { LoadedTable } from '../../client/client.ts';
 import type { Actions } from '../actions.ts';
-import { offeredChoices } from '../choices.ts';
-import {
-  canLeaveOut,
-  countInWords,
-  fixesOf,
-  type GroupedProblems,
-  groupProblems,
-  lossWords,
-  mayKeepDefinition,
-  placeOf,
-  plural,
-  requestText,
-  sizeInWords,
-} from '../follows.ts';
+import { offeredChoices } from '../derived/choices.ts';
+import { canLeaveOut, fixesOf } from '../derived/fixes.ts';
+import { type GroupedProblems, groupProblems, placeOf } from '../derived/problems.ts';
+import { requestText } from '../derived/request.ts';
+import { lossWords, mayKeepDefinition } from '../derived/target.ts';
+import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { Checked, ShownProblem, State, Target } from '../state.ts';
 import { bar, busy, button, changedFileBox, data, failureBox, shortened, warningList } from './parts.ts';

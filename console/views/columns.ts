@@ -1,21 +1,18 @@
 /** Step 2: what the file contains, and what the table will be. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
-import { offeredChoices, withDecimalSign, withThousandsSign } from '../choices.ts';
+import { offeredChoices, withDecimalSign, withThousandsSign } from '../derived/choices.ts';
+import { isChanged, withKey } from '../derived/columns.ts';
+import { planFaults } from '../derived/request.ts';
 import {
-  countInWords,
   existingColumn,
-  isChanged,
   keepsDefinition,
   mayHaveKey,
   mayKeepDefinition,
   noRules,
-  planFaults,
-  plural,
-  sizeInWords,
   unseenWords,
-  withKey,
-} from '../follows.ts';
+} from '../derived/target.ts';
+import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import { pgTypes } from '../pg-types.ts';
 import type { ColumnPlan, Inspection, Reading, State, TopRows } from '../state.ts';

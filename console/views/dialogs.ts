@@ -2,7 +2,9 @@
 
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
-import { curlText, definitionOf, uploadPlan } from '../follows.ts';
+import { definitionOf } from '../derived/columns.ts';
+import { curlText } from '../derived/commands.ts';
+import { uploadPlan } from '../derived/request.ts';
 import { h } from '../h.ts';
 import { serviceUrl } from '../service-url.ts';
 import type { ColumnPlan, Dialog, State } from '../state.ts';

@@ -1,7 +1,7 @@
 /** Step 1: choose a file. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions.ts';
-import { sizeInWords } from '../follows.ts';
+import { sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { ChosenFile, State } from '../state.ts';
 import { bar, busy, button, data, failureBox } from './parts.ts';

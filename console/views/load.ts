@@ -2,8 +2,10 @@
 import type { VNode } from 'preact';
 import type { LoadedTable } from '../../client/client.ts';
 import type { Actions } from '../actions.ts';
-import { offeredChoices } from '../choices.ts';
-import { type Bar, countInWords, lostWords, plural, psqlText, rowsBar, sendingBar } from '../follows.ts';
+import { offeredChoices } from '../derived/choices.ts';
+import { psqlText } from '../derived/commands.ts';
+import { type Bar, lostWords, rowsBar, sendingBar } from '../derived/load.ts';
+import { countInWords, plural } from '../derived/words.ts';
 import { h } from '../h.ts';
 import { type Ended, recordOf } from '../load-outcome.ts';
 import type { LoadOutcome, LoadProgress, State } from '../state.ts';

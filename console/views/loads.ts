@@ -2,7 +2,9 @@
 import type { VNode } from 'preact';
 import { hasEnded, type Problem } from '../../client/client.ts';
 import type { Actions } from '../actions.ts';
-import { countInWords, fullPlaceOf, hashOf, plural, sizeInWords } from '../follows.ts';
+import { fullPlaceOf } from '../derived/problems.ts';
+import { hashOf } from '../derived/routes.ts';
+import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { ListedLoad, State } from '../state.ts';
 import { busy, button, data, failureBox, shortened, warningList } from './parts.ts';

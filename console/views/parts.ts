@@ -1,8 +1,8 @@
 /** Small parts that all views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
 import type { Actions } from '../actions.ts';
-import type { OfferedChoice } from '../choices.ts';
-import { withVisibleControls } from '../follows.ts';
+import type { OfferedChoice } from '../derived/choices.ts';
+import { withVisibleControls } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { Failure, Warning } from '../state.ts';
 

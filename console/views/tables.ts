@@ -2,7 +2,8 @@
 import type { VNode } from 'preact';
 import type { TableDescription } from '../../client/client.ts';
 import type { Actions } from '../actions.ts';
-import { countInWords, hashOf, plural, shownValue, sizeInWords } from '../follows.ts';
+import { hashOf } from '../derived/routes.ts';
+import { countInWords, plural, shownValue, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { State } from '../state.ts';
 import { cellOf } from './columns.ts';
