@@ -16,5 +16,7 @@ export function h<Name extends Tag>(
   children?: ComponentChildren,
 ): VNode;
 export function h(type: unknown, attributes: unknown, children?: ComponentChildren): VNode {
+  // With a third argument, even undefined, Preact ignores the children in the properties of a component.
+  if (children === undefined) return create(type as string, attributes as null) as VNode;
   return create(type as string, attributes as null, children) as VNode;
 }

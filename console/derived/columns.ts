@@ -1,7 +1,8 @@
 /** The columns of the table: what is inferred, what the person has changed, and the definition that is sent. */
 
 import type { TableDefinition } from '../../client/client.ts';
-import type { ColumnPlan, Inspection, Reference, State, Warning } from '../state.ts';
+import type { Warning } from '../failure.ts';
+import type { ColumnPlan, Inspection, Reference, State } from '../state.ts';
 import { countInWords } from './words.ts';
 
 /** What the values of an inferred type are called. */

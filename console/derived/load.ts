@@ -1,13 +1,14 @@
 /** What follows from a load: whether it goes on, its bars, and what is lost with the page. */
 
+import type { LoadOutcome } from '../load-outcome.ts';
 import { recordOf } from '../load-outcome.ts';
-import type { LoadOutcome, LoadProgress, State } from '../state.ts';
+import type { LoadProgress, State } from '../state.ts';
 import { countInWords, plural, sizeInWords, timeInWords } from './words.ts';
 
 /** Returns whether the load goes on, or may go on where the page does not see it. */
 export function isRunning(load: LoadProgress | undefined): boolean {
-  if (load === undefined || load.outcome.is === 'ended') return false;
-  return load.outcome.is !== 'unknown' || load.outcome.record !== undefined;
+  if (load === undefined) return false;
+  return load.outcome.is === 'sending' || recordOf(load.outcome) !== undefined;
 }
 
 /** Says what is known about a load that the page cannot follow any more. */
@@ -92,6 +93,7 @@ export interface KeptLoad {
 export function losesWork({ file, load }: Pick<State, 'file' | 'load'>): boolean {
   if (load === undefined) return file !== undefined;
   const { outcome } = load;
-  if (outcome.is === 'ended') return outcome.failure !== undefined && file !== undefined;
+  if (outcome.is === 'loaded') return false;
+  if (outcome.is === 'not-loaded' || outcome.is === 'unsent') return file !== undefined;
   return (recordOf(outcome)?.state ?? 'receiving') === 'receiving';
 }

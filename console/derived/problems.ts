@@ -1,6 +1,7 @@
 /** Groups problems, and says where they are. */
 import type { InspectedSpreadsheet, Problem } from '../../client/client.ts';
-import type { ColumnPlan, ProblemGroup, ShownRow } from '../state.ts';
+import type { ProblemGroup } from '../failure.ts';
+import type { ColumnPlan, ShownRow } from '../state.ts';
 import { countInWords } from './words.ts';
 
 /** Returns the values of one row for all columns of the plan, with those cells of the row that are in no column. @param marked the number of a column of the sheet */

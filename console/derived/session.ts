@@ -46,8 +46,8 @@ export function withoutTokenFailures(state: State): State {
     check: cleared(state.check),
     step: state.step === 'check' && isTokenFailure(state.check) ? 'columns' : state.step,
     // An upload that was refused because of its token has no load.
-    ...(load?.outcome.is === 'ended' &&
-      isTokenCode(load.outcome.failure?.code) && { load: undefined, step: 'columns' as const }),
+    ...(load?.outcome.is === 'not-loaded' &&
+      isTokenCode(load.outcome.failure.code) && { load: undefined, step: 'columns' as const }),
   };
 }
 

@@ -1,5 +1,5 @@
 /** What follows from the table to which the rows go, whether it exists or not. */
-import type { ColumnPlan, RowRules, State, Target } from '../state.ts';
+import type { ColumnPlan, State, Target } from '../state.ts';
 
 /** Proposes the name of the table: the name of the file without its extension, in lower case. */
 export function tableNameOf(fileName: string): string {
@@ -99,5 +99,3 @@ export function lossWords({ existing, target }: Pick<State, 'existing' | 'target
 export function targetOf(fileName: string): Target {
   return { schema: 'public', table: tableNameOf(fileName), ifExists: 'fail', onConflict: 'fail' };
 }
-
-export const noRules: RowRules = { leaveOutFaulty: false, maxFaulty: 100, extraColumns: 'fail' };

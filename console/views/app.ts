@@ -1,7 +1,7 @@
 /** The whole page: its head, and the view of the route. */
 
 import type { VNode } from 'preact';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import { hashOf } from '../derived/routes.ts';
 import { shownStep } from '../derived/steps.ts';
 import { h } from '../h.ts';

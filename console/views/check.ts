@@ -1,7 +1,6 @@
 /** Step 3: the dry run and its problems. */
 import type { VNode } from 'preact';
-import type { LoadedTable } from '../../client/client.ts';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import { offeredChoices } from '../derived/choices.ts';
 import { canLeaveOut, fixesOf } from '../derived/fixes.ts';
 import { type GroupedProblems, groupProblems, placeOf } from '../derived/problems.ts';
@@ -9,6 +8,7 @@ import { requestText } from '../derived/request.ts';
 import { lossWords, mayKeepDefinition } from '../derived/target.ts';
 import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
+import type { LoadResult } from '../load-outcome.ts';
 import type { Checked, ShownProblem, State, Target } from '../state.ts';
 import { bar, busy, button, changedFileBox, data, failureBox, shortened, warningList } from './parts.ts';
 import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
@@ -102,7 +102,7 @@ const lossButton: Partial<Record<Target['ifExists'], string>> = {
   replace: 'Replace and load',
 };
 
-function passed({ target }: State, load: LoadedTable['load'], actions: Actions): VNode {
+function passed({ target }: State, load: LoadResult['load'], actions: Actions): VNode {
   const {
     rows,
     updated,

@@ -1,6 +1,6 @@
 /** Step 2: what the file contains, and what the table will be. */
 import type { VNode } from 'preact';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import { offeredChoices, withDecimalSign, withThousandsSign } from '../derived/choices.ts';
 import { isChanged, withKey } from '../derived/columns.ts';
 import { planFaults } from '../derived/request.ts';
@@ -9,13 +9,19 @@ import {
   keepsDefinition,
   mayHaveKey,
   mayKeepDefinition,
-  noRules,
   unseenWords,
 } from '../derived/target.ts';
 import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
-import { pgTypes } from '../pg-types.ts';
-import type { ColumnPlan, Inspection, Reading, State, TopRows } from '../state.ts';
+import {
+  type ColumnPlan,
+  type Inspection,
+  noRules,
+  type Reading,
+  type State,
+  type TopRows,
+} from '../state.ts';
+import { pgTypes } from './columns/pg-types.ts';
 import { inspecting } from './file.ts';
 import {
   busy,

@@ -1,7 +1,7 @@
 /** The dialogs: the definition, the request as a command, and the rest of a column. */
 
 import type { VNode } from 'preact';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import { definitionOf } from '../derived/columns.ts';
 import { curlText } from '../derived/commands.ts';
 import { uploadPlan } from '../derived/request.ts';

@@ -1,6 +1,6 @@
 /** Step 1: choose a file. */
 import type { VNode } from 'preact';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import { sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { ChosenFile, State } from '../state.ts';

@@ -1,15 +1,25 @@
 /** Step 4: the load, its progress and its result. */
 import type { VNode } from 'preact';
-import type { LoadedTable } from '../../client/client.ts';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import { offeredChoices } from '../derived/choices.ts';
 import { psqlText } from '../derived/commands.ts';
 import { type Bar, lostWords, rowsBar, sendingBar } from '../derived/load.ts';
 import { countInWords, plural } from '../derived/words.ts';
+import type { Failure } from '../failure.ts';
 import { h } from '../h.ts';
-import { type Ended, recordOf } from '../load-outcome.ts';
-import type { LoadOutcome, LoadProgress, State } from '../state.ts';
-import { bar, busy, button, changedFileBox, codeBlock, data, failureBox, warningList } from './parts.ts';
+import { type LoadOutcome, type LoadResult, recordOf } from '../load-outcome.ts';
+import type { LoadProgress, State } from '../state.ts';
+import {
+  bar,
+  busy,
+  button,
+  type Child,
+  changedFileBox,
+  codeBlock,
+  data,
+  failureBox,
+  warningList,
+} from './parts.ts';
 import { rowsGrid } from './tables.ts';
 
 const stateInWords: Record<string, string> = {
@@ -24,32 +34,41 @@ const stateInWords: Record<string, string> = {
 };
 
 export function loadView(state: State, load: LoadProgress, actions: Actions): VNode {
-  const { outcome } = load;
-  if (outcome.is === 'unknown') return lost(load, outcome, actions);
-  if (outcome.is !== 'ended')
-    return h('section', { class: 'load-step' }, [
-      h('h1', null, ['Loading ', data(load.fileName)]),
-      running(load, actions),
-    ]);
-  if (outcome.result !== undefined) return loaded(state, load, outcome.result, actions);
-  return notLoaded(state, outcome, actions);
+  return h('section', { class: 'load-step' }, outcomeView(state, load, actions));
 }
 
-function notLoaded({ file }: State, { failure, isCancelled }: Ended, actions: Actions): VNode {
-  return h('section', { class: 'load-step' }, [
+function outcomeView(state: State, load: LoadProgress, actions: Actions): Child {
+  const { outcome } = load;
+  switch (outcome.is) {
+    case 'sending':
+    case 'running':
+      return [h('h1', null, ['Loading ', data(load.fileName)]), running(load, actions)];
+    case 'unknown':
+      return lost(load, outcome, actions);
+    case 'unsent':
+      return notLoaded(state, outcome.failure, false, actions);
+    case 'not-loaded':
+      return notLoaded(state, outcome.failure, outcome.isCancelled, actions);
+    case 'loaded':
+      return loaded(state, load, outcome.result, actions);
+  }
+}
+
+function notLoaded({ file }: State, failure: Failure, isCancelled: boolean, actions: Actions): Child {
+  return [
     h('h1', null, isCancelled ? 'Cancelled' : 'Not loaded'),
     isCancelled
       ? h('p', { class: 'notice warn', role: 'status' }, 'The load was cancelled. Nothing was changed.')
-      : failure!.isOfFile
-        ? changedFileBox(failure!, actions)
-        : failureBox(failure!),
+      : failure.isOfFile
+        ? changedFileBox(failure, actions)
+        : failureBox(failure),
     h('div', { class: 'action-bar' }, [
-      file ? button('Back to the columns', () => actions.showStep('columns')) : null,
+      file && button('Back to the columns', () => actions.showStep('columns')),
       file
         ? button('Check again', actions.check)
         : button('Load a file', actions.forgetFile, { kind: 'main' }),
     ]),
-  ]);
+  ];
 }
 
 /** The page does not know how the load goes on, so it must not say that nothing was loaded. */
@@ -57,8 +76,8 @@ function lost(
   { fileName }: LoadProgress,
   outcome: Extract<LoadOutcome, { is: 'unknown' }>,
   actions: Actions,
-): VNode {
-  return h('section', { class: 'load-step' }, [
+): Child {
+  return [
     h('h1', null, ['Loading ', data(fileName)]),
     h('div', { class: 'notice warn', role: 'alert' }, [
       h('p', { class: 'notice-title' }, lostWords(outcome)),
@@ -69,7 +88,7 @@ function lost(
       outcome.record === undefined && button('Back to the columns', () => actions.showStep('columns')),
       button('Look again', actions.lookAgain, { kind: 'main', id: 'look-again' }),
     ]),
-  ]);
+  ];
 }
 
 function running(load: LoadProgress, actions: Actions): VNode {
@@ -96,9 +115,9 @@ function shownBar(label: string, { share, words, rate, left }: Bar): VNode {
 function loaded(
   state: State,
   { rows, rowsFailure, fileName }: LoadProgress,
-  { table, load }: LoadedTable,
+  { table, load }: LoadResult,
   actions: Actions,
-): VNode {
+): Child {
   const { rows: added, updated, skipped, rows_left_out: leftOut = 0, warnings, duration_ms: ms } = load;
   const numbers: (readonly [string, number])[] = [
     ['added', added],
@@ -106,7 +125,7 @@ function loaded(
     ['skipped', skipped],
     ['left out', leftOut],
   ];
-  return h('section', { class: 'load-step' }, [
+  return [
     h('h1', null, 'Loaded'),
     h('p', { class: 'lead' }, [
       data(fileName),
@@ -136,5 +155,5 @@ function loaded(
       : null,
     codeBlock(psqlText(table.schema, table.name), 'Command for psql', actions.copy),
     h('div', { class: 'action-bar' }, button('Load another file', actions.forgetFile, { kind: 'main' })),
-  ]);
+  ];
 }

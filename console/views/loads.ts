@@ -1,12 +1,13 @@
 /** The history of loads, and one load. */
 import type { VNode } from 'preact';
+import type { ListedLoad } from '../../client/client.ts';
 import { hasEnded, type Problem } from '../../client/client.ts';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import { fullPlaceOf } from '../derived/problems.ts';
 import { hashOf } from '../derived/routes.ts';
 import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
-import type { ListedLoad, State } from '../state.ts';
+import type { State } from '../state.ts';
 import { busy, button, data, failureBox, shortened, warningList } from './parts.ts';
 import { VirtualRows } from './virtual-grid.ts';
 

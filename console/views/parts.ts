@@ -1,10 +1,10 @@
 /** Small parts that all views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import type { OfferedChoice } from '../derived/choices.ts';
 import { withVisibleControls } from '../derived/words.ts';
+import type { Failure, Warning } from '../failure.ts';
 import { h } from '../h.ts';
-import type { Failure, Warning } from '../state.ts';
 
 export type Child = ComponentChildren;
 

@@ -1,6 +1,6 @@
 /** Asks for a token. What was done before stays, so an expired token costs no work. */
 import type { VNode } from 'preact';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import { h } from '../h.ts';
 import type { State } from '../state.ts';
 import { busy, button, data } from './parts.ts';

@@ -1,6 +1,6 @@
 /** The four steps from a file to a table. A step that is possible is a button. */
 import type { VNode } from 'preact';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import { isPossible, shownStep } from '../derived/steps.ts';
 import { h } from '../h.ts';
 import type { State, Step } from '../state.ts';

@@ -1,7 +1,7 @@
 /** The tables that the token may see, and one table. */
 import type { VNode } from 'preact';
 import type { TableDescription } from '../../client/client.ts';
-import type { Actions } from '../actions.ts';
+import type { Actions } from '../actions/create-actions.ts';
 import { hashOf } from '../derived/routes.ts';
 import { countInWords, plural, shownValue, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';

@@ -1,5 +1,5 @@
 /** Puts a definition into the body of a JSON upload without reading the file into memory: the browser joins the parts when it sends them. */
-import { linesAsItems, withoutByteOrderMark } from '../client/lines-as-items.ts';
+import { linesAsItems, withoutByteOrderMark } from '../../client/lines-as-items.ts';
 
 const sliceBytes = 1 << 20;
 const newline = 10;

@@ -1,5 +1,5 @@
 /** Reads one row of a JSON file of any size. It reads the file in slices, so the page neither waits nor keeps the file in memory. */
-import { fromJson } from '../client/exact-json.ts';
+import { fromJson } from '../../client/exact-json.ts';
 
 /** The place of a problem, as the service writes it. */
 export interface RowPlace {

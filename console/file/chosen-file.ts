@@ -1,5 +1,4 @@
 /** Finds out whether a chosen file can still be read. Browsers refuse to read a file that was changed or removed after it was chosen. */
-import type { ChosenFile } from './state.ts';
 
 export class ChangedFileError extends Error {
   override readonly name = 'ChangedFileError';
@@ -11,7 +10,7 @@ export async function changeOf({
   content,
 }: {
   name: string;
-  content: Pick<ChosenFile['content'], 'slice'>;
+  content: Pick<Blob, 'slice'>;
 }): Promise<ChangedFileError | undefined> {
   try {
     await content.slice(0, 1).arrayBuffer();
