@@ -12,7 +12,7 @@ function changeDialog(page: Page, to: Partial<ColumnDialog>): void {
 export async function openColumn(page: Page, index: number): Promise<void> {
   page.set({ dialog: { is: 'column', index, tables: undefined, referenced: undefined } });
   // Without the scope table:read the names can still be typed.
-  changeDialog(page, { tables: await listTables(page.client).catch(() => []) });
+  changeDialog(page, { tables: await listTables(page).catch(() => []) });
   const { reference } = page.state.columns[index] ?? {};
   if (reference) readReferenced(page, reference.schema, reference.table);
 }

@@ -81,7 +81,7 @@ export async function readTop(page: Page): Promise<void> {
   const sheet = inspection.is === 'ready' ? inspection.value.sheet : reading.sheet;
   await page.remote('top', async (signal) => {
     await page.requireFile();
-    const answer = await readCells(page.client, file, { sheet, range: 'A1:XFD60', signal });
+    const answer = await readCells(page, file, { sheet, range: 'A1:XFD60', signal });
     const { name, rows, row_numbers: rowNumbers = [], columns } = answer.sheet;
     return { sheet: name, letters: columns.map(({ letters = '' }) => letters), rows, rowNumbers };
   });
@@ -132,7 +132,7 @@ async function inspectProposed(client: Client, file: ChosenFile, reading: Readin
 
 /** Returns cells of the file as the sheet shows them, without a header. */
 export async function readCells(
-  client: Client,
+  { client }: Page,
   { content, name, kind }: ChosenFile,
   { sheet, ...where }: { sheet: string | undefined; range: string; signal?: AbortSignal },
 ): Promise<InspectedSpreadsheet> {

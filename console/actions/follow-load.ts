@@ -1,6 +1,6 @@
 /** Step 4: follows a load until it has ended, also one that this tab has sent before the page was loaded again. */
 import { type Load, ProblemError } from '../../client/client.ts';
-import type { KeptLoad } from '../derived/load.ts';
+import { type KeptLoad, newLoad } from '../derived/load.ts';
 import { type Failure, failureFrom } from '../failure.ts';
 import { type Ended, endOf, type LoadOutcome, type LoadResult, recordOf } from '../load-outcome.ts';
 import type { LoadProgress } from '../state.ts';
@@ -112,22 +112,6 @@ export async function findLoad(page: Page): Promise<void> {
     if (error instanceof ProblemError && error.code === 'load-not-found') forgetKeptLoad();
     else page.say(page.failureOf(error).detail);
   }
-}
-
-/** A load whose file is being sent. */
-export function newLoad(
-  facts: Pick<LoadProgress, 'key' | 'fileName' | 'fileBytes' | 'expectedRows'>,
-): LoadProgress {
-  return {
-    ...facts,
-    sentBytes: 0,
-    startedAt: performance.now(),
-    rowsSince: undefined,
-    isCancelling: false,
-    outcome: { is: 'sending' },
-    rows: undefined,
-    rowsFailure: undefined,
-  };
 }
 
 function foundLoad(record: Load, { key, fileName }: KeptLoad): LoadProgress {

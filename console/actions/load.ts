@@ -2,11 +2,11 @@
 import { type Load, type LoadedTable, ProblemError } from '../../client/client.ts';
 import { newKey } from '../../client/new-key.ts';
 import { sleep } from '../../client/sleep.ts';
-import { isRunning } from '../derived/load.ts';
+import { isRunning, newLoad } from '../derived/load.ts';
 import type { Failure } from '../failure.ts';
 import { ChangedFileError } from '../file/chosen-file.ts';
 import { endOfAnswer, endOfRefusal, recordOf } from '../load-outcome.ts';
-import { changeLoad, endLoad, findRecord, follow, loseLoad, newLoad, stopWaiting } from './follow-load.ts';
+import { changeLoad, endLoad, findRecord, follow, loseLoad, stopWaiting } from './follow-load.ts';
 import { keepLoad } from './kept-load.ts';
 import type { Page } from './page.ts';
 import { sendUpload } from './send-upload.ts';

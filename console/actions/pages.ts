@@ -1,5 +1,5 @@
 /** The pages beside the steps: the tables, the loads, and one of each. */
-import { type Client, hasEnded, type ListedTable, type Load } from '../../client/client.ts';
+import { hasEnded, type ListedTable, type Load } from '../../client/client.ts';
 import type { Route } from '../state.ts';
 import { findLoad } from './follow-load.ts';
 import type { Page } from './page.ts';
@@ -21,7 +21,7 @@ export function open(page: Page, route: Route): void {
 
 function readTables(page: Page): void {
   const isQuiet = page.state.tables.is === 'ready';
-  page.remote('tables', async () => ({ tables: await listTables(page.client) }), { isQuiet });
+  page.remote('tables', async () => ({ tables: await listTables(page) }), { isQuiet });
 }
 
 function readTable(page: Page, schema: string, name: string): void {
@@ -63,7 +63,7 @@ export async function cancelOne(page: Page, id: string): Promise<void> {
 }
 
 /** Lists the tables that the token may see, at most 10,000. */
-export function listTables(client: Client): Promise<ListedTable[]> {
+export function listTables({ client }: Page): Promise<ListedTable[]> {
   return firstOf(client.tables({ limit: 1000 }), maxTables);
 }
 

@@ -65,7 +65,7 @@ async function readRow(page: Page, problem: Problem): Promise<ShownRow | undefin
   const cell = problem.cell === undefined ? undefined : cellOf(problem.cell);
   if (cell !== undefined) {
     const place = { sheet: problem.sheet ?? reading.sheet, range: `A${cell.row}:XFD${cell.row}` };
-    return rowOfSheet(await readCells(page.client, file, place), columns, cell.column);
+    return rowOfSheet(await readCells(page, file, place), columns, cell.column);
   }
   if (file.kind === 'spreadsheet') return undefined;
   const object = await rowOfJson(file.content, file.kind, problem);

@@ -5,6 +5,22 @@ import { recordOf } from '../load-outcome.ts';
 import type { LoadProgress, State } from '../state.ts';
 import { countInWords, plural, sizeInWords, timeInWords } from './words.ts';
 
+/** Returns a load whose file is being sent. */
+export function newLoad(
+  facts: Pick<LoadProgress, 'key' | 'fileName' | 'fileBytes' | 'expectedRows'>,
+): LoadProgress {
+  return {
+    ...facts,
+    sentBytes: 0,
+    startedAt: performance.now(),
+    rowsSince: undefined,
+    isCancelling: false,
+    outcome: { is: 'sending' },
+    rows: undefined,
+    rowsFailure: undefined,
+  };
+}
+
 /** Returns whether the load goes on, or may go on where the page does not see it. */
 export function isRunning(load: LoadProgress | undefined): boolean {
   if (load === undefined) return false;

@@ -8,7 +8,7 @@ import { h } from '../h.ts';
 import { serviceUrl } from '../service-url.ts';
 import type { Route, State } from '../state.ts';
 import { checkView } from './check.ts';
-import { columnsView } from './columns.ts';
+import { columnsView } from './columns/columns-view.ts';
 import { dialogView } from './dialogs.ts';
 import { fileView } from './file.ts';
 import { loadView } from './load.ts';

@@ -10,7 +10,17 @@ import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { LoadResult } from '../load-outcome.ts';
 import type { Checked, ShownProblem, State, Target } from '../state.ts';
-import { bar, busy, button, changedFileBox, data, failureBox, shortened, warningList } from './parts.ts';
+import {
+  bar,
+  busy,
+  button,
+  changedFileBox,
+  data,
+  failureBox,
+  problemCells,
+  shortened,
+  warningList,
+} from './parts.ts';
 import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
 
 export function checkView(state: State, actions: Actions): VNode {
@@ -90,7 +100,7 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
       button('Check again', actions.check),
       button(loss ? lossButton[state.target.ifExists] : 'Load', actions.load, {
         kind: 'main',
-        isDisabled: !result || isStale,
+        disabled: !result || isStale,
         id: 'load',
       }),
     ]),
@@ -166,11 +176,11 @@ function problems(state: State, { failure, all, isReadingAll, openGroup }: Check
       isAboutRows &&
         h('p', { class: 'notice-actions' }, [
           failure!.loadId
-            ? button('Save all problems as .csv', actions.saveAllProblems, { isDisabled: isReadingAll })
+            ? button('Save all problems as .csv', actions.saveAllProblems, { disabled: isReadingAll })
             : null,
           isPart &&
             button(`List all ${countInWords(errorCount)} problems`, actions.readAllProblems, {
-              isDisabled: isReadingAll,
+              disabled: isReadingAll,
             }),
           canLeaveOut(groups) &&
             button('Leave out the rows with problems', () =>
@@ -187,7 +197,7 @@ function problems(state: State, { failure, all, isReadingAll, openGroup }: Check
         actions,
       ),
     ),
-    state.shownProblem ? shownRow(state.shownProblem, actions) : null,
+    state.shownProblem && shownRow(state.shownProblem, actions),
   ]);
 }
 
@@ -199,18 +209,13 @@ function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, act
   return h('section', { class: 'group', key }, [
     h('div', { class: 'group-head' }, [
       h('h2', null, [
-        h(
-          'button',
-          {
-            type: 'button',
-            class: 'group-title',
-            'aria-expanded': isOpen,
-            onClick: () => actions.openGroup(isOpen ? 'none' : key),
-          },
+        button(
           [
             h('span', { class: 'count' }, countInWords(count)),
             column === undefined ? code : [data(column), h('span', { class: 'dim' }, ` ${code}`)],
           ],
+          () => actions.openGroup(isOpen ? 'none' : key),
+          { class: 'group-title', 'aria-expanded': isOpen },
         ),
       ]),
       h('div', { class: 'fixes' }, [
@@ -228,23 +233,14 @@ function problemGroup(state: State, group: GroupedProblems, isOpen: boolean, act
         maxHeight: 12 * problemHeight,
         row: (index: number) => {
           const problem = problems[index]!;
-          return h(
-            'button',
-            {
-              type: 'button',
-              class: 'problem',
-              'aria-pressed': state.shownProblem?.problem === problem,
-              onClick: () => actions.showProblem(problem),
-            },
-            [
-              h('span', { class: 'place' }, data(placeOf(problem, state.columns))),
-              h('span', { class: 'value' }, [
-                problem.value === undefined
-                  ? h('span', { class: 'null' }, 'no value')
-                  : h('bdi', null, shortened(problem.value)),
-              ]),
-              h('span', { class: 'why' }, data(problem.detail)),
-            ],
+          const value =
+            problem.value === undefined
+              ? h('span', { class: 'null' }, 'no value')
+              : h('bdi', null, shortened(problem.value));
+          return button(
+            problemCells(placeOf(problem, state.columns), value, problem),
+            () => actions.showProblem(problem),
+            { class: 'problem', 'aria-pressed': state.shownProblem?.problem === problem },
           );
         },
       }),

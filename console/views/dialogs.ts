@@ -85,7 +85,7 @@ function linkDialog(
         'Everything that you do afterwards is done with the rights of ',
         data(other),
         ', who can see it.',
-        file ? ' The file that you chose, and your choices, are removed from this tab.' : null,
+        file && ' The file that you chose, and your choices, are removed from this tab.',
       ]),
       h('div', { class: 'action-bar' }, [
         button('Stay', onClose, { kind: 'main' }),
@@ -138,22 +138,22 @@ function columnFields(
             actions.readReferenced(schema, table);
           }),
         ),
-    reference && tables?.length !== 0
-      ? field(
-          'and its column',
-          referenced === undefined
-            ? textInput(reference.column, (to) => change({ reference: { ...reference, column: to } }))
-            : select(
-                reference.column,
-                [
-                  ['', 'Choose a column'],
-                  ...referenced.columns.map(({ name, type }) => [name, `${name} (${type})`] as const),
-                ],
-                (to) => change({ reference: { ...reference, column: to } }),
-              ),
-          'The column must be a primary key or unique.',
-        )
-      : null,
+    reference &&
+      tables?.length !== 0 &&
+      field(
+        'and its column',
+        referenced === undefined
+          ? textInput(reference.column, (to) => change({ reference: { ...reference, column: to } }))
+          : select(
+              reference.column,
+              [
+                ['', 'Choose a column'],
+                ...referenced.columns.map(({ name, type }) => [name, `${name} (${type})`] as const),
+              ],
+              (to) => change({ reference: { ...reference, column: to } }),
+            ),
+        'The column must be a primary key or unique.',
+      ),
   ]);
 }
 

@@ -4,6 +4,7 @@ import type { Actions } from '../actions/create-actions.ts';
 import { offeredChoices } from '../derived/choices.ts';
 import { psqlText } from '../derived/commands.ts';
 import { type Bar, lostWords, rowsBar, sendingBar } from '../derived/load.ts';
+import { hashOf } from '../derived/routes.ts';
 import { countInWords, plural } from '../derived/words.ts';
 import type { Failure } from '../failure.ts';
 import { h } from '../h.ts';
@@ -17,6 +18,7 @@ import {
   changedFileBox,
   codeBlock,
   data,
+  factList,
   failureBox,
   warningList,
 } from './parts.ts';
@@ -103,7 +105,7 @@ function running(load: LoadProgress, actions: Actions): VNode {
         ? 'Keep this page open until the file is sent.'
         : 'The load goes on if you close or reload this page. You find it again under Loads.',
     ]),
-    h('div', null, button('Cancel', actions.cancelLoad, { isDisabled: load.isCancelling, id: 'cancel' })),
+    h('div', null, button('Cancel', actions.cancelLoad, { disabled: load.isCancelling, id: 'cancel' })),
   ]);
 }
 
@@ -119,40 +121,26 @@ function loaded(
   actions: Actions,
 ): Child {
   const { rows: added, updated, skipped, rows_left_out: leftOut = 0, warnings, duration_ms: ms } = load;
-  const numbers: (readonly [string, number])[] = [
-    ['added', added],
-    ['updated', updated],
-    ['skipped', skipped],
-    ['left out', leftOut],
-  ];
+  const time = ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+  const counts = { added, updated, skipped, ...(leftOut > 0 && { 'left out': leftOut }) };
+  const numbers = Object.entries(counts).map(
+    ([name, count]) => [`Rows ${name}`, countInWords(count)] as const,
+  );
   return [
     h('h1', null, 'Loaded'),
     h('p', { class: 'lead' }, [
       data(fileName),
       ' is in the table ',
-      h('a', { href: `#/tables/${encodeURIComponent(table.schema)}/${encodeURIComponent(table.name)}` }, [
+      h('a', { href: hashOf({ page: 'table', schema: table.schema, name: table.name }) }, [
         data(`${table.schema}.${table.name}`),
       ]),
       '.',
     ]),
-    h('dl', { class: 'numbers' }, [
-      numbers
-        .filter(([name, count]) => name !== 'left out' || count > 0)
-        .map(([name, count]) =>
-          h('div', null, [h('dt', null, `Rows ${name}`), h('dd', null, countInWords(count))]),
-        ),
-      h('div', null, [
-        h('dt', null, 'Time'),
-        h('dd', null, ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`),
-      ]),
-    ]),
+    factList('numbers', [...numbers, ['Time', time]]),
     warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
-    rows
-      ? [h('h2', null, `First ${plural(rows.rows.length, 'row')}`), rowsGrid(table.columns, rows.rows)]
-      : null,
-    rowsFailure
-      ? h('p', { class: 'hint' }, ['The rows of the table cannot be shown here. ', data(rowsFailure.detail)])
-      : null,
+    rows && [h('h2', null, `First ${plural(rows.rows.length, 'row')}`), rowsGrid(table.columns, rows.rows)],
+    rowsFailure &&
+      h('p', { class: 'hint' }, ['The rows of the table cannot be shown here. ', data(rowsFailure.detail)]),
     codeBlock(psqlText(table.schema, table.name), 'Command for psql', actions.copy),
     h('div', { class: 'action-bar' }, button('Load another file', actions.forgetFile, { kind: 'main' })),
   ];

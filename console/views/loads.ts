@@ -1,39 +1,50 @@
 /** The history of loads, and one load. */
 import type { VNode } from 'preact';
-import type { ListedLoad } from '../../client/client.ts';
-import { hasEnded, type Problem } from '../../client/client.ts';
+import { hasEnded, type ListedLoad, type Load, type Problem } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
 import { fullPlaceOf } from '../derived/problems.ts';
 import { hashOf } from '../derived/routes.ts';
 import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { State } from '../state.ts';
-import { busy, button, data, failureBox, shortened, warningList } from './parts.ts';
+import {
+  busy,
+  button,
+  type Child,
+  data,
+  factList,
+  failureBox,
+  problemCells,
+  remoteView,
+  shortened,
+  warningList,
+} from './parts.ts';
 import { VirtualRows } from './virtual-grid.ts';
 
 export function loadsView({ loads }: State, actions: Actions): VNode {
+  const again = (): void => actions.open({ page: 'loads' });
   return h('section', null, [
     h('div', { class: 'title-row' }, [
       h('h1', null, 'Loads'),
-      button('Read again', () => actions.open({ page: 'loads' }), { kind: 'quiet' }),
+      button('Read again', again, { kind: 'quiet' }),
     ]),
-    loads.is === 'busy' && busy('The loads are being read.'),
-    loads.is === 'failed' && failureBox(loads.failure, () => actions.open({ page: 'loads' })),
-    loads.is === 'ready' && [
-      h('p', { class: 'dim' }, [
-        loads.value.hasMore
-          ? `The newest ${countInWords(loads.value.loads.length)} loads`
-          : plural(loads.value.loads.length, 'load'),
-      ]),
-      h(VirtualRows, {
-        label: 'Loads, the newest first',
-        count: loads.value.loads.length,
-        rowHeight: 46,
-        maxHeight: 46 * 18,
-        row: (index: number) => loadRow(loads.value.loads[index]!),
-      }),
-    ],
+    remoteView(loads, 'The loads are being read.', loadList, again),
   ]);
+}
+
+function loadList({ loads, hasMore }: { loads: ListedLoad[]; hasMore: boolean }): VNode[] {
+  return [
+    h('p', { class: 'dim' }, [
+      hasMore ? `The newest ${countInWords(loads.length)} loads` : plural(loads.length, 'load'),
+    ]),
+    h(VirtualRows, {
+      label: 'Loads, the newest first',
+      count: loads.length,
+      rowHeight: 46,
+      maxHeight: 46 * 18,
+      row: (index: number) => loadRow(loads[index]!),
+    }),
+  ];
 }
 
 function loadRow({
@@ -74,41 +85,30 @@ function moment(text: string): string {
 }
 
 export function oneLoadView({ oneLoad }: State, actions: Actions): VNode {
-  if (oneLoad.is === 'failed')
-    return h('section', null, [h('h1', null, 'Load'), failureBox(oneLoad.failure)]);
-  if (oneLoad.is !== 'ready')
-    return h('section', null, [h('h1', null, 'Load'), busy('The load is being read.')]);
-  const load = oneLoad.value;
-  const { table, answer, bytes_expected: expected } = load;
+  if (oneLoad.is === 'ready') return h('section', null, loadDetails(oneLoad.value, actions));
+  return h('section', null, [
+    h('h1', null, 'Load'),
+    oneLoad.is === 'failed' ? failureBox(oneLoad.failure) : busy('The load is being read.'),
+  ]);
+}
+
+function loadDetails(load: Load, actions: Actions): Child[] {
+  const { table, answer } = load;
   const body = answer?.body as
     | { detail?: string; errors?: Problem[]; error_count?: number; load?: { warnings?: [] } }
     | null
     | undefined;
   const errors = body?.errors ?? [];
-  const facts: (readonly [string, string])[] = [
-    ['Begun', moment(load.created_at)],
-    ['Ended', load.ended_at ? moment(load.ended_at) : 'not yet'],
-    [
-      'Received',
-      `${sizeInWords(load.bytes_received)}${expected && expected > load.bytes_received ? ` of ${sizeInWords(expected)}` : ''}`,
-    ],
-    ['Rows read', countInWords(load.rows_read)],
-    ['Problems', countInWords(load.problems_found)],
-    ['Started by', load.subject ?? ''],
-    ['Id', load.id],
-  ];
-  return h('section', null, [
+  return [
     h('div', { class: 'title-row' }, [
       h('h1', null, data(`${table.schema}.${table.name}`)),
       stateMark(load.state),
       load.dry_run && h('span', { class: 'dim' }, 'check only'),
     ]),
-    h('dl', { class: 'keys' }, [
-      facts.map(([label, text]) => h('div', null, [h('dt', null, label), h('dd', null, data(text))])),
-    ]),
+    factList('keys', factsOf(load)),
     !hasEnded(load) &&
       h('div', null, [
-        button('Cancel', () => actions.cancelOne(load.id), { isDisabled: load.cancel_requested }),
+        button('Cancel', () => actions.cancelOne(load.id), { disabled: load.cancel_requested }),
       ]),
     load.state === 'committed' &&
       h('p', null, [
@@ -116,32 +116,48 @@ export function oneLoadView({ oneLoad }: State, actions: Actions): VNode {
           'Show the table',
         ]),
       ]),
-    answer && answer.status >= 400
-      ? h('p', { class: 'notice bad' }, data(body?.detail ?? `The answer has the status ${answer.status}.`))
-      : null,
+    answer &&
+      answer.status >= 400 &&
+      h('p', { class: 'notice bad' }, data(body?.detail ?? `The answer has the status ${answer.status}.`)),
     warningList(
       body?.load?.warnings ?? [],
       () => [],
       () => {},
     ),
-    errors.length > 0 && [
-      h('h2', null, [
-        `${plural(body?.error_count ?? errors.length, 'problem')}${(body?.error_count ?? 0) > errors.length ? `, the first ${errors.length}` : ''}`,
-      ]),
-      h(VirtualRows, {
-        label: 'Problems',
-        count: errors.length,
-        rowHeight: rowHeight(),
-        maxHeight: rowHeight() * 14,
-        row: (index: number) => {
-          const problem = errors[index]!;
-          return h('div', { class: 'problem' }, [
-            h('span', { class: 'place' }, data(fullPlaceOf(problem))),
-            h('span', { class: 'value' }, h('bdi', null, shortened(problem.value ?? ''))),
-            h('span', { class: 'why' }, data(problem.detail)),
-          ]);
-        },
-      }),
-    ],
-  ]);
+    errors.length > 0 && problemList(errors, body?.error_count ?? errors.length),
+  ];
+}
+
+/** The facts of a load, with their labels. */
+function factsOf(load: Load): (readonly [string, VNode])[] {
+  const { bytes_received: received, bytes_expected: expected } = load;
+  const all = expected && expected > received ? ` of ${sizeInWords(expected)}` : '';
+  const facts = {
+    Begun: moment(load.created_at),
+    Ended: load.ended_at ? moment(load.ended_at) : 'not yet',
+    Received: `${sizeInWords(received)}${all}`,
+    'Rows read': countInWords(load.rows_read),
+    Problems: countInWords(load.problems_found),
+    'Started by': load.subject ?? '',
+    Id: load.id,
+  };
+  return Object.entries(facts).map(([label, fact]) => [label, data(fact)]);
+}
+
+function problemList(errors: Problem[], count: number): VNode[] {
+  const words = plural(count, 'problem');
+  return [
+    h('h2', null, count > errors.length ? `${words}, the first ${errors.length}` : words),
+    h(VirtualRows, {
+      label: 'Problems',
+      count: errors.length,
+      rowHeight: rowHeight(),
+      maxHeight: rowHeight() * 14,
+      row: (index: number) => {
+        const problem = errors[index]!;
+        const value = h('bdi', null, shortened(problem.value ?? ''));
+        return h('div', { class: 'problem' }, problemCells(fullPlaceOf(problem), value, problem));
+      },
+    }),
+  ];
 }

@@ -1,40 +1,46 @@
 /** Small parts that all views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
+import type { Problem } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
 import type { OfferedChoice } from '../derived/choices.ts';
 import { withVisibleControls } from '../derived/words.ts';
 import type { Failure, Warning } from '../failure.ts';
-import { h } from '../h.ts';
+import { type Attributes, h } from '../h.ts';
+import type { Remote } from '../state.ts';
 
 export type Child = ComponentChildren;
+
+/** Attributes of a button, and its look in style.css. */
+type ButtonAttributes = Attributes<'button'> & { kind?: string };
 
 export function button(
   label: Child,
   onClick: () => void,
-  options: {
-    kind?: string;
-    isDisabled?: boolean;
-    label?: string;
-    id?: string;
-    describedBy?: string;
-    isExpanded?: boolean;
-  } = {},
+  { kind = 'plain', ...attributes }: ButtonAttributes = {},
 ): VNode {
-  const { kind = 'plain', isDisabled = false, label: name, id, describedBy, isExpanded } = options;
-  return h(
-    'button',
-    {
-      type: 'button',
-      class: `button ${kind}`,
-      disabled: isDisabled,
-      'aria-label': name,
-      'aria-describedby': describedBy,
-      'aria-expanded': isExpanded,
-      id,
-      onClick,
-    },
-    [label],
-  );
+  return h('button', { type: 'button', class: `button ${kind}`, ...attributes, onClick }, label);
+}
+
+/** A button for one of several tables or sheets. */
+export function chip(
+  name: Child,
+  more: string,
+  onClick: () => void,
+  attributes: ButtonAttributes = {},
+): VNode {
+  const label = [h('span', { class: 'chip-name' }, name), h('span', { class: 'chip-more' }, more)];
+  return button(label, onClick, { class: 'chip', ...attributes });
+}
+
+/** What a control may have besides its value. */
+interface ControlAttributes {
+  type?: 'text' | 'search';
+  name?: string;
+  class?: string;
+  list?: string;
+  placeholder?: string;
+  disabled?: boolean;
+  'aria-label'?: string;
 }
 
 /** A label above its control. */
@@ -49,7 +55,7 @@ export function field(label: string, control: VNode, hint?: Child, kind = ''): V
 export function textInput(
   value: string,
   onInput: (value: string) => void,
-  more: Record<string, unknown> = {},
+  more: ControlAttributes = {},
 ): VNode {
   return h('input', {
     type: 'text',
@@ -66,7 +72,7 @@ export function checkbox(
   label: Child,
   isChecked: boolean,
   onChange: (isChecked: boolean) => void,
-  more: Record<string, unknown> = {},
+  more: Omit<ControlAttributes, 'type'> = {},
 ): VNode {
   return h('label', { class: 'checkbox' }, [
     h('input', {
@@ -83,13 +89,40 @@ export function select<Value extends string>(
   value: Value,
   options: readonly (readonly [Value, string])[],
   onChange: (value: Value) => void,
-  more: Record<string, unknown> = {},
+  more: ControlAttributes = {},
 ): VNode {
   return h(
     'select',
     { value, ...more, onChange: ({ currentTarget }) => onChange(currentTarget.value as Value) },
     [options.map(([option, label]) => h('option', { value: option, selected: option === value }, label))],
   );
+}
+
+/** A problem in a list: its place, its value and its reason. */
+export function problemCells(place: string, value: VNode, { detail }: Problem): VNode[] {
+  return [
+    h('span', { class: 'place' }, data(place)),
+    h('span', { class: 'value' }, value),
+    h('span', { class: 'why' }, data(detail)),
+  ];
+}
+
+/** Facts with their labels. */
+export function factList(kind: string, facts: (readonly [label: string, fact: Child])[]): VNode {
+  const pairs = facts.map(([label, fact]) => h('div', null, [h('dt', null, label), h('dd', null, fact)]));
+  return h('dl', { class: kind }, pairs);
+}
+
+/** Shows a part of the page that the service is asked for. @param words what is said until it answers */
+export function remoteView<Value>(
+  remote: Remote<Value>,
+  words: string,
+  onReady: (value: Value) => Child,
+  onRetry?: () => void,
+): Child {
+  if (remote.is === 'failed') return failureBox(remote.failure, onRetry);
+  if (remote.is === 'ready') return onReady(remote.value);
+  return remote.is === 'busy' && busy(words);
 }
 
 /** A text of the file or the database. Marks of direction in it do not turn the text around it. */
@@ -120,7 +153,7 @@ export function failureBox(
       ]),
     errorCount > listed.length && listed.length > 1 && h('p', null, `and ${errorCount - listed.length} more`),
     h('p', { class: 'notice-actions' }, [
-      onRetry ? button('Try again', onRetry) : null,
+      onRetry && button('Try again', onRetry),
       code
         ? h('a', { href: `/docs/errors/${encodeURIComponent(code)}`, target: '_blank', rel: 'noopener' }, [
             'What this error means',
@@ -132,7 +165,14 @@ export function failureBox(
 
 /** A file that was changed after it was chosen. Another file with the same name keeps the choices. */
 export function changedFileBox(failure: Failure, actions: Pick<Actions, 'showStep'>): VNode[] {
-  return [failureBox(failure), h('p', null, [button('Choose it again', () => actions.showStep('file'))])];
+  return [
+    failureBox(failure),
+    h(
+      'p',
+      null,
+      button('Choose it again', () => actions.showStep('file')),
+    ),
+  ];
 }
 
 const maxWarnings = 50;
@@ -156,7 +196,7 @@ export function warningList(
           choices.length !== 0 &&
             h('div', { class: 'fixes' }, [
               choices.map((choice) =>
-                button(data(choice.label), () => onChoice(choice), { kind: 'fix', describedBy: id }),
+                button(data(choice.label), () => onChoice(choice), { kind: 'fix', 'aria-describedby': id }),
               ),
             ]),
         ]);

@@ -10,16 +10,13 @@ export function signInView({ session, file }: State, actions: Actions): VNode {
   return h('div', { class: 'sign-in' }, [
     h('h1', null, 'Sign in'),
     problem ? h('p', { class: 'notice bad', role: 'alert' }, data(problem)) : null,
-    file
-      ? h('p', null, [
-          data(file.name),
-          ' and your choices are kept. ',
-          signIn
-            ? 'The identity provider opens in another window.'
-            : 'Sign in with another token to continue.',
-        ])
-      : null,
-    signIn ? provider(signIn.authorizationEndpoint !== undefined, signIn.issuer, actions) : null,
+    file &&
+      h('p', null, [
+        data(file.name),
+        ' and your choices are kept. ',
+        signIn ? 'The identity provider opens in another window.' : 'Sign in with another token to continue.',
+      ]),
+    signIn && provider(signIn.authorizationEndpoint !== undefined, signIn.issuer, actions),
     h(
       'form',
       {
@@ -68,5 +65,9 @@ function provider(isReachable: boolean, issuer: string, actions: Actions): VNode
       `The identity provider ${issuer} does not answer. Load this page again later.`,
     ]);
   }
-  return h('p', null, button(`Sign in with ${new URL(issuer).host}`, actions.startSignIn, { kind: 'main' }));
+  return h(
+    'p',
+    null,
+    button(`Sign in with ${new URL(issuer).host}`, actions.signInAtProvider, { kind: 'main' }),
+  );
 }

@@ -6,8 +6,8 @@ import { hashOf } from '../derived/routes.ts';
 import { countInWords, plural, shownValue, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { State } from '../state.ts';
-import { cellOf } from './columns.ts';
-import { busy, data, failureBox, field, textInput } from './parts.ts';
+import { cellOf } from './cell.ts';
+import { busy, data, factList, failureBox, field, textInput } from './parts.ts';
 import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
 
 export function tablesView({ tables, tableFilter }: State, actions: Actions): VNode {
@@ -70,12 +70,10 @@ export function tableView({ table }: State): VNode {
         ]);
       },
     }),
-    rows
-      ? [
-          h('h2', null, rows.rows.length === 0 ? 'No rows' : `First ${plural(rows.rows.length, 'row')}`),
-          rows.rows.length !== 0 && rowsGrid(found.columns, rows.rows),
-        ]
-      : null,
+    rows && [
+      h('h2', null, rows.rows.length === 0 ? 'No rows' : `First ${plural(rows.rows.length, 'row')}`),
+      rows.rows.length !== 0 && rowsGrid(found.columns, rows.rows),
+    ],
   ]);
 }
 
@@ -105,9 +103,10 @@ function keysOf({ constraints, distribution }: TableDescription): VNode | null {
   const placed = distributionInWords(distribution);
   if (placed !== undefined) lines.push(['Distributed', placed]);
   if (lines.length === 0) return null;
-  return h('dl', { class: 'keys' }, [
-    lines.map(([label, text]) => h('div', null, [h('dt', null, label), h('dd', null, data(text))])),
-  ]);
+  return factList(
+    'keys',
+    lines.map(([label, text]) => [label, data(text)]),
+  );
 }
 
 export function rowsGrid(columns: { name: string; type: string }[], rows: Record<string, unknown>[]): VNode {

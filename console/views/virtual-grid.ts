@@ -106,124 +106,67 @@ export class VirtualGrid extends Component<GridProps> {
 
   render(given: GridProps): VNode {
     const props = scaled(given);
-    const {
-      label,
-      columnCount,
-      rowCount,
-      columnWidth,
-      rowHeight,
-      headHeight,
-      maxHeight,
-      numberWidth = 0,
-    } = props;
+    const { label, columnCount, rowCount, columnWidth, rowHeight, headHeight, maxHeight } = props;
+    const { numberWidth = 0, cornerLabel = 'Row' } = props;
     const columns = within(this.#drawnColumns(columnWidth), columnCount);
-    const allWidth = numberWidth + columnCount * columnWidth;
-    const place = (column: number) => ({
-      left: `${numberWidth + column * columnWidth}px`,
-      width: `${columnWidth}px`,
-    });
-    const numberIndex = numberWidth > 0 ? 1 : 0;
-    return h(
-      'div',
-      {
-        ref: this.#element,
-        class: 'grid',
-        role: 'table',
-        tabIndex: 0,
-        'aria-label': label,
-        'aria-rowcount': rowCount + 1,
-        'aria-colcount': columnCount + numberIndex,
-        style: { maxHeight: `${maxHeight}px`, height: `${headHeight + rowCount * rowHeight + 18}px` },
-        onScroll: this.#measure,
-      },
-      [
-        h(
-          'div',
-          {
-            class: 'grid-head',
-            role: 'row',
-            'aria-rowindex': 1,
-            style: { width: `${allWidth}px`, height: `${headHeight}px` },
-          },
-          [
-            numberWidth > 0 &&
-              h(
-                'div',
-                {
-                  class: 'grid-number',
-                  role: 'columnheader',
-                  'aria-colindex': 1,
-                  style: { width: `${numberWidth}px` },
-                },
-                [h('span', { class: 'unseen' }, props.cornerLabel ?? 'Row')],
-              ),
-            columns.map((column) =>
-              h(
-                'div',
-                {
-                  class: 'grid-cell',
-                  role: 'columnheader',
-                  key: column,
-                  'aria-colindex': column + 1 + numberIndex,
-                  style: place(column),
-                },
-                [props.head(column)],
-              ),
-            ),
-          ],
-        ),
-        h(
-          'div',
-          {
-            class: 'grid-body',
-            role: 'rowgroup',
-            style: { width: `${allWidth}px`, height: `${rowCount * rowHeight}px` },
-          },
-          [
-            within(this.#drawnRows(rowHeight), rowCount).map((row) =>
-              h(
-                'div',
-                {
-                  class: `grid-row ${props.rowKind?.(row) ?? ''}`,
-                  role: 'row',
-                  key: row,
-                  'aria-rowindex': row + 2,
-                  style: { top: `${row * rowHeight}px`, height: `${rowHeight}px`, width: `${allWidth}px` },
-                },
-                [
-                  numberWidth > 0 &&
-                    h(
-                      'div',
-                      {
-                        class: 'grid-number',
-                        role: 'rowheader',
-                        'aria-colindex': 1,
-                        style: { width: `${numberWidth}px` },
-                      },
-                      [props.number?.(row)],
-                    ),
-                  columns.map((column) => {
-                    const { content, kind = '' } = props.cell(row, column);
-                    return h(
-                      'div',
-                      {
-                        class: `grid-cell ${kind}`,
-                        role: 'cell',
-                        key: column,
-                        'aria-colindex': column + 1 + numberIndex,
-                        style: place(column),
-                      },
-                      [content],
-                    );
-                  }),
-                ],
-              ),
-            ),
-          ],
-        ),
-      ],
-    );
+    const rows = within(this.#drawnRows(rowHeight), rowCount);
+    const width = `${numberWidth + columnCount * columnWidth}px`;
+    const corner = h('span', { class: 'unseen' }, cornerLabel);
+    const head = cellsOf(props, columns, corner, (column) => ({ content: props.head(column) }), true);
+    const grid = {
+      ref: this.#element,
+      class: 'grid',
+      role: 'table',
+      tabIndex: 0,
+      'aria-label': label,
+      'aria-rowcount': rowCount + 1,
+      'aria-colcount': columnCount + (numberWidth > 0 ? 1 : 0),
+      style: { maxHeight: `${maxHeight}px`, height: `${headHeight + rowCount * rowHeight + 18}px` },
+      onScroll: this.#measure,
+    } as const;
+    const headStyle = { width, height: `${headHeight}px` };
+    const bodyStyle = { width, height: `${rowCount * rowHeight}px` };
+    return h('div', grid, [
+      h('div', { class: 'grid-head', role: 'row', 'aria-rowindex': 1, style: headStyle }, head),
+      h('div', { class: 'grid-body', role: 'rowgroup', style: bodyStyle }, [
+        rows.map((row) => {
+          const kind = `grid-row ${props.rowKind?.(row) ?? ''}`;
+          const style = { top: `${row * rowHeight}px`, height: `${rowHeight}px`, width };
+          const cells = cellsOf(props, columns, props.number?.(row), (column) => props.cell(row, column));
+          return h('div', { class: kind, role: 'row', key: row, 'aria-rowindex': row + 2, style }, cells);
+        }),
+      ]),
+    ]);
   }
+}
+
+/** Returns the cells of a row or of the head: the one of its number, and those of the columns that are drawn. */
+function cellsOf(
+  { numberWidth = 0, columnWidth }: GridProps,
+  columns: number[],
+  number: Child,
+  cell: (column: number) => { content: Child; kind?: string },
+  isHead = false,
+): Child[] {
+  const [numberRole, role] = isHead
+    ? (['columnheader', 'columnheader'] as const)
+    : (['rowheader', 'cell'] as const);
+  const isNumbered = numberWidth > 0;
+  const numberStyle = { width: `${numberWidth}px` };
+  return [
+    isNumbered &&
+      h('div', { class: 'grid-number', role: numberRole, 'aria-colindex': 1, style: numberStyle }, number),
+    columns.map((column) => {
+      const { content, kind = '' } = cell(column);
+      const style = { left: `${numberWidth + column * columnWidth}px`, width: `${columnWidth}px` };
+      const index = column + 1 + (isNumbered ? 1 : 0);
+      return h(
+        'div',
+        { class: `grid-cell ${kind}`, role, key: column, 'aria-colindex': index, style },
+        content,
+      );
+    }),
+  ];
 }
 
 /** Sizes are given for a font of 15 px. Large screens have a larger font (style.css). */
@@ -299,40 +242,35 @@ export class VirtualRows extends Component<RowsProps, { focused: number }> {
     const shown = within(this.#drawnRows(rowHeight), count);
     if (focused >= 0 && focused < count && !shown.includes(focused)) shown.push(focused);
     const itemRole = role === 'list' ? 'listitem' : 'group';
-    return h(
-      'div',
-      {
-        ref: this.#element,
-        class: 'virtual-rows',
-        role: 'region',
-        tabIndex: 0,
-        'aria-label': label,
-        style: { maxHeight: `${maxHeight * scale}px`, height: `${count * rowHeight + 2}px` },
-        onScroll: this.#measure,
-        onFocusIn: ({ target }: FocusEvent) => {
-          const index = (target as HTMLElement).closest('[data-index]')?.getAttribute('data-index');
-          if (index != null) this.setState({ focused: Number(index) });
-        },
+    const list = {
+      ref: this.#element,
+      class: 'virtual-rows',
+      role: 'region',
+      tabIndex: 0,
+      'aria-label': label,
+      style: { maxHeight: `${maxHeight * scale}px`, height: `${count * rowHeight + 2}px` },
+      onScroll: this.#measure,
+      onFocusIn: ({ target }: FocusEvent) => {
+        const index = (target as HTMLElement).closest('[data-index]')?.getAttribute('data-index');
+        if (index != null) this.setState({ focused: Number(index) });
       },
-      [
-        h('div', { class: 'virtual-all', role, style: { height: `${count * rowHeight}px` } }, [
-          shown.map((index) =>
-            h(
-              'div',
-              {
-                class: 'virtual-row',
-                role: itemRole,
-                key: index,
-                'data-index': index,
-                ...(role === 'list' && { 'aria-setsize': count, 'aria-posinset': index + 1 }),
-                style: { top: `${index * rowHeight}px`, height: `${rowHeight}px` },
-              },
-              [row(index)],
-            ),
-          ),
-        ]),
-      ],
-    );
+    } as const;
+    return h('div', list, [
+      h('div', { class: 'virtual-all', role, style: { height: `${count * rowHeight}px` } }, [
+        shown.map((index) => {
+          const place = role === 'list' && { 'aria-setsize': count, 'aria-posinset': index + 1 };
+          const style = { top: `${index * rowHeight}px`, height: `${rowHeight}px` };
+          const item = {
+            class: 'virtual-row',
+            role: itemRole,
+            key: index,
+            'data-index': index,
+            style,
+          } as const;
+          return h('div', { ...item, ...place }, row(index));
+        }),
+      ]),
+    ]);
   }
 }
 
