@@ -1,5 +1,4 @@
 /** Turns the choices that a warning of the service lists into buttons: each one changes how the file is read, or the type of a column. */
-
 import type { Warning } from '../failure.ts';
 import type { Reading, State } from '../state.ts';
 import { readingQuery } from './file.ts';

@@ -1,5 +1,4 @@
 /** The columns of the table: what is inferred, what the person has changed, and the definition that is sent. */
-
 import type { TableDefinition } from '../../client/client.ts';
 import type { Warning } from '../failure.ts';
 import type { ColumnPlan, Inspection, Reference, State } from '../state.ts';

@@ -1,5 +1,4 @@
 /** What kind of file it is, and with which parameters it is read. */
-
 import type { InspectedSpreadsheet, LoadQuery } from '../../client/client.ts';
 import type { ChosenFile, Reading } from '../state.ts';
 

@@ -1,5 +1,4 @@
 /** The simple fixes for problems. */
-
 import type { ColumnPlan, State } from '../state.ts';
 import { withKey } from './columns.ts';
 import type { GroupedProblems } from './problems.ts';

@@ -1,5 +1,4 @@
 /** What follows from a load: whether it goes on, its bars, and what is lost with the page. */
-
 import type { LoadOutcome } from '../load-outcome.ts';
 import { recordOf } from '../load-outcome.ts';
 import type { LoadProgress, State } from '../state.ts';

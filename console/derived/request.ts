@@ -1,5 +1,4 @@
 /** The request that checks or loads the file. */
-
 import type { LoadQuery, TableDefinition } from '../../client/client.ts';
 import type { ChosenFile, State } from '../state.ts';
 import { definitionOf, isChanged } from './columns.ts';

@@ -1,5 +1,4 @@
 /** The whole page: its head, and the view of the route. */
-
 import type { VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
 import { hashOf } from '../derived/routes.ts';

@@ -113,14 +113,7 @@ const lossButton: Partial<Record<Target['ifExists'], string>> = {
 };
 
 function passed({ target }: State, load: LoadResult['load'], actions: Actions): VNode {
-  const {
-    rows,
-    updated,
-    skipped,
-    rows_left_out: leftOut = 0,
-    left_out: problems = [],
-    left_out_count,
-  } = load;
+  const { rows, updated, skipped, rows_left_out: leftOut = 0, left_out: problems = [] } = load;
   const parts = [
     rows > 0 || updated + skipped + leftOut === 0 ? `${plural(rows, 'row')} would be loaded` : '',
     updated > 0 ? `${plural(updated, 'row')} would be updated` : '',
@@ -128,14 +121,10 @@ function passed({ target }: State, load: LoadResult['load'], actions: Actions): 
     leftOut > 0 ? `${plural(leftOut, 'row')} with problems would be left out` : '',
   ].filter(Boolean);
   const isNothing = rows + updated === 0 && skipped + leftOut > 0;
-  const rest = (left_out_count ?? problems.length) - problems.length;
+  const rest = (load.left_out_count ?? problems.length) - problems.length;
   return h('div', { class: `notice ${isNothing ? 'warn' : 'good'}`, role: 'status' }, [
     h('p', { class: 'notice-title' }, [
-      isNothing
-        ? 'No row would be loaded'
-        : leftOut > 0
-          ? 'The other rows fit the table'
-          : 'The file fits the table',
+      isNothing ? 'No row would be loaded' : `The ${leftOut > 0 ? 'other rows fit' : 'file fits'} the table`,
     ]),
     h('p', null, [
       `${parts.join('; ')}. The table is `,
@@ -189,14 +178,7 @@ function problems(state: State, { failure, all, isReadingAll, openGroup }: Check
           isReadingAll && busy('All problems are being read.'),
         ]),
     ]),
-    groups.map((group) =>
-      problemGroup(
-        state,
-        group,
-        openGroup === undefined ? group === groups[0] : openGroup === group.key,
-        actions,
-      ),
-    ),
+    groups.map((group) => problemGroup(state, group, (openGroup ?? groups[0]?.key) === group.key, actions)),
     state.shownProblem && shownRow(state.shownProblem, actions),
   ]);
 }

@@ -47,25 +47,15 @@ function loadList({ loads, hasMore }: { loads: ListedLoad[]; hasMore: boolean })
   ];
 }
 
-function loadRow({
-  id,
-  state,
-  table,
-  dry_run: isDryRun,
-  rows_read: rows,
-  problems_found: problems,
-  created_at: at,
-}: ListedLoad): VNode {
-  return h('a', { class: 'list-row', href: hashOf({ page: 'one-load', id }) }, [
-    stateMark(state),
-    h('span', { class: 'list-name' }, [
-      h('span', { class: 'dim' }, [data(table.schema), '.']),
-      data(table.name),
-    ]),
-    h('span', { class: 'dim list-comment' }, [
-      `${isDryRun ? 'check, ' : ''}${plural(rows, 'row')}${problems > 0 ? `, ${plural(problems, 'problem')}` : ''}`,
-    ]),
-    h('span', { class: 'list-number' }, moment(at)),
+function loadRow(load: ListedLoad): VNode {
+  const { schema, name } = load.table;
+  const problems = load.problems_found > 0 ? `, ${plural(load.problems_found, 'problem')}` : '';
+  const facts = `${load.dry_run ? 'check, ' : ''}${plural(load.rows_read, 'row')}${problems}`;
+  return h('a', { class: 'list-row', href: hashOf({ page: 'one-load', id: load.id }) }, [
+    stateMark(load.state),
+    h('span', { class: 'list-name' }, [h('span', { class: 'dim' }, [data(schema), '.']), data(name)]),
+    h('span', { class: 'dim list-comment' }, facts),
+    h('span', { class: 'list-number' }, moment(load.created_at)),
   ]);
 }
 

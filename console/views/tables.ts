@@ -1,48 +1,53 @@
 /** The tables that the token may see, and one table. */
 import type { VNode } from 'preact';
-import type { TableDescription } from '../../client/client.ts';
+import type { ListedTable, TableDescription } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
 import { hashOf } from '../derived/routes.ts';
 import { countInWords, plural, shownValue, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { State } from '../state.ts';
 import { cellOf } from './cell.ts';
-import { busy, data, factList, failureBox, field, textInput } from './parts.ts';
+import { busy, data, factList, failureBox, field, remoteView, textInput } from './parts.ts';
 import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
 
 export function tablesView({ tables, tableFilter }: State, actions: Actions): VNode {
   const all = tables.is === 'ready' ? tables.value.tables : [];
   const wanted = tableFilter.toLowerCase();
   const shown = all.filter(({ schema, name }) => `${schema}.${name}`.toLowerCase().includes(wanted));
+  const again = (): void => actions.open({ page: 'tables' });
   return h('section', null, [
     h('h1', null, 'Tables'),
-    tables.is === 'busy' && busy('The tables are being read.'),
-    tables.is === 'failed' && failureBox(tables.failure, () => actions.open({ page: 'tables' })),
-    tables.is === 'ready' && [
-      field('Find a table', textInput(tableFilter, actions.filterTables, { type: 'search' }), '', 'short'),
-      h('p', { class: 'dim', role: 'status' }, [
-        shown.length === all.length
-          ? plural(all.length, 'table')
-          : `${countInWords(shown.length)} of ${plural(all.length, 'table')}`,
-      ]),
-      h(VirtualRows, {
-        label: 'Tables',
-        count: shown.length,
-        rowHeight: 46,
-        maxHeight: 46 * 18,
-        row: (index: number) => {
-          const { schema, name, estimated_rows: rows, bytes, comment, distribution } = shown[index]!;
-          const placed = distributionInWords(distribution);
-          return h('a', { class: 'list-row', href: hashOf({ page: 'table', schema, name }) }, [
-            h('span', { class: 'list-name' }, [h('span', { class: 'dim' }, [data(schema), '.']), data(name)]),
-            h('span', { class: 'list-comment dim' }, comment ? data(comment) : ''),
-            placed !== undefined && h('span', { class: 'dim' }, data(placed)),
-            h('span', { class: 'list-number' }, rows === null ? '' : `about ${plural(rows, 'row')}`),
-            h('span', { class: 'list-number' }, bytes === null ? '' : sizeInWords(bytes)),
-          ]);
-        },
-      }),
-    ],
+    remoteView(
+      tables,
+      'The tables are being read.',
+      () => [
+        field('Find a table', textInput(tableFilter, actions.filterTables, { type: 'search' }), '', 'short'),
+        h('p', { class: 'dim', role: 'status' }, [
+          shown.length === all.length
+            ? plural(all.length, 'table')
+            : `${countInWords(shown.length)} of ${plural(all.length, 'table')}`,
+        ]),
+        h(VirtualRows, {
+          label: 'Tables',
+          count: shown.length,
+          rowHeight: 46,
+          maxHeight: 46 * 18,
+          row: (index: number) => tableRow(shown[index]!),
+        }),
+      ],
+      again,
+    ),
+  ]);
+}
+
+function tableRow({ schema, name, estimated_rows: rows, bytes, comment, distribution }: ListedTable): VNode {
+  const placed = distributionInWords(distribution);
+  return h('a', { class: 'list-row', href: hashOf({ page: 'table', schema, name }) }, [
+    h('span', { class: 'list-name' }, [h('span', { class: 'dim' }, [data(schema), '.']), data(name)]),
+    h('span', { class: 'list-comment dim' }, comment ? data(comment) : ''),
+    placed !== undefined && h('span', { class: 'dim' }, data(placed)),
+    h('span', { class: 'list-number' }, rows === null ? '' : `about ${plural(rows, 'row')}`),
+    h('span', { class: 'list-number' }, bytes === null ? '' : sizeInWords(bytes)),
   ]);
 }
 
@@ -92,13 +97,9 @@ function keysOf({ constraints, distribution }: TableDescription): VNode | null {
   const lines: [string, string][] = [];
   if (primary?.columns?.length) lines.push(['Primary key', primary.columns.join(', ')]);
   for (const { columns } of unique ?? []) if (columns?.length) lines.push(['Unique', columns.join(', ')]);
-  for (const {
-    column,
-    reference_schema: schema,
-    reference_table: name,
-    reference_column: of,
-  } of references ?? []) {
-    lines.push(['Foreign key', `${column} to ${schema ?? 'public'}.${name}.${of}`]);
+  for (const { column, reference_schema: schema, ...to } of references ?? []) {
+    const target = `${schema ?? 'public'}.${to.reference_table}.${to.reference_column}`;
+    lines.push(['Foreign key', `${column} to ${target}`]);
   }
   const placed = distributionInWords(distribution);
   if (placed !== undefined) lines.push(['Distributed', placed]);

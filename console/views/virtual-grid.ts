@@ -53,43 +53,55 @@ const observer = new ResizeObserver((entries) => {
   for (const { target } of entries) measures.get(target)?.();
 });
 
-export class VirtualGrid extends Component<GridProps> {
-  readonly #element = createRef<HTMLDivElement>();
+/** Draws again when other parts become visible, because it was scrolled or its size has changed. */
+abstract class Virtual<Props, Own = object> extends Component<Props, Own> {
+  protected readonly element = createRef<HTMLDivElement>();
   /** undefined: not measured yet. */
-  #columns: Part | undefined;
-  #rows: Part | undefined;
+  protected columns: Part | undefined;
+  protected rows: Part | undefined;
 
-  readonly #measure = (): void => {
-    const element = this.#element.current;
-    if (!element) return;
+  /** Notes the parts that are visible. @returns whether they are drawn already */
+  protected abstract note(element: HTMLDivElement): boolean;
+
+  protected readonly measure = (): void => {
+    const element = this.element.current;
+    if (element && !this.note(element)) this.forceUpdate();
+  };
+
+  override componentDidMount(): void {
+    measures.set(this.element.current!, this.measure);
+    observer.observe(this.element.current!);
+  }
+
+  override componentWillUnmount(): void {
+    observer.unobserve(this.element.current!);
+  }
+}
+
+export class VirtualGrid extends Virtual<GridProps> {
+  protected override note({ scrollLeft, scrollTop, clientWidth, clientHeight }: HTMLDivElement): boolean {
     const { columnWidth, rowHeight, columnCount, rowCount } = scaled(this.props);
-    const { scrollLeft, scrollTop, clientWidth, clientHeight } = element;
     const columns = partAt(scrollLeft, clientWidth, columnWidth);
     const rows = partAt(scrollTop, clientHeight, rowHeight);
     const isDrawn =
       isSamePart(columns, this.#drawnColumns(columnWidth), columnCount) &&
       isSamePart(rows, this.#drawnRows(rowHeight), rowCount);
-    this.#columns = columns;
-    this.#rows = rows;
-    if (!isDrawn) this.forceUpdate();
-  };
+    this.columns = columns;
+    this.rows = rows;
+    return isDrawn;
+  }
 
   #drawnColumns(columnWidth: number): Part {
-    return this.#columns ?? partAt(0, innerWidth, columnWidth);
+    return this.columns ?? partAt(0, innerWidth, columnWidth);
   }
 
   #drawnRows(rowHeight: number): Part {
-    return this.#rows ?? partAt(0, this.props.maxHeight, rowHeight);
+    return this.rows ?? partAt(0, this.props.maxHeight, rowHeight);
   }
 
   override componentDidMount(): void {
-    measures.set(this.#element.current!, this.#measure);
-    observer.observe(this.#element.current!);
+    super.componentDidMount();
     this.#showColumn();
-  }
-
-  override componentWillUnmount(): void {
-    observer.unobserve(this.#element.current!);
   }
 
   override componentDidUpdate({ shownColumn }: GridProps): void {
@@ -99,7 +111,7 @@ export class VirtualGrid extends Component<GridProps> {
   /** Scrolls the column into the middle. */
   #showColumn(): void {
     const { shownColumn = -1, columnWidth, numberWidth = 0 } = scaled(this.props);
-    const element = this.#element.current!;
+    const element = this.element.current!;
     if (shownColumn < 0) return;
     element.scrollLeft = numberWidth + (shownColumn + 0.5) * columnWidth - element.clientWidth / 2;
   }
@@ -114,7 +126,7 @@ export class VirtualGrid extends Component<GridProps> {
     const corner = h('span', { class: 'unseen' }, cornerLabel);
     const head = cellsOf(props, columns, corner, (column) => ({ content: props.head(column) }), true);
     const grid = {
-      ref: this.#element,
+      ref: this.element,
       class: 'grid',
       role: 'table',
       tabIndex: 0,
@@ -122,7 +134,7 @@ export class VirtualGrid extends Component<GridProps> {
       'aria-rowcount': rowCount + 1,
       'aria-colcount': columnCount + (numberWidth > 0 ? 1 : 0),
       style: { maxHeight: `${maxHeight}px`, height: `${headHeight + rowCount * rowHeight + 18}px` },
-      onScroll: this.#measure,
+      onScroll: this.measure,
     } as const;
     const headStyle = { width, height: `${headHeight}px` };
     const bodyStyle = { width, height: `${rowCount * rowHeight}px` };
@@ -204,33 +216,19 @@ interface RowsProps {
 }
 
 /** A list that draws only its visible rows and the row with the focus. */
-export class VirtualRows extends Component<RowsProps, { focused: number }> {
-  readonly #element = createRef<HTMLDivElement>();
-  /** undefined: not measured yet. */
-  #rows: Part | undefined;
+export class VirtualRows extends Virtual<RowsProps, { focused: number }> {
   override state = { focused: -1 };
 
-  readonly #measure = (): void => {
-    const element = this.#element.current;
-    if (!element) return;
+  protected override note({ scrollTop, clientHeight }: HTMLDivElement): boolean {
     const rowHeight = this.props.rowHeight * scaleOfPage();
-    const rows = partAt(element.scrollTop, element.clientHeight, rowHeight);
+    const rows = partAt(scrollTop, clientHeight, rowHeight);
     const isDrawn = isSamePart(rows, this.#drawnRows(rowHeight), this.props.count);
-    this.#rows = rows;
-    if (!isDrawn) this.forceUpdate();
-  };
+    this.rows = rows;
+    return isDrawn;
+  }
 
   #drawnRows(rowHeight: number): Part {
-    return this.#rows ?? partAt(0, this.props.maxHeight, rowHeight);
-  }
-
-  override componentDidMount(): void {
-    measures.set(this.#element.current!, this.#measure);
-    observer.observe(this.#element.current!);
-  }
-
-  override componentWillUnmount(): void {
-    observer.unobserve(this.#element.current!);
+    return this.rows ?? partAt(0, this.props.maxHeight, rowHeight);
   }
 
   render(
@@ -243,13 +241,13 @@ export class VirtualRows extends Component<RowsProps, { focused: number }> {
     if (focused >= 0 && focused < count && !shown.includes(focused)) shown.push(focused);
     const itemRole = role === 'list' ? 'listitem' : 'group';
     const list = {
-      ref: this.#element,
+      ref: this.element,
       class: 'virtual-rows',
       role: 'region',
       tabIndex: 0,
       'aria-label': label,
       style: { maxHeight: `${maxHeight * scale}px`, height: `${count * rowHeight + 2}px` },
-      onScroll: this.#measure,
+      onScroll: this.measure,
       onFocusIn: ({ target }: FocusEvent) => {
         const index = (target as HTMLElement).closest('[data-index]')?.getAttribute('data-index');
         if (index != null) this.setState({ focused: Number(index) });

@@ -1,5 +1,4 @@
 /** The list of the columns, each with its type and its place in the key. */
-
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { isChanged, withKey } from '../../derived/columns.ts';

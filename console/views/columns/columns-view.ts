@@ -1,5 +1,4 @@
 /** Step 2: what the file contains, and what the table will be. */
-
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { offeredChoices } from '../../derived/choices.ts';

@@ -1,5 +1,4 @@
 /** The panel “In the file”: its sheets, its first rows, and the warnings about them. */
-
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { countInWords, plural } from '../../derived/words.ts';

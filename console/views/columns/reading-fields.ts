@@ -1,5 +1,4 @@
 /** The fields under “How values are read”. */
-
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { withDecimalSign, withThousandsSign } from '../../derived/choices.ts';

@@ -1,5 +1,4 @@
 /** The fields of the table to which the rows go. */
-
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { mayHaveKey, mayKeepDefinition, unseenWords } from '../../derived/target.ts';
