@@ -64,13 +64,8 @@ export async function inspect(page: Page, reading: Reading): Promise<boolean> {
     },
   );
   const { top, inspection } = page.state;
-  if (
-    isTaken &&
-    top.is === 'ready' &&
-    inspection.is === 'ready' &&
-    top.value.sheet !== inspection.value.sheet
-  )
-    readTop(page);
+  const sheet = inspection.is === 'ready' && inspection.value.sheet;
+  if (isTaken && top.is === 'ready' && top.value.sheet !== sheet) readTop(page);
   return isTaken;
 }
 

@@ -46,18 +46,15 @@ export function columnsView(state: State, actions: Actions): VNode {
 function notInspected(state: State, failure: Failure, actions: Actions): Child {
   if (failure.isOfFile) return changedFileBox(failure, actions);
   const choice = headerChoice(state, undefined, actions);
-  return [failureBox(failure), panel('sheet-title', 'In the file', [headerButton(state, actions)], [choice])];
+  return [failureBox(failure), panel('sheet-title', 'In the file', headerButton(state, actions), choice)];
 }
 
-function panel(id: string, title: string, head: Child[], content: Child[], again = false): VNode {
-  const attributes = {
-    class: `panel${again ? ' read-again' : ''}`,
-    'aria-labelledby': id,
-    'aria-busy': again,
-  };
-  return h('section', attributes, [
-    h('div', { class: 'panel-head' }, [h('h2', { id }, title), ...head]),
-    ...content,
+/** @param isReadAgain undefined: the panel is not about the file */
+function panel(id: string, title: string, head: Child, content: Child, isReadAgain?: boolean): VNode {
+  const kind = `panel${isReadAgain ? ' read-again' : ''}`;
+  return h('section', { class: kind, 'aria-labelledby': id, 'aria-busy': isReadAgain }, [
+    h('div', { class: 'panel-head' }, [h('h2', { id }, title), head]),
+    content,
   ]);
 }
 
