@@ -52,11 +52,7 @@ export function planColumns(inspection: Inspection, earlier: ColumnPlan[]): Colu
   const changed = new Map(earlier.map((plan) => [plan.header, plan]));
   return inspection.header.map((header, index) => {
     const type = inspection.types[index] ?? 'text';
-    const { letters, values, empty } = inspection.counts[index] ?? {
-      letters: undefined,
-      values: 0,
-      empty: 0,
-    };
+    const { letters, values = 0, empty = 0 } = inspection.counts[index] ?? { letters: undefined };
     const own = inspection.warnings.filter(({ column }) => column === header);
     const facts = {
       header,

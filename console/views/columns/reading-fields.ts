@@ -28,59 +28,49 @@ const thousandsSigns = [
 
 export function readingFields({ reading, file, isReadingOpen }: State, actions: Actions): VNode {
   const again = actions.changeReading;
-  return h(
-    'details',
-    {
-      class: 'more',
-      open: isReadingOpen,
-      onToggle: ({ currentTarget }) => actions.openReading(currentTarget.open),
-    },
-    [
-      h('summary', null, 'How values are read'),
-      h('div', { class: 'fields' }, [
-        field(
-          'Texts that mean NULL',
-          h('input', {
-            type: 'text',
-            value: reading.nullValues,
-            placeholder: 'N/A,-',
-            spellcheck: false,
-            onInput: ({ currentTarget }) => actions.noteReading({ nullValues: currentTarget.value }),
-            onChange: ({ currentTarget }) => again({ nullValues: currentTarget.value }),
-          }),
-          'Separated by commas',
+  const check = (label: string, name: 'trim' | 'errorsAreNull' | 'skipHidden' | 'skipFooter') =>
+    checkbox(label, reading[name], (isChecked) => again({ [name]: isChecked }));
+  const onToggle = ({ currentTarget }: { currentTarget: HTMLDetailsElement }) =>
+    actions.openReading(currentTarget.open);
+  return h('details', { class: 'more', open: isReadingOpen, onToggle }, [
+    h('summary', null, 'How values are read'),
+    h('div', { class: 'fields' }, [
+      field(
+        'Texts that mean NULL',
+        h('input', {
+          type: 'text',
+          value: reading.nullValues,
+          placeholder: 'N/A,-',
+          spellcheck: false,
+          onInput: ({ currentTarget }) => actions.noteReading({ nullValues: currentTarget.value }),
+          onChange: ({ currentTarget }) => again({ nullValues: currentTarget.value }),
+        }),
+        'Separated by commas',
+      ),
+      field(
+        'Order of dates in texts',
+        select(reading.dateOrder, dateOrders, (dateOrder) => again({ dateOrder })),
+      ),
+      field(
+        'Decimal sign in texts',
+        select(reading.decimalSign, decimalSigns, (decimalSign) =>
+          again(withDecimalSign(reading, decimalSign)),
         ),
-        field(
-          'Order of dates in texts',
-          select(reading.dateOrder, dateOrders, (dateOrder) => again({ dateOrder })),
+      ),
+      field(
+        'Thousands sign in texts',
+        select(reading.thousandsSign, thousandsSigns, (thousandsSign) =>
+          again(withThousandsSign(reading, thousandsSign)),
         ),
-        field(
-          'Decimal sign in texts',
-          select(reading.decimalSign, decimalSigns, (decimalSign) =>
-            again(withDecimalSign(reading, decimalSign)),
-          ),
-        ),
-        field(
-          'Thousands sign in texts',
-          select(reading.thousandsSign, thousandsSigns, (thousandsSign) =>
-            again(withThousandsSign(reading, thousandsSign)),
-          ),
-        ),
-      ]),
-      h('div', { class: 'checks' }, [
-        checkbox('Remove white space around texts', reading.trim, (trim) => again({ trim })),
-        file?.kind === 'spreadsheet' && [
-          checkbox('Load error cells (#N/A) as NULL', reading.errorsAreNull, (errorsAreNull) =>
-            again({ errorsAreNull }),
-          ),
-          checkbox('Leave out hidden rows and columns', reading.skipHidden, (skipHidden) =>
-            again({ skipHidden }),
-          ),
-          checkbox('Leave out everything below the first empty row', reading.skipFooter, (skipFooter) =>
-            again({ skipFooter }),
-          ),
-        ],
-      ]),
-    ],
-  );
+      ),
+    ]),
+    h('div', { class: 'checks' }, [
+      check('Remove white space around texts', 'trim'),
+      file?.kind === 'spreadsheet' && [
+        check('Load error cells (#N/A) as NULL', 'errorsAreNull'),
+        check('Leave out hidden rows and columns', 'skipHidden'),
+        check('Leave out everything below the first empty row', 'skipFooter'),
+      ],
+    ]),
+  ]);
 }
