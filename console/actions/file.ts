@@ -69,6 +69,14 @@ export async function inspect(page: Page, reading: Reading): Promise<boolean> {
   return isTaken;
 }
 
+/** Reads an encrypted workbook with its password. */
+export function openWith(page: Page, password: string): void {
+  const { file, reading } = page.state;
+  if (file === undefined) return;
+  page.set({ file: { ...file, password } });
+  inspect(page, reading);
+}
+
 /** Shows the first rows of the sheet without a header, for choosing it. */
 export async function readTop(page: Page): Promise<void> {
   const { file, inspection, reading } = page.state;
@@ -106,13 +114,7 @@ type Asked = { signal: AbortSignal; onSent: (bytes: number) => void };
 /** Reads the file. If nothing is chosen yet, and the service proposes another place of the table, the file is read there. */
 async function inspectProposed(client: Client, file: ChosenFile, reading: Reading, asked: Asked) {
   const ask = (one: Reading) =>
-    client.inspect({
-      ...readingQuery(one, file.kind),
-      file: file.content,
-      name: file.name,
-      kind: file.kind,
-      ...asked,
-    });
+    client.inspect({ ...readingQuery(one, file.kind), ...sentOf(file), ...asked });
   let answer = await ask(reading);
   let taken = reading;
   const proposed = 'sheet' in answer && reading === emptyReading && proposedReading(answer, reading);
@@ -128,9 +130,14 @@ async function inspectProposed(client: Client, file: ChosenFile, reading: Readin
 /** Returns cells of the file as the sheet shows them, without a header. */
 export async function readCells(
   { client }: Page,
-  { content, name, kind }: ChosenFile,
+  file: ChosenFile,
   { sheet, ...where }: { sheet: string | undefined; range: string; signal?: AbortSignal },
 ): Promise<InspectedSpreadsheet> {
   const query = { ...(sheet && { sheet }), header: false, ...where };
-  return (await client.inspect({ ...query, file: content, name, kind })) as InspectedSpreadsheet;
+  return (await client.inspect({ ...query, ...sentOf(file) })) as InspectedSpreadsheet;
+}
+
+/** Returns the file as the client sends it. */
+function sentOf({ content: file, name, kind, password }: ChosenFile) {
+  return { file, name, kind, password };
 }

@@ -16,7 +16,7 @@ export async function sendUpload(
   { state, client, connection }: Page,
   { onSent, ...options }: UploadOptions,
 ): Promise<Load | LoadedTable> {
-  const { content, name } = state.file!;
+  const { content, name, password } = state.file!;
   const { kind, schema, table, query, definition } = uploadPlan(state);
   const sent = {
     ...query,
@@ -28,6 +28,7 @@ export async function sendUpload(
     schema,
     table,
     name,
+    password,
   };
   if (definition === undefined) return client.enqueue({ ...sent, file: content, kind });
   if (kind === 'spreadsheet') return client.enqueue({ ...sent, file: content, kind, definition });

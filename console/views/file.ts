@@ -41,10 +41,12 @@ export function fileView({ file, inspection, reading }: State, actions: Actions)
       inspection.is === 'failed' &&
       h('div', { class: 'stack' }, [
         h('p', null, [data(file.name), ` (${sizeInWords(file.size)}) cannot be read.`]),
-        failureBox(
-          inspection.failure,
-          inspection.failure.isOfFile ? undefined : () => actions.inspect(reading),
-        ),
+        needsPassword(inspection.failure)
+          ? passwordField(inspection.failure, file.name, actions.openWith)
+          : failureBox(
+              inspection.failure,
+              inspection.failure.isOfFile ? undefined : () => actions.inspect(reading),
+            ),
       ]),
     file &&
       inspection.is === 'ready' &&
