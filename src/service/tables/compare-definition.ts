@@ -91,10 +91,9 @@ async function describeColumns(
   extraFunctions: readonly string[],
 ): Promise<ColumnDescription[]> {
   const temporaryName = randomName('comparison');
-  const { text } = createTemporaryTable(prepared, temporaryName);
   try {
     return await runAndUndo(client, 'comparison', async () => {
-      await queryInCallersPath(client, text);
+      await queryInCallersPath(client, createTemporaryTable(prepared, temporaryName));
       const facts = await readTable(client, 'pg_temp', temporaryName, true);
       return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions, undefined)).columns;
     });

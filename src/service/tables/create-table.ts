@@ -1,6 +1,7 @@
 /** Creates a table from a definition, or describes how the existing table differs from it. */
 import type { ClientBase, Pool, QueryResult } from 'pg';
 import { AppError, type Warning } from '../../core/errors.ts';
+import type { CallersStatement } from '../postgres/callers-statement.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import { runWithSavepoint } from '../postgres/savepoints.ts';
 import { apartInCallersPath } from '../postgres/search-path.ts';
@@ -27,7 +28,7 @@ export interface CreateOptions extends PrepareOptions {
   /** Called with the result before the transaction ends. With it, a creation takes one round trip more. */
   onResult?: ((result: CreateResult) => void) | undefined;
   /** Returns further statements like those of `TransactionOptions`, if the table is created with this distribution. */
-  beforeCommit?: ((distribution: TableDescription['distribution']) => string[]) | undefined;
+  beforeCommit?: ((distribution: TableDescription['distribution']) => CallersStatement[]) | undefined;
 }
 
 export interface CreateResult {

@@ -2,6 +2,7 @@
  * Pure functions that return the statements with which a load opens an existing table and sends its rows. Relations are quoted by
  * the caller (`quoteQualified`).
  */
+import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
 import { isKnownToCitus } from '../postgres/citus/sharded-tables.ts';
 import { quoteIdentifier, randomName, type Statement } from '../postgres/sql.ts';
 import { hasShortTrees } from './catalog.ts';
@@ -11,22 +12,22 @@ import { hasShortTrees } from './catalog.ts';
  *
  * @param mode `ROW EXCLUSIVE` suffices for rows, and `ACCESS EXCLUSIVE` for new columns
  */
-export function lockTable(relation: string, mode: 'ROW EXCLUSIVE' | 'ACCESS EXCLUSIVE'): string {
-  return `LOCK TABLE ${relation} IN ${mode} MODE`;
+export function lockTable(relation: string, mode: 'ROW EXCLUSIVE' | 'ACCESS EXCLUSIVE'): CallersStatement {
+  return qualified`LOCK TABLE ${relation} IN ${mode} MODE`;
 }
 
 /**
  * Returns statements that take the lock `ROW EXCLUSIVE` for a role that may insert into some columns only. PostgreSQL takes the lock
  * when it prepares an INSERT, and keeps it until the transaction ends.
  */
-export function lockByPrepare(relation: string): string {
+export function lockByPrepare(relation: string): CallersStatement {
   const name = quoteIdentifier(randomName('lock'));
-  return `PREPARE ${name} AS INSERT INTO ${relation} DEFAULT VALUES; DEALLOCATE ${name}`;
+  return qualified`PREPARE ${name} AS INSERT INTO ${relation} DEFAULT VALUES; DEALLOCATE ${name}`;
 }
 
 /** Returns a statement that removes all rows of a table and of its partitions. Tables that inherit from it keep their rows. */
-export function truncateTable(relation: string, kind: string | undefined): string {
-  return `TRUNCATE ${kind === 'p' ? '' : 'ONLY'} ${relation}`;
+export function truncateTable(relation: string, kind: string | undefined): CallersStatement {
+  return qualified`TRUNCATE ${kind === 'p' ? '' : 'ONLY'} ${relation}`;
 }
 
 /**
@@ -34,7 +35,7 @@ export function truncateTable(relation: string, kind: string | undefined): strin
  *
  * @param columns columns with inferred types
  */
-export function addColumnsTo(relation: string, columns: { name: string; type: string }[]): string {
+export function addColumnsTo(relation: string, columns: { name: string; type: string }[]): CallersStatement {
   return changeColumnsOf(relation, { added: columns, converted: [] });
 }
 
@@ -52,7 +53,7 @@ export function changeColumnsOf(
     added: { name: string; type: string }[];
     converted: { name: string; type: string; conversion: ColumnConversion }[];
   },
-): string {
+): CallersStatement {
   const additions = change.added.map(
     ({ name, type }) => `ADD COLUMN ${quoteIdentifier(name)} ${typeForSql(type)}`,
   );
@@ -60,7 +61,7 @@ export function changeColumnsOf(
     ({ name, type, conversion }) =>
       `ALTER COLUMN ${quoteIdentifier(name)} TYPE ${typeForSql(type)} USING ${convertedValue(quoteIdentifier(name), conversion)}`,
   );
-  return `ALTER TABLE ${relation} ${[...additions, ...conversions].join(', ')}`;
+  return qualified`ALTER TABLE ${relation} ${[...additions, ...conversions].join(', ')}`;
 }
 
 function convertedValue(column: string, conversion: ColumnConversion): string {
@@ -75,7 +76,7 @@ function typeForSql(type: string): string {
   return isKeyword ? type : `pg_catalog.${type}`;
 }
 
-export function copyInto(relation: string, columns: string[]): string {
+export function copyInto(relation: string, columns: string[]): CallersStatement {
   return copyWith(relation, columns, 'FORMAT binary');
 }
 
@@ -83,26 +84,30 @@ export function copyInto(relation: string, columns: string[]): string {
  * Copies rows as if VACUUM had frozen them already, so that neither the first reader nor VACUUM must write their pages again. PostgreSQL
  * accepts this only if the current subtransaction has created or truncated the table.
  */
-export function copyFrozenInto(relation: string, columns: string[]): string {
+export function copyFrozenInto(relation: string, columns: string[]): CallersStatement {
   return copyWith(relation, columns, 'FORMAT binary, FREEZE');
 }
 
-function copyWith(relation: string, columns: string[], options: string): string {
-  return `COPY ${relation} (${columns.map(quoteIdentifier).join(', ')}) FROM STDIN (${options})`;
+function copyWith(relation: string, columns: string[], options: string): CallersStatement {
+  return qualified`COPY ${relation} (${columns.map(quoteIdentifier).join(', ')}) FROM STDIN (${options})`;
 }
 
-export function truncate(relation: string): string {
-  return `TRUNCATE ${relation}`;
+export function truncate(relation: string): CallersStatement {
+  return qualified`TRUNCATE ${relation}`;
 }
 
 /** Inserts rows that have only defaults. COPY has no form without columns. */
-export function insertDefaults(relation: string, rowCount: number): string {
-  return `INSERT INTO ${relation} SELECT FROM pg_catalog.generate_series(1, ${rowCount})`;
+export function insertDefaults(relation: string, rowCount: number): CallersStatement {
+  return qualified`INSERT INTO ${relation} SELECT FROM pg_catalog.generate_series(1, ${rowCount})`;
 }
 
 /** Does the same for a sharded table. Citus cannot insert rows from a query without columns. @param column any column of the table */
-export function insertDefaultsIntoShards(relation: string, column: string, rowCount: number): string {
-  return `INSERT INTO ${relation} (${quoteIdentifier(column)}) VALUES ${Array(rowCount).fill('(DEFAULT)').join(', ')}`;
+export function insertDefaultsIntoShards(
+  relation: string,
+  column: string,
+  rowCount: number,
+): CallersStatement {
+  return qualified`INSERT INTO ${relation} (${quoteIdentifier(column)}) VALUES ${Array(rowCount).fill('(DEFAULT)').join(', ')}`;
 }
 
 export interface KindOfTable {

@@ -1,12 +1,13 @@
 /**
  * The statements that move staged rows in small blocks and note the rows that PostgreSQL refuses.
  *
- * The work is done in PostgreSQL (PL/pgSQL), because a round trip for each refused row would take minutes for a million rows. The
- * statements run in the callers' search path, so they qualify all names (search-path.ts). The names of variables are random, because
- * the table may have columns of any name.
+ * The work is done in PostgreSQL (PL/pgSQL), because a round trip for each refused row would take minutes for a million rows. `passOver` runs
+ * in the callers' search path, so its parts qualify all names. The names of variables are random, because the table may have columns of any
+ * name.
  */
 
 import { maxMessageCharacters } from '../../../core/cut-text.ts';
+import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { keptOfDetail } from '../../postgres/cut-errors.ts';
 import { isRaisedAtInSql } from '../../postgres/server-internals.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
@@ -116,7 +117,7 @@ export interface PassOptions {
  * Moves rows in their order, in blocks of rows of the same shape. If PostgreSQL refuses a block, the block is undone and divided, until the
  * refused row is alone in its block. This row is recorded and skipped.
  */
-export function passOver(load: StagedLoad, options: PassOptions): string {
+export function passOver(load: StagedLoad, options: PassOptions): CallersStatement {
   const { to, maxRefused, countsUpdates } = options;
   const text = `#variable_conflict use_column
 DECLARE
@@ -148,7 +149,7 @@ BEGIN
   UPDATE ${state} SET merged = merged ${plus} ${merged}, updated = updated ${plus} ${updated}, refused = ${refused};
 END`;
   const quote = `$tw${unlike}$`;
-  return `DO ${quote}${text}${quote}`;
+  return qualified`DO ${quote}${text}${quote}`;
 }
 
 const stateAndMessage = "(SQLSTATE OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) SQLERRM)";
@@ -237,8 +238,8 @@ const restoreUpdateCount = `PERFORM pg_catalog.setval('${updateCounter}', ${upda
 function mergeBlock(load: StagedLoad): string {
   const block: RowRange = { from: at, to: end };
   const merges = load.shapes.all.map((_, number) => {
-    const { text } = mergeWithSqlstate(load, number, block, `INTO ${stored}, ${changed}`);
-    return load.isSharded ? `${text};` : `${text}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
+    const merge = mergeWithSqlstate(load, number, block, `INTO ${stored}, ${changed}`);
+    return load.isSharded ? `${merge};` : `${merge}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
   });
   if (merges.length === 1) return merges[0]!;
   return merges.map((merge, number) => `IF ${is(shape, '=', number)} THEN ${merge} END IF;`).join('\n');

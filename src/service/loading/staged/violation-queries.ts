@@ -1,4 +1,5 @@
 /** The queries that find the rows of a relation that violate a rule. */
+import { qualified } from '../../postgres/callers-statement.ts';
 import { inCallersPath } from '../../postgres/search-path.ts';
 import {
   quoteIdentifier,
@@ -132,7 +133,7 @@ export function runQuery({ rule, statement }: ViolationQuery, { existing }: Sent
   const runsCode = existing !== undefined || rule.kind === 'check' || rule.kind === 'input';
   if (!runsCode) return [statement.text, 'SELECT'];
   const view = `pg_temp.${quoteIdentifier(randomName('violations'))}`;
-  return [`CREATE TEMPORARY VIEW ${view} AS ${statement.text}`, inCallersPath(`TABLE ${view}`)];
+  return [`CREATE TEMPORARY VIEW ${view} AS ${statement.text}`, inCallersPath(qualified`TABLE ${view}`)];
 }
 
 /**
@@ -145,7 +146,7 @@ export function storeAnswer({ statement }: ViolationQuery, table: string): strin
   const view = `pg_temp.${name}`;
   return [
     `CREATE TEMPORARY VIEW ${view} AS ${statement.text}`,
-    inCallersPath(`CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS TABLE ${view}`),
+    inCallersPath(qualified`CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS TABLE ${view}`),
     // Citus does not find a view by the name pg_temp. The name is random, and the service's own path ends with this schema.
     `DROP VIEW ${name}`,
   ];

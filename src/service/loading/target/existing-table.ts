@@ -5,6 +5,7 @@ import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { InferredColumn } from '../../../encoding/infer/infer-types.ts';
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/sqlstate.ts';
@@ -21,7 +22,7 @@ import {
   rowTreatment,
   truncateTable,
 } from '../../tables/load-statements.ts';
-import { refuseReferences } from '../../tables/replace-table.ts';
+import { refuseReferences } from '../../tables/replace/refuse-dependents.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
 import { type RowRule, readRowRules } from '../staged/row-rules.ts';
 import type { ExistingTable } from './load-target.ts';
@@ -86,7 +87,7 @@ async function lockingStatement(
   relation: string,
   truncate: boolean,
   mayAddColumns: boolean,
-): Promise<string> {
+): Promise<CallersStatement> {
   if (truncate) {
     return truncateTable(relation, await readKind(client, relation));
   }
@@ -107,7 +108,7 @@ async function readKind(client: ClientBase, relation: string): Promise<string | 
  *
  * @throws AppError `write-conflict` if another session has dropped the table meanwhile
  */
-async function lock(client: ClientBase, statement: string): Promise<void> {
+async function lock(client: ClientBase, statement: CallersStatement): Promise<void> {
   try {
     await queryInCallersPath(client, statement);
   } catch (error) {

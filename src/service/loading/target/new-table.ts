@@ -6,6 +6,7 @@ import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { runWithSavepoint } from '../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified, randomName } from '../../postgres/sql.ts';
@@ -32,7 +33,8 @@ import { isSharded, needsStatementsApart } from '../../tables/distribution/place
 import { changeColumnsOf } from '../../tables/load-statements.ts';
 import { namesAside } from '../../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../../tables/prepared-table.ts';
-import { refuseDependents, TableSwap } from '../../tables/replace-table.ts';
+import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
+import { TableSwap } from '../../tables/replace/table-swap.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
 import { type RowRule, readRowRules } from '../staged/row-rules.ts';
 import { conflictKeysOf, rulesOfNewTable } from '../staged/rules-of-new-table.ts';
@@ -216,7 +218,7 @@ async function createNamed(
   client: ClientBase,
   table: PreparedTable,
   savepoint: string,
-  toStatements: () => Promise<string[]>,
+  toStatements: () => Promise<CallersStatement[]>,
   onClash: () => Promise<void>,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {

@@ -10,7 +10,7 @@ import { describeTable, isTable } from '../../tables/describe-table.ts';
 import { findLoadTarget, isFoundTable, type TargetRights } from '../../tables/find-load-target.ts';
 import { prepareTable } from '../../tables/prepare-table.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
-import { refuseDependents } from '../../tables/replace-table.ts';
+import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { addsRows, type LoadContext, type LoadRequest, neededRights } from '../request/load-request.ts';
 import { sameNames } from './conflict-option.ts';
