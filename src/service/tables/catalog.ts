@@ -106,14 +106,14 @@ export interface TakenName {
 
 /** Returns whether the type is an array type. Types such as `int2vector`, which only have subscripts, are not. */
 const isArray = (type: string) =>
-  `EXISTS (SELECT FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid)`;
+  `EXISTS (SELECT FROM pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid)`;
 
 /** Returns whether the type in the `pg_type` row, or a compatible type, has a default btree operator class of its own (access method 403). */
 const isOrderedItself = (type: string) => `
   (${type}.typtype IN ('e', 'r', 'm')
-   OR EXISTS (SELECT FROM pg_catalog.pg_opclass o
+   OR EXISTS (SELECT FROM pg_opclass o
      WHERE o.opcmethod = 403 AND o.opcdefault AND o.opcintype = ${type}.oid)
-   OR EXISTS (SELECT FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_opclass o ON o.opcintype = k.casttarget
+   OR EXISTS (SELECT FROM pg_cast k JOIN pg_opclass o ON o.opcintype = k.casttarget
      WHERE k.castsource = ${type}.oid AND k.castmethod = 'b' AND k.castcontext = 'i' AND o.opcmethod = 403 AND o.opcdefault))`;
 
 /**
@@ -125,14 +125,14 @@ const isOrdered = (type: string) => `
     WITH RECURSIVE parts AS (
       SELECT ${type}.oid
       UNION
-      SELECT inner_type.oid FROM parts JOIN pg_catalog.pg_type o ON o.oid = parts.oid, LATERAL (
+      SELECT inner_type.oid FROM parts JOIN pg_type o ON o.oid = parts.oid, LATERAL (
         SELECT o.typbasetype AS oid WHERE o.typtype = 'd'
         UNION ALL
         SELECT o.typelem WHERE ${isArray('o')}
         UNION ALL
-        SELECT f.atttypid FROM pg_catalog.pg_attribute f
+        SELECT f.atttypid FROM pg_attribute f
         WHERE o.typtype = 'c' AND f.attrelid = o.typrelid AND f.attnum > 0 AND NOT f.attisdropped) AS inner_type)
-    SELECT FROM parts JOIN pg_catalog.pg_type p ON p.oid = parts.oid
+    SELECT FROM parts JOIN pg_type p ON p.oid = parts.oid
     WHERE p.typtype NOT IN ('c', 'd') AND NOT ${isArray('p')} AND NOT ${isOrderedItself('p')}) END`;
 
 /**
@@ -144,8 +144,8 @@ const typeForSql = (type: string, modifier: string) => `(
   SELECT CASE WHEN e.typnamespace = 'pg_catalog'::regnamespace AND starts_with(f.name, quote_ident(e.typname))
       AND substr(f.name, length(quote_ident(e.typname)) + 1, 1) IN ('', '(', '[')
     THEN 'pg_catalog.' || f.name ELSE f.name END
-  FROM (SELECT format_type(${type}, ${modifier}) AS name) f, pg_catalog.pg_type a
-  JOIN pg_catalog.pg_type e ON e.oid = CASE WHEN ${isArray('a')} THEN a.typelem ELSE a.oid END
+  FROM (SELECT format_type(${type}, ${modifier}) AS name) f, pg_type a
+  JOIN pg_type e ON e.oid = CASE WHEN ${isArray('a')} THEN a.typelem ELSE a.oid END
   WHERE a.oid = ${type})`;
 
 /**
@@ -157,25 +157,25 @@ const partsOf = (type: string, modifier: string) => `
   UNION ALL
   SELECT ${type}.typelem, ${modifier} WHERE ${isArray(type)}
   UNION ALL
-  SELECT r.rngsubtype, -1 FROM pg_catalog.pg_range r WHERE ${type}.typtype = 'r' AND r.rngtypid = ${type}.oid
+  SELECT r.rngsubtype, -1 FROM pg_range r WHERE ${type}.typtype = 'r' AND r.rngtypid = ${type}.oid
   UNION ALL
-  SELECT r.rngtypid, -1 FROM pg_catalog.pg_range r WHERE ${type}.typtype = 'm' AND r.rngmultitypid = ${type}.oid
+  SELECT r.rngtypid, -1 FROM pg_range r WHERE ${type}.typtype = 'm' AND r.rngmultitypid = ${type}.oid
   UNION ALL
-  SELECT f.atttypid, f.atttypmod FROM pg_catalog.pg_attribute f
+  SELECT f.atttypid, f.atttypmod FROM pg_attribute f
   WHERE ${type}.typtype = 'c' AND f.attrelid = ${type}.typrelid AND f.attnum > 0 AND NOT f.attisdropped`;
 
 /** Returns the members `isRepeating`, `isOfParts` and `parts` of a `TypeNode` as SQL. Equal fields are one part, because a table may have 1,600 of them. */
 const nodeOf = (type: string, modifier: string) => `
     'isRepeating', ${type}.typtype = 'm' OR ${isArray(type)}, 'isOfParts', ${type}.typtype IN ('c', 'r', 'm'),
-    'parts', (SELECT pg_catalog.json_agg(pg_catalog.json_build_object('oid', p.oid::bigint, 'typmod', p.typmod, 'count', p.count))
-      FROM (SELECT part.oid, part.typmod, pg_catalog.count(*) FROM (${partsOf(type, modifier)}) AS part GROUP BY 1, 2) AS p)`;
+    'parts', (SELECT json_agg(json_build_object('oid', p.oid::bigint, 'typmod', p.typmod, 'count', p.count))
+      FROM (SELECT part.oid, part.typmod, count(*) FROM (${partsOf(type, modifier)}) AS part GROUP BY 1, 2) AS p)`;
 
 /** The operator with which a default index of the type compares values; null for types of `pg_catalog`. @param type a `pg_type` row */
 const ownEquality = (type: string) => `(
   SELECT format('OPERATOR(%I.%s)', n.nspname, p.oprname)
-  FROM pg_catalog.pg_opclass c JOIN pg_catalog.pg_amop m ON m.amopfamily = c.opcfamily
+  FROM pg_opclass c JOIN pg_amop m ON m.amopfamily = c.opcfamily
     AND m.amopstrategy = 3 AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype
-  JOIN pg_catalog.pg_operator p ON p.oid = m.amopopr JOIN pg_catalog.pg_namespace n ON n.oid = p.oprnamespace
+  JOIN pg_operator p ON p.oid = m.amopopr JOIN pg_namespace n ON n.oid = p.oprnamespace
   WHERE ${type}.typnamespace <> 'pg_catalog'::regnamespace
     AND c.opcintype = ${type}.oid AND c.opcmethod = 403 AND c.opcdefault)`;
 
@@ -186,96 +186,95 @@ export const maySee = (table: string) => `(
     OR has_any_column_privilege(${table}.oid, 'SELECT, INSERT, UPDATE, REFERENCES')))`;
 
 /** The object identifier of the schema with this name. */
-const namespaceOid = (name: string) =>
-  `(SELECT z.oid FROM pg_catalog.pg_namespace z WHERE z.nspname = ${name})`;
+const namespaceOid = (name: string) => `(SELECT z.oid FROM pg_namespace z WHERE z.nspname = ${name})`;
 
 // A separate subquery looks up each entry, so PostgreSQL uses an index for any number of entries. Its planner also estimates
 // such a low cost that it does not compile the query (`jit_above_cost`).
 
 const types = (order: string) => `
-  SELECT pg_catalog.json_agg((
-    SELECT pg_catalog.json_build_object(
+  SELECT json_agg((
+    SELECT json_build_object(
       'oid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
-      'schema', (SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.oid = t.typnamespace), 'name', t.typname,
+      'schema', (SELECT n.nspname FROM pg_namespace n WHERE n.oid = t.typnamespace), 'name', t.typname,
       'kind', CASE WHEN w.is_array AND t.typtype <> 'p' THEN 'b' ELSE t.typtype END,
       'baseOid', CASE WHEN w.is_array THEN t.typarray ELSE t.oid END::bigint,
       'category', CASE WHEN w.is_array THEN 'A' ELSE t.typcategory END,
       'display', (${shownType('t.oid', 'NULL')}) || CASE WHEN w.is_array THEN '[]' ELSE '' END,
       'lacksQuotes', w.is_bare AND ${isRowType('t')},
       'isOrdered', ${order},
-      'mayUse', has_type_privilege(t.oid, 'USAGE') AND pg_catalog.has_schema_privilege(t.typnamespace, 'USAGE')
-        AND (t.typrelid = 0 OR EXISTS (SELECT FROM pg_catalog.pg_class c
+      'mayUse', has_type_privilege(t.oid, 'USAGE') AND has_schema_privilege(t.typnamespace, 'USAGE')
+        AND (t.typrelid = 0 OR EXISTS (SELECT FROM pg_class c
           WHERE c.oid = t.typrelid AND (c.relkind = 'c' OR ${maySee('c')}))),
       'isOfExtension', t.typnamespace <> 'pg_catalog'::regnamespace AND EXISTS (
-        SELECT FROM pg_catalog.pg_depend d
+        SELECT FROM pg_depend d
         WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'))
-    FROM pg_catalog.pg_type t
+    FROM pg_type t
     WHERE t.oid = w.oid AND t.typisdefined AND (t.typarray <> 0 OR NOT w.is_array)) ORDER BY w.position)
   FROM (SELECT position, (item->>'array')::boolean AS is_array, (item->>'isKey')::boolean AS is_key,
           item->>'schema' IS NULL AND item->>'spelling' IS NULL AND NOT (item->>'isQuoted')::boolean AS is_bare,
-          CASE WHEN item->>'spelling' IS NOT NULL THEN pg_catalog.to_regtype(item->>'spelling')::oid
-            WHEN item->>'schema' IS NOT NULL THEN (SELECT y.oid FROM pg_catalog.pg_type y
+          CASE WHEN item->>'spelling' IS NOT NULL THEN to_regtype(item->>'spelling')::oid
+            WHEN item->>'schema' IS NOT NULL THEN (SELECT y.oid FROM pg_type y
               WHERE y.typname = item->>'name' AND y.typnamespace = ${namespaceOid("item->>'schema'")})
             ELSE ${unqualifiedType("item->>'name'", "(item->>'isQuoted')::boolean")} END AS oid
-        FROM request, pg_catalog.json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
+        FROM request, json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
 
 /** The relation with this name, and the table that it belongs to if it is an index or a sequence. */
 const relationsNamed = (name: string, namespace: string) => `(
   SELECT c.oid, c.relname, c.relkind, coalesce(
-    (SELECT i.indrelid FROM pg_catalog.pg_index i WHERE i.indexrelid = c.oid),
-    (SELECT d.refobjid FROM pg_catalog.pg_depend d
+    (SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = c.oid),
+    (SELECT d.refobjid FROM pg_depend d
      WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass
        AND d.deptype IN ('a', 'i') AND c.relkind = 'S' LIMIT 1)) AS owner
-  FROM pg_catalog.pg_class c WHERE c.relname = ${name} AND c.relnamespace = ${namespace} OFFSET 0)`;
+  FROM pg_class c WHERE c.relname = ${name} AND c.relnamespace = ${namespace} OFFSET 0)`;
 
 /**
  * The optional parts of the query. A part that is not needed is left out, because it would take time even if it finds nothing.
  */
 const sections = {
   functions: `
-  SELECT pg_catalog.json_agg((
-    SELECT pg_catalog.json_build_object('schema', n.nspname, 'name', p.proname)
-    FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+  SELECT json_agg((
+    SELECT json_build_object('schema', n.nspname, 'name', p.proname)
+    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
     WHERE p.proname = x.item->>'name' AND p.prokind = 'f' AND NOT p.proretset
       AND CASE WHEN x.item->>'schema' IS NULL THEN ${isInPath('n.oid')} ELSE n.nspname = x.item->>'schema' END
     ORDER BY ${orderInPath('n.oid')} LIMIT 1) ORDER BY x.position)
-  FROM request, pg_catalog.json_array_elements(r->'functions') WITH ORDINALITY AS x(item, position)`,
+  FROM request, json_array_elements(r->'functions') WITH ORDINALITY AS x(item, position)`,
 
   sequences: `
-  SELECT pg_catalog.json_agg((
-    SELECT pg_catalog.json_build_object('oid', c.oid::bigint, 'schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
-      'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE') AND pg_catalog.has_schema_privilege(n.oid, 'USAGE'))
-    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  SELECT json_agg((
+    SELECT json_build_object('oid', c.oid::bigint, 'schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
+      'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE') AND has_schema_privilege(n.oid, 'USAGE'))
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relname = x.item->>'name'
       AND CASE WHEN x.item->>'schema' IS NULL THEN ${isInPath('n.oid')} ELSE n.nspname = x.item->>'schema' END
     ORDER BY ${orderInPath('n.oid')} LIMIT 1) ORDER BY x.position)
-  FROM request, pg_catalog.json_array_elements(r->'sequences') WITH ORDINALITY AS x(item, position)`,
+  FROM request, json_array_elements(r->'sequences') WITH ORDINALITY AS x(item, position)`,
 
   targets: `
-  SELECT pg_catalog.json_agg((
-    SELECT pg_catalog.json_build_object(
+  SELECT json_agg((
+    SELECT json_build_object(
       'kind', c.relkind, 'persistence', c.relpersistence,
       'columns', (
-        SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
+        SELECT coalesce(json_agg(json_build_object(
           'id', a.attnum, 'name', a.attname, 'baseOid', a.atttypid::bigint,
-          'isDomain', (SELECT t.typtype = 'd' FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid),
+          'isDomain', (SELECT t.typtype = 'd' FROM pg_type t WHERE t.oid = a.atttypid),
           'type', ${shownType('a.atttypid', 'a.atttypmod')},
           'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES')
-            AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE'))), '[]')
-        FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+            AND has_schema_privilege(c.relnamespace, 'USAGE'))), '[]')
+        FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
       'keys', (
-        SELECT coalesce(pg_catalog.json_agg((i.indkey::smallint[])[:i.indnkeyatts - 1]), '[]')
-        FROM pg_catalog.pg_index i
+        SELECT coalesce(json_agg((i.indkey::smallint[])[:i.indnkeyatts - 1]), '[]')
+        FROM pg_index i
         WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
           AND i.indpred IS NULL AND i.indexprs IS NULL))
-    FROM pg_catalog.pg_class c
+    FROM pg_class c
     WHERE c.relname = x.item->>'table' AND c.relnamespace = ${namespaceOid("x.item->>'schema'")}
       AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${maySee('c')}) ORDER BY x.position)
-  FROM request, pg_catalog.json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`,
+  FROM request, json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`,
 
   relations: `
-  SELECT pg_catalog.json_agg((
-    SELECT pg_catalog.json_build_object('name', c.relname, 'oid', c.oid::bigint, 'kind', c.relkind, 'owner', c.owner::bigint,
+  SELECT json_agg((
+    SELECT json_build_object('name', c.relname, 'oid', c.oid::bigint, 'kind', c.relkind, 'owner', c.owner::bigint,
       'ownerName', c.owner::regclass::text)
     FROM ${relationsNamed('x.name', '(SELECT oid FROM here)')} c))
   FROM request, json_array_elements_text(r->'relations') AS x(name)`,
@@ -297,15 +296,15 @@ export async function lookUpDefinition(request: LookUpRequest): Promise<Statemen
     preparedName: ['look-up', ...asked, ...(needsOrder ? ['order'] : [])].join(' '),
     text: `
 WITH request AS (SELECT $1::json AS r),
-here AS (SELECT n.oid FROM request, pg_catalog.pg_namespace n WHERE n.nspname = r->>'schema')
-${readInCallersPath(`pg_catalog.json_build_object(
-  'schema', (SELECT pg_catalog.json_build_object('mayCreate', pg_catalog.has_schema_privilege(oid, 'CREATE'), 'role', current_user,
+here AS (SELECT n.oid FROM request, pg_namespace n WHERE n.nspname = r->>'schema')
+${readInCallersPath(`json_build_object(
+  'schema', (SELECT json_build_object('mayCreate', has_schema_privilege(oid, 'CREATE'), 'role', current_user,
     'isCitus', ${isCitus}) FROM here),
   'existing', coalesce(
-    (SELECT pg_catalog.json_build_object('oid', c.oid::bigint, 'kind', c.relkind)
-     FROM request, here, pg_catalog.pg_class c WHERE c.relnamespace = here.oid AND c.relname = r->>'table'),
-    (SELECT pg_catalog.json_build_object('oid', t.oid::bigint, 'kind', 'type')
-     FROM request, here, pg_catalog.pg_type t
+    (SELECT json_build_object('oid', c.oid::bigint, 'kind', c.relkind)
+     FROM request, here, pg_class c WHERE c.relnamespace = here.oid AND c.relname = r->>'table'),
+    (SELECT json_build_object('oid', t.oid::bigint, 'kind', 'type')
+     FROM request, here, pg_type t
      WHERE t.typnamespace = here.oid AND t.typname = r->>'table' AND t.typcategory <> 'A')),
   'types', (${types(needsOrder ? order : 'true')})${parts.join('')}
 )`)}`,
@@ -338,13 +337,13 @@ export function findDomainBases(oids: number[]): Statement {
   return {
     text: `
 WITH RECURSIVE chain AS (
-  SELECT oid AS domain, typbasetype AS oid, typtypmod AS typmod FROM pg_catalog.pg_type WHERE oid = ANY ($1::oid[]) AND typtype = 'd'
+  SELECT oid AS domain, typbasetype AS oid, typtypmod AS typmod FROM pg_type WHERE oid = ANY ($1::oid[]) AND typtype = 'd'
   UNION ALL
   SELECT chain.domain, next.typbasetype, next.typtypmod
-  FROM chain JOIN pg_catalog.pg_type next ON next.oid = chain.oid WHERE next.typtype = 'd')
-SELECT coalesce(pg_catalog.json_object_agg(chain.domain::bigint, pg_catalog.json_build_object(
+  FROM chain JOIN pg_type next ON next.oid = chain.oid WHERE next.typtype = 'd')
+SELECT coalesce(json_object_agg(chain.domain::bigint, json_build_object(
   'baseOid', b.oid::bigint, 'typmod', chain.typmod, 'category', b.typcategory, 'isOrdered', ${isOrdered('b')})), '{}') AS bases
-FROM chain JOIN pg_catalog.pg_type b ON b.oid = chain.oid WHERE b.typtype <> 'd'`,
+FROM chain JOIN pg_type b ON b.oid = chain.oid WHERE b.typtype <> 'd'`,
     values: [oids],
   };
 }
@@ -357,14 +356,14 @@ export function findTypeParts(oids: number[]): Statement {
   return {
     text: `
 WITH RECURSIVE reached AS (
-  SELECT oid, -1 AS typmod FROM pg_catalog.unnest($1::oid[]) AS asked(oid)
+  SELECT oid, -1 AS typmod FROM unnest($1::oid[]) AS asked(oid)
   UNION
-  SELECT next.oid, next.typmod FROM reached JOIN pg_catalog.pg_type t ON t.oid = reached.oid
+  SELECT next.oid, next.typmod FROM reached JOIN pg_type t ON t.oid = reached.oid
   JOIN LATERAL (${partsOf('t', 'reached.typmod')}) AS next ON true),
 listed AS (SELECT oid, typmod FROM reached LIMIT ${mostTypeParts})
-SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
+SELECT coalesce(json_agg(json_build_object(
   'oid', t.oid::bigint, 'typmod', s.typmod, ${nodeOf('t', 's.typmod')})), '[]') AS nodes
-FROM listed s JOIN pg_catalog.pg_type t ON t.oid = s.oid`,
+FROM listed s JOIN pg_type t ON t.oid = s.oid`,
     values: [oids],
   };
 }
@@ -375,7 +374,7 @@ FROM listed s JOIN pg_catalog.pg_type t ON t.oid = s.oid`,
  */
 export function lockTableName(schema: string, table: string): Statement {
   return {
-    text: 'SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 7446))',
+    text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 7446))',
     values: [JSON.stringify([schema, table])],
   };
 }
@@ -384,14 +383,14 @@ export function lockTableName(schema: string, table: string): Statement {
 export function listTypeNames(): Statement {
   return {
     text: readInCallersPath(`(
-SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('name', name, 'schema', schema)), '[]') FROM (
+SELECT coalesce(json_agg(json_build_object('name', name, 'schema', schema)), '[]') FROM (
   SELECT ${shownType('t.oid', 'NULL')} AS name, n.nspname AS schema, t.oid
-  FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.typrelid
-  JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+  FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid
+  JOIN pg_namespace n ON n.oid = t.typnamespace
   WHERE t.typisdefined AND t.typtype <> 'p' AND t.typcategory <> 'A' AND (t.typrelid = 0 OR c.relkind = 'c')
     AND has_schema_privilege(n.oid, 'USAGE')
   UNION ALL
-  SELECT t.typname, 'pg_catalog', t.oid FROM pg_catalog.pg_type t
+  SELECT t.typname, 'pg_catalog', t.oid FROM pg_type t
   WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typcategory <> 'A' AND t.typrelid = 0
   ORDER BY oid DESC LIMIT 5000) AS x)`),
   };
@@ -406,20 +405,20 @@ SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('name', name, '
 export function compareTypes(pairs: [number, number][]): Statement {
   return {
     text: `
-SELECT pg_catalog.json_agg((
-  SELECT coalesce(pg_catalog.bool_or(
+SELECT json_agg((
+  SELECT coalesce(bool_or(
     o.opcintype = (p.pair->>0)::oid
-    OR EXISTS (SELECT FROM pg_catalog.pg_amop a
+    OR EXISTS (SELECT FROM pg_amop a
       WHERE a.amopfamily = o.opcfamily AND a.amopstrategy = 3
         AND a.amoplefttype = o.opcintype AND a.amoprighttype = (p.pair->>0)::oid)
-    OR EXISTS (SELECT FROM pg_catalog.pg_cast k
+    OR EXISTS (SELECT FROM pg_cast k
       WHERE k.castsource = (p.pair->>0)::oid AND k.casttarget = o.opcintype AND k.castcontext = 'i')), false)
-  FROM pg_catalog.pg_opclass o JOIN pg_catalog.pg_am m ON m.oid = o.opcmethod
+  FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod
   WHERE m.amname = 'btree' AND o.opcdefault AND (o.opcintype = (p.pair->>1)::oid OR EXISTS (
-    SELECT FROM pg_catalog.pg_cast k
+    SELECT FROM pg_cast k
     WHERE k.castsource = (p.pair->>1)::oid AND k.casttarget = o.opcintype AND k.castmethod = 'b' AND k.castcontext = 'i')))
   ORDER BY p.position) AS comparable
-FROM pg_catalog.json_array_elements($1::json) WITH ORDINALITY AS p(pair, position)`,
+FROM json_array_elements($1::json) WITH ORDINALITY AS p(pair, position)`,
     values: [JSON.stringify(pairs)],
   };
 }
@@ -430,7 +429,7 @@ export function findRelationNames(schema: string, names: string[]): Statement {
     text: readRowsInCallersPath(`
 SELECT c.relname AS name, c.oid::bigint::float8 AS oid, c.relkind::text AS kind, c.owner::bigint::float8 AS owner,
   c.owner::regclass::text AS "ownerName"
-FROM pg_catalog.unnest($2::text[]) AS x(name), LATERAL ${relationsNamed('x.name', namespaceOid('$1'))} c`),
+FROM unnest($2::text[]) AS x(name), LATERAL ${relationsNamed('x.name', namespaceOid('$1'))} c`),
     values: [schema, names],
   };
 }
@@ -448,7 +447,7 @@ export function findSimilarTables(schema: string, table: string): Statement {
   return {
     text: `
 SELECT n.nspname AS schema, c.relname AS "table"
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND (lower(c.relname) = lower($2) OR n.nspname = $1)
   AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' AND ${maySee('c')}
 ORDER BY lower(c.relname) <> lower($2), n.nspname <> $1, c.relname <> $2, n.nspname, c.relname LIMIT 5000`,
@@ -461,7 +460,7 @@ export function findRelation(schema: string, name: string): Statement {
   return {
     text: `
 SELECT c.oid::bigint::float8 AS oid, c.relkind::text AS kind
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relname = $2`,
     values: [schema, name],
   };
@@ -476,14 +475,14 @@ export function findTarget(schema: string, name: string, privileges: string[]): 
     preparedName: 'tablewright find target',
     text: `
 SELECT c.relkind::text AS kind, current_user::text AS role, current_database()::text AS database,
-  pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS "usesSchema", pg_catalog.has_schema_privilege(n.oid, 'CREATE') AS "createsInSchema",
-  pg_catalog.pg_has_role(c.relowner, 'USAGE') AS owns,
-  pg_catalog.has_database_privilege(current_database(), 'TEMPORARY') AS "makesTemporary",
-  ARRAY(SELECT p FROM pg_catalog.unnest($3::text[]) p
-    WHERE NOT pg_catalog.has_table_privilege(c.oid, p)
-      AND NOT CASE WHEN p <> 'TRUNCATE' THEN pg_catalog.has_any_column_privilege(c.oid, p) ELSE false END) AS lacking
-FROM pg_catalog.pg_namespace n
-LEFT JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = $2 AND c.relkind <> 'S'
+  has_schema_privilege(n.oid, 'USAGE') AS "usesSchema", has_schema_privilege(n.oid, 'CREATE') AS "createsInSchema",
+  pg_has_role(c.relowner, 'USAGE') AS owns,
+  has_database_privilege(current_database(), 'TEMPORARY') AS "makesTemporary",
+  ARRAY(SELECT p FROM unnest($3::text[]) p
+    WHERE NOT has_table_privilege(c.oid, p)
+      AND NOT CASE WHEN p <> 'TRUNCATE' THEN has_any_column_privilege(c.oid, p) ELSE false END) AS lacking
+FROM pg_namespace n
+LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2 AND c.relkind <> 'S'
 WHERE n.nspname = $1`,
     values: [schema, name, privileges],
   };
@@ -544,56 +543,56 @@ export function describeRelation(schema: string, name: string, isMeasured = fals
   return {
     preparedName: 'tablewright describe',
     text: readInCallersPath(`(
-SELECT pg_catalog.json_build_object(
+SELECT json_build_object(
   'oid', c.oid::bigint, 'kind', c.relkind, 'maySee', ${maySee('c')}, 'isCitus', ${isCitus}, 'isRead', size.is_short,
   'columns', (
-    SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+    SELECT json_agg(json_build_object(
       'id', a.attnum, 'name', a.attname, 'type', ${shownType('a.atttypid', 'a.atttypmod')}, 'notNull', a.attnotnull,
       'identity', a.attidentity, 'generated', a.attgenerated,
       'default', CASE WHEN a.atthasdef AND size.is_short THEN (
-        SELECT pg_catalog.json_build_object(
-          'expression', pg_catalog.pg_get_expr(d.adbin, CASE WHEN a.attgenerated = '' THEN 0 ELSE d.adrelid END),
+        SELECT json_build_object(
+          'expression', pg_get_expr(d.adbin, CASE WHEN a.attgenerated = '' THEN 0 ELSE d.adrelid END),
           'qualifiedTypes', ${qualifiedTypes('d.oid')},
           'category', t.typcategory,
           'takesFractions', t.typoutput IN (
             'numeric_out'::regproc, 'float4out'::regproc, 'float8out'::regproc, 'cash_out'::regproc),
           'ownsSequence', EXISTS (
-            SELECT FROM pg_catalog.pg_depend owned
-            JOIN pg_catalog.pg_depend used ON used.refclassid = owned.classid AND used.refobjid = owned.objid
+            SELECT FROM pg_depend owned
+            JOIN pg_depend used ON used.refclassid = owned.classid AND used.refobjid = owned.objid
             WHERE owned.classid = 'pg_class'::regclass AND owned.refclassid = 'pg_class'::regclass
               AND owned.refobjid = c.oid AND owned.refobjsubid = a.attnum AND owned.deptype = 'a'
               AND used.classid = 'pg_attrdef'::regclass AND used.objid = d.oid))
-        FROM pg_catalog.pg_attrdef d,
-          LATERAL (SELECT x.typcategory, x.typoutput FROM pg_catalog.pg_type x WHERE x.oid = a.atttypid OFFSET 0) t
+        FROM pg_attrdef d,
+          LATERAL (SELECT x.typcategory, x.typoutput FROM pg_type x WHERE x.oid = a.atttypid OFFSET 0) t
         WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) END) ORDER BY a.attnum)
-    FROM pg_catalog.pg_attribute a
+    FROM pg_attribute a
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
   'constraints', (
-    SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+    SELECT json_agg(json_build_object(
       'name', k.conname, 'kind', k.contype,
       'definition', CASE WHEN k.condeferrable OR NOT k.convalidated OR k.contype NOT IN ('p', 'u', 'f')
         OR k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a' OR k.confmatchtype <> 's')
         OR (SELECT i.indisexclusion OR k.contype <> 'f' AND (i.indnatts > i.indnkeyatts OR i.indnullsnotdistinct)
-            FROM pg_catalog.pg_index i WHERE i.indexrelid = k.conindid)
-        THEN CASE WHEN size.is_short THEN coalesce(pg_catalog.pg_get_constraintdef(k.oid), '') ELSE '' END END,
+            FROM pg_index i WHERE i.indexrelid = k.conindid)
+        THEN CASE WHEN size.is_short THEN coalesce(pg_get_constraintdef(k.oid), '') ELSE '' END END,
       'columns', k.conkey,
       'reference', CASE WHEN k.contype = 'f' THEN (
-        SELECT pg_catalog.json_build_object(
-          'schema', (SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.oid = f.relnamespace),
+        SELECT json_build_object(
+          'schema', (SELECT n.nspname FROM pg_namespace n WHERE n.oid = f.relnamespace),
           'table', f.relname,
           'columns', (
-            SELECT pg_catalog.json_agg((
-              SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = f.oid AND a.attnum = member.attnum)
+            SELECT json_agg((
+              SELECT a.attname FROM pg_attribute a WHERE a.attrelid = f.oid AND a.attnum = member.attnum)
               ORDER BY member.position)
-            FROM pg_catalog.unnest(k.confkey) WITH ORDINALITY AS member(attnum, position)))
-        FROM pg_catalog.pg_class f WHERE f.oid = k.confrelid) END)
+            FROM unnest(k.confkey) WITH ORDINALITY AS member(attnum, position)))
+        FROM pg_class f WHERE f.oid = k.confrelid) END)
       ORDER BY CASE k.contype WHEN 'f' THEN k.conkey[1] END, CASE k.contype WHEN 'f' THEN k.conname END, k.oid)
-    FROM pg_catalog.pg_constraint k
+    FROM pg_constraint k
     WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x')))
-FROM pg_catalog.pg_class c, LATERAL (
+FROM pg_class c, LATERAL (
   SELECT $3 OR ${hasShortTrees('c.oid')} AS is_short OFFSET 0) AS size
-WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_catalog.pg_my_temp_schema()
-    ELSE (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1) END)`),
+WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_my_temp_schema()
+    ELSE (SELECT n.oid FROM pg_namespace n WHERE n.nspname = $1) END)`),
     values: [schema, name, isMeasured],
   };
 }
@@ -605,14 +604,14 @@ export const maxTextBytes = 16 * 1024 * 1024;
 
 /** Returns a query of all expressions that describe a table: those of its columns in their order, then those of its constraints. */
 const treesOf = (table: string) => `
-    SELECT d.adbin AS tree, d.adnum::int AS place, d.oid, true AS is_column FROM pg_catalog.pg_attrdef d WHERE d.adrelid = ${table}
+    SELECT d.adbin AS tree, d.adnum::int AS place, d.oid, true AS is_column FROM pg_attrdef d WHERE d.adrelid = ${table}
     UNION ALL
-    SELECT k.conbin, 10000, k.oid, false FROM pg_catalog.pg_constraint k WHERE k.conrelid = ${table} AND k.conbin IS NOT NULL`;
+    SELECT k.conbin, 10000, k.oid, false FROM pg_constraint k WHERE k.conrelid = ${table} AND k.conbin IS NOT NULL`;
 
 /** Returns SQL for whether the texts of all expressions of a table are certainly not too long to be described. */
 export const hasShortTrees = (table: string) => `(
-  SELECT coalesce(pg_catalog.max(${treeBytes('x.tree')}) <= ${maxTreeBytes}
-    AND pg_catalog.sum(${treeBytes('x.tree')}) <= ${maxTreesBytes} AND pg_catalog.sum(${mostDigits('x.tree')}) <= ${maxTextBytes}, true)
+  SELECT coalesce(max(${treeBytes('x.tree')}) <= ${maxTreeBytes}
+    AND sum(${treeBytes('x.tree')}) <= ${maxTreesBytes} AND sum(${mostDigits('x.tree')}) <= ${maxTextBytes}, true)
   FROM (${treesOf(table)}) AS x)`;
 
 /** An expression of a table in the catalogue. */
@@ -630,11 +629,11 @@ export interface ExpressionTree {
 export function readTrees(table: number): Statement {
   return {
     text: `
-SELECT CASE WHEN t.is_column THEN (SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1 AND a.attnum = t.place)
-    ELSE (SELECT k.conname FROM pg_catalog.pg_constraint k WHERE k.oid = t.oid) END::text AS name, t.is_column AS "isColumn",
+SELECT CASE WHEN t.is_column THEN (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = $1 AND a.attnum = t.place)
+    ELSE (SELECT k.conname FROM pg_constraint k WHERE k.oid = t.oid) END::text AS name, t.is_column AS "isColumn",
   t.bytes <= ${maxTreeBytes} AND t.sum <= ${maxTreesBytes} AS "isShort",
   CASE WHEN t.bytes <= ${maxTreeBytes} AND t.sum <= ${maxTreesBytes} AND ${mostDigits('t.tree')} > 0 THEN t.tree::text END AS tree
-FROM (SELECT x.*, ${treeBytes('x.tree')} AS bytes, pg_catalog.sum(${treeBytes('x.tree')}) OVER (ORDER BY x.place, x.oid) AS sum
+FROM (SELECT x.*, ${treeBytes('x.tree')} AS bytes, sum(${treeBytes('x.tree')}) OVER (ORDER BY x.place, x.oid) AS sum
   FROM (${treesOf('$1::oid')}) AS x) AS t
 WHERE t.sum - t.bytes <= ${maxTreesBytes} ORDER BY t.place, t.oid`,
     values: [table],
@@ -711,66 +710,66 @@ export function loadColumns(schema: string, name: string): Statement {
     preparedName: 'tablewright load columns',
     text: `
 WITH RECURSIVE relation AS (
-  SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p')),
 attributes AS (
   SELECT a.*, d.adbin, d.oid AS default_oid,
     CASE WHEN a.attidentity = '' AND a.attgenerated = '' THEN coalesce(d.adbin,
-      (SELECT t.typdefaultbin FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid)) END AS tree
+      (SELECT t.typdefaultbin FROM pg_type t WHERE t.oid = a.atttypid)) END AS tree
   FROM relation r
-  JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
-  LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum),
+  JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+  LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum),
 -- The types of the columns, the base types of domains and the element types of arrays, each with its modifier.
 reached AS (
   SELECT atttypid AS oid, atttypmod AS typmod FROM attributes
   UNION
   SELECT next.oid, next.typmod FROM reached
-  JOIN pg_catalog.pg_type t ON t.oid = reached.oid
+  JOIN pg_type t ON t.oid = reached.oid
   JOIN LATERAL (${partsOf('t', 'reached.typmod')}
   ) AS next ON true)
 SELECT relation.oid::bigint::float8 AS oid, ${isCitus} AS "isCitus",
-  (SELECT pg_catalog.json_agg(pg_catalog.json_strip_nulls(pg_catalog.json_build_object(
+  (SELECT json_agg(json_strip_nulls(json_build_object(
     'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', ${typeForSql('atttypid', '-1')},
-    'collation', (SELECT pg_catalog.format('%I.%I', n.nspname, l.collname)
-      FROM pg_catalog.pg_type t, pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace n ON n.oid = l.collnamespace
+    'collation', (SELECT format('%I.%I', n.nspname, l.collname)
+      FROM pg_type t, pg_collation l JOIN pg_namespace n ON n.oid = l.collnamespace
       WHERE t.oid = atttypid AND l.oid = attcollation AND l.oid <> t.typcollation),
     'typeOid', atttypid::bigint, 'typmod', atttypmod,
     'hasDefault', attidentity <> '' OR attgenerated = '' AND (adbin IS NOT NULL
-      OR (SELECT t.typdefault IS NOT NULL FROM pg_catalog.pg_type t WHERE t.oid = atttypid)),
+      OR (SELECT t.typdefault IS NOT NULL FROM pg_type t WHERE t.oid = atttypid)),
     -- A default names no column, so that no relation need be given: see describeRelation.
     'defaultExpression', CASE WHEN ${treeBytes('tree')} <= ${mostTreeOfConstant} THEN (
-      SELECT CASE WHEN pg_catalog.octet_length(x.text) <= ${mostTreeOfConstant} THEN x.text END
-      FROM (SELECT pg_catalog.pg_get_expr(tree, 0) AS text OFFSET 0) AS x) END,
+      SELECT CASE WHEN octet_length(x.text) <= ${mostTreeOfConstant} THEN x.text END
+      FROM (SELECT pg_get_expr(tree, 0) AS text OFFSET 0) AS x) END,
     'treeBytes', ${treeBytes('tree')},
     'isEvaluated', CASE WHEN attlen = -1 AND tree IS NOT NULL AND ${callsFunctions('tree')} THEN NOT EXISTS (
-      SELECT FROM pg_catalog.pg_depend p WHERE p.classid = 'pg_catalog.pg_attrdef'::regclass AND p.objid = default_oid
-        AND p.refclassid IN ('pg_catalog.pg_proc'::regclass, 'pg_catalog.pg_operator'::regclass, 'pg_catalog.pg_class'::regclass)
-        AND NOT (p.refclassid = 'pg_catalog.pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
+      SELECT FROM pg_depend p WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = default_oid
+        AND p.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_class'::regclass)
+        AND NOT (p.refclassid = 'pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
     'isGenerated', attgenerated <> '',
     'generatedFrom', CASE WHEN attgenerated <> '' THEN (
-      SELECT pg_catalog.json_agg(source.attname ORDER BY source.attnum) FROM pg_catalog.pg_attribute source
+      SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_attribute source
       WHERE source.attrelid = attributes.attrelid AND source.attnum <> attributes.attnum AND EXISTS (
-        SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_attrdef f ON f.oid = d.objid
-        WHERE f.adrelid = attributes.attrelid AND f.adnum = attributes.attnum AND d.classid = 'pg_catalog.pg_attrdef'::regclass
-          AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = f.adrelid AND d.refobjsubid = source.attnum)) END,
+        SELECT FROM pg_depend d JOIN pg_attrdef f ON f.oid = d.objid
+        WHERE f.adrelid = attributes.attrelid AND f.adnum = attributes.attnum AND d.classid = 'pg_attrdef'::regclass
+          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = f.adrelid AND d.refobjsubid = source.attnum)) END,
     'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' ELSE 'none' END)) ORDER BY attnum)
    FROM attributes) AS columns,
-  (SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
-    'oid', t.oid::bigint, 'typmod', reached.typmod, 'name', pg_catalog.format_type(t.oid, reached.typmod),
+  (SELECT json_agg(json_build_object(
+    'oid', t.oid::bigint, 'typmod', reached.typmod, 'name', format_type(t.oid, reached.typmod),
     'sqlName', ${typeForSql('t.oid', 'reached.typmod')}, 'equality', ${ownEquality('t')},
-    'bareName', pg_catalog.format_type(t.oid, -1), 'send', t.typsend,
+    'bareName', format_type(t.oid, -1), 'send', t.typsend,
     'kind', CASE WHEN t.typtype = 'd' THEN 'domain' WHEN t.typtype = 'e' THEN 'enum'
       WHEN ${isArray('t')} THEN 'array' WHEN t.typtype = 'b' THEN 'base' ELSE 'other' END,
-    'hasInfinity', t.oid = 1186 AND pg_catalog.current_setting('server_version_num')::int >= 170000,
+    'hasInfinity', t.oid = 1186 AND current_setting('server_version_num')::int >= 170000,
     'category', t.typcategory, 'delimiter', t.typdelim, 'input', (
-      SELECT pg_catalog.json_build_object('name', pg_catalog.format('%I.%I', n.nspname, p.proname), 'argumentCount', p.pronargs,
+      SELECT json_build_object('name', format('%I.%I', n.nspname, p.proname), 'argumentCount', p.pronargs,
         'parameter', (CASE WHEN t.typelem <> 0 THEN t.typelem ELSE t.oid END)::bigint)
-      FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+      FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
       WHERE p.oid = t.typinput AND p.prorettype = t.oid),
 ${nodeOf('t', 'reached.typmod')},
     'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
-    'labels', (SELECT pg_catalog.json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid)))
-   FROM reached JOIN pg_catalog.pg_type t ON t.oid = reached.oid) AS types
+    'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid)))
+   FROM reached JOIN pg_type t ON t.oid = reached.oid) AS types
 FROM relation`,
     values: [schema, name],
   };
@@ -783,10 +782,10 @@ FROM relation`,
 export function readDefaults(relation: number, columns: number[]): Statement {
   return {
     text: `
-SELECT c.attnum AS id, pg_catalog.format('CAST((%s) AS %s)', pg_catalog.pg_get_expr(d.tree, 0), ${typeForSql('c.atttypid', 'c.atttypmod')}) AS expression
-FROM pg_catalog.pg_attribute c, LATERAL (
-  SELECT coalesce((SELECT f.adbin FROM pg_catalog.pg_attrdef f WHERE f.adrelid = c.attrelid AND f.adnum = c.attnum),
-    (SELECT t.typdefaultbin FROM pg_catalog.pg_type t WHERE t.oid = c.atttypid)) AS tree OFFSET 0) AS d
+SELECT c.attnum AS id, format('CAST((%s) AS %s)', pg_get_expr(d.tree, 0), ${typeForSql('c.atttypid', 'c.atttypmod')}) AS expression
+FROM pg_attribute c, LATERAL (
+  SELECT coalesce((SELECT f.adbin FROM pg_attrdef f WHERE f.adrelid = c.attrelid AND f.adnum = c.attnum),
+    (SELECT t.typdefaultbin FROM pg_type t WHERE t.oid = c.atttypid)) AS tree OFFSET 0) AS d
 WHERE c.attrelid = $1 AND c.attnum = ANY ($2::int2[]) AND ${isShortExpression('d.tree')} ORDER BY c.attnum`,
     values: [relation, columns],
   };
@@ -794,14 +793,14 @@ WHERE c.attrelid = $1 AND c.attnum = ANY ($2::int2[]) AND ${isShortExpression('d
 
 /** Finds the sequence that belongs to a column; null: there is none. @param relation quoted */
 export function findSequence(relation: string, column: string): Statement {
-  return { text: 'SELECT pg_catalog.pg_get_serial_sequence($1, $2) AS sequence', values: [relation, column] };
+  return { text: 'SELECT pg_get_serial_sequence($1, $2) AS sequence', values: [relation, column] };
 }
 
 /** Finds out whether a table is the other table or a partition of it: one row, `answer`. Both names are quoted. */
 export function isTableOrPartition(relation: string, other: string): Statement {
   return {
-    text: `SELECT pg_catalog.to_regclass($2) = $1::regclass OR EXISTS (
-  SELECT FROM pg_catalog.pg_partition_tree($1::regclass) WHERE relid = pg_catalog.to_regclass($2)) AS answer`,
+    text: `SELECT to_regclass($2) = $1::regclass OR EXISTS (
+  SELECT FROM pg_partition_tree($1::regclass) WHERE relid = to_regclass($2)) AS answer`,
     values: [relation, other],
   };
 }

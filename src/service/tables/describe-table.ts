@@ -90,7 +90,7 @@ export async function suggestTables(client: ClientBase, schema: string, name: st
 
 /** @throws AppError `schema-not-found` */
 export async function requireSchemaExists(client: ClientBase, schema: string): Promise<void> {
-  const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
+  const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
   if (rowCount === 0) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
 }
 

@@ -121,8 +121,8 @@ export interface KindOfTable {
 export function kindOfTable(relation: string): Statement {
   return {
     text: `SELECT c.relkind AS kind, ${isKnownToCitus('c.oid')}
-  AND EXISTS (SELECT FROM pg_catalog.pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND f.confrelid <> c.oid) AS "isSequential"
-FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1)`,
+  AND EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND f.confrelid <> c.oid) AS "isSequential"
+FROM pg_class c WHERE c.oid = to_regclass($1)`,
     values: [relation],
   };
 }
@@ -133,8 +133,8 @@ FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1)`,
  */
 export function mayLockTable(relation: string): Statement {
   return {
-    text: `SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass($1), 'INSERT, UPDATE, DELETE, TRUNCATE')
-  AND NOT ${isKnownToCitus('pg_catalog.to_regclass($1)')} AS may`,
+    text: `SELECT has_table_privilege(to_regclass($1), 'INSERT, UPDATE, DELETE, TRUNCATE')
+  AND NOT ${isKnownToCitus('to_regclass($1)')} AS may`,
     values: [relation],
   };
 }
@@ -162,15 +162,15 @@ export function rowTreatment(relation: string): Statement {
   // session_replication_role decides which triggers are enabled.
   const text = `
 WITH triggers AS (
-  SELECT tgtype::int AS type FROM pg_catalog.pg_trigger
-  WHERE (tgrelid = $1::regclass OR tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree($1::regclass)))
+  SELECT tgtype::int AS type FROM pg_trigger
+  WHERE (tgrelid = $1::regclass OR tgrelid IN (SELECT relid FROM pg_partition_tree($1::regclass)))
     AND NOT tgisinternal AND tgtype::int & 1 = 1
-    AND tgenabled IN ('A', CASE pg_catalog.current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END))
-SELECT $1::regclass::oid::bigint::float8 AS oid, (SELECT relkind::text FROM pg_catalog.pg_class WHERE oid = $1::regclass) AS kind,
+    AND tgenabled IN ('A', CASE current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END))
+SELECT $1::regclass::oid::bigint::float8 AS oid, (SELECT relkind::text FROM pg_class WHERE oid = $1::regclass) AS kind,
   ${hasShortTrees('$1::regclass')} AS "hasShortTrees",
-  pg_catalog.row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
+  row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
   EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows",
-  EXISTS (SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules",
+  EXISTS (SELECT FROM pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules",
   ${isKnownToCitus('$1::regclass')} AS "isSharded"`;
   return { text, values: [relation] };
 }
@@ -194,8 +194,8 @@ export function lackedPrivilege(
   notUpdated: string[],
 ): Statement {
   const text = `
-SELECT current_user::text AS role, p AS privilege, pg_catalog.array_agg(pg_catalog.format('"%s"', c)) AS columns
-FROM pg_catalog.unnest($2::text[]) c, pg_catalog.unnest($3::text[]) p
-WHERE NOT pg_catalog.has_column_privilege($1, c, p) AND NOT (p = 'UPDATE' AND c = ANY ($4::text[])) GROUP BY p ORDER BY p LIMIT 1`;
+SELECT current_user::text AS role, p AS privilege, array_agg(format('"%s"', c)) AS columns
+FROM unnest($2::text[]) c, unnest($3::text[]) p
+WHERE NOT has_column_privilege($1, c, p) AND NOT (p = 'UPDATE' AND c = ANY ($4::text[])) GROUP BY p ORDER BY p LIMIT 1`;
   return { text, values: [relation, columns, privileges, notUpdated] };
 }

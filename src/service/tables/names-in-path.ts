@@ -10,10 +10,8 @@ import { reservedTypeNames } from './column-types.ts';
  *
  * @param schema an object identifier
  */
-const placeInPath = (
-  schema: string,
-) => `CASE WHEN ${schema} <> pg_my_temp_schema() THEN pg_catalog.array_position(
-  current_schemas(true), (SELECT s.nspname FROM pg_catalog.pg_namespace s WHERE s.oid = ${schema})) END`;
+const placeInPath = (schema: string) => `CASE WHEN ${schema} <> pg_my_temp_schema() THEN array_position(
+  current_schemas(true), (SELECT s.nspname FROM pg_namespace s WHERE s.oid = ${schema})) END`;
 
 /** Returns SQL for whether a schema is searched for unqualified names. @param schema an object identifier */
 export const isInPath = (schema: string) => `(${placeInPath(schema)} IS NOT NULL)`;
@@ -27,7 +25,7 @@ export const orderInPath = (schema: string) =>
 
 /** Returns SQL for whether the type in the `pg_type` row is the row type of a table or a view, or an array type of it. */
 export const isRowType = (type: string) => `EXISTS (
-  SELECT FROM pg_catalog.pg_type row_type JOIN pg_catalog.pg_class c ON c.oid = row_type.typrelid
+  SELECT FROM pg_type row_type JOIN pg_class c ON c.oid = row_type.typrelid
   WHERE row_type.oid IN (${type}.oid, ${type}.typelem) AND c.relkind <> 'c')`;
 
 /**
@@ -35,7 +33,7 @@ export const isRowType = (type: string) => `EXISTS (
  * other type; the definition is then refused with advice.
  */
 export const unqualifiedType = (name: string, isQuoted: string) => `(
-  SELECT y.oid FROM pg_catalog.pg_type y WHERE y.typname = ${name} AND ${isInPath('y.typnamespace')}
+  SELECT y.oid FROM pg_type y WHERE y.typname = ${name} AND ${isInPath('y.typnamespace')}
   ORDER BY NOT ${isQuoted} AND ${isRowType('y')}, ${orderInPath('y.typnamespace')} LIMIT 1)`;
 
 /**
@@ -46,14 +44,14 @@ export const unqualifiedType = (name: string, isQuoted: string) => `(
  */
 export const isReadAsAnother = (type: string) => `(
   ${type}.typnamespace <> 'pg_catalog'::regnamespace AND pg_type_is_visible(${type}.oid)
-  AND (EXISTS (SELECT FROM pg_catalog.pg_type own
+  AND (EXISTS (SELECT FROM pg_type own
       WHERE own.typname = ${type}.typname AND own.typnamespace = 'pg_catalog'::regnamespace)
     OR ${type}.typname IN (${reservedTypeNames.map((name) => `'${name}'`).join(', ')})
     OR quote_ident(${type}.typname) = ${type}.typname AND ${isRowType(type)}))`;
 
 /** Returns SQL for the element type of an array type, and for every other type the type itself. @param type a `pg_type` row */
 export const elementType = (type: string) => `coalesce((
-  SELECT e.oid FROM pg_catalog.pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid), ${type}.oid)`;
+  SELECT e.oid FROM pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid), ${type}.oid)`;
 
 /**
  * Returns SQL for the name of a type with its modifier, as answers and messages have it. A table may have 1,600 columns, so the types of
@@ -64,9 +62,9 @@ export const shownType = (
   modifier: string,
 ) => `CASE WHEN ${type} < 10000 THEN format_type(${type}, ${modifier}) ELSE (
   SELECT CASE WHEN ${isReadAsAnother('element')}
-    THEN quote_ident((SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE n.oid = element.typnamespace)) || '.' ELSE '' END
+    THEN quote_ident((SELECT n.nspname FROM pg_namespace n WHERE n.oid = element.typnamespace)) || '.' ELSE '' END
     || format_type(${type}, ${modifier})
-  FROM pg_catalog.pg_type shown JOIN pg_catalog.pg_type element ON element.oid = ${elementType('shown')}
+  FROM pg_type shown JOIN pg_type element ON element.oid = ${elementType('shown')}
   WHERE shown.oid = ${type}) END`;
 
 /**
@@ -76,9 +74,9 @@ export const shownType = (
  * @param expression the object identifier of a row of `pg_attrdef`
  */
 export const qualifiedTypes = (expression: string) => `(
-  SELECT pg_catalog.json_object_agg(quote_ident(element.typname), quote_ident(n.nspname) || '.' || quote_ident(element.typname))
-  FROM pg_catalog.pg_depend used JOIN pg_catalog.pg_type type_used ON type_used.oid = used.refobjid
-  JOIN pg_catalog.pg_type element ON element.oid = ${elementType('type_used')}
-  JOIN pg_catalog.pg_namespace n ON n.oid = element.typnamespace
+  SELECT json_object_agg(quote_ident(element.typname), quote_ident(n.nspname) || '.' || quote_ident(element.typname))
+  FROM pg_depend used JOIN pg_type type_used ON type_used.oid = used.refobjid
+  JOIN pg_type element ON element.oid = ${elementType('type_used')}
+  JOIN pg_namespace n ON n.oid = element.typnamespace
   WHERE used.classid = 'pg_attrdef'::regclass AND used.objid = ${expression} AND used.refclassid = 'pg_type'::regclass
     AND ${isReadAsAnother('element')})`;

@@ -81,7 +81,7 @@ async function measureDefaults(client: ClientBase, table: number, columns: LoadC
   const { rows } = await client.query<{ id: number; expression: string }>(readDefaults(table, ids));
   const safe = rows.filter(({ expression }) => !/\b(nextval|setval)\(/.test(expression));
   if (safe.length === 0) return;
-  const lengths = safe.map(({ expression }) => `pg_catalog.pg_column_size(${expression})::pg_catalog.float8`);
+  const lengths = safe.map(({ expression }) => `pg_column_size(${expression})::float8`);
   const query = { text: `SELECT ${lengths.join(', ')}`, rowMode: 'array' as const };
   try {
     const { rows: values } = await runAndUndo(client, 'defaults', () =>

@@ -234,7 +234,7 @@ export function movedRows({ relation, columns, shapes, conflict }: StagedLoad, o
   const isMoved = conflict ? `NOT ${isSurplus('s')}` : 'true';
   return `(SELECT s.${rowNumber}, s.${shapeNumber}, t.* FROM (
 SELECT s.*, row_number() OVER (PARTITION BY s.is_moved, s.content
-  ORDER BY pg_catalog.array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeNumber}), s.${rowNumber}) AS place
+  ORDER BY array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeNumber}), s.${rowNumber}) AS place
 FROM (SELECT s.${rowNumber}, s.${shapeNumber}, ${isMoved} AS is_moved,
   ${contentOf(sentColumns.map((column) => stagedValue('s', column)))} AS content FROM ${stagingTable} s) s) s
 LEFT JOIN (SELECT row_number() OVER (PARTITION BY ${stored} ORDER BY t.ctid) AS ${place},

@@ -106,11 +106,11 @@ export async function readRowRules(client: ClientBase, schema: string, name: str
 // Catalogue columns that PostgreSQL has only since version 18 are read through JSON, because a query that names them fails in older
 // versions.
 const isEnforced = (constraint: string) =>
-  `coalesce((pg_catalog.to_jsonb(${constraint})->>'conenforced')::boolean, true)`;
+  `coalesce((to_jsonb(${constraint})->>'conenforced')::boolean, true)`;
 
 /** Writes an operator with its schema, because the schema of an extension may not be in the search path. */
 const operatorName = (operator: string) =>
-  `(SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
+  `(SELECT format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
                  WHERE o.oid = ${operator})`;
 
 /**
@@ -123,12 +123,12 @@ const baseOfDomain = (type: string) =>
                  UNION ALL
                  SELECT b.oid, b.typtype, b.typbasetype, b.typname, b.typnamespace
                  FROM chain JOIN pg_type b ON b.oid = chain.typbasetype WHERE chain.typtype = 'd')
-               SELECT pg_catalog.format('%I.%I', n.nspname, chain.typname) FROM chain JOIN pg_namespace n ON n.oid = chain.typnamespace
+               SELECT format('%I.%I', n.nspname, chain.typname) FROM chain JOIN pg_namespace n ON n.oid = chain.typnamespace
                WHERE chain.typtype <> 'd' AND chain.oid <> ${type})`;
 
 // An index over an expression is not read, nor one whose condition would be too long as text. The problem of a row that violates it has PostgreSQL's own message.
 const rowRules = `
-WITH RECURSIVE target AS (SELECT pg_catalog.to_regclass($1)::oid AS oid),
+WITH RECURSIVE target AS (SELECT to_regclass($1)::oid AS oid),
 -- Every type of a column, including the base types of domains and the element types of arrays.
 types AS (
   SELECT a.attname AS column_name, a.atttypid AS oid, 'column' AS domain_of
@@ -140,24 +140,24 @@ types AS (
   FROM types d JOIN pg_type t ON t.oid = d.oid
   WHERE t.typtype = 'd' OR d.domain_of = 'column' AND t.typcategory = 'A' AND t.typelem <> 0
 )
-SELECT pg_catalog.jsonb_build_object(
+SELECT jsonb_build_object(
     'kind', 'unique', 'name', c.relname,
-    'columns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
-                FROM pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
+    'columns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
+                FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                 WHERE k.position <= i.indnkeyatts),
     -- 3 is equality in a B-tree. Only a B-tree can be unique.
-    'equals', (SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('operator', ${operatorName('m.amopopr')},
+    'equals', (SELECT jsonb_agg(jsonb_build_object('operator', ${operatorName('m.amopopr')},
                    'leftBase', ${baseOfDomain('a.atttypid')}, 'rightBase', ${baseOfDomain('a.atttypid')}) ORDER BY k.position)
-               FROM ROWS FROM (pg_catalog.unnest(i.indclass::oid[]), pg_catalog.unnest(i.indkey::int2[]))
+               FROM ROWS FROM (unnest(i.indclass::oid[]), unnest(i.indkey::int2[]))
                  WITH ORDINALITY AS k(class, attnum, position)
                JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                JOIN pg_opclass p ON p.oid = k.class
                JOIN pg_amop m ON m.amopfamily = p.opcfamily AND m.amopstrategy = 3
                  AND m.amoplefttype = p.opcintype AND m.amoprighttype = p.opcintype),
     'isPrimary', i.indisprimary, 'nullsNotDistinct', i.indnullsnotdistinct,
-    'isDeferrable', NOT i.indimmediate, 'predicate', pg_catalog.pg_get_expr(i.indpred, i.indrelid),
-    'predicateColumns', (SELECT coalesce(pg_catalog.jsonb_agg(a.attname), '[]') FROM pg_attribute a
+    'isDeferrable', NOT i.indimmediate, 'predicate', pg_get_expr(i.indpred, i.indrelid),
+    'predicateColumns', (SELECT coalesce(jsonb_agg(a.attname), '[]') FROM pg_attribute a
                          WHERE i.indpred IS NOT NULL AND a.attrelid = i.indrelid AND a.attnum > 0 AND EXISTS (
                            SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
                              AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))
@@ -166,35 +166,35 @@ FROM pg_index i JOIN target ON i.indrelid = target.oid JOIN pg_class c ON c.oid 
 WHERE i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indexprs IS NULL
   AND (i.indpred IS NULL OR ${isShortExpression('i.indpred')})
 UNION ALL
-SELECT pg_catalog.jsonb_build_object(
+SELECT jsonb_build_object(
     'kind', 'foreign key', 'name', f.conname,
-    'columns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
-                FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
+    'columns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
+                FROM unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
                 JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum),
-    'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', pg_catalog.row_security_active(f.confrelid),
+    'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', row_security_active(f.confrelid),
     'isOfSharded', ${isKnownToCitus('f.confrelid')}, 'referencedSchema', n.nspname, 'referencedTable', r.relname,
-    'referencedColumns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
-                          FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
+    'referencedColumns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
+                          FROM unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
                           JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum),
-    'equals', (SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('operator', ${operatorName('k.operator')},
+    'equals', (SELECT jsonb_agg(jsonb_build_object('operator', ${operatorName('k.operator')},
                    'leftBase', ${baseOfDomain('p.atttypid')}, 'rightBase', ${baseOfDomain('a.atttypid')}) ORDER BY k.position)
-               FROM ROWS FROM (pg_catalog.unnest(f.conpfeqop), pg_catalog.unnest(f.confkey), pg_catalog.unnest(f.conkey))
+               FROM ROWS FROM (unnest(f.conpfeqop), unnest(f.confkey), unnest(f.conkey))
                  WITH ORDINALITY AS k(operator, referenced, attnum, position)
                JOIN pg_attribute p ON p.attrelid = f.confrelid AND p.attnum = k.referenced
                JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum)), f.oid
 FROM pg_constraint f JOIN target ON f.conrelid = target.oid
 JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((pg_catalog.to_jsonb(f)->>'conperiod')::boolean, false)
+WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((to_jsonb(f)->>'conperiod')::boolean, false)
 UNION ALL
-SELECT pg_catalog.jsonb_build_object(
+SELECT jsonb_build_object(
     'kind', 'check', 'name', k.conname,
-    'columns', coalesce((SELECT pg_catalog.jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
+    'columns', coalesce((SELECT jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
                 WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)), '[]'),
-    'expression', pg_catalog.pg_get_expr(k.conbin, k.conrelid)), k.oid
+    'expression', pg_get_expr(k.conbin, k.conrelid)), k.oid
 FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c' AND ${isEnforced('k')} AND ${isShortExpression('k.conbin')}
 UNION ALL
-SELECT pg_catalog.jsonb_build_object(
+SELECT jsonb_build_object(
     'kind', 'check', 'name', k.conname, 'domainOf', d.domain_of,
-    'columns', pg_catalog.jsonb_build_array(d.column_name), 'expression', pg_catalog.pg_get_expr(k.conbin, 0)), k.oid
+    'columns', jsonb_build_array(d.column_name), 'expression', pg_get_expr(k.conbin, 0)), k.oid
 FROM types d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c' AND ${isShortExpression('k.conbin')}
 ORDER BY place`;

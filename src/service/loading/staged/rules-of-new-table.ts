@@ -126,7 +126,7 @@ async function hiddenTables(client: ClientBase, { foreignKeys }: PreparedTable):
   const others = foreignKeys.filter((key) => !key.isSelf).map((key) => quoteQualified(key.schema, key.table));
   if (others.length === 0) return new Set();
   const { rows } = await client.query<{ name: string }>(
-    'SELECT name FROM pg_catalog.unnest($1::text[]) AS name WHERE pg_catalog.row_security_active(pg_catalog.to_regclass(name))',
+    'SELECT name FROM unnest($1::text[]) AS name WHERE row_security_active(to_regclass(name))',
     [others],
   );
   return new Set(rows.map(({ name }) => name));

@@ -161,9 +161,7 @@ export interface LargestKey {
 
 /** Finds the row with the largest key. */
 export function findLargestKey(sent: SentRows, rule: UniqueRule): Statement {
-  const sizes = rule.columns.map(
-    (column) => `coalesce(pg_catalog.pg_column_size(s.${quoteIdentifier(column)}), 0)`,
-  );
+  const sizes = rule.columns.map((column) => `coalesce(pg_column_size(s.${quoteIdentifier(column)}), 0)`);
   return {
     text: `SELECT s.${number}::int AS number, ${shownValue('s', rule.columns)} AS value, ${sizes.join(' + ')} AS size
 FROM ${numbered({ relation: sent.relation, numbering: sent.numbering })} s ORDER BY size DESC LIMIT 1`,
@@ -232,7 +230,7 @@ function sameKey(left: string, right: string, { columns, equals, nullsNotDistinc
 
 function shownValue(alias: string, columns: string[]): string {
   const texts = columns.map((column) => `${alias}.${quoteIdentifier(column)}::text`);
-  return `pg_catalog.left(pg_catalog.concat_ws(', ', ${texts.join(', ')}), 200)`;
+  return `left(concat_ws(', ', ${texts.join(', ')}), 200)`;
 }
 
 function answer(alias: string, other: string, value: string): string {
