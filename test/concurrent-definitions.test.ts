@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import { lookUpDefinition } from '../src/service/tables/catalog.ts';
+import { lookUpDefinition } from '../src/service/tables/catalog/look-up-definition.ts';
 import { toDescription } from '../src/service/tables/describe-table.ts';
 import { refuseDependents } from '../src/service/tables/replace/refuse-dependents.ts';
 import { draftDefinition, resolveDraft } from '../src/service/tables/resolve-definition.ts';

@@ -14,16 +14,14 @@ import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
 import { digitsOf, typesOfConstants } from '../postgres/expression-trees.ts';
 import { toQuery } from '../postgres/own-session.ts';
-import type { ExpressionTree, TableFacts } from './catalog.ts';
-import { describeRelation, findTypeParts, maxTextBytes, readTrees } from './catalog.ts';
+import { describeRelation, type TableFacts } from './catalog/describe-relation.ts';
+import { type ExpressionTree, maxTextBytes, readTrees } from './catalog/expressions.ts';
+import { findTypeParts } from './catalog/type-parts.ts';
 import { describeDefault, writeTypes } from './defaults.ts';
 import type { ColumnDescription, DistributionDescription, TableDescription } from './definition.ts';
 import { describeDistribution } from './distribution/describe-distribution.ts';
 import { hintAtDottedName } from './dotted-name.ts';
 import { typeWidths } from './type-width.ts';
-
-export { readLoadColumns } from './read-load-columns.ts';
-export type { TableDescription };
 
 /**
  * Takes one round trip if the table exists.

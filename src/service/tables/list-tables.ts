@@ -2,7 +2,7 @@
  * Lists the tables and partitioned tables of some schemas, in pages, ordered by the bytes of schema and name.
  */
 import type { ClientBase } from 'pg';
-import { maySee } from './catalog.ts';
+import { maySee } from './catalog/relations.ts';
 import type { DistributionDescription } from './definition.ts';
 import { isCitus } from './distribution/citus-facts.ts';
 import { findDistributions } from './distribution/describe-distribution.ts';

@@ -6,7 +6,7 @@
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../core/errors.ts';
 import { AppError } from '../../core/errors.ts';
-import { lockTableName } from './catalog.ts';
+import { lockTableName } from './catalog/relations.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import type { PreparedTable } from './prepared-table.ts';
 import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';

@@ -14,14 +14,15 @@ import { pipeline } from '../postgres/pipeline.ts';
 import { quoteLiteral, quoteQualified, type Statement } from '../postgres/sql.ts';
 import type {
   CatalogSequence,
-  DomainBase,
   LookUpRequest,
   LookUpResult,
   RelationName,
-  TakenName,
   TypeRequest,
-} from './catalog.ts';
-import { findDomainBases, findTypeParts, lookUpDefinition } from './catalog.ts';
+} from './catalog/look-up-definition.ts';
+import { lookUpDefinition } from './catalog/look-up-definition.ts';
+import { type DomainBase, findDomainBases } from './catalog/ordered-types.ts';
+import type { TakenName } from './catalog/relations.ts';
+import { findTypeParts } from './catalog/type-parts.ts';
 import { checkKeyTypes, checkReferences } from './check-keys.ts';
 import { checkStructure } from './check-structure.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
@@ -34,8 +35,8 @@ import { DefinitionProblems } from './definition-problems.ts';
 import { choosePlacement, refuseDistribution } from './distribution/choose-placement.ts';
 import type { Placement } from './distribution/placement.ts';
 import { isAdmitted } from './dotted-name.ts';
-import { lacksCreate, schemaNotFound } from './find-load-target.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
+import { lacksCreate, schemaNotFound } from './loading/find-load-target.ts';
 import { explainPresent } from './moment-defaults.ts';
 import { chooseNames, type ObjectNames, relationNames } from './object-names.ts';
 import { type PaddedColumn, widthProblem } from './padded-width.ts';

@@ -3,7 +3,9 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../../core/errors.ts';
 import { didYouMean, isSystemSchema, shorten } from '../../core/identifiers.ts';
 import { forEachInTurns, HEAVY } from '../../core/pause-for-others.ts';
-import { listTypeNames } from './catalog.ts';
+import { readInCallersPath } from '../postgres/search-path.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { shownType } from './catalog/names-in-path.ts';
 import type { TypeName } from './column-types.ts';
 import { reservedTypeNames } from './column-types.ts';
 import { isAdmitted } from './dotted-name.ts';
@@ -121,4 +123,21 @@ function suggestType(value: string, names: string[], before: number): string {
     if (remedy !== '') return remedy;
   }
   return didYouMean(elsewhere[0] ?? wanted, elsewhere.length > 0 ? elsewhere : names);
+}
+
+/** Lists the names of types, as callers write them, to suggest one for a misspelled name: one row, `found`, a list of `{name, schema}`. */
+function listTypeNames(): Statement {
+  return {
+    text: readInCallersPath(`(
+SELECT coalesce(json_agg(json_build_object('name', name, 'schema', schema)), '[]') FROM (
+  SELECT ${shownType('t.oid', 'NULL')} AS name, n.nspname AS schema, t.oid
+  FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid
+  JOIN pg_namespace n ON n.oid = t.typnamespace
+  WHERE t.typisdefined AND t.typtype <> 'p' AND t.typcategory <> 'A' AND (t.typrelid = 0 OR c.relkind = 'c')
+    AND has_schema_privilege(n.oid, 'USAGE')
+  UNION ALL
+  SELECT t.typname, 'pg_catalog', t.oid FROM pg_type t
+  WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typcategory <> 'A' AND t.typrelid = 0
+  ORDER BY oid DESC LIMIT 5000) AS x)`),
+  };
 }

@@ -126,66 +126,59 @@ const baseOfDomain = (type: string) =>
                SELECT format('%I.%I', n.nspname, chain.typname) FROM chain JOIN pg_namespace n ON n.oid = chain.typnamespace
                WHERE chain.typtype <> 'd' AND chain.oid <> ${type})`;
 
-// An index over an expression is not read, nor one whose condition would be too long as text. The problem of a row that violates it has PostgreSQL's own message.
-const rowRules = `
-WITH RECURSIVE target AS (SELECT to_regclass($1)::oid AS oid),
--- Every type of a column, including the base types of domains and the element types of arrays.
-types AS (
-  SELECT a.attname AS column_name, a.atttypid AS oid, 'column' AS domain_of
-  FROM pg_attribute a JOIN target ON a.attrelid = target.oid
-  WHERE a.attnum > 0 AND NOT a.attisdropped
-  UNION ALL
-  SELECT d.column_name, CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.typelem END,
-    CASE WHEN t.typtype = 'd' THEN d.domain_of ELSE 'elements' END
-  FROM types d JOIN pg_type t ON t.oid = d.oid
-  WHERE t.typtype = 'd' OR d.domain_of = 'column' AND t.typcategory = 'A' AND t.typelem <> 0
-)
+/** The names of columns of a table, in the order of a list of their numbers. @param keys SQL of the list */
+const columnNames = (table: string, keys: string, condition = 'true') => `(
+    SELECT jsonb_agg(a.attname ORDER BY k.position) FROM unnest(${keys}) WITH ORDINALITY AS k(attnum, position)
+    JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = k.attnum WHERE ${condition})`;
+
+/** An `Equality`. The parameters are SQL: an operator, and the types on both sides. */
+const equalityOf = (operator: string, left: string, right: string) =>
+  `jsonb_build_object('operator', ${operatorName(operator)}, 'leftBase', ${baseOfDomain(left)}, 'rightBase', ${baseOfDomain(right)})`;
+
+/**
+ * An index over an expression is not read, nor one whose condition would be too long as text. The problem of a row that violates it has
+ * PostgreSQL's own message. Only a B-tree can be unique, and its strategy 3 is equality.
+ */
+const uniqueRules = `
 SELECT jsonb_build_object(
     'kind', 'unique', 'name', c.relname,
-    'columns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
-                FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
-                JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-                WHERE k.position <= i.indnkeyatts),
-    -- 3 is equality in a B-tree. Only a B-tree can be unique.
-    'equals', (SELECT jsonb_agg(jsonb_build_object('operator', ${operatorName('m.amopopr')},
-                   'leftBase', ${baseOfDomain('a.atttypid')}, 'rightBase', ${baseOfDomain('a.atttypid')}) ORDER BY k.position)
-               FROM ROWS FROM (unnest(i.indclass::oid[]), unnest(i.indkey::int2[]))
-                 WITH ORDINALITY AS k(class, attnum, position)
-               JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-               JOIN pg_opclass p ON p.oid = k.class
-               JOIN pg_amop m ON m.amopfamily = p.opcfamily AND m.amopstrategy = 3
-                 AND m.amoplefttype = p.opcintype AND m.amoprighttype = p.opcintype),
+    'columns', ${columnNames('i.indrelid', 'i.indkey::int2[]', 'k.position <= i.indnkeyatts')},
+    'equals', (
+      SELECT jsonb_agg(${equalityOf('m.amopopr', 'a.atttypid', 'a.atttypid')} ORDER BY k.position)
+      FROM ROWS FROM (unnest(i.indclass::oid[]), unnest(i.indkey::int2[])) WITH ORDINALITY AS k(class, attnum, position)
+      JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+      JOIN pg_opclass p ON p.oid = k.class
+      JOIN pg_amop m ON m.amopfamily = p.opcfamily AND m.amopstrategy = 3
+        AND m.amoplefttype = p.opcintype AND m.amoprighttype = p.opcintype),
     'isPrimary', i.indisprimary, 'nullsNotDistinct', i.indnullsnotdistinct,
     'isDeferrable', NOT i.indimmediate, 'predicate', pg_get_expr(i.indpred, i.indrelid),
-    'predicateColumns', (SELECT coalesce(jsonb_agg(a.attname), '[]') FROM pg_attribute a
-                         WHERE i.indpred IS NOT NULL AND a.attrelid = i.indrelid AND a.attnum > 0 AND EXISTS (
-                           SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
-                             AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))
+    'predicateColumns', (
+      SELECT coalesce(jsonb_agg(a.attname), '[]') FROM pg_attribute a
+      WHERE i.indpred IS NOT NULL AND a.attrelid = i.indrelid AND a.attnum > 0 AND EXISTS (
+        SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))
   ) AS rule, c.oid AS place
 FROM pg_index i JOIN target ON i.indrelid = target.oid JOIN pg_class c ON c.oid = i.indexrelid
 WHERE i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indexprs IS NULL
-  AND (i.indpred IS NULL OR ${isShortExpression('i.indpred')})
-UNION ALL
+  AND (i.indpred IS NULL OR ${isShortExpression('i.indpred')})`;
+
+const foreignKeyRules = `
 SELECT jsonb_build_object(
-    'kind', 'foreign key', 'name', f.conname,
-    'columns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
-                FROM unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
-                JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum),
+    'kind', 'foreign key', 'name', f.conname, 'columns', ${columnNames('f.conrelid', 'f.conkey')},
     'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', row_security_active(f.confrelid),
     'isOfSharded', ${isKnownToCitus('f.confrelid')}, 'referencedSchema', n.nspname, 'referencedTable', r.relname,
-    'referencedColumns', (SELECT jsonb_agg(a.attname ORDER BY k.position)
-                          FROM unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
-                          JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum),
-    'equals', (SELECT jsonb_agg(jsonb_build_object('operator', ${operatorName('k.operator')},
-                   'leftBase', ${baseOfDomain('p.atttypid')}, 'rightBase', ${baseOfDomain('a.atttypid')}) ORDER BY k.position)
-               FROM ROWS FROM (unnest(f.conpfeqop), unnest(f.confkey), unnest(f.conkey))
-                 WITH ORDINALITY AS k(operator, referenced, attnum, position)
-               JOIN pg_attribute p ON p.attrelid = f.confrelid AND p.attnum = k.referenced
-               JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum)), f.oid
+    'referencedColumns', ${columnNames('f.confrelid', 'f.confkey')},
+    'equals', (
+      SELECT jsonb_agg(${equalityOf('k.operator', 'p.atttypid', 'a.atttypid')} ORDER BY k.position)
+      FROM ROWS FROM (unnest(f.conpfeqop), unnest(f.confkey), unnest(f.conkey))
+        WITH ORDINALITY AS k(operator, referenced, attnum, position)
+      JOIN pg_attribute p ON p.attrelid = f.confrelid AND p.attnum = k.referenced
+      JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum)), f.oid
 FROM pg_constraint f JOIN target ON f.conrelid = target.oid
 JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((to_jsonb(f)->>'conperiod')::boolean, false)
-UNION ALL
+WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((to_jsonb(f)->>'conperiod')::boolean, false)`;
+
+const checkRules = `
 SELECT jsonb_build_object(
     'kind', 'check', 'name', k.conname,
     'columns', coalesce((SELECT jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
@@ -196,5 +189,20 @@ UNION ALL
 SELECT jsonb_build_object(
     'kind', 'check', 'name', k.conname, 'domainOf', d.domain_of,
     'columns', jsonb_build_array(d.column_name), 'expression', pg_get_expr(k.conbin, 0)), k.oid
-FROM types d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c' AND ${isShortExpression('k.conbin')}
+FROM types d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c' AND ${isShortExpression('k.conbin')}`;
+
+/** `types` is every type of a column, including the base types of domains and the element types of arrays. */
+const rowRules = `
+WITH RECURSIVE target AS (SELECT to_regclass($1)::oid AS oid),
+types AS (
+  SELECT a.attname AS column_name, a.atttypid AS oid, 'column' AS domain_of
+  FROM pg_attribute a JOIN target ON a.attrelid = target.oid
+  WHERE a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL
+  SELECT d.column_name, CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.typelem END,
+    CASE WHEN t.typtype = 'd' THEN d.domain_of ELSE 'elements' END
+  FROM types d JOIN pg_type t ON t.oid = d.oid
+  WHERE t.typtype = 'd' OR d.domain_of = 'column' AND t.typcategory = 'A' AND t.typelem <> 0
+)
+${[uniqueRules, foreignKeyRules, checkRules].join('\nUNION ALL')}
 ORDER BY place`;

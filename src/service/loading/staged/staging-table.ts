@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
-import { readAsType } from '../../tables/read-as-type.ts';
+import { readAsType } from '../../tables/loading/read-as-type.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
 
 /** The quoted name. The table is dropped at the end of the transaction. */

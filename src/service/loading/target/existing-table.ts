@@ -9,7 +9,7 @@ import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/sqlstate.ts';
-import { checkTexts, isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import { checkTexts, isTable } from '../../tables/describe-table.ts';
 import { workSequentially } from '../../tables/distribution/place-table.ts';
 import {
   addColumnsTo,
@@ -21,7 +21,8 @@ import {
   type RowTreatment,
   rowTreatment,
   truncateTable,
-} from '../../tables/load-statements.ts';
+} from '../../tables/loading/load-statements.ts';
+import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
 import { refuseReferences } from '../../tables/replace/refuse-dependents.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
 import { type RowRule, readRowRules } from '../staged/row-rules.ts';

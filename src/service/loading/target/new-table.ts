@@ -17,7 +17,7 @@ import {
   isNameClash,
   isRefusalOfData,
 } from '../../postgres/sqlstate.ts';
-import { findRelation } from '../../tables/catalog.ts';
+import { findRelation } from '../../tables/catalog/relations.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import {
   addConstraints,
@@ -28,9 +28,10 @@ import {
   highestNumber,
   type Naming,
 } from '../../tables/ddl.ts';
-import { isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import { isTable } from '../../tables/describe-table.ts';
 import { isSharded, needsStatementsApart } from '../../tables/distribution/placement.ts';
-import { changeColumnsOf } from '../../tables/load-statements.ts';
+import { changeColumnsOf } from '../../tables/loading/load-statements.ts';
+import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
 import { namesAside } from '../../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';

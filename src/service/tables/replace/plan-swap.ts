@@ -6,7 +6,7 @@ import { pipeline } from '../../postgres/pipeline.ts';
 import { refuseUnless } from '../../postgres/refuse-unless.ts';
 import { apartInCallersPath, toEndInCallersPath } from '../../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../postgres/sql.ts';
-import { describeRelation, type TableFacts } from '../catalog.ts';
+import { describeRelation, type TableFacts } from '../catalog/describe-relation.ts';
 import type { Naming } from '../ddl.ts';
 import type { TableDescription } from '../definition.ts';
 import { isTable, toDescription } from '../describe-table.ts';

@@ -2,10 +2,10 @@
  * Pure functions that return the statements with which a load opens an existing table and sends its rows. Relations are quoted by
  * the caller (`quoteQualified`).
  */
-import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
-import { isKnownToCitus } from '../postgres/citus/sharded-tables.ts';
-import { quoteIdentifier, randomName, type Statement } from '../postgres/sql.ts';
-import { hasShortTrees } from './catalog.ts';
+import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
+import { isKnownToCitus } from '../../postgres/citus/sharded-tables.ts';
+import { quoteIdentifier, randomName, type Statement } from '../../postgres/sql.ts';
+import { hasShortTrees } from '../catalog/expressions.ts';
 
 /**
  * Returns a statement that locks a table.

@@ -1,6 +1,7 @@
 /** Finds out before the rows are read whether the table exists, and whether the role may load into it. */
-import { AppError } from '../../core/errors.ts';
-import { isTable } from './describe-table.ts';
+import { AppError } from '../../../core/errors.ts';
+import type { Statement } from '../../postgres/sql.ts';
+import { isTable } from '../describe-table.ts';
 
 export interface NeededRights {
   /** Privileges such as `INSERT` and `TRUNCATE` on the table, or on some of its columns. */
@@ -23,6 +24,28 @@ export interface TargetRights {
   makesTemporary: boolean;
   /** The needed privileges that the role does not have. */
   lacking: string[];
+}
+
+/**
+ * Finds the schema and the object that has the name in it, and what the current role may do with them: a row of the type `TargetRights`, or
+ * none if there is no such schema. A privilege on some columns is enough, because the columns of the rows are not known yet.
+ */
+export function findTarget(schema: string, name: string, privileges: string[]): Statement {
+  return {
+    preparedName: 'tablewright find target',
+    text: `
+SELECT c.relkind::text AS kind, current_user::text AS role, current_database()::text AS database,
+  has_schema_privilege(n.oid, 'USAGE') AS "usesSchema", has_schema_privilege(n.oid, 'CREATE') AS "createsInSchema",
+  pg_has_role(c.relowner, 'USAGE') AS owns,
+  has_database_privilege(current_database(), 'TEMPORARY') AS "makesTemporary",
+  ARRAY(SELECT p FROM unnest($3::text[]) p
+    WHERE NOT has_table_privilege(c.oid, p)
+      AND NOT CASE WHEN p <> 'TRUNCATE' THEN has_any_column_privilege(c.oid, p) ELSE false END) AS lacking
+FROM pg_namespace n
+LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2 AND c.relkind <> 'S'
+WHERE n.nspname = $1`,
+    values: [schema, name, privileges],
+  };
 }
 
 export type FoundTable = TargetRights & { kind: string };

@@ -6,7 +6,7 @@
  * between built-in types. Calls of functions never count as constants, because the declared volatility of a function may be wrong.
  */
 import type { ClientBase } from 'pg';
-import type { ColumnType, LoadColumn } from '../../encoding/columns/load-column.ts';
+import type { ColumnType, LoadColumn } from '../../../encoding/columns/load-column.ts';
 
 /**
  * Returns an SQL expression for the binary form of a constant default; undefined: the default is not a constant.

@@ -5,7 +5,7 @@
  * 00:01:30 and then 00:00:00 for `interval day`, and one bit too many is cut off. Some types also have a cast from text that reads
  * other forms than their input function: only the input function of `regclass` reads '-' and a number.
  */
-import type { ColumnType, LoadColumn } from '../../encoding/columns/load-column.ts';
+import type { ColumnType, LoadColumn } from '../../../encoding/columns/load-column.ts';
 
 /**
  * Returns an SQL expression that reads a text as the type of a column.

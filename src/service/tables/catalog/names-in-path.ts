@@ -2,7 +2,7 @@
  * Returns SQL that finds what an unqualified name of a definition means, and that writes the name of a type so that a definition reads
  * it as the same type (docs/decisions/0045-names-of-types.md). Use it in the callers' search path (postgres/search-path.ts).
  */
-import { reservedTypeNames } from './column-types.ts';
+import { reservedTypeNames } from '../column-types.ts';
 
 /**
  * Returns SQL for the place of a schema in the search path; NULL: it is not searched. The temporary schema is not searched, because code of
@@ -42,7 +42,7 @@ export const unqualifiedType = (name: string, isQuoted: string) => `(
  *
  * @param type a `pg_type` row that is not an array type
  */
-export const isReadAsAnother = (type: string) => `(
+const isReadAsAnother = (type: string) => `(
   ${type}.typnamespace <> 'pg_catalog'::regnamespace AND pg_type_is_visible(${type}.oid)
   AND (EXISTS (SELECT FROM pg_type own
       WHERE own.typname = ${type}.typname AND own.typnamespace = 'pg_catalog'::regnamespace)
@@ -50,7 +50,7 @@ export const isReadAsAnother = (type: string) => `(
     OR quote_ident(${type}.typname) = ${type}.typname AND ${isRowType(type)}))`;
 
 /** Returns SQL for the element type of an array type, and for every other type the type itself. @param type a `pg_type` row */
-export const elementType = (type: string) => `coalesce((
+const elementType = (type: string) => `coalesce((
   SELECT e.oid FROM pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid), ${type}.oid)`;
 
 /**

@@ -1,16 +1,15 @@
 /** Reads what a load needs to know about a table's columns. */
 import type { ClientBase } from 'pg';
-import { AppError } from '../../core/errors.ts';
-import { mapInTurns } from '../../core/pause-for-others.ts';
-import { type ColumnType, firstOwnOid, type LoadColumn } from '../../encoding/columns/load-column.ts';
-import { toQuery } from '../postgres/own-session.ts';
-import { runAndUndo } from '../postgres/savepoints.ts';
-import { isStatementError } from '../postgres/sqlstate.ts';
-import type { LoadFacts, TypeFacts } from './catalog.ts';
-import { loadColumns, readDefaults, showTypes } from './catalog.ts';
+import { AppError } from '../../../core/errors.ts';
+import { mapInTurns } from '../../../core/pause-for-others.ts';
+import { type ColumnType, firstOwnOid, type LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { toQuery } from '../../postgres/own-session.ts';
+import { runAndUndo } from '../../postgres/savepoints.ts';
+import { isStatementError } from '../../postgres/sqlstate.ts';
+import { findDistributionColumn } from '../distribution/describe-distribution.ts';
+import { countParts, typeKey, typeWidths } from '../type-width.ts';
 import { constantDefault } from './default-values.ts';
-import { findDistributionColumn } from './distribution/describe-distribution.ts';
-import { countParts, typeKey, typeWidths } from './type-width.ts';
+import { type LoadFacts, loadColumns, readDefaults, showTypes, type TypeFacts } from './load-facts.ts';
 
 /** Returns the columns in the order of the table; none if there is no such table. Takes one round trip, and works in turns. @throws AppError `write-conflict` */
 export async function readLoadColumns(
