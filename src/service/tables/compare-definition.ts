@@ -23,9 +23,9 @@ import {
   weightOfKey,
 } from './definition.ts';
 import { describeTable, readTable, toDescription } from './describe-table.ts';
+import type { PrepareOptions } from './draft-definition.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
-import type { PrepareOptions } from './resolve-definition.ts';
 import { resolveDefinition } from './resolve-definition.ts';
 
 /** `same`: every difference counts. `fits`: only a difference counts that prevents rows for the definition from fitting the table. */

@@ -2,10 +2,11 @@
 import type { ClientBase, Pool, QueryResult } from 'pg';
 import { AppError, type Warning } from '../../core/errors.ts';
 import type { CallersStatement } from '../postgres/callers-statement.ts';
+import { isNameClash } from '../postgres/named-objects.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import { runWithSavepoint } from '../postgres/savepoints.ts';
 import { apartInCallersPath } from '../postgres/search-path.ts';
-import { isNameClash, isStatementError } from '../postgres/sqlstate.ts';
+import { isStatementError } from '../postgres/sqlstate.ts';
 import type { TransactionEdges, TransactionOptions } from '../postgres/transaction.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { describeRelation, type TableFacts } from './catalog/describe-relation.ts';
@@ -17,10 +18,10 @@ import type { TableDescription } from './definition.ts';
 import { describeFound, describeTable, isTable, readTable, toDescription } from './describe-table.ts';
 import { needsStatementsApart } from './distribution/placement.ts';
 import { warnOfDottedName } from './dotted-name.ts';
+import { draftDefinition, type PrepareOptions } from './draft-definition.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { ExistingObject, PreparedTable } from './prepared-table.ts';
-import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
-import { draftDefinition, resolveDefinition, resolveDraft } from './resolve-definition.ts';
+import { type ResolvedDefinition, resolveDefinition, resolveDraft } from './resolve-definition.ts';
 import { trialBeforeCreation } from './try-columns.ts';
 
 export interface CreateOptions extends PrepareOptions {

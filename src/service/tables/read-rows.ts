@@ -12,16 +12,12 @@ import type { ClientBase } from 'pg';
 import { AppError } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
+import { isChangeOfNamedObject, isUndefinedTable } from '../postgres/named-objects.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import { rollBackTo, savepoint } from '../postgres/savepoints.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
-import {
-  conditionOf,
-  isChangeOfNamedObject,
-  isFailureOfExpression,
-  isUndefinedTable,
-} from '../postgres/sqlstate.ts';
+import { conditionOf, isFailureOfExpression } from '../postgres/sqlstate.ts';
 
 /** The longest list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;

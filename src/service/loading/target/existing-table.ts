@@ -6,9 +6,9 @@ import { AppError, wrongParameter } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { InferredColumn } from '../../../encoding/infer/infer-types.ts';
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
+import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/named-objects.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
-import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/sqlstate.ts';
 import { checkTexts, isTable } from '../../tables/describe-table.ts';
 import { workSequentially } from '../../tables/distribution/place-table.ts';
 import {

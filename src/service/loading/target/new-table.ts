@@ -7,16 +7,11 @@ import { AppError, type Warning } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
+import { isChangeOfNamedObject, isMissingSchema, isNameClash } from '../../postgres/named-objects.ts';
 import { runWithSavepoint } from '../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified, randomName } from '../../postgres/sql.ts';
-import {
-  conditionOf,
-  isChangeOfNamedObject,
-  isMissingSchema,
-  isNameClash,
-  isRefusalOfData,
-} from '../../postgres/sqlstate.ts';
+import { conditionOf, isRefusalOfData } from '../../postgres/sqlstate.ts';
 import { findRelation } from '../../tables/catalog/relations.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import {

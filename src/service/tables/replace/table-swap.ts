@@ -5,15 +5,15 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
-import { wasRefused } from '../../postgres/refuse-unless.ts';
-import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import {
-  isCatalogueRace,
   isNameClash,
   isOtherKindOfObject,
   isUndefinedObject,
   isUndefinedTable,
-} from '../../postgres/sqlstate.ts';
+} from '../../postgres/named-objects.ts';
+import { wasRefused } from '../../postgres/refuse-unless.ts';
+import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
+import { isCatalogueRace } from '../../postgres/sqlstate.ts';
 import type { TransactionEdges } from '../../postgres/transaction.ts';
 import { nameConflict } from '../create-table.ts';
 import { type LockOptions, LockTries } from './lock-tries.ts';
