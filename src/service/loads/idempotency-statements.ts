@@ -69,8 +69,7 @@ export function answerKey(
     UPDATE ${quoted}.idempotency_keys SET fingerprint = ${bytesLiteral(fingerprint)}, answer_status = ${Math.trunc(status)},
       answer_headers = ${asciiLiteral(JSON.stringify(headers))}::pg_catalog.jsonb, answer_body = ${bytesLiteral(body)}
     WHERE owner OPERATOR(pg_catalog.=) ${bytesLiteral(owner)} AND key OPERATOR(pg_catalog.=) ${asciiLiteral(key)}
-      AND load OPERATOR(pg_catalog.=) '${claim}'::pg_catalog.uuid AND answer_status IS NULL
-    RETURNING key)
+      AND load OPERATOR(pg_catalog.=) '${claim}'::pg_catalog.uuid AND answer_status IS NULL RETURNING key)
   ${refuseUnless('EXISTS (SELECT FROM written)', 'another request has the idempotency key')}`;
 }
 

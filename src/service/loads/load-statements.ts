@@ -36,29 +36,18 @@ const columns = {
   answer_body: 'bytea',
 };
 
-/** The columns that a later statement changes. */
-const changing = [
-  'state',
-  'process',
-  'bytes_expected',
-  'bytes_received',
-  'rows_read',
-  'problems_found',
-  'started_at',
-  'ended_at',
-  'answer_status',
-  'answer_headers',
-  'problems_stored',
-  'problem_bytes',
-  'answer_body',
-];
+/** The columns that no later statement changes. */
+const fixed = 'id operation table_schema table_name dry_run owner subject role created_at'.split(' ');
 
 const names = Object.keys(columns).join(', ');
 const typed = Object.entries(columns)
   // `commitLoad` needs the types qualified.
   .map(([name, type]) => `${name} pg_catalog.${type}`)
   .join(', ');
-const changes = changing.map((name) => `${name} = excluded.${name}`).join(', ');
+const changes = Object.keys(columns)
+  .filter((name) => !fixed.includes(name))
+  .map((name) => `${name} = excluded.${name}`)
+  .join(', ');
 
 /** Returns the row as an object for `jsonb_to_recordset`. */
 function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
@@ -154,8 +143,7 @@ export function commitLoad({ quoted }: ServiceSchema, snapshot: LoadSnapshot): C
     SELECT ${others}, ${kept} FROM pg_catalog.jsonb_to_record(${asciiLiteral(JSON.stringify(row))}::pg_catalog.jsonb)
       AS given (${typed.replace(', answer_body pg_catalog.bytea', '')})
     ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL AND NOT known.cancel_requested
-      AND known.process OPERATOR(pg_catalog.=) excluded.process
-    RETURNING id)
+      AND known.process OPERATOR(pg_catalog.=) excluded.process RETURNING id)
   ${refuseUnless('EXISTS (SELECT FROM written)', 'the load has ended or is cancelled')}`;
 }
 
@@ -225,25 +213,14 @@ export function listLoads(
   { owner, schemas }: Visible,
 ): Statement {
   const { state = null, schema = null, table = null, key, after = null, limit } = filter;
+  const keyed = key === undefined ? [] : [key.owner, key.key];
   return {
     text: `SELECT ${viewColumns} FROM ${quoted}.loads
-      WHERE ${isVisible(1)}
-        AND ($3::text IS NULL OR state = $3)
-        AND ($4::text IS NULL OR table_schema = $4)
-        AND ($5::text IS NULL OR table_name = $5)
-        AND ($6::uuid IS NULL OR id < $6)
+      WHERE ${isVisible(1)} AND ($3::text IS NULL OR state = $3) AND ($4::text IS NULL OR table_schema = $4)
+        AND ($5::text IS NULL OR table_name = $5) AND ($6::uuid IS NULL OR id < $6)
         ${key === undefined ? '' : isOfKey(quoted)}
       ORDER BY id DESC LIMIT $7`,
-    values: [
-      owner ?? null,
-      schemas ?? null,
-      state,
-      schema,
-      table,
-      after,
-      limit,
-      ...(key === undefined ? [] : [key.owner, key.key]),
-    ],
+    values: [owner ?? null, schemas ?? null, state, schema, table, after, limit, ...keyed],
   };
 }
 
@@ -289,8 +266,7 @@ export function failAbandonedLoads(
     text: `WITH dead AS (
         SELECT l.id FROM ${quoted}.loads l LEFT JOIN ${quoted}.processes p ON p.id = l.process
         WHERE l.ended_at IS NULL AND l.spool IS NULL AND l.process <> $1
-          AND (${hasRenewed('p', 'secs => $2')}) IS NOT TRUE
-        ORDER BY l.id LIMIT 1000 FOR UPDATE OF l SKIP LOCKED)
+          AND (${hasRenewed('p', 'secs => $2')}) IS NOT TRUE ORDER BY l.id LIMIT 1000 FOR UPDATE OF l SKIP LOCKED)
       UPDATE ${quoted}.loads l SET state = 'failed', ended_at = clock_timestamp(),
         answer_status = $3, answer_headers = $4, answer_body = $5
       FROM dead WHERE l.id = dead.id
@@ -335,8 +311,7 @@ export function removeLoad({ quoted }: ServiceSchema, id: string): Statement {
 /** Reads the ids of the loads that run in a process, as the table of loads says. */
 export function readUnendedOf({ quoted }: ServiceSchema, process: string): Statement {
   return {
-    text: `SELECT id FROM ${quoted}.loads WHERE process = $1 AND ended_at IS NULL
-      AND state <> 'queued'`,
+    text: `SELECT id FROM ${quoted}.loads WHERE process = $1 AND ended_at IS NULL AND state <> 'queued'`,
     values: [process],
   };
 }

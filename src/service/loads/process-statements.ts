@@ -49,8 +49,7 @@ export function removeOldProcesses(
       SELECT p.id FROM ${quoted}.processes p
       WHERE NOT ${hasRenewed('p', 'secs => $1')}
         AND NOT EXISTS (SELECT FROM ${quoted}.loads l WHERE l.process = p.id AND l.ended_at IS NULL)
-        AND (p.spool IS NULL OR NOT ${hasRenewed('p', 'days => 2')})
-      LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+        AND (p.spool IS NULL OR NOT ${hasRenewed('p', 'days => 2')}) LIMIT $2 FOR UPDATE SKIP LOCKED))`,
     values: [leaseSeconds * 10, atMost],
   };
 }

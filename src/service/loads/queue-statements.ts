@@ -116,8 +116,7 @@ export function takeQueuedLoad(
       UPDATE ${quoted}.loads l SET state = 'running', process = $2, started_at = clock_timestamp(),
         request = jsonb_set(l.request, '{attempts}', to_jsonb(${attempts('l')} + 1))
       WHERE id = (SELECT q.id FROM ${quoted}.loads q LEFT JOIN running r ON r.owner = q.owner
-        WHERE q.spool = $1 AND q.state = 'queued'
-          AND ${attempts('q')} < CASE WHEN $3 THEN ${maxAttempts} ELSE 1 END
+        WHERE q.spool = $1 AND q.state = 'queued' AND ${attempts('q')} < CASE WHEN $3 THEN ${maxAttempts} ELSE 1 END
           AND coalesce((q.request ->> 'notBefore')::float8, 0) <= ${epoch}
         ORDER BY coalesce(r.loads, 0), coalesce(array_position($4::bytea[], q.owner), 0), q.id
         LIMIT 1 FOR UPDATE OF q SKIP LOCKED)
@@ -146,8 +145,7 @@ export function queueAgain(
 }
 
 /** Returns the condition that an asynchronous load `l` runs in another process, whose lease, in the row `p`, has expired. */
-const isAbandoned = `l.state = 'running' AND l.process <> $1
-          AND (${hasRenewed('p', 'secs => $2')}) IS NOT TRUE`;
+const isAbandoned = `l.state = 'running' AND l.process <> $1 AND (${hasRenewed('p', 'secs => $2')}) IS NOT TRUE`;
 
 /**
  * Puts the asynchronous loads of processes whose lease has expired back into the queue. A load that was begun more than once waits there before it
@@ -155,8 +153,7 @@ const isAbandoned = `l.state = 'running' AND l.process <> $1
  * there is time to cancel it.
  */
 export function queueAbandonedLoads({ quoted }: ServiceSchema, own: string, leaseSeconds: number): Statement {
-  const pause = `CASE WHEN ${attempts('l')} > 1
-    THEN $2::float8 * power(2, (${attempts('l')} - 2)::float8) ELSE 0 END`;
+  const pause = `CASE WHEN ${attempts('l')} > 1 THEN $2::float8 * power(2, (${attempts('l')} - 2)::float8) ELSE 0 END`;
   return {
     text: `UPDATE ${quoted}.loads l SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
         ended_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
@@ -204,8 +201,7 @@ export function failUnservedLoads({ quoted }: ServiceSchema, answer: KeptAnswer)
   return {
     text: `UPDATE ${quoted}.loads l SET state = 'failed', ended_at = clock_timestamp(),
         answer_status = $1, answer_headers = $2, answer_body = $3
-      WHERE l.spool IS NOT NULL AND l.state = 'queued'
-        AND l.created_at < clock_timestamp() - make_interval(days => 1)
+      WHERE l.spool IS NOT NULL AND l.state = 'queued' AND l.created_at < clock_timestamp() - make_interval(days => 1)
         AND NOT EXISTS (SELECT FROM ${quoted}.processes p
           WHERE p.spool = l.spool AND ${hasRenewed('p', 'days => 1')})
       RETURNING l.id, l.table_schema AS schema, l.table_name AS table, l.dry_run AS "dryRun"`,
@@ -224,8 +220,7 @@ export function readQueued({ quoted }: ServiceSchema, id: string): Statement {
 /** Reads which of these loads are recorded, and whether each has ended. It returns rows with `id` and `hasEnded`. */
 export function readEnds({ quoted }: ServiceSchema, ids: string[]): Statement {
   return {
-    text: `SELECT id, ended_at IS NOT NULL AS "hasEnded" FROM ${quoted}.loads
-      WHERE id = ANY ($1::uuid[])`,
+    text: `SELECT id, ended_at IS NOT NULL AS "hasEnded" FROM ${quoted}.loads WHERE id = ANY ($1::uuid[])`,
     values: [ids],
   };
 }

@@ -127,9 +127,7 @@ SELECT n.oid IS NOT NULL AS exists,
   EXISTS (SELECT FROM objects WHERE name = 'migrations') AS "hasMigrations",
   EXISTS (SELECT FROM objects) AS "hasObjects",
   EXISTS (SELECT FROM objects WHERE owner <> me.oid) AS "hasOthers"
-FROM pg_database d
-JOIN pg_roles me ON me.rolname = CURRENT_USER
-LEFT JOIN pg_namespace n ON n.nspname = $1
+FROM pg_database d JOIN pg_roles me ON me.rolname = CURRENT_USER LEFT JOIN pg_namespace n ON n.nspname = $1
 WHERE d.datname = current_database()`;
 
 /** Returns why the schema cannot be used, if it cannot. */

@@ -80,8 +80,7 @@ export function removeOlderProblems({ quoted }: ServiceSchema, owner: Buffer): S
 /** Reads one page of a load. It returns the page as text, if there is one. */
 export function readProblemPage({ quoted }: ServiceSchema, id: string, first: number): Statement {
   return {
-    text: `SELECT problems::text AS problems FROM ${quoted}.load_problems
-      WHERE load = $1 AND first = $2`,
+    text: `SELECT problems::text AS problems FROM ${quoted}.load_problems WHERE load = $1 AND first = $2`,
     values: [id, first],
   };
 }

@@ -2,8 +2,16 @@
 
 import { isSystemColumn, shorten } from '../../core/identifiers.ts';
 import { forEachInTurns } from '../../core/pause-for-others.ts';
-import type { ForeignKeyDefinition, KeyDefinition, TableDefinition } from './definition.ts';
-import { columnPointer, keysOf, maxColumns, maxKeyColumns, weightOfKey } from './definition.ts';
+import {
+  columnPointer,
+  type ForeignKeyDefinition,
+  type KeyDefinition,
+  keysOf,
+  maxColumns,
+  maxKeyColumns,
+  type TableDefinition,
+  weightOfKey,
+} from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 
 /** Adds the problems of the definition of a table with the name `table`. It works in turns. */

@@ -4,8 +4,7 @@
  */
 import { mapInTurns } from '../../core/pause-for-others.ts';
 import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
+import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
 import { type KeyDefinition, weightOfKey } from './definition.ts';
 import { distribute, workSequentially } from './distribution/place-table.ts';
 import { isSharded, needsStatementsApart } from './distribution/placement.ts';
@@ -78,8 +77,8 @@ HAVING ${highest} > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $
 }
 
 /** Returns a query of `highest`: the highest value in a column, as text; null: the column has no value. */
-export function highestNumber(relation: string, column: string): Statement {
-  return { text: `SELECT max(${quoteIdentifier(column)})::text AS highest FROM ${relation}` };
+export function highestNumber(relation: string, column: string): string {
+  return `SELECT max(${quoteIdentifier(column)})::text AS highest FROM ${relation}`;
 }
 
 /**

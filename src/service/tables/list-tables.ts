@@ -86,8 +86,7 @@ WITH page AS MATERIALIZED (
   SELECT c.oid, n.nspname, c.relname, c.relkind, c.reltuples
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p') AND n.nspname = ANY ($1::name[]) AND (n.nspname, c.relname) > ($2::name, $3::name)
-    AND ${maySee('c')}
-  ORDER BY n.nspname, c.relname LIMIT $4),
+    AND ${maySee('c')} ORDER BY n.nspname, c.relname LIMIT $4),
 locked AS MATERIALIZED (
   SELECT coalesce(i.indrelid, l.relation) AS oid
   FROM pg_locks l LEFT JOIN pg_index i ON i.indexrelid = l.relation

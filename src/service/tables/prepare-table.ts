@@ -4,8 +4,7 @@
  * types and its defaults.
  */
 import type { ClientBase } from 'pg';
-import type { Problem } from '../../core/errors.ts';
-import { AppError } from '../../core/errors.ts';
+import { AppError, type Problem } from '../../core/errors.ts';
 import { lockTableName } from './catalog/relations.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import type { PrepareOptions } from './draft-definition.ts';

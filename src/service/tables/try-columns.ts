@@ -9,14 +9,12 @@ import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
 import { ZoneNames } from '../../encoding/columns/zone-names.ts';
 import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { quoteLiteral } from '../postgres/sql.ts';
+import { quoteLiteral, type Statement } from '../postgres/sql.ts';
 import { conditionOf } from '../postgres/sqlstate.ts';
 import { noteKeptBytes } from '../postgres/transaction.ts';
 import { findFailingItems } from './attempt.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
-import type { Expression } from './defaults.ts';
-import { takesNumbers } from './defaults.ts';
+import { type Expression, takesNumbers } from './defaults.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { explainModifiers } from './type-problems.ts';
 

@@ -146,8 +146,7 @@ SELECT jsonb_build_object(
     'equals', (
       SELECT jsonb_agg(${equalityOf('m.amopopr', 'a.atttypid', 'a.atttypid')} ORDER BY k.position)
       FROM ROWS FROM (unnest(i.indclass::oid[]), unnest(i.indkey::int2[])) WITH ORDINALITY AS k(class, attnum, position)
-      JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-      JOIN pg_opclass p ON p.oid = k.class
+      JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum JOIN pg_opclass p ON p.oid = k.class
       JOIN pg_amop m ON m.amopfamily = p.opcfamily AND m.amopstrategy = 3
         AND m.amoplefttype = p.opcintype AND m.amoprighttype = p.opcintype),
     'isPrimary', i.indisprimary, 'nullsNotDistinct', i.indnullsnotdistinct,
@@ -196,8 +195,7 @@ const rowRules = `
 WITH RECURSIVE target AS (SELECT to_regclass($1)::oid AS oid),
 types AS (
   SELECT a.attname AS column_name, a.atttypid AS oid, 'column' AS domain_of
-  FROM pg_attribute a JOIN target ON a.attrelid = target.oid
-  WHERE a.attnum > 0 AND NOT a.attisdropped
+  FROM pg_attribute a JOIN target ON a.attrelid = target.oid WHERE a.attnum > 0 AND NOT a.attisdropped
   UNION ALL
   SELECT d.column_name, CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.typelem END,
     CASE WHEN t.typtype = 'd' THEN d.domain_of ELSE 'elements' END

@@ -83,8 +83,7 @@ const constraintFacts = `
           FROM unnest(k.confkey) WITH ORDINALITY AS member(attnum, position)))
       FROM pg_class f WHERE f.oid = k.confrelid) END)
     ORDER BY CASE k.contype WHEN 'f' THEN k.conkey[1] END, CASE k.contype WHEN 'f' THEN k.conname END, k.oid)
-  FROM pg_constraint k
-  WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x')`;
+  FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x')`;
 
 /**
  * Describes a table: one row, `found`, of the type `TableFacts`, or null if no relation has the name. The texts of defaults and checks are
@@ -111,8 +110,7 @@ SELECT json_build_object(
       'id', a.attnum, 'name', a.attname, 'type', ${shownType('a.atttypid', 'a.atttypmod')}, 'notNull', a.attnotnull,
       'identity', a.attidentity, 'generated', a.attgenerated,
       'default', CASE WHEN a.atthasdef AND size.is_short THEN (${defaultFacts}) END) ORDER BY a.attnum)
-    FROM pg_attribute a
-    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+    FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
   'constraints', (${constraintFacts}))
 FROM pg_class c, LATERAL (
   SELECT $3 OR ${hasShortTrees('c.oid')} AS is_short OFFSET 0) AS size

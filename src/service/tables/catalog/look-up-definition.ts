@@ -98,8 +98,7 @@ const types = (order: string) => `
       'isOfExtension', t.typnamespace <> 'pg_catalog'::regnamespace AND EXISTS (
         SELECT FROM pg_depend d
         WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'))
-    FROM pg_type t
-    WHERE t.oid = w.oid AND t.typisdefined AND (t.typarray <> 0 OR NOT w.is_array)) ORDER BY w.position)
+    FROM pg_type t WHERE t.oid = w.oid AND t.typisdefined AND (t.typarray <> 0 OR NOT w.is_array)) ORDER BY w.position)
   FROM (SELECT position, (item->>'array')::boolean AS is_array, (item->>'isKey')::boolean AS is_key,
           item->>'schema' IS NULL AND item->>'spelling' IS NULL AND NOT (item->>'isQuoted')::boolean AS is_bare,
           CASE WHEN item->>'spelling' IS NOT NULL THEN to_regtype(item->>'spelling')::oid
@@ -125,8 +124,7 @@ const sections = {
   SELECT json_agg((
     SELECT json_build_object('oid', c.oid::bigint, 'schema', n.nspname, 'name', c.relname, 'kind', c.relkind,
       'mayUse', c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE') AND has_schema_privilege(n.oid, 'USAGE'))
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relname = x.item->>'name'
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = x.item->>'name'
       AND CASE WHEN x.item->>'schema' IS NULL THEN ${isInPath('n.oid')} ELSE n.nspname = x.item->>'schema' END
     ORDER BY ${orderInPath('n.oid')} LIMIT 1) ORDER BY x.position)
   FROM request, json_array_elements(r->'sequences') WITH ORDINALITY AS x(item, position)`,
@@ -145,11 +143,9 @@ const sections = {
         FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
       'keys', (
         SELECT coalesce(json_agg((i.indkey::smallint[])[:i.indnkeyatts - 1]), '[]')
-        FROM pg_index i
-        WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
+        FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
           AND i.indpred IS NULL AND i.indexprs IS NULL))
-    FROM pg_class c
-    WHERE c.relname = x.item->>'table' AND c.relnamespace = ${namespaceOid("x.item->>'schema'")}
+    FROM pg_class c WHERE c.relname = x.item->>'table' AND c.relnamespace = ${namespaceOid("x.item->>'schema'")}
       AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${maySee('c')}) ORDER BY x.position)
   FROM request, json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`,
 

@@ -64,8 +64,7 @@ export const shownType = (
   SELECT CASE WHEN ${isReadAsAnother('element')}
     THEN quote_ident((SELECT n.nspname FROM pg_namespace n WHERE n.oid = element.typnamespace)) || '.' ELSE '' END
     || format_type(${type}, ${modifier})
-  FROM pg_type shown JOIN pg_type element ON element.oid = ${elementType('shown')}
-  WHERE shown.oid = ${type}) END`;
+  FROM pg_type shown JOIN pg_type element ON element.oid = ${elementType('shown')} WHERE shown.oid = ${type}) END`;
 
 /**
  * Returns SQL for the types in a default that `pg_get_expr` writes with a name that a definition reads as another type: an object of the
@@ -76,7 +75,6 @@ export const shownType = (
 export const qualifiedTypes = (expression: string) => `(
   SELECT json_object_agg(quote_ident(element.typname), quote_ident(n.nspname) || '.' || quote_ident(element.typname))
   FROM pg_depend used JOIN pg_type type_used ON type_used.oid = used.refobjid
-  JOIN pg_type element ON element.oid = ${elementType('type_used')}
-  JOIN pg_namespace n ON n.oid = element.typnamespace
+  JOIN pg_type element ON element.oid = ${elementType('type_used')} JOIN pg_namespace n ON n.oid = element.typnamespace
   WHERE used.classid = 'pg_attrdef'::regclass AND used.objid = ${expression} AND used.refclassid = 'pg_type'::regclass
     AND ${isReadAsAnother('element')})`;

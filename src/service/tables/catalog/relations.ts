@@ -48,8 +48,7 @@ export function findRelation(schema: string, name: string): Statement {
   return {
     text: `
 SELECT c.oid::bigint::float8 AS oid, c.relkind::text AS kind
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = $1 AND c.relname = $2`,
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
     values: [schema, name],
   };
 }

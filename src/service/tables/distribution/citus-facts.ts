@@ -31,8 +31,7 @@ const placementOf = (oid: string) => `(
     'column', a.attname, 'columnType', a.atttypid::bigint, 'columnTypeName', format_type(a.atttypid, NULL),
     'colocation', p.colocationid,
     'shards', (SELECT count(*) FROM pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid))
-  FROM pg_dist_partition p
-  LEFT JOIN pg_attribute a ON p.partmethod <> 'n' AND a.attrelid = p.logicalrelid
+  FROM pg_dist_partition p LEFT JOIN pg_attribute a ON p.partmethod <> 'n' AND a.attrelid = p.logicalrelid
     AND a.attname = column_to_column_name(p.logicalrelid, p.partkey)
   WHERE p.logicalrelid = ${oid})`;
 

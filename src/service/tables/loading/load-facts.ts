@@ -66,8 +66,7 @@ const typeForSql = (type: string, modifier: string) => `(
       AND substr(f.name, length(quote_ident(e.typname)) + 1, 1) IN ('', '(', '[')
     THEN 'pg_catalog.' || f.name ELSE f.name END
   FROM (SELECT format_type(${type}, ${modifier}) AS name) f, pg_type a
-  JOIN pg_type e ON e.oid = CASE WHEN ${isArray('a')} THEN a.typelem ELSE a.oid END
-  WHERE a.oid = ${type})`;
+  JOIN pg_type e ON e.oid = CASE WHEN ${isArray('a')} THEN a.typelem ELSE a.oid END WHERE a.oid = ${type})`;
 
 /** The operator with which a default index of the type compares values; null for types of `pg_catalog`. @param type a `pg_type` row */
 const ownEquality = (type: string) => `(
@@ -115,8 +114,7 @@ const typeFacts = `
   'category', t.typcategory, 'delimiter', t.typdelim, 'input', (
     SELECT json_build_object('name', format('%I.%I', n.nspname, p.proname), 'argumentCount', p.pronargs,
       'parameter', (CASE WHEN t.typelem <> 0 THEN t.typelem ELSE t.oid END)::bigint)
-    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-    WHERE p.oid = t.typinput AND p.prorettype = t.oid),
+    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.oid = t.typinput AND p.prorettype = t.oid),
 ${nodeOf('t', 'reached.typmod')},
   'base', t.typbasetype::bigint, 'baseTypmod', t.typtypmod, 'notNull', t.typnotnull, 'element', t.typelem::bigint,
   'labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid)`;
@@ -139,8 +137,7 @@ attributes AS (
   SELECT a.*, d.adbin, d.oid AS default_oid,
     CASE WHEN a.attidentity = '' AND a.attgenerated = '' THEN coalesce(d.adbin,
       (SELECT t.typdefaultbin FROM pg_type t WHERE t.oid = a.atttypid)) END AS tree
-  FROM relation r
-  JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+  FROM relation r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
   LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum),
 -- The types of the columns, the base types of domains and the element types of arrays, each with its modifier.
 reached AS (

@@ -128,27 +128,14 @@ function toColumnType(
   typmod: number,
 ): ColumnType {
   const facts = factsOf(types, oid, typmod);
-  const {
-    name,
-    sqlName,
-    equality,
-    kind,
-    base,
-    baseTypmod,
-    notNull,
-    element,
-    labels,
-    category,
-    delimiter,
-    input,
-  } = facts;
+  const { name, sqlName, kind, category, delimiter, equality, labels, input } = facts;
   const type: ColumnType = { oid, name, typmod, kind, category, delimiter };
   if (kind === 'domain') {
-    const under = toColumnType(types, widthOf, base, baseTypmod);
+    const under = toColumnType(types, widthOf, facts.base, facts.baseTypmod);
     type.base = under.base ?? under;
-    type.domainNotNull = notNull || under.domainNotNull === true;
+    type.domainNotNull = facts.notNull || under.domainNotNull === true;
   }
-  if (kind === 'array') type.element = toColumnType(types, widthOf, element, typmod);
+  if (kind === 'array') type.element = toColumnType(types, widthOf, facts.element, typmod);
   const { paddedBytes, repeats, cost } = widthOf(oid, typmod);
   type.cost = cost;
   if (paddedBytes > 0) type.paddedBytes = paddedBytes;
