@@ -95,11 +95,10 @@ export async function inTransaction<T>(
   const client = await acquire(pool, signal);
   // A broken connection fails the query that runs on it. The event without a listener would end the process.
   client.on('error', ignore);
-  const { onLateCommit } = options;
   const onNotice = (notice: Notice): void => {
-    if (isLateCommit(notice)) onLateCommit?.();
+    if (isLateCommit(notice)) options.onLateCommit?.();
   };
-  if (onLateCommit) client.on('notice', onNotice);
+  if (options.onLateCommit) client.on('notice', onNotice);
   let isClean = false;
   let isEnding = false;
   let hasEnded = false;
@@ -128,8 +127,7 @@ export async function inTransaction<T>(
       if (!hasEnded) options.onCommitRefused?.();
     }
   };
-  const edges = (begun: pg.QueryResult | undefined) => ({ begun, endWith, endAtOnce });
-  const running = begin(client, options, first).then((begun) => work(client, edges(begun)));
+  const running = begin(client, options, first).then((begun) => work(client, { begun, endWith, endAtOnce }));
   try {
     const result = await untilAborted(running, signal, () => settle(client, running, () => isEnding));
     if (!hasEnded) await endWith([]);

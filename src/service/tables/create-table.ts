@@ -97,11 +97,19 @@ export async function createTable(
   } catch (error) {
     if (!isStatementError(error) && !isDroppedMeanwhile(error)) throw error;
   }
-  const createWithin = (client: ClientBase): Promise<CreateResult> =>
-    note(createTableWithin(client, options));
+  return createAgain(options, () =>
+    inTransaction(pool, within, (client) => note(createTableWithin(client, options))),
+  );
+}
+
+/** Creates the table again if another session drops the existing one before it is described. */
+async function createAgain(
+  { schema, name }: CreateOptions,
+  create: () => Promise<CreateResult>,
+): Promise<CreateResult> {
   for (let tries = 1; ; tries++) {
     try {
-      return await inTransaction(pool, within, createWithin);
+      return await create();
     } catch (error) {
       if (!isDroppedMeanwhile(error)) throw error;
       if (tries === maxTries) throw changedMeanwhile(schema, name, error);

@@ -413,10 +413,7 @@ export function columnPointer(index: number): string {
 }
 
 /** Returns the keys, the primary key first. */
-export function keysOf({
-  primaryKey,
-  unique,
-}: Pick<TableDefinition, 'primaryKey' | 'unique'>): KeyDefinition[] {
+export function keysOf({ primaryKey, unique }: TableDefinition): KeyDefinition[] {
   return primaryKey ? [primaryKey, ...unique] : unique;
 }
 

@@ -36,16 +36,8 @@ interface Resolution extends ResolvedColumns, Pick<DefinitionDraft, 'problems' |
 export async function resolveColumns(draft: DefinitionDraft, found: Found): Promise<ResolvedColumns> {
   const { definition, problems, admitSchema } = draft;
   const known = await knownNames(draft.request, found);
-  const resolution: Resolution = {
-    columns: [],
-    trials: [],
-    warnings: [],
-    unknownTypes: [],
-    problems,
-    admitSchema,
-    known,
-    padded: [],
-  };
+  const lists = { columns: [], trials: [], warnings: [], unknownTypes: [], padded: [] };
+  const resolution: Resolution = { ...lists, problems, admitSchema, known };
   const keyColumns = new Set(definition.primaryKey?.columns);
   await forEachInTurns(draft.columns, (column) =>
     resolveColumn(resolution, column, keyColumns.has(column.column.name)),

@@ -12,7 +12,7 @@ import { quoteQualified } from '../../postgres/sql.ts';
 import { checkTexts, isTable } from '../../tables/describe-table.ts';
 import { workSequentially } from '../../tables/distribution/place-table.ts';
 import {
-  addColumnsTo,
+  changeColumnsOf,
   type KindOfTable,
   kindOfTable,
   lockByPrepare,
@@ -125,7 +125,7 @@ function droppedMeanwhile(cause?: unknown): AppError {
 
 async function add(client: ClientBase, relation: string, columns: InferredColumn[]): Promise<void> {
   try {
-    await queryInCallersPath(client, addColumnsTo(relation, columns));
+    await queryInCallersPath(client, changeColumnsOf(relation, { added: columns, converted: [] }));
   } catch (error) {
     if (!isRefusalOfColumn(error)) throw error;
     const detail = `PostgreSQL refused to add the columns to this table: ${error.message}.`;

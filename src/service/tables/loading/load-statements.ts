@@ -30,15 +30,6 @@ export function truncateTable(relation: string, kind: string | undefined): Calle
   return qualified`TRUNCATE ${kind === 'p' ? '' : 'ONLY'} ${relation}`;
 }
 
-/**
- * Returns a statement that adds columns.
- *
- * @param columns columns with inferred types
- */
-export function addColumnsTo(relation: string, columns: { name: string; type: string }[]): CallersStatement {
-  return changeColumnsOf(relation, { added: columns, converted: [] });
-}
-
 /** How a column gets its values of another type: by the cast between the types, as a text of ISO 8601, or as NULL in all rows. */
 export type ColumnConversion = 'cast' | 'date-to-text' | 'all-null';
 
