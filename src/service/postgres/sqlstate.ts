@@ -9,24 +9,7 @@
 import type { DatabaseError } from 'pg';
 import { AppError, type ErrorCode } from '../../core/errors.ts';
 import { isConnectionError, isPoolExhausted } from './connection-errors.ts';
-import {
-  awayWorker,
-  changedMeanwhile,
-  failedFunction,
-  failingDevice,
-  inColumn,
-  invalidDefinition,
-  isLost,
-  isReadOnly,
-  keyDroppedMeanwhile,
-  lackOfPrivilege,
-  ofConstraint,
-  type Rule,
-  refusedByFunction,
-  refusedValue,
-  unreachable,
-  workerUnavailable,
-} from './error-rules.ts';
+import * as rules from './error-rules.ts';
 import {
   changesOfCatalogue,
   isChangeOfCatalogue,
@@ -37,21 +20,21 @@ import {
 import { MessageTooLong, messageTooLong } from './server-messages.ts';
 
 /** The rules by SQLSTATE or by its first two characters, its class. The rule with the longer key applies. */
-export const sqlstateRules: Record<string, Rule> = {
+export const sqlstateRules: Record<string, rules.Rule> = {
   // Errors of the service's own connection: connection, shutdown, start, credentials, missing database.
-  '08': unreachable,
-  '28': unreachable,
-  '3D000': unreachable,
+  '08': rules.unreachable,
+  '28': rules.unreachable,
+  '3D000': rules.unreachable,
   '53': {
     code: 'database-unavailable',
     detail: 'The database is out of memory or another resource. Try again later.',
   },
   '53100': { code: 'storage-full', detail: 'The database has no disk space left. Try again later.' },
   '53300': { code: 'database-unavailable', detail: 'The database has no connection left. Try again later.' },
-  '57P': unreachable,
-  '58000': failingDevice,
-  '58030': failingDevice,
-  '25006': isReadOnly,
+  '57P': rules.unreachable,
+  '58000': rules.failingDevice,
+  '58030': rules.failingDevice,
+  '25006': rules.isReadOnly,
 
   '55P03': {
     code: 'database-busy',
@@ -68,7 +51,7 @@ export const sqlstateRules: Record<string, Rule> = {
     detail: 'Another transaction changed the same table or rows. Send the request again.',
   },
 
-  '42501': { code: 'permission-denied', detail: lackOfPrivilege },
+  '42501': { code: 'permission-denied', detail: rules.lackOfPrivilege },
   '3F000': { code: 'schema-not-found', detail: 'The schema does not exist.' },
   '42P01': { code: 'table-not-found', detail: 'The table does not exist.' },
   '42P07': {
@@ -89,9 +72,9 @@ export const sqlstateRules: Record<string, Rule> = {
     detail: (error) => `PostgreSQL does not allow this in the current state of the table: ${error.message}.`,
   },
 
-  '42P16': invalidDefinition,
-  '42P17': invalidDefinition,
-  '42611': invalidDefinition,
+  '42P16': rules.invalidDefinition,
+  '42P17': rules.invalidDefinition,
+  '42611': rules.invalidDefinition,
   '42622': { code: 'invalid-definition', detail: 'A name is longer than PostgreSQL allows.' },
   '42701': { code: 'invalid-definition', detail: 'A column name occurs twice.' },
   '42704': {
@@ -118,26 +101,35 @@ export const sqlstateRules: Record<string, Rule> = {
     detail:
       'Two of the sent rows would change the same row of the table, or a query in a function of the table expected one row and found several.',
   },
-  '22': refusedValue,
+  '22': rules.refusedValue,
   '23': {
     code: 'invalid-data',
-    detail: (error) => `The data violates a rule of the table${ofConstraint(error)}.`,
+    detail: (error) => `The data violates a rule of the table${rules.ofConstraint(error)}.`,
   },
   '23502': {
     code: 'invalid-data',
-    detail: (error) => `A value is missing${inColumn(error)}: null is not allowed.`,
+    detail: (error) => `A value is missing${rules.inColumn(error)}: null is not allowed.`,
   },
   '23503': {
     code: 'invalid-data',
-    detail: (error) => `A row refers to a row that does not exist${ofConstraint(error)}.`,
+    detail: (error) => `A row refers to a row that does not exist${rules.ofConstraint(error)}.`,
   },
-  '23505': { code: 'invalid-data', detail: (error) => `Two rows have the same key${ofConstraint(error)}.` },
-  '23514': { code: 'invalid-data', detail: (error) => `A row does not pass a check${ofConstraint(error)}.` },
-  '23P01': { code: 'invalid-data', detail: (error) => `Two rows exclude each other${ofConstraint(error)}.` },
+  '23505': {
+    code: 'invalid-data',
+    detail: (error) => `Two rows have the same key${rules.ofConstraint(error)}.`,
+  },
+  '23514': {
+    code: 'invalid-data',
+    detail: (error) => `A row does not pass a check${rules.ofConstraint(error)}.`,
+  },
+  '23P01': {
+    code: 'invalid-data',
+    detail: (error) => `Two rows exclude each other${rules.ofConstraint(error)}.`,
+  },
   '428C9': {
     code: 'invalid-data',
     detail: (error) =>
-      `PostgreSQL generates the values of a column, so rows cannot set them${inColumn(error)}.`,
+      `PostgreSQL generates the values of a column, so rows cannot set them${rules.inColumn(error)}.`,
   },
   '44000': {
     code: 'invalid-data',
@@ -146,16 +138,16 @@ export const sqlstateRules: Record<string, Rule> = {
   '54': { code: 'invalid-data', detail: 'A row, a key or a value is larger than PostgreSQL allows.' },
   '54001': { code: 'invalid-data', detail: 'A value is nested more deeply than PostgreSQL allows.' },
   // Errors that a trigger or another function of the table raises or causes.
-  P0: failedFunction,
-  P0001: refusedByFunction,
-  '09': failedFunction,
-  '20': failedFunction,
+  P0: rules.failedFunction,
+  P0001: rules.refusedByFunction,
+  '09': rules.failedFunction,
+  '20': rules.failedFunction,
   // A function removed a statement that the service had prepared in the session.
-  '26': failedFunction,
-  '27': failedFunction,
-  '2F': failedFunction,
-  '38': failedFunction,
-  '39': failedFunction,
+  '26': rules.failedFunction,
+  '27': rules.failedFunction,
+  '2F': rules.failedFunction,
+  '38': rules.failedFunction,
+  '39': rules.failedFunction,
 };
 
 /** PostgreSQL's names of the conditions on which single decisions of the service depend. */
@@ -247,7 +239,7 @@ export function toAppError(error: unknown): unknown {
     );
   }
   if (error instanceof MessageTooLong) return messageTooLong(error);
-  if (isConnectionError(error)) return appErrorOf(unreachable, error as DatabaseError);
+  if (isConnectionError(error)) return appErrorOf(rules.unreachable, error as DatabaseError);
   return error;
 }
 
@@ -404,36 +396,36 @@ export function isLostTransaction(error: unknown): boolean {
 
 /** Returns the error for a transaction that was lost. @param cause is logged */
 export function lostTransaction(cause: unknown): AppError {
-  return appErrorOf(isLost, cause as DatabaseError);
+  return appErrorOf(rules.isLost, cause as DatabaseError);
 }
 
 /** Returns the error for a database that is read-only. */
 export function readOnlyDatabase(cause?: DatabaseError): AppError {
-  return appErrorOf(isReadOnly, cause);
+  return appErrorOf(rules.isReadOnly, cause);
 }
 
 /** Returns whether this is the error of `readOnlyDatabase`. */
 export function isReadOnlyDatabase(error: unknown): boolean {
-  return error instanceof AppError && error.detail === isReadOnly.detail;
+  return error instanceof AppError && error.detail === rules.isReadOnly.detail;
 }
 
-function ruleFor(error: DatabaseError): Rule | undefined {
+function ruleFor(error: DatabaseError): rules.Rule | undefined {
   const { code } = error;
   if (code === undefined) return undefined;
-  if (error.message === workerUnavailable) return awayWorker;
-  if (isCatalogueRace(error)) return changedMeanwhile;
-  if (isDroppedKey(error)) return keyDroppedMeanwhile;
+  if (error.message === rules.workerUnavailable) return rules.awayWorker;
+  if (isCatalogueRace(error)) return rules.changedMeanwhile;
+  if (isDroppedKey(error)) return rules.keyDroppedMeanwhile;
   if (isFullDisk(error)) return sqlstateRules['53100'];
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
   // An internal error is a bug of the service or of PostgreSQL, even if it arose in a function.
   if (isOfFunction(error) && !code.startsWith('XX')) {
     const isRefusal = isRaised(error) && !isLackOfPrivilege(error) && !isDeadlock(error);
-    if (isRefusal) return refusedByFunction;
+    if (isRefusal) return rules.refusedByFunction;
     if (stated !== undefined && meansTheSame.has(stated.code)) return stated;
     // An error within a function is not about the objects of the request. Example: a table that the function does not find.
-    return stated?.code === 'invalid-data' ? stated : failedFunction;
+    return stated?.code === 'invalid-data' ? stated : rules.failedFunction;
   }
-  return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByFunction);
+  return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : rules.refusedByFunction);
 }
 
 /**
@@ -458,7 +450,7 @@ const meansTheSame = new Set<ErrorCode>([
   'storage-full',
 ]);
 
-function appErrorOf({ code, detail }: Rule, cause: DatabaseError | undefined): AppError {
+function appErrorOf({ code, detail }: rules.Rule, cause: DatabaseError | undefined): AppError {
   return appError(code, typeof detail === 'string' ? detail : detail(cause!), cause);
 }
 
