@@ -6,8 +6,12 @@ import { inTransaction, type TransactionEdges } from '../../postgres/transaction
 import { compareWithExisting } from '../../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import { describeTable, isTable } from '../../tables/describe-table.ts';
-import { isFoundTable } from '../../tables/find-load-target.ts';
-import { findLoadTarget, findTarget, type TargetRights } from '../../tables/loading/find-load-target.ts';
+import {
+  findLoadTarget,
+  findTarget,
+  isFoundTable,
+  type TargetRights,
+} from '../../tables/loading/find-load-target.ts';
 import { prepareTable } from '../../tables/prepare-table.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
