@@ -222,7 +222,7 @@ suite('the record', () => {
     const body = { bytesReceived: () => 1, isReceived: () => true };
     const all = { owner: undefined, schemas: undefined, maySee: () => true };
     const stateOf = async ({ id }: { id: string }) => (await loads.reader.read(id, all))?.state;
-    const [recorded, unrecorded, unknown] = [1, 2, 3].map(() => loads.begin(facts, body));
+    const [recorded, unrecorded, unknown] = [1, 2, 3].map(() => loads.begin(loads.create(facts, body)));
     await loads.record(recorded!);
     await loads.record(unknown!);
     const holder = await pool.connect();

@@ -14,7 +14,7 @@ import type { Statement } from '../postgres/sql.ts';
 import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import { leaseLost } from './load-errors.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
-import type { LoadRun } from './load-run.ts';
+import type { LoadRun, TakenRun } from './load-run.ts';
 import type { Loads } from './loads.ts';
 import { serveSpool } from './process-statements.ts';
 import { QueueLimits, type QueueLimitValues } from './queue-limits.ts';
@@ -35,15 +35,11 @@ import {
 import { StoredBodies } from './stored-bodies.ts';
 
 /** A load that was taken from the queue. */
-export interface TakenLoad {
-  id: string;
-  facts: LoadFacts;
-  bytesReceived: number;
+export interface TakenLoad extends TakenRun {
   /** The length of the stored body; undefined: an older version of the service has accepted the load. */
   storedBytes: number | undefined;
   /** How often the load was started, including this time. */
   attempts: number;
-  createdAt: Date;
   request: StoredRequest;
 }
 

@@ -14,6 +14,7 @@ import {
   Warnings,
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
+import { bodyOfRequest } from '../uploads/admit-upload.ts';
 import {
   filePart,
   isSheetChosen,
@@ -24,7 +25,6 @@ import {
 } from '../uploads/spreadsheet.ts';
 import { textParameters, textReadingOf } from '../uploads/text-parameters.ts';
 import { uploadParameters } from '../uploads/upload.ts';
-import { bodyOfRequest } from '../uploads/upload-operation.ts';
 
 const Query = Type.Object({ ...spreadsheetParameters, ...textParameters });
 
@@ -178,24 +178,17 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
     async (request, reply) => {
       const query = parseQuery(request.query);
       const textReading = textReadingOf(query);
-      const admitted = await admitRequest(request, reply, context, 'table:load');
-      return withSpreadsheet(
-        bodyOfRequest(request, context),
-        context,
-        query,
-        admitted,
-        { allSheets: true, isOutlined: true },
-        async ({ source, openSheet }) => {
-          const inspection = await inspectSpreadsheet(
-            source,
-            openSheet,
-            isSheetChosen(query),
-            textReading,
-            context.config.limits,
-            admitted.signal,
+      const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
+      const sent = { query, body: bodyOfRequest(request, context), signal };
+      const { limits } = context.config;
+      return context.lines.uploads.use({ caller }, signal, () =>
+        withSpreadsheet(context, sent, { allSheets: true, isOutlined: true }, async (opened) => {
+          const { source, openSheet } = opened;
+          const isChosen = isSheetChosen(query);
+          return shownInspection(
+            await inspectSpreadsheet(source, openSheet, isChosen, textReading, limits, signal),
           );
-          return shownInspection(inspection);
-        },
+        }),
       );
     },
   );

@@ -15,9 +15,9 @@ import {
   Warnings,
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
+import { bodyOfRequest } from '../uploads/admit-upload.ts';
 import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../uploads/json-body.ts';
 import { textParameters, textReadingOf } from '../uploads/text-parameters.ts';
-import { readBody } from '../wire/request-body.ts';
 
 const Query = Type.Object({ rows_at: rowsAtParameter, ...textParameters });
 
@@ -122,13 +122,9 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
     const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
     return context.lines.uploads.use({ caller }, signal, async () => {
       const spool = new Spool({ maxBytes: limits.maxBodyBytes });
-      const bounds = {
-        ...limits,
-        setting: 'MAX_BODY_BYTES' as const,
-        othersWait: () => context.lines.uploads.isFull,
-      };
       try {
-        for await (const chunk of readBody(request, bounds, context.stopping)) await spool.write(chunk);
+        for await (const chunk of bodyOfRequest(request, context).chunks(context.stopping))
+          await spool.write(chunk);
         const { format, arrays, data } = await inspectJson(
           spool,
           form,

@@ -1,5 +1,4 @@
-/** Loads the rows of an upload, and makes the answer, the line of the audit log and the metrics from the result. */
-import type { FastifyRequest } from 'fastify';
+/** Loads the rows of an upload, and makes the answer from the result. */
 import { AppError, type ErrorBody } from '../../../core/errors.ts';
 import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
@@ -7,99 +6,47 @@ import { readText } from '../../loading/inputs/read-text.ts';
 import { renameColumns } from '../../loading/inputs/rename-columns.ts';
 import { loadTable } from '../../loading/load-table.ts';
 import type { LoadContext, LoadRequest, LoadResult } from '../../loading/request/load-request.ts';
+import type { KeyOfWork } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
-import type { LoadRun } from '../../loads/load-run.ts';
 import { tableLocation } from '../admission/table-request.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
 import { csvContentType, ProblemTable } from '../answers/problem-table.ts';
 import type { HttpContext } from '../context.ts';
-import { factsOf } from '../observing/access-log.ts';
-import { type AuditedChange, noteChange } from '../observing/audit.ts';
 import { requireSchema, requireScope } from '../tokens/auth.ts';
 import { prefersCsv } from '../wire/accept.ts';
-import type { AdmittedUpload, UploadQuery } from './upload.ts';
+import type { Upload } from './admit-upload.ts';
 
-/** What an upload needs to know of its request. */
-export interface UploadOrigin {
-  /** The header `Accept`. */
-  accept: string | undefined;
-  /** Called when the rows are committed or, in a dry run, checked. */
-  onLoaded: (result: LoadResult, input: LoadInput) => void;
-}
-
-/** Returns what an upload needs to know of a request that runs. */
-export function originOf(request: FastifyRequest, context: HttpContext, query: UploadQuery): UploadOrigin {
-  return {
-    accept: request.headers.accept,
-    onLoaded: (result, input) => noteLoaded(context, request, query, result, input),
-  };
-}
-
-/** Notes the rows for the logs and the metrics. */
-function noteLoaded(
-  context: HttpContext,
-  request: FastifyRequest,
-  query: UploadQuery,
-  result: LoadResult,
-  input: LoadInput,
-): void {
-  const facts = factsOf(request);
-  facts.rows = result.rows;
-  noteChange(request, changeOf(query, result));
-  measureLoaded(context, query, result, input, facts.bytes ?? 0);
-}
-
-/** Counts the rows of a load, unless it was a dry run. @param bytes the received bytes of the body */
-export function measureLoaded(
-  { measures }: Pick<HttpContext, 'measures'>,
-  query: UploadQuery,
-  { rows, updated }: LoadResult,
-  { reading = { format: 'json' } }: LoadInput,
-  bytes: number,
-): void {
-  if (!query.dry_run) measures.loaded(reading.format, rows + updated, bytes);
-}
-
-/** Returns the change that an upload has made, for the audit log. */
-export function changeOf(
-  query: UploadQuery,
-  { tableChange, rows, updated, skipped, leftOut }: LoadResult,
-): AuditedChange {
-  return {
-    outcome: query.dry_run ? 'checked' : 'committed',
-    change: tableChange ?? 'loaded',
-    rows,
-    ...(updated > 0 && { updated }),
-    ...(skipped > 0 && { skipped }),
-    ...(leftOut !== undefined && { leftOut: leftOut.rows }),
-  };
+/** Waits for a place, opens the rows of an upload, loads them, and returns the answer. The load has ended then. */
+export async function loadUpload(context: HttpContext, upload: Upload, key: KeyOfWork): Promise<KeptAnswer> {
+  const { operation, caller, signal, query, run } = upload;
+  const answer = await context.lines.uploads.use({ caller }, signal, () =>
+    operation.withInput(context, upload, (input) => loadInput(context, upload, key, input)),
+  );
+  if (query.dry_run) await key.keep(answer);
+  await context.records.uploads.end(run, query.dry_run ? 'checked' : 'committed', answer);
+  return answer;
 }
 
 /** Loads the input, always closes it, and returns the answer. */
-export async function answerUpload(
+async function loadInput(
   context: HttpContext,
-  upload: AdmittedUpload,
-  query: UploadQuery,
+  upload: Upload,
+  key: KeyOfWork,
   unread: LoadInput,
-  { accept, onLoaded }: UploadOrigin,
-  run: LoadRun | undefined,
 ): Promise<KeptAnswer> {
   const startedAt = performance.now();
+  const { run, body, log } = upload;
   const input = readText(renameColumns(unread, upload.columns.rename), upload.textReading);
-  const table = prefersCsv(accept) ? new ProblemTable() : undefined;
-  const toAnswer = (loaded: LoadResult): KeptAnswer => {
-    const durationMs = Math.round(performance.now() - startedAt);
-    return answerOf(loaded, { upload, query, input, table, loadId: run?.id, durationMs });
-  };
-  if (run) run.toAnswer = toAnswer;
-  run?.start();
+  const table = prefersCsv(body.headers.accept) ? new ProblemTable() : undefined;
+  run.toAnswer = (loaded) => answerOf(loaded, upload, input, table, performance.now() - startedAt);
+  run.start();
   try {
-    const request = loadRequestOf(upload, query, run, table);
-    const loaded = await loadTable(loadContextOf(context, upload, run), request, input);
-    onLoaded(loaded, input);
-    if (!loaded.isLate) return run?.answer ?? toAnswer(loaded);
-    const answer = toAnswer(loaded);
-    if (run) await context.loads?.amend(run, answer);
+    const loaded = await loadTable(loadContextOf(context, upload, key), loadRequestOf(upload, table), input);
+    reportLoaded(context, upload, loaded, input);
+    if (!loaded.isLate) return run.answer ?? run.toAnswer(loaded);
+    const answer = run.toAnswer(loaded);
+    await context.records.uploads.amend(run, answer);
+    await key.amend(answer).catch((error: unknown) => log.warn({ err: error }, notAmended));
     return answer;
   } catch (error) {
     // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
@@ -110,14 +57,39 @@ export async function answerUpload(
   }
 }
 
+/** Reports the rows to the audit log, and to the metrics if they are committed. */
+function reportLoaded(
+  { measures }: HttpContext,
+  { query: { dry_run }, body, onLoaded }: Upload,
+  { tableChange, rows, updated, skipped, leftOut }: LoadResult,
+  { reading = { format: 'json' } }: LoadInput,
+): void {
+  onLoaded({
+    outcome: dry_run ? 'checked' : 'committed',
+    change: tableChange ?? 'loaded',
+    rows,
+    ...(updated > 0 && { updated }),
+    ...(skipped > 0 && { skipped }),
+    ...(leftOut !== undefined && { leftOut: leftOut.rows }),
+  });
+  if (!dry_run) measures.loaded(reading.format, rows + updated, body.bytesReceived());
+}
+
+const notAmended =
+  'The answer that is kept for an idempotency key lacks a warning that was found after the commit';
+
 function loadContextOf(
   { pool, config, measures }: HttpContext,
-  { transaction }: AdmittedUpload,
-  run: LoadRun | undefined,
+  { transaction, run }: Upload,
+  key: KeyOfWork,
 ): LoadContext {
   return {
     pool,
-    transaction,
+    transaction: {
+      ...transaction,
+      beforeCommit: () => [...run.commitStatements(), ...key.commitStatements(() => run.answer!)],
+      onCommitRefused: () => run.commitRefused(),
+    },
     extraFunctions: config.database.defaultFunctions,
     limits: config.limits,
     observer: run,
@@ -127,9 +99,7 @@ function loadContextOf(
 
 /** @param table receives all problems, if the client prefers CSV */
 function loadRequestOf(
-  { schema, name, grants, signal, columns, maxFaultyRows }: AdmittedUpload,
-  query: UploadQuery,
-  run: LoadRun | undefined,
+  { schema, name, grants, signal, query, columns, maxFaultyRows, run }: Upload,
   table: ProblemTable | undefined,
 ): LoadRequest {
   return {
@@ -142,8 +112,8 @@ function loadRequestOf(
     conflictKey: columns.conflictKey,
     primaryKey: columns.primaryKey,
     maxFaultyRows,
-    collector: table && run ? bothCollectors(table, run.found) : (table ?? run?.found),
-    bytes: run?.facts.bytesExpected,
+    collector: table ? bothCollectors(table, run.found) : run.found,
+    bytes: run.facts.bytesExpected,
     dryRun: query.dry_run,
     signal,
     requireCreation: () => requireScope(grants, 'table:create'),
@@ -151,23 +121,17 @@ function loadRequestOf(
   };
 }
 
-/** What the answer says, in addition to the result of the load. */
-interface AnswerFacts {
-  upload: AdmittedUpload;
-  query: UploadQuery;
-  input: LoadInput;
-  /** The problems of rows that were left out; undefined: the client does not prefer CSV. */
-  table: ProblemTable | undefined;
-  loadId: string | undefined;
-  durationMs: number;
-}
-
+/** @param table the problems of rows that were left out; undefined: the client does not prefer CSV */
 function answerOf(
   loaded: LoadResult,
-  { upload, query, input, table, loadId, durationMs }: AnswerFacts,
+  upload: Upload,
+  input: LoadInput,
+  table: ProblemTable | undefined,
+  durationMs: number,
 ): KeptAnswer {
+  const { query, run } = upload;
   const load = {
-    ...(loadId !== undefined && { id: loadId }),
+    ...(run.shownId !== undefined && { id: run.shownId }),
     rows: loaded.rows,
     skipped: loaded.skipped,
     updated: loaded.updated,
@@ -175,7 +139,7 @@ function answerOf(
     ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
     ...readingOf(input),
     warnings: loaded.warnings,
-    duration_ms: durationMs,
+    duration_ms: Math.round(durationMs),
     ...(query.dry_run && { dry_run: true }),
   };
   const isCreated = loaded.isNew && !query.dry_run;
