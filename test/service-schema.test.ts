@@ -147,17 +147,45 @@ suite('a request', () => {
     assertProblem(answer, 422, 'invalid-definition');
   });
 
-  test('a request works on a service without a schema of its own', async () => {
-    const other = await startTestService({ SERVICE_SCHEMA: 'none' });
-    try {
-      assert.equal((await other.post('/table/t/upload/json', rows)).status, 201);
+  suite('to a service without a schema of its own', () => {
+    let other: TestService;
+    before(async () => {
+      other = await startTestService({ SERVICE_SCHEMA: 'none' });
+    });
+    after(() => other.stop());
+
+    test('makes none', async () => {
+      assert.equal((await other.post('/table/made/upload/json', rows)).status, 201);
       assert.deepEqual(
         await other.rows("SELECT nspname FROM pg_namespace WHERE nspname = 'tablewright_service'"),
         [],
       );
-    } finally {
-      await other.stop();
-    }
+    });
+
+    test('is answered without the id of a load, however the upload ends', async () => {
+      const path = '/table/u/upload/json';
+      const append = `${path}?if_exists=append`;
+      const later = { headers: { prefer: 'respond-async' } };
+      for (const [answer, status] of [
+        [await other.post(`${path}?dry_run=true`, rows), 200],
+        [await other.post(path, rows, later), 201],
+        [await other.post(append, rows), 200],
+        [await other.post(append, { data: [{ a: 'x' }] }), 422],
+        [await other.post(path, rows), 409],
+      ] as const) {
+        assert.equal(answer.status, status);
+        assert.equal(answer.headers.get('load-id'), null);
+        assert.equal(answer.body.load?.id, undefined);
+      }
+      assert.deepEqual(await other.rows('SELECT a FROM u'), [{ a: '1' }, { a: '1' }]);
+    });
+
+    test('is answered with 501 if it needs records', async () => {
+      const id = '0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d';
+      for (const path of [`loads/${id}/problems`, `loads/${id}/events`, 'events', 'webhooks'])
+        assertProblem(await other.get(`/api/v1/${path}`), 501, 'not-enabled');
+      assert.equal((await other.post('/table/created', { table })).status, 201);
+    });
   });
 });
 
