@@ -87,7 +87,7 @@ export async function startService(
     const lines = createLines(config);
     parts.metrics = await openMetrics(config, parts, lines, log, worker?.number);
     parts.tracing = await startTracing(environment, log);
-    const context = { ...contextOf(config, parts, state, log), tokens, lines };
+    const context = contextOf(config, parts, state, log, { tokens, lines });
     // If the service cannot listen, the records are ended, too.
     const open = async () => parts.records.open(await openRecords(config, parts, log, worker?.deadLeases));
     const opening = new FirstOpening(open, { isEmbedded: embedded !== undefined, signal: state.ending, log });
@@ -148,8 +148,10 @@ function contextOf(
   { pool, databaseCheck, metrics, tracing, records }: OpenedParts,
   state: ServiceState,
   log: Log,
-): Omit<HttpContext, 'quotas' | 'tokens' | 'lines'> {
+  admission: Pick<HttpContext, 'tokens' | 'lines'>,
+): Omit<HttpContext, 'quotas'> {
   return {
+    ...admission,
     config,
     pool,
     databaseCheck,

@@ -25,8 +25,8 @@ export interface RequestKey extends ClaimedKeyRow {
   headers?: Record<string, string>;
 }
 
-/** What the work of a request does with the key. Without a key nothing is kept. */
-export interface KeyOfWork {
+/** Keeps the answer of a request under its key. */
+export interface AnswerKeeper {
   /** Returns the statements that keep the answer, for the transaction that does the work. */
   commitStatements(answer: () => KeptAnswer): CallersStatement[];
   /** Keeps the answer of a request that has changed nothing. */
@@ -35,7 +35,8 @@ export interface KeyOfWork {
   amend(answer: KeptAnswer): Promise<void>;
 }
 
-export const noKey: KeyOfWork = {
+/** Keeps nothing, because the request has no key. */
+export const noKey: AnswerKeeper = {
   commitStatements: () => [],
   keep: async () => {},
   amend: async () => {},
@@ -86,7 +87,7 @@ export function isLostKey(error: unknown): boolean {
 }
 
 /** The key of a request that runs. */
-export class ClaimedKey implements KeyOfWork {
+export class ClaimedKey implements AnswerKeeper {
   readonly #pool: Pool;
   readonly #schema: ServiceSchema;
   readonly #key: RequestKey;

@@ -70,7 +70,6 @@ function createQueue(folder: string, log: Log = silentLog): QueuedLoads {
     canAccept: true,
     places: 2,
     limits,
-    leaseMs,
     log,
   };
   return new QueuedLoads({ ...options, lostAnswer, givenUpAnswer: lostAnswer, failedAnswer: lostAnswer });

@@ -77,7 +77,6 @@ export interface QueuedLoadsOptions {
   givenUpAnswer: KeptAnswer;
   /** The answer of a load whose work ended with an exception. */
   failedAnswer: KeptAnswer;
-  leaseMs: number;
   log: Log;
 }
 
@@ -115,7 +114,7 @@ export class QueuedLoads {
     this.#work = work;
     await this.#sweepOnce();
     if (this.#isStopped) return;
-    this.#sweeping = setInterval(() => this.#sweepOnce(), this.#options.leaseMs / 3);
+    this.#sweeping = setInterval(() => this.#sweepOnce(), this.#options.loads.lease.ms / 3);
     this.#sweeping.unref();
   }
 
@@ -203,18 +202,18 @@ export class QueuedLoads {
 
   /** Gives up the loads that were begun too often, puts the others of processes that have ended back into the queue, removes the stored bodies of loads that have ended, and takes loads. */
   async #sweepNow(): Promise<void> {
-    const { loads, leaseMs, lostAnswer, givenUpAnswer } = this.#options;
-    const { schema, process, abandoned } = loads;
+    const { loads, lostAnswer, givenUpAnswer } = this.#options;
+    const { schema, process, abandoned, lease } = loads;
     // Another process may have created the folder since.
     this.#bodies ??= await StoredBodies.openExisting(this.#options.folder);
     const bodies = this.#bodies;
     // This process serves the folder from now on, so no load of the folder is given up, however long it has waited.
     if (bodies) await this.#ask(serveSpool(schema, process, bodies.id));
     await abandoned.failWith(failUnservedLoads(schema, lostAnswer), lostAnswer);
-    const givingUp = giveUpLoads(schema, process, leaseMs / 1000, givenUpAnswer);
+    const givingUp = giveUpLoads(schema, process, lease.seconds, givenUpAnswer);
     for (const load of await abandoned.failWith<GivenUpLoad>(givingUp, givenUpAnswer))
       this.#work!.onGivenUp(load);
-    await this.#ask(queueAbandonedLoads(schema, process, leaseMs / 1000));
+    await this.#ask(queueAbandonedLoads(schema, process, lease.seconds));
     if (bodies === undefined) return;
     await bodies.removeRemnants(async (ids) => {
       const rows = await this.#ask(readEnds(schema, ids));

@@ -103,7 +103,6 @@ async function openQueuedLoads(
     lostAnswer: abandonedAnswer(),
     givenUpAnswer: givenUpAnswer(),
     failedAnswer,
-    leaseMs: loads.lease.ms,
     log,
   });
 }

@@ -183,11 +183,8 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
       const { limits } = context.config;
       return context.lines.uploads.use({ caller }, signal, () =>
         withSpreadsheet(context, sent, { allSheets: true, isOutlined: true }, async (opened) => {
-          const { source, openSheet } = opened;
-          const isChosen = isSheetChosen(query);
-          return shownInspection(
-            await inspectSpreadsheet(source, openSheet, isChosen, textReading, limits, signal),
-          );
+          const workbook = { ...opened, isSheetChosen: isSheetChosen(query), textReading };
+          return shownInspection(await inspectSpreadsheet(workbook, limits, signal));
         }),
       );
     },

@@ -15,7 +15,7 @@ import { type AuditedChange, noteChange } from '../observing/audit.ts';
 import { requireScope, type Scope } from '../tokens/auth.ts';
 import type { FormBody } from '../wire/multipart.ts';
 import { readBody } from '../wire/request-body.ts';
-import { type KeyOfRequest, requestKeyOf } from './idempotency.ts';
+import { type DigestedKey, requestKeyOf } from './idempotency.ts';
 import { loadIdHeader } from './load-end.ts';
 import { type UploadChoices, type UploadQuery, uploadChoices } from './upload.ts';
 
@@ -28,7 +28,7 @@ export interface Upload<Query extends UploadQuery = UploadQuery>
   sentQuery: Record<string, unknown>;
   body: UploadBody;
   /** undefined: the request has no idempotency key. */
-  key: KeyOfRequest | undefined;
+  key: DigestedKey | undefined;
   /** The load of the upload. Its cancelling aborts `signal`. */
   run: LoadRun;
   requestId: string;
@@ -44,7 +44,7 @@ export interface UploadBody extends FormBody {
   chunks: (signal: AbortSignal) => AsyncGenerator<Buffer>;
 }
 
-/** What distinguishes the two uploads. */
+/** What distinguishes the two uploads. Methods, so that an operation with more parameters is an `UploadOperation`. */
 export interface UploadOperation<Query extends UploadQuery = UploadQuery> {
   name: LoadFacts['operation'];
   /** @throws AppError `invalid-parameter` */
@@ -62,12 +62,12 @@ export interface UploadOperation<Query extends UploadQuery = UploadQuery> {
 }
 
 /** Admits the request of an upload before its body is read. @throws the errors of `admitTableRequest`; AppError `invalid-parameter` */
-export async function admitUpload<Query extends UploadQuery>(
+export async function admitUpload(
   request: FastifyRequest,
   reply: FastifyReply,
   context: HttpContext,
-  operation: UploadOperation<Query>,
-): Promise<Upload<Query>> {
+  operation: UploadOperation,
+): Promise<Upload> {
   const query = operation.parseQuery(request.query);
   const choices = uploadChoices(query);
   const scope = scopeOf(query.if_exists);

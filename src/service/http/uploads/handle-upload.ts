@@ -1,7 +1,7 @@
 /** Handles the request of an upload: admits it, claims its key, opens its rows, loads them and answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../../../core/errors.ts';
-import type { KeyOfWork } from '../../loads/idempotency-key.ts';
+import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import type { HttpContext } from '../context.ts';
 import { admitUpload, type Upload, type UploadBody, type UploadOperation } from './admit-upload.ts';
@@ -9,14 +9,13 @@ import { answerOnce } from './idempotency.ts';
 import { loadIdHeader, runToEnd } from './load-end.ts';
 import { loadUpload } from './load-upload.ts';
 import { storeUpload } from './stored-uploads.ts';
-import type { UploadQuery } from './upload.ts';
 
 /** Loads the rows of an upload and answers. If the client prefers that, the upload is only stored, and its rows are loaded later. */
-export async function handleUpload<Query extends UploadQuery>(
+export async function handleUpload(
   request: FastifyRequest,
   reply: FastifyReply,
   context: HttpContext,
-  operation: UploadOperation<Query>,
+  operation: UploadOperation,
 ): Promise<Buffer> {
   const upload = await admitUpload(request, reply, context, operation);
   const isLater = prefersLater(upload.body) && context.records.acceptsLater;
@@ -24,8 +23,8 @@ export async function handleUpload<Query extends UploadQuery>(
   const readBody = () =>
     context.lines.uploads.use({ caller }, signal, () => operation.readBody(context, upload.body, signal));
   try {
-    return await answerOnce(reply, context.records, { ...upload, readBody }, (key) =>
-      runUpload(context, upload, key, isLater ? storeUpload : loadUpload),
+    return await answerOnce(reply, context.records, { ...upload, readBody }, (keeper) =>
+      runUpload(context, upload, keeper, isLater ? storeUpload : loadUpload),
     );
   } finally {
     if (run.shownId !== undefined) reply.header(loadIdHeader, run.shownId);
@@ -48,8 +47,8 @@ const notBegun: ErrorCode[] = ['too-many-uploads', 'queue-full'];
 async function runUpload(
   context: HttpContext,
   upload: Upload,
-  key: KeyOfWork,
-  work: (context: HttpContext, upload: Upload, key: KeyOfWork) => Promise<KeptAnswer>,
+  keeper: AnswerKeeper,
+  work: (context: HttpContext, upload: Upload, keeper: AnswerKeeper) => Promise<KeptAnswer>,
 ): Promise<KeptAnswer> {
   const { uploads } = context.records;
   const { run } = upload;
@@ -57,7 +56,7 @@ async function runUpload(
   const outcome = await runToEnd(uploads, upload, notBegun, async () => {
     // The key names the load, so the load must be found.
     if (upload.key !== undefined) await uploads.record(run);
-    return work(context, upload, key);
+    return work(context, upload, keeper);
   });
   if (outcome.answer) return outcome.answer;
   if (!outcome.hasEnded) await uploads.discard(run);

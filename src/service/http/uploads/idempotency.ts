@@ -2,9 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import {
+  type AnswerKeeper,
   type ClaimedKey,
   isLostKey,
-  type KeyOfWork,
   noKey,
   type RequestKey,
 } from '../../loads/idempotency-key.ts';
@@ -17,8 +17,8 @@ import { ClientGone } from '../wire/request-body.ts';
 const replayedHeader = 'idempotency-replayed';
 const maxKeyLength = 255;
 
-/** The key of a request, with the digest of its body. */
-export type KeyOfRequest = RequestKey & { digest: BodyDigest };
+/** A key with the digest that the body of its request computes while it is read. */
+export type DigestedKey = RequestKey & { digest: BodyDigest };
 
 /**
  * Returns the key of the request; undefined: it has none.
@@ -29,7 +29,7 @@ export function requestKeyOf(
   request: FastifyRequest,
   records: Records,
   claimed: Omit<RequestKey, 'key' | 'digest'>,
-): KeyOfRequest | undefined {
+): DigestedKey | undefined {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return undefined;
   records.require();
@@ -90,7 +90,7 @@ async function endKey(key: ClaimedKey, error: unknown, requestId: string): Promi
 /** A request that does its work once, however often it is sent. */
 export interface RequestOnce {
   /** undefined: it has no key, so it does its work each time. */
-  key: KeyOfRequest | undefined;
+  key: DigestedKey | undefined;
   requestId: string;
   /** Reads the whole body of a repeated request into the digest. */
   readBody: () => Promise<void>;
@@ -99,14 +99,14 @@ export interface RequestOnce {
 /**
  * Does the work of a request once, and answers. A request whose key another request has gets the answer of that one.
  *
- * @param work gets the key, whose statements its transaction must run
+ * @param work its transaction must run the statements of the keeper
  * @throws AppError `idempotency-key-in-use`, `idempotency-key-reused`; the errors of the work
  */
 export async function answerOnce(
   reply: FastifyReply,
   records: Records,
   { key, requestId, readBody }: RequestOnce,
-  work: (key: KeyOfWork) => Promise<KeptAnswer>,
+  work: (keeper: AnswerKeeper) => Promise<KeptAnswer>,
 ): Promise<Buffer> {
   if (key === undefined) return replyWith(reply, await work(noKey));
   return records.require().loads.withKey(key, async ({ claimed, answered }) => {

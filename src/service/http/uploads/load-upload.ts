@@ -6,7 +6,7 @@ import { readText } from '../../loading/inputs/read-text.ts';
 import { renameColumns } from '../../loading/inputs/rename-columns.ts';
 import { loadTable } from '../../loading/load-table.ts';
 import type { LoadContext, LoadRequest, LoadResult } from '../../loading/request/load-request.ts';
-import type { KeyOfWork } from '../../loads/idempotency-key.ts';
+import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import { tableLocation } from '../admission/table-request.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
@@ -17,12 +17,16 @@ import { prefersCsv } from '../wire/accept.ts';
 import type { Upload } from './admit-upload.ts';
 
 /** Waits for a place, opens the rows of an upload, loads them, and returns the answer. The load has ended then. */
-export async function loadUpload(context: HttpContext, upload: Upload, key: KeyOfWork): Promise<KeptAnswer> {
+export async function loadUpload(
+  context: HttpContext,
+  upload: Upload,
+  keeper: AnswerKeeper,
+): Promise<KeptAnswer> {
   const { operation, caller, signal, query, run } = upload;
   const answer = await context.lines.uploads.use({ caller }, signal, () =>
-    operation.withInput(context, upload, (input) => loadInput(context, upload, key, input)),
+    operation.withInput(context, upload, (input) => loadInput(context, upload, keeper, input)),
   );
-  if (query.dry_run) await key.keep(answer);
+  if (query.dry_run) await keeper.keep(answer);
   await context.records.uploads.end(run, query.dry_run ? 'checked' : 'committed', answer);
   return answer;
 }
@@ -31,7 +35,7 @@ export async function loadUpload(context: HttpContext, upload: Upload, key: KeyO
 async function loadInput(
   context: HttpContext,
   upload: Upload,
-  key: KeyOfWork,
+  keeper: AnswerKeeper,
   unread: LoadInput,
 ): Promise<KeptAnswer> {
   const startedAt = performance.now();
@@ -41,12 +45,16 @@ async function loadInput(
   run.toAnswer = (loaded) => answerOf(loaded, upload, input, table, performance.now() - startedAt);
   run.start();
   try {
-    const loaded = await loadTable(loadContextOf(context, upload, key), loadRequestOf(upload, table), input);
+    const loaded = await loadTable(
+      loadContextOf(context, upload, keeper),
+      loadRequestOf(upload, table),
+      input,
+    );
     reportLoaded(context, upload, loaded, input);
     if (!loaded.isLate) return run.answer ?? run.toAnswer(loaded);
     const answer = run.toAnswer(loaded);
     await context.records.uploads.amend(run, answer);
-    await key.amend(answer).catch((error: unknown) => log.warn({ err: error }, notAmended));
+    await keeper.amend(answer).catch((error: unknown) => log.warn({ err: error }, notAmended));
     return answer;
   } catch (error) {
     // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
@@ -81,13 +89,13 @@ const notAmended =
 function loadContextOf(
   { pool, config, measures }: HttpContext,
   { transaction, run }: Upload,
-  key: KeyOfWork,
+  keeper: AnswerKeeper,
 ): LoadContext {
   return {
     pool,
     transaction: {
       ...transaction,
-      beforeCommit: () => [...run.commitStatements(), ...key.commitStatements(() => run.answer!)],
+      beforeCommit: () => [...run.commitStatements(), ...keeper.commitStatements(() => run.answer!)],
       onCommitRefused: () => run.commitRefused(),
     },
     extraFunctions: config.database.defaultFunctions,

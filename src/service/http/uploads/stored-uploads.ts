@@ -6,7 +6,7 @@
 
 import type { FastifyBaseLogger } from 'fastify';
 import type { ErrorCode } from '../../../core/errors.ts';
-import { type KeyOfWork, noKey } from '../../loads/idempotency-key.ts';
+import { type AnswerKeeper, noKey } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import type { LoadRun } from '../../loads/load-run.ts';
 import { viewOf } from '../../loads/load-view.ts';
@@ -32,7 +32,11 @@ const storedHeaders = ['content-type', 'accept'];
  *
  * @throws AppError `storage-full`, `limit-exceeded`, `too-many-uploads`, …
  */
-export async function storeUpload(context: HttpContext, upload: Upload, key: KeyOfWork): Promise<KeptAnswer> {
+export async function storeUpload(
+  context: HttpContext,
+  upload: Upload,
+  keeper: AnswerKeeper,
+): Promise<KeptAnswer> {
   const { loads, queuedLoads } = context.records.require();
   const { grants, caller, signal, body, operation, run } = upload;
   const stored: StoredRequest = {
@@ -51,7 +55,7 @@ export async function storeUpload(context: HttpContext, upload: Upload, key: Key
   let answer: KeptAnswer | undefined;
   const commit = (): CallersStatement[] => {
     answer = accepted(run);
-    return key.commitStatements(() => answer!);
+    return keeper.commitStatements(() => answer!);
   };
   await context.lines.uploads.use({ caller }, signal, () =>
     queuedLoads.accept(run, stored, body.chunks(signal), readAgain, commit),
