@@ -23,6 +23,7 @@ import {
 } from '../client/client.ts';
 import { fetchTransport, type Transport } from '../client/transport.ts';
 import { digestLine, structureDigest } from '../scripts/client-types/structure.ts';
+import { freePort } from './support/free-port.ts';
 import { startTestService, type TestService } from './support/service.ts';
 import { until } from './support/until.ts';
 
@@ -436,7 +437,10 @@ test('a bigint keeps all its digits in runtimes without JSON.rawJSON', async () 
 
 suite('requests are repeated', () => {
   /** Passes connections on to the service. The first ones are lost: before the request, or before the answer. */
-  async function startLossyProxy(lossOf: (connection: number) => 'request' | 'answer' | undefined) {
+  async function startLossyProxy(
+    lossOf: (connection: number) => 'request' | 'answer' | undefined,
+    onAnswerLost: () => Promise<void> = async () => {},
+  ) {
     let count = 0;
     const sockets = new Set<Socket>();
     const proxy = createServer((incoming) => {
@@ -452,7 +456,7 @@ suite('requests are repeated', () => {
       outgoing.on('close', () => incoming.destroy());
       incoming.on('close', () => outgoing.destroy());
       incoming.pipe(outgoing);
-      if (loss === 'answer') outgoing.on('data', () => incoming.destroy());
+      if (loss === 'answer') outgoing.once('data', () => onAnswerLost().finally(() => incoming.destroy()));
       else outgoing.pipe(incoming);
     });
     proxy.listen(0, '127.0.0.1');
@@ -503,6 +507,71 @@ suite('requests are repeated', () => {
     const refused = createClient({ url: service.url, token: () => 'no token', transport });
     assert.equal((await problemOf(refused.load({ table: 'refused', rows: [] }))).code, 'invalid-token');
     assert.equal(sent, 1);
+  });
+
+  suite('a refusal after a lost answer', () => {
+    /** Loses the first answer, and passes everything on after `onLost`. */
+    const afterLoss = async (onLost: () => Promise<void>, work: (url: string) => Promise<unknown>) => {
+      const proxy = await startLossyProxy((connection) => (connection === 0 ? 'answer' : undefined), onLost);
+      try {
+        return await problemOf(work(proxy.url));
+      } finally {
+        await proxy.close();
+      }
+    };
+    const noWait = async (): Promise<void> => {};
+    const isLoaded = (table: string) => () =>
+      until(
+        'the load',
+        async () => (await service.rows(`SELECT to_regclass('${table}') AS t`))[0]!.t !== null,
+      );
+    const tokensOnce = (): (() => string) => {
+      let asked = 0;
+      return () => (asked++ === 0 ? token : 'expired');
+    };
+
+    test('says so if it does not end the load: the rows are in the table', async () => {
+      const refused = await afterLoss(isLoaded('unseen'), (url) =>
+        createClient({ url, token: tokensOnce() }).load({ table: 'unseen', rows: [{ a: 1 }] }),
+      );
+      assert.deepEqual([refused.code, refused.followsLostAnswer], ['invalid-token', true]);
+      assert.equal(await countOf('unseen'), 1);
+    });
+
+    test('says so if the second attempt has other rows', async () => {
+      let read = 0;
+      const refused = await afterLoss(isLoaded('changing'), (url) =>
+        createClient({ url, token }).load({ table: 'changing', rows: () => [{ a: read++ }].values() }),
+      );
+      assert.deepEqual([refused.code, refused.followsLostAnswer], ['idempotency-key-reused', true]);
+      assert.deepEqual(await service.rows('SELECT a::int FROM changing'), [{ a: 0 }]);
+    });
+
+    test('ends the request if the service keeps it, or has begun the load again', async () => {
+      const load = (options: object) => (url: string) =>
+        createClient({ url, token }).load({ table: 'absent', rows: [{ a: 1 }], ...options });
+      const refusals = {
+        'invalid-parameter': load({ if_exists: 'never' }),
+        'invalid-data': load({ table: 'unseen', rows: [{ a: 'x' }], if_exists: 'append' }),
+        'table-exists': (url: string) =>
+          createClient({ url, token }).createTable('unseen', { columns: [{ name: 'a', type: 'text' }] }),
+        'table-not-found': load({ if_exists: 'append', if_missing: 'fail' }),
+      };
+      for (const [code, work] of Object.entries(refusals)) {
+        const refused = await afterLoss(noWait, work);
+        assert.deepEqual([refused.code, refused.followsLostAnswer], [code, false]);
+      }
+    });
+
+    test('ends the request if nothing was sent before', async () => {
+      const port = await freePort();
+      let sent = 0;
+      const transport: Transport = (url, request) =>
+        fetchTransport(sent++ === 0 ? url.replace(/:\d+/, `:${port}`) : url, request);
+      const unreached = createClient({ url: service.url, token: tokensOnce(), transport });
+      const refused = await problemOf(unreached.load({ table: 'absent', rows: [] }));
+      assert.deepEqual([sent, refused.code, refused.followsLostAnswer], [2, 'invalid-token', false]);
+    });
   });
 
   test('a signal ends the pauses', async () => {

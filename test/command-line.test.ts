@@ -325,6 +325,49 @@ suite('load', () => {
     }
   });
 
+  test('an upload that is refused after its answer was lost is loaded if the service says so, and otherwise nobody knows', async () => {
+    let uploads = 0;
+    let expires = 'uploads';
+    const proxy = createServer((incoming, outgoing) => {
+      const { method, url: path = '', headers } = incoming;
+      const isUpload = path.includes('/upload/');
+      const isFirst = isUpload && uploads++ === 0;
+      // The token expires after the first upload.
+      const isExpired = !isFirst && uploads > 0 && (isUpload || expires === 'everything');
+      const sent = isExpired ? { ...headers, authorization: 'Bearer expired' } : headers;
+      const forwarded = httpRequest(new URL(path, service.url), { method, headers: sent }, (answer) => {
+        if (isFirst) incoming.socket.destroy();
+        else answer.pipe(outgoing.writeHead(answer.statusCode!, answer.headers));
+      });
+      incoming.pipe(forwarded);
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const parameters = ['load', 'expiring.ndjson', '--if-exists', 'append', '--url', url];
+    await writeFile(join(folder, 'expiring.ndjson'), '{"a":1}\n');
+    try {
+      const found = await run(parameters);
+      assert.match(found.out, /^expiring\.ndjson → public\.expiring: 1 row loaded/);
+      assert.deepEqual([found.code, uploads], [0, 2]);
+      [uploads, expires] = [0, 'everything'];
+      const unknown = await run(parameters);
+      assert.match(
+        unknown.err,
+        /^It is not known whether expiring\.ndjson was loaded, .* "tablewright loads"\.$/m,
+      );
+      assert.match(unknown.err, /^error: .*\(invalid-token\)$/m);
+      assert.doesNotMatch(unknown.err, /was not loaded/);
+      assert.deepEqual([unknown.code, unknown.out, uploads], [3, '', 2]);
+      uploads = 0;
+      const { outcome, error } = JSON.parse((await run([...parameters, '--json'])).out);
+      assert.deepEqual([outcome, error.code], ['unknown', 'invalid-token']);
+      assert.deepEqual(await service.rows('SELECT count(*)::int FROM expiring'), [{ count: 3 }]);
+    } finally {
+      proxy.close();
+    }
+  });
+
   test('--async stores the file, and loads --watch waits for the end', async () => {
     const stored = await run(['load', 'orders.xlsx', '--table', 'later', '--async', '--json']);
     const { id } = JSON.parse(stored.out).load;

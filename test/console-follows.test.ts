@@ -298,6 +298,10 @@ test('only what the service says of a load ends it', () => {
     new Error('aborted'),
   ])
     assert.equal(endOfRefusal(error), undefined, error.message);
+  const afterLostAnswer = refusal(401, { code: 'invalid-token', title: 'No' });
+  assert.notEqual(endOfRefusal(afterLostAnswer), undefined);
+  afterLostAnswer.followsLostAnswer = true;
+  assert.equal(endOfRefusal(afterLostAnswer), undefined);
   const record = {
     id: 'a',
     state: 'committed',
