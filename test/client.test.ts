@@ -514,7 +514,9 @@ suite('requests are repeated', () => {
     const afterLoss = async (onLost: () => Promise<void>, work: (url: string) => Promise<unknown>) => {
       const proxy = await startLossyProxy((connection) => (connection === 0 ? 'answer' : undefined), onLost);
       try {
-        return await problemOf(work(proxy.url));
+        const refused = await problemOf(work(proxy.url));
+        assert(proxy.count() >= 2);
+        return refused;
       } finally {
         await proxy.close();
       }
