@@ -1,19 +1,30 @@
-/** Tests that `npm test` runs every test file. It runs the groups in test/groups/, each in one process. */
+/** Tests that every test file is run: `npm test` runs the first tier, and `npm run test:rest` the second one. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
+import { basename } from 'node:path';
 import { test } from 'node:test';
+import { allGroups, processesOf, root } from '../support/groups.ts';
 
-const root = join(import.meta.dirname, '..', '..');
+test('every test file is in a folder of test/, or beside the source, and is run once', () => {
+  const outside = ['node_modules', 'dist', 'test/citus'];
+  const all = globSync('**/*.test.ts', { cwd: root, exclude: outside });
+  const run = processesOf(allGroups()).flatMap(({ files }) => files);
+  assert.deepEqual(run.toSorted(), all.toSorted());
+  assert.deepEqual(globSync('test/*.test.ts', { cwd: root }), []);
+});
 
-test('every test file is in exactly one group', () => {
-  const groups = globSync('test/groups/*.test.ts', { cwd: root });
-  const patterns = groups.flatMap((group) =>
-    [...readFileSync(join(root, group), 'utf8').matchAll(/'([^']+\.test\.ts)'/g)].map(
-      ([, pattern]) => pattern!,
-    ),
+test('no two test files in test/ have the same name, because other test runs choose files by name', () => {
+  const names = globSync('test/*/*.test.ts', { cwd: root, exclude: ['test/citus'] }).map((path) =>
+    basename(path),
   );
-  const inGroups = patterns.flatMap((pattern) => globSync(pattern, { cwd: root }));
-  const files = globSync(['src/**/*.test.ts', 'test/*.test.ts'], { cwd: root });
-  assert.deepEqual(inGroups.toSorted(), files.toSorted());
+  assert.deepEqual(names.toSorted(), [...new Set(names)].toSorted());
+});
+
+test('both tiers have files, and each folder of the second tier exists', () => {
+  const tiers = Object.groupBy(allGroups(), ({ tier }) => tier);
+  assert.ok(tiers[1]!.length > 10);
+  assert.deepEqual(
+    tiers[2]!.map(({ name }) => name),
+    ['attacks', 'cli', 'concurrency', 'faults', 'process'],
+  );
 });

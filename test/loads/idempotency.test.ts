@@ -1,9 +1,7 @@
 /** Requests with an Idempotency-Key do their work once, however often they are sent. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
 import { after, before, suite, test } from 'node:test';
-import { startChildService } from '../support/child-service.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -158,28 +156,6 @@ test('100 requests with one key at the same time do the work once', async () => 
     assert.equal(answer.headers.get('retry-after'), '1');
   }
   assertReplay(await send(), done.find(({ headers }) => headers.get('idempotency-replayed') === null)!);
-});
-
-test('a key whose process was killed is free when the lease has expired, and the work is done once', async () => {
-  const child = await startChildService(service.database);
-  const request = httpRequest(new URL(`/api/v1${append}`, child.url), {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${await service.token()}`,
-      'content-type': 'application/json',
-      'idempotency-key': 'killed',
-    },
-  });
-  request.on('error', () => {});
-  request.write('{"data":[{"a":1}');
-  await until('the key', async () => (await keysLike('killed')).length === 1);
-  await child.end('SIGKILL');
-  const before = (await count()) as number;
-  assertProblem(await service.post(append, { data }, keyed('killed')), 409, 'idempotency-key-in-use');
-  await service.rows(`UPDATE ${schema}.processes SET seen_at = now() - interval '1 minute'
-    WHERE id = (SELECT process FROM ${schema}.idempotency_keys WHERE key = 'killed')`);
-  assert.equal((await service.post(append, { data }, keyed('killed'))).status, 200);
-  assert.equal(await count(), before + 1);
 });
 
 test('a request that lost its key to another one changes nothing', async () => {

@@ -6,7 +6,6 @@ import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import { Loads } from '../../src/loads/loads.ts';
-import { startChildService } from '../support/child-service.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -287,27 +286,6 @@ suite('the record', () => {
     } finally {
       await admin.query(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`);
       await admin.end();
-    }
-  });
-
-  test('the record of a load whose process was killed becomes failed when its lease has expired', async () => {
-    const child = await startChildService(service.database);
-    const { answer } = await startUpload('killed/upload/json', { ...service, url: child.url });
-    const id = await runningLoad('killed');
-    await child.end('SIGKILL');
-    await answer.catch(() => {});
-    assert.equal((await load(id)).body.state, 'receiving');
-    await service.rows(
-      `UPDATE ${schema}.processes SET seen_at = now() - interval '1 minute'
-      WHERE id = (SELECT process FROM ${schema}.loads WHERE id = $1)`,
-      [id],
-    );
-    const next = await startTestService({ DATABASE_URL: service.database.serviceUrl });
-    try {
-      const { body } = await load(id);
-      assert.deepEqual([body.state, body.answer.status], ['failed', 503]);
-    } finally {
-      await next.stop();
     }
   });
 

@@ -3,10 +3,17 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type ChildWithDatabase, startChildWithDatabase } from '../support/child-service.ts';
+import {
+  type ChildWithDatabase,
+  startChildService,
+  startChildWithDatabase,
+} from '../support/child-service.ts';
 import { type LogLine, logLines } from '../support/log-lines.ts';
+import { assertProblem } from '../support/problem.ts';
 import { beginUpload, rawRequest } from '../support/raw-http.ts';
+import { secret } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { sheetOf } from '../support/workbook.ts';
 
 const workbook = readFileSync(join(import.meta.dirname, '..', '..', 'examples', 'orders.xlsx'));
 
@@ -115,4 +122,68 @@ test('no token, query string or value of a cell is in the log', async () => {
   for (const secret of [token, 'secret-in-query', 'secret-token', 'cell-value', 'Bearer']) {
     assert(!output.includes(secret), secret);
   }
+});
+
+test('the log has the id, the status and the time of each request, but no token and no cell', async () => {
+  const child = await startChildService(service.database, { LOG_LEVEL: 'trace' });
+  const token = await child.token();
+  const cell = 'SECRETCELL4711';
+  const path = '/table/logged/upload/json';
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(sheetOf([['a'], [cell]]))]), 'a.xlsx');
+  const table = { columns: [{ name: 'a', type: 'integer' }] };
+  const answers = [
+    await child.post(path, { data: [{ a: cell }] }, { token }),
+    await child.post(`${path}?if_exists=append`, { data: [{ a: cell, [cell]: 1 }] }, { token }),
+    await child.post('/table/logged2/upload/json', { table, data: [{ a: cell }] }, { token }),
+    await child.request('POST', path, {
+      token,
+      headers: { 'content-type': 'application/json' },
+      body: `{"data":[{"a":${cell}`,
+    }),
+    await child.get('/table/logged', { token: `${token}x` }),
+    await child.request('POST', '/table/logged3/upload/excel', {
+      token,
+      body: form,
+    }),
+    await child.get('/nowhere', { token }),
+    await child.request('PUT', '/table/a', { token }),
+  ];
+  // Errors of the service are logged with their causes. PostgreSQL's message must not contain the cell.
+  await service.database.pool.query(`CREATE TABLE failing (a text);`);
+  await service.database.pool.query(
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX000' USING MESSAGE = NEW.a; END $$`,
+  );
+  await service.database.pool.query(
+    'CREATE TRIGGER t BEFORE INSERT ON failing FOR EACH ROW EXECUTE FUNCTION fail()',
+  );
+  const ours = await child.post(
+    '/table/failing/upload/json?if_exists=append',
+    { data: [{ a: cell }] },
+    { token },
+  );
+  assertProblem(ours, 500, 'internal-error');
+  answers.push(ours);
+  assert.equal(await child.end('SIGTERM'), 0);
+  const output = child.output();
+  const lines = output
+    .trim()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+  for (const { status, headers } of answers) {
+    const id = headers.get('x-request-id');
+    const line = lines.find((one) => one.reqId === id && one.status !== undefined);
+    assert.ok(line, `no line for a ${status}: ${output}`);
+    assert.equal(line.status, status);
+    assert.equal(typeof line.ms, 'number');
+  }
+  assert.ok(!output.includes(token.split('.')[2]!), 'no token');
+  assert.ok(!output.includes(token.slice(0, 40)), 'no token');
+  assert.ok(
+    !output.includes(cell),
+    output.split('\n').find((line) => line.includes(cell)),
+  );
+  assert.ok(!output.includes(secret), 'no secret');
+  assert.ok(!output.includes(new URL(service.database.url).password), 'no password');
 });

@@ -1,8 +1,7 @@
-/** Tests tokens, scopes, schemas and roles, and which of these facts are logged. */
+/** Tests tokens, scopes, schemas and roles. */
 import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
-import { startChildService } from '../support/child-service.ts';
 import { assertProblem } from '../support/problem.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { type RequestOptions, secret, startTestService, type TestService } from '../support/service.ts';
@@ -451,67 +450,6 @@ suite('roles', () => {
     for (let n = 0; n < 5; n += 1) await service.get('/table/ours', { token });
     const answer = await service.post('/table/made_by_the_service', { table });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  });
-});
-
-suite('the log', () => {
-  test('the log has the id, the status and the time of each request, but no token and no cell', async () => {
-    const child = await startChildService(service.database, { LOG_LEVEL: 'trace' });
-    const token = await child.token();
-    const cell = 'SECRETCELL4711';
-    const path = '/table/logged/upload/json';
-    const answers = [
-      await child.post(path, { data: [{ a: cell }] }, { token }),
-      await child.post(`${path}?if_exists=append`, { data: [{ a: cell, [cell]: 1 }] }, { token }),
-      await child.post('/table/logged2/upload/json', { table, data: [{ a: cell }] }, { token }),
-      await child.request('POST', path, {
-        token,
-        headers: { 'content-type': 'application/json' },
-        body: `{"data":[{"a":${cell}`,
-      }),
-      await child.get('/table/logged', { token: `${token}x` }),
-      await child.request('POST', '/table/logged3/upload/excel', {
-        token,
-        body: formOf(sheetOf([['a'], [cell]])),
-      }),
-      await child.get('/nowhere', { token }),
-      await child.request('PUT', '/table/a', { token }),
-    ];
-    // Errors of the service are logged with their causes. PostgreSQL's message must not contain the cell.
-    await service.rows(`CREATE TABLE failing (a text);`);
-    await service.rows(
-      `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'XX000' USING MESSAGE = NEW.a; END $$`,
-    );
-    await service.rows('CREATE TRIGGER t BEFORE INSERT ON failing FOR EACH ROW EXECUTE FUNCTION fail()');
-    const ours = await child.post(
-      '/table/failing/upload/json?if_exists=append',
-      { data: [{ a: cell }] },
-      { token },
-    );
-    assertProblem(ours, 500, 'internal-error');
-    answers.push(ours);
-    assert.equal(await child.end('SIGTERM'), 0);
-    const output = child.output();
-    const lines = output
-      .trim()
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line));
-    for (const { status, headers } of answers) {
-      const id = headers.get('x-request-id');
-      const line = lines.find((one) => one.reqId === id && one.status !== undefined);
-      assert.ok(line, `no line for a ${status}: ${output}`);
-      assert.equal(line.status, status);
-      assert.equal(typeof line.ms, 'number');
-    }
-    assert.ok(!output.includes(token.split('.')[2]!), 'no token');
-    assert.ok(!output.includes(token.slice(0, 40)), 'no token');
-    assert.ok(
-      !output.includes(cell),
-      output.split('\n').find((line) => line.includes(cell)),
-    );
-    assert.ok(!output.includes(secret), 'no secret');
-    assert.ok(!output.includes(new URL(service.database.url).password), 'no password');
   });
 });
 
