@@ -1,11 +1,12 @@
 /** Bodies in very many chunks: what they may cost the service, and that ordinary ones are read correctly. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChildWithDatabase, startChildWithDatabase } from '../support/child-service.ts';
 import { assertProblem } from '../support/problem.ts';
-import { chunk, openSocket, parseAnswer } from '../support/raw-http.ts';
+import { chunk, openSocket, parseAnswer, untilRead } from '../support/raw-http.ts';
 
 const clients = 8;
 
@@ -74,14 +75,17 @@ suite('eight clients that send one byte per chunk', () => {
 });
 
 suite('ordinary bodies in small chunks', () => {
-  async function answerTo(path: string, send: (write: (text: string) => void) => Promise<void>) {
+  async function answerTo(
+    path: string,
+    send: (write: (text: string) => void, socket: Socket) => Promise<void>,
+  ) {
     const socket = await openSocket(service.url);
     const received: Buffer[] = [];
     socket.on('data', (data: Buffer) => received.push(data));
     socket.write(
       `POST /api/v1/table/${path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nConnection: close\r\nAuthorization: Bearer ${await service.token()}\r\nTransfer-Encoding: chunked\r\n\r\n`,
     );
-    await send((text) => socket.write(chunk(text)));
+    await send((text) => socket.write(chunk(text)), socket);
     socket.write('0\r\n\r\n');
     await once(socket, 'close');
     return parseAnswer(Buffer.concat(received).toString());
@@ -90,10 +94,10 @@ suite('ordinary bodies in small chunks', () => {
   test('a client that sends one token at a time, with pauses, is served', async () => {
     const text = JSON.stringify({ data: Array.from({ length: 500 }, (_, a) => ({ a })) });
     const tokens = text.match(/"\w+"|\d+|./g)!;
-    const answer = await answerTo('by_token/upload/json', async (write) => {
+    const answer = await answerTo('by_token/upload/json', async (write, socket) => {
       for (const [n, token] of tokens.entries()) {
         write(token);
-        if (n % 500 === 499) await sleep(20);
+        if (n % 500 === 499) await untilRead(socket);
       }
     });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -124,9 +128,8 @@ async function sendUntilClosed(head: string, bytes: Buffer): Promise<string> {
   socket.on('error', () => {});
   socket.on('data', (data: Buffer) => received.push(data));
   const closed = new Promise((resolve) => socket.once('close', resolve));
-  socket.write(head);
-  // Wait until the service has begun with the request.
-  await sleep(20);
+  await new Promise<void>((resolve) => socket.write(head, () => resolve()));
+  await untilRead(socket);
   socket.write(bytes);
   await Promise.race([closed, sleep(20_000, undefined, { ref: false })]);
   socket.destroy();

@@ -9,6 +9,7 @@ import { lookUpDefinition } from '../../src/tables/catalog.ts';
 import { toDescription } from '../../src/tables/describe-table.ts';
 import { refuseDependents } from '../../src/tables/replace-table.ts';
 import { draftDefinition, resolveDraft } from '../../src/tables/resolve-definition.ts';
+import { untilWaitsForLock } from '../support/locks.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { sized } from '../support/sized.ts';
@@ -112,18 +113,13 @@ test('a domain that another session drops between two queries of the service is 
   }
 });
 
-async function untilWaitsForLock(): Promise<void> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  await until('a session that waits for a lock', async () => (await service.rows(waiting)).length > 0);
-}
-
 /** Makes the changes in a transaction that commits when a statement of the request waits for it. */
 async function changeMeanwhile(changes: string, send: () => Promise<TestAnswer>): Promise<TestAnswer> {
   const holder = await service.database.pool.connect();
   try {
     await holder.query(`BEGIN; ${changes}`);
     const answer = send();
-    await untilWaitsForLock();
+    await untilWaitsForLock(service.database);
     await holder.query('COMMIT');
     return await answer;
   } finally {
@@ -235,7 +231,7 @@ suite('with the help of a superuser', () => {
     try {
       await admin.query('SELECT pg_advisory_lock(7447)');
       const answer = send();
-      await untilWaitsForLock();
+      await untilWaitsForLock(service.database);
       // The event trigger does not wait in this session, which has the lock.
       await admin.query(changes.join('; '));
       await admin.query('SELECT pg_advisory_unlock(7447)');

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { untilWaitsForLock } from '../support/locks.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -149,9 +149,14 @@ suite('uploads', () => {
     answered.then(() => {
       isAnswered = true;
     });
-    const sending = setInterval(() => slow.write(',{"a":2}'), 50);
+    let sent = 0;
+    const sending = setInterval(() => {
+      slow.write(',{"a":2}');
+      sent += 1;
+    }, 50);
     context.after(() => clearInterval(sending));
-    await sleep(2500);
+    // These pieces take longer than BODY_IDLE_TIMEOUT_MS twice.
+    await until('the pieces of the slow upload', () => sent >= 50);
     assert.equal(isAnswered, false, 'nobody waits for its place');
     assert.equal((await upload(service, 'other')).status, 200);
     const [response] = await answered;
@@ -219,7 +224,7 @@ suite('requests that wait for a lock', () => {
     const creates = Array.from({ length: 40 }, (_, n) =>
       service.post(`/table/refers${n}`, { table }, { signal: gone.signal }).catch(() => undefined),
     );
-    await waitsForLock(service);
+    await untilWaitsForLock(service.database);
     for (const answer of [
       await service.get('/table/kept'),
       await service.post('/table/kept/upload/json?if_exists=append', { data: [{ a: 1 }] }),
@@ -234,16 +239,6 @@ suite('requests that wait for a lock', () => {
     assert.equal((await service.post('/table/afterwards', definition)).status, 201);
   });
 });
-
-async function waitsForLock(service: TestService): Promise<void> {
-  for (;;) {
-    const waiting = await service.rows(
-      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-    );
-    if (waiting.length > 0) return;
-    await sleep(20);
-  }
-}
 
 suite('a database that hangs', () => {
   /** A proxy that passes everything on until the test makes it hang. */

@@ -181,7 +181,7 @@ test('a random definition gives equal tables when it is created, uploaded and us
       await service.rows('DROP TABLE created.t');
       assert.deepEqual(shape(await create('created', sent), 'created'), created);
     }),
-    { numRuns: sized(8, 25) },
+    { numRuns: sized(3, 25) },
   );
 });
 
@@ -220,7 +220,7 @@ test('an unnamed constraint has the name that PostgreSQL would choose', async ()
         await service.rows(`DROP TABLE plain.${quote(name)}, chosen.${quote(name)}`);
       },
     ),
-    { numRuns: sized(15, 40) },
+    { numRuns: sized(5, 40) },
   );
 });
 

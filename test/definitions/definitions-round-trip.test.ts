@@ -304,6 +304,6 @@ test('a valid definition comes back as one that creates the same table', async (
         assert.deepEqual(same.differences, []);
       });
     }),
-    { numRuns: sized(40, 150) },
+    { numRuns: sized(15, 150) },
   );
 });

@@ -11,9 +11,9 @@ import { compareWithExisting } from '../../src/tables/compare-definition.ts';
 import { createTableWithin } from '../../src/tables/create-table.ts';
 import { describeTable, readLoadColumns } from '../../src/tables/describe-table.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { untilWaitsForLock } from '../support/locks.ts';
 import { rolledBack } from '../support/rolled-back.ts';
 import { hasOrdinaryTablesOfCitus } from '../support/service.ts';
-import { until } from '../support/until.ts';
 
 let database: TestDatabase;
 
@@ -819,7 +819,7 @@ test('a table that another program creates meanwhile is noticed', async () => {
         }),
       );
     const refused = assert.rejects(ours(false), { code: 'table-exists' });
-    await waitUntilBlocked();
+    await untilWaitsForLock(database);
     await stranger.query('COMMIT');
     await refused;
     assert.deepEqual((await ours(true)).differences, []);
@@ -827,12 +827,3 @@ test('a table that another program creates meanwhile is noticed', async () => {
     stranger.release();
   }
 });
-
-async function waitUntilBlocked(): Promise<void> {
-  await until('a session that waits for a lock', async () => {
-    const { rows } = await database.pool.query(
-      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-    );
-    return rows.length > 0;
-  });
-}

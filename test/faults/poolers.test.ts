@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { findPgBouncer, type Pooler, type PoolMode, startPooler } from '../support/pooler.ts';
 import { beginUpload, chunk } from '../support/raw-http.ts';
@@ -215,7 +214,11 @@ function testBehindPooler(mode: PoolMode, settings: Record<string, string>): voi
       'application/json',
     );
     socket.write(chunk('{"table": {"columns": [{"name": "n", "type": "integer"}]}, "data": [{"n": 1},'));
-    await sleep(2000);
+    const old = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND xact_start IS NOT NULL AND clock_timestamp() - state_change > interval '1.1 s'`;
+    await until('a session that is older than the time limit', async () => {
+      return (await service.rows(old)).length > 0;
+    });
     socket.write(Buffer.concat([chunk('{"n": 2}]}'), chunk('')]));
     const [answer] = await once(socket, 'data');
     socket.destroy();

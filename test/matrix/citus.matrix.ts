@@ -104,6 +104,7 @@ const ordinary = [
   'privileges',
   'reading',
   'replace',
+  'replace-among-sessions',
   'replace-under-readers',
   'row-triggers',
   'search-path',

@@ -94,6 +94,7 @@ const independent = [
   'upload-legacy',
   'waiting-lines',
   'webhook-addresses',
+  'worker-group',
   'workers',
 ];
 
@@ -126,6 +127,7 @@ const ofVersions = [
   'parallel-upserts',
   'privileges',
   'replace',
+  'replace-among-sessions',
   'row-triggers',
   'search-path',
   'service-schema',
@@ -158,6 +160,7 @@ const ofSessions = [
   'parallel-upserts',
   'privileges',
   'replace',
+  'replace-among-sessions',
   'row-triggers',
   'search-path',
   'service-schema',

@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import type { ErrorCode } from '../../src/errors.ts';
+import { untilWaitsForLock } from '../support/locks.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { until } from '../support/until.ts';
 
 let service: TestService;
 let admin: pg.Client;
@@ -138,8 +138,7 @@ suite('the first rows', () => {
       try {
         await holder.query(`BEGIN; ${change}`);
         const reading = service.get('/table/changing/rows?schema=sales');
-        const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-        await until('a session that waits for a lock', async () => (await service.rows(waiting)).length > 0);
+        await untilWaitsForLock(service.database);
         await holder.query('COMMIT');
         const answer = await reading;
         assert.equal(answer.status, 200, JSON.stringify(answer.body));

@@ -17,7 +17,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { canReach } from '../../src/postgres/embedded/system-user.ts';
@@ -202,8 +201,13 @@ test('a killed server whose last process ends late is started again at the same 
   process.kill(rows[0].pid, 'SIGSTOP');
   process.kill(await postmasterPid(join(folder, 'killed')), 'SIGKILL');
   await server.stop();
+  const logged = async () => {
+    const log = await readFile(join(folder, 'killed', 'postgres.log'), 'utf8');
+    return log.split('pre-existing shared memory block').length;
+  };
+  const before = await logged();
   const starting = start('killed');
-  await sleep(500);
+  await until('the first attempt to fail', async () => (await logged()) > before);
   process.kill(rows[0].pid, 'SIGKILL');
   const next = await starting;
   assert.equal(next.url, server.url);

@@ -7,9 +7,9 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startFailure } from '../../src/start-failure.ts';
 import { sized } from '../support/sized.ts';
+import { until } from '../support/until.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const launcher = join(root, 'scripts', 'run.mjs');
@@ -122,7 +122,7 @@ for (const shell of shells.slice(0, sized(1, 2))) {
 }
 
 test('a service that a shell started in the background outlives the shell, also within a script of npm', async () => {
-  const file = await script('background.ts', waiting);
+  const file = await script('background.ts', outliving);
   const command = `"${process.execPath}" "${launcher}" "${file}" & read line`;
   const shell = spawn('sh', ['-c', command], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -131,7 +131,7 @@ test('a service that a shell started in the background outlives the shell, also 
   const pid = Number(await firstLine(shell));
   shell.stdin.end('\n');
   await once(shell, 'exit');
-  await sleep(2500);
+  assert.equal(await firstLine(shell), 'outlived\n');
   process.kill(pid, 'SIGTERM');
   await waitForEnd(pid);
 });
@@ -139,6 +139,10 @@ test('a service that a shell started in the background outlives the shell, also 
 /** Prints its process id when it is ready, and waits for SIGTERM. */
 const waiting =
   "process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000); console.log(process.pid);";
+
+/** In addition, prints when it has run for two seconds without its parent. The launcher would look for the parent once a second. */
+const outliving = `${waiting} let seconds = 0; const parent = process.ppid;
+setInterval(() => { if (process.ppid !== parent && ++seconds === 2) console.log('outlived'); }, 1000);`;
 
 function findProgram(name: string): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter);
@@ -170,11 +174,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
 }
 
 async function waitForEnd(pid: number): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (isRunning(pid)) {
-    assert(Date.now() < deadline, `process ${pid} still runs`);
-    await sleep(50);
-  }
+  await until(`process ${pid} to end`, () => !isRunning(pid));
 }
 
 function isRunning(pid: number): boolean {

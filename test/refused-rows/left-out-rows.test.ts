@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { untilWaitsForLock } from '../support/locks.ts';
 import { assertProblem } from '../support/problem.ts';
 import { type RandomNumbers, randomNumbers } from '../support/random-numbers.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { sized } from '../support/sized.ts';
-import { until } from '../support/until.ts';
 import { sheetOf } from '../support/workbook.ts';
 
 let service: TestService;
@@ -524,12 +524,7 @@ describe('rows that only PostgreSQL can judge', () => {
         { id: 0, n: 13 },
       ];
       const sent = service.post(`/table/contested/upload/json?${leave}&on_conflict=update`, { data });
-      await until('the upload to wait for the other session', async () => {
-        const { rows } = await service.database.pool.query(
-          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-        );
-        return rows.length > 0;
-      });
+      await untilWaitsForLock(service.database);
       // PostgreSQL ends the session that has waited for a second. On a slow machine that may be this one.
       await other
         .query('UPDATE contested SET n = 9 WHERE id = 1; COMMIT')

@@ -279,8 +279,8 @@ const mostExposed = ['table_name', 'column name', 'default of a text', 'constrai
  * The share of texts that is tried in each field: one in so many. Other fields get other texts, so that each text is tried in
  * several fields.
  */
-const stepOfMostExposed = sized(4, 1);
-const stepOfOthers = sized(12, 3);
+const stepOfMostExposed = sized(10, 1);
+const stepOfOthers = sized(30, 3);
 
 for (const [index, [field, ask]] of Object.entries(fields).entries()) {
   const isExposed = mostExposed.includes(field);

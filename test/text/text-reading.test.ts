@@ -7,6 +7,7 @@ import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
 import { tableNames } from '../support/tables.ts';
 import { type CellSpec, sheetOf, sheetXml } from '../support/workbook.ts';
 import { buildWorkbook } from '../support/xlsx-builder.ts';
@@ -560,7 +561,7 @@ test('an inferred table with text parameters equals a table with a definition of
       assert.equal(second.status, 201, JSON.stringify(second.body));
       assert.deepEqual(await rowsOf(defined), await rowsOf(inferred));
     }),
-    { numRuns: 25 },
+    { numRuns: sized(6, 25) },
   );
 });
 
