@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { appender } from '../support/uploads.ts';
 
 let service: TestService;
 
@@ -21,8 +22,7 @@ before(async () => {
 after(() => service.stop());
 afterEach(() => service.rows('DROP TABLE IF EXISTS t'));
 
-const append = (data: unknown[], query = ''): Promise<TestAnswer> =>
-  service.post(`/table/t/upload/json?if_exists=append${query}`, { data });
+const append = appender(() => service);
 
 const conflicts = ['', '&on_conflict=skip', '&on_conflict=update'];
 

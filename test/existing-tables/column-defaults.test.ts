@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import pg from 'pg';
 import { assertProblem } from '../support/problem.ts';
-import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 import { someOf } from '../support/sized.ts';
+import { appender } from '../support/uploads.ts';
 
 let service: TestService;
 
@@ -40,8 +41,7 @@ before(async () => {
 after(() => service.stop());
 afterEach(() => service.rows('DROP TABLE IF EXISTS t CASCADE'));
 
-const append = (data: unknown[], query = ''): Promise<TestAnswer> =>
-  service.post(`/table/t/upload/json?if_exists=append${query}`, { data });
+const append = appender(() => service);
 
 /** Every second row has `d`, so that rows without it are in a COPY whose columns include it. */
 const mixed = (value: unknown, count = 6) =>

@@ -7,6 +7,7 @@ import { after, afterEach, before, suite, test } from 'node:test';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { someOf } from '../support/sized.ts';
+import { appender } from '../support/uploads.ts';
 import { sheetOf } from '../support/workbook.ts';
 
 let service: TestService;
@@ -25,8 +26,7 @@ before(async () => {
 after(() => service.stop());
 afterEach(() => service.rows('DROP TABLE IF EXISTS t CASCADE'));
 
-const append = (data: unknown[], query = ''): Promise<TestAnswer> =>
-  service.post(`/table/t/upload/json?if_exists=append${query}`, { data });
+const append = appender(() => service);
 
 const columns = 'id int PRIMARY KEY, updated_at timestamptz NOT NULL';
 const trigger = (timing: string) => `CREATE TRIGGER u ${timing} ON t FOR EACH ROW EXECUTE FUNCTION fill_in()`;

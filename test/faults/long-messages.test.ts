@@ -15,6 +15,7 @@ import { inTransaction, runStatement } from '../../src/postgres/transaction.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { appender } from '../support/uploads.ts';
 
 /** The bytes of the long messages. */
 const longBytes = maxMessageBytes + 1_000_000;
@@ -43,8 +44,7 @@ afterEach(async () => {
   assert.ok([200, 201].includes(next.status), JSON.stringify(next.body));
 });
 
-const append = (data: unknown[], query = ''): Promise<TestAnswer> =>
-  service.post(`/table/t/upload/json?if_exists=append${query}`, { data });
+const append = appender(() => service);
 
 async function assertTooLong(answer: TestAnswer, what: RegExp): Promise<void> {
   const { detail } = assertProblem(answer, 413, 'limit-exceeded');

@@ -4,6 +4,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import pg from 'pg';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { appender } from '../support/uploads.ts';
 
 let service: TestService;
 before(async () => {
@@ -12,8 +13,7 @@ before(async () => {
 after(() => service.stop());
 beforeEach(() => service.rows('DROP TABLE IF EXISTS items, other'));
 
-const load = (data: unknown[], query = '') =>
-  service.post(`/table/items/upload/json?if_exists=append${query}`, { data });
+const load = appender(() => service, 'items');
 
 async function asAdministrator(sql: string): Promise<void> {
   const client = new pg.Client(service.database.adminUrl ?? service.database.url);

@@ -5,6 +5,7 @@ import * as library from '@e965/xlsx';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { tableNames } from '../support/tables.ts';
+import { warningsOf } from '../support/uploads.ts';
 import { type CellSpec, sheetOf, sheetXml } from '../support/workbook.ts';
 import { insertRecords, wordRecord } from '../support/xls-records.ts';
 import { buildXlsb, cell, record, uint32, wideString } from '../support/xlsb-builder.ts';
@@ -29,9 +30,6 @@ async function load(file: Buffer, query = ''): Promise<TestAnswer & { loaded: Re
       : [];
   return { ...answer, loaded: rows.map(({ r }) => r as Record<string, string>) };
 }
-
-const warningsOf = ({ body }: TestAnswer): string[] =>
-  body.load.warnings.map(({ code, detail }: { code: string; detail: string }) => `${code}: ${detail}`);
 
 const namesOf = ({ body }: TestAnswer): string[] =>
   body.table.columns.map(({ name }: { name: string }) => name);

@@ -5,6 +5,7 @@ import * as library from '@e965/xlsx';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { tableNames } from '../support/tables.ts';
+import { fileInspector } from '../support/uploads.ts';
 import { type CellSpec, sheetOf, sheetXml } from '../support/workbook.ts';
 import { buildWorkbook, buildZip, workbookParts } from '../support/xlsx-builder.ts';
 
@@ -22,11 +23,7 @@ const warningsOf = (answer: TestAnswer, code: string): string[] =>
     .filter((warning: { code: string }) => warning.code === code)
     .map((warning: { detail: string }) => warning.detail);
 
-const inspect = (file: Buffer): Promise<TestAnswer> => {
-  const form = new FormData();
-  form.append('file', new Blob([new Uint8Array(file)]), 'a.xlsx');
-  return service.request('POST', '/api/v1/inspect/excel', { body: form });
-};
+const inspect = fileInspector(() => service);
 
 const errorCell: CellSpec = { attributes: 't="e"', content: '<v>#REF!</v>' };
 const orders: CellSpec[][] = [

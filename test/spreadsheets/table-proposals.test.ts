@@ -5,6 +5,7 @@ import * as library from '@e965/xlsx';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { tableNames } from '../support/tables.ts';
+import { fileInspector } from '../support/uploads.ts';
 import { bookOf, type CellSpec, sheetOf } from '../support/workbook.ts';
 
 let service: TestService;
@@ -16,8 +17,7 @@ after(() => service.stop());
 const nextTable = tableNames('proposal_');
 const upload = (file: Buffer, query = '', table = nextTable()): Promise<TestAnswer> =>
   service.upload(`/table/${table}/upload/excel${query}`, file);
-const inspect = (file: Buffer, query = ''): Promise<TestAnswer> =>
-  service.upload(`/api/v1/inspect/excel${query}`, file);
+const inspect = fileInspector(() => service);
 const codesOf = (answer: TestAnswer): string[] =>
   answer.body.load.warnings.map(({ code }: { code: string }) => code);
 const detailOf = (answer: TestAnswer, code: string): string | undefined =>

@@ -5,6 +5,7 @@ import * as library from '@e965/xlsx';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { tableNames } from '../support/tables.ts';
+import { fileInspector, warningsOf } from '../support/uploads.ts';
 import { type CellSpec, sheetXml } from '../support/workbook.ts';
 import { byteRecord, insertRecords, wordRecord } from '../support/xls-records.ts';
 import { buildXlsb, cell, record, rowHeader, uint16, uint32, wideString } from '../support/xlsb-builder.ts';
@@ -28,11 +29,7 @@ async function load(file: Buffer, query: string): Promise<TestAnswer & { loaded:
   return { ...answer, loaded: rows.map((row) => Object.values(row).map(String)) };
 }
 
-const inspect = (file: Buffer, query = ''): Promise<TestAnswer> =>
-  service.upload(`/api/v1/inspect/excel${query}`, file);
-
-const warningsOf = ({ body }: TestAnswer): string[] =>
-  body.load.warnings.map(({ code, detail }: { code: string; detail: string }) => `${code}: ${detail}`);
+const inspect = fileInspector(() => service);
 
 function tableXml(name: string, ref: string, attributes = '', columns: string[] = []): string {
   const cells = columns.map((column, index) => `<tableColumn id="${index + 1}" name="${column}"/>`).join('');

@@ -6,9 +6,10 @@ import { after, before, test } from 'node:test';
 import * as library from '@e965/xlsx';
 import { typesOf } from '../support/columns.ts';
 import { assertProblem, places } from '../support/problem.ts';
-import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 import { tableNames } from '../support/tables.ts';
 import { until } from '../support/until.ts';
+import { fileUploader } from '../support/uploads.ts';
 
 let service: TestService;
 
@@ -18,8 +19,7 @@ before(async () => {
 after(() => service.stop());
 
 const nextTable = tableNames('legacy');
-const upload = (name: string, file: Buffer, query = '', body?: unknown): Promise<TestAnswer> =>
-  service.upload(`/table/${name}/upload/excel${query}`, file, body);
+const upload = fileUploader(() => service);
 const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, '..', 'fixtures', name));
 type Row = (string | number | boolean | null)[];
 

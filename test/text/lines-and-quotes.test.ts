@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertProblem } from '../support/problem.ts';
 import { randomNumbers } from '../support/random-numbers.ts';
-import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 import { tableNames } from '../support/tables.ts';
+import { fileUploader } from '../support/uploads.ts';
 
 let service: TestService;
 
@@ -15,8 +16,7 @@ after(() => service.stop());
 
 const nextTable = tableNames('quoted_');
 
-const upload = (name: string, file: string, query = '', body?: unknown): Promise<TestAnswer> =>
-  service.upload(`/table/${name}/upload/excel${query}`, Buffer.from(file), body);
+const upload = fileUploader(() => service);
 
 interface Warned {
   code: string;

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertProblem } from '../support/problem.ts';
-import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 import { tableNames } from '../support/tables.ts';
+import { fileUploader } from '../support/uploads.ts';
 import { sheetOf } from '../support/workbook.ts';
 
 let service: TestService;
@@ -15,8 +16,7 @@ after(() => service.stop());
 
 const nextTable = tableNames('text_');
 
-const upload = (name: string, file: string | Buffer, query = '', body?: unknown): Promise<TestAnswer> =>
-  service.upload(`/table/${name}/upload/excel${query}`, Buffer.from(file as string), body);
+const upload = fileUploader(() => service);
 
 /** Returns the rows of the table that was created from the file, and the codes of the warnings. */
 async function load(

@@ -5,6 +5,7 @@ import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { sized } from '../support/sized.ts';
 import { tableNames } from '../support/tables.ts';
+import { fileUploader } from '../support/uploads.ts';
 
 const maxRows = sized(60_000, 300_000);
 let service: TestService;
@@ -16,8 +17,7 @@ after(() => service.stop());
 
 const nextTable = tableNames('csv_');
 
-const upload = (name: string, content: string | Buffer, query = '', body?: unknown): Promise<TestAnswer> =>
-  service.upload(`/table/${name}/upload/excel${query}`, Buffer.from(content as string), body);
+const upload = fileUploader(() => service);
 
 const typesOf = (answer: TestAnswer): Record<string, string> =>
   Object.fromEntries(answer.body.table.columns.map(({ name, type }: Record<string, string>) => [name, type]));
