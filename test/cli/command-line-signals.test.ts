@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { scriptEnvironment } from '../support/child-environment.ts';
+import { isRunning } from '../support/is-running.ts';
 import { until } from '../support/until.ts';
 
 const program = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');
@@ -46,14 +47,6 @@ async function serverId(): Promise<number | undefined> {
   const file = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
   const id = Number.parseInt(file, 10);
   return id > 0 && isRunning(id) ? id : undefined;
-}
-
-function isRunning(id: number): boolean {
-  try {
-    return process.kill(id, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 /** Queries the database of the running command. */

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { type ChildWithDatabase, startChildWithDatabase } from '../support/child-service.ts';
@@ -13,6 +12,7 @@ import { startTestService, type TestAnswer, type TestService } from '../support/
 import { sized } from '../support/sized.ts';
 import { startSteadyClient } from '../support/steady-client.ts';
 import { until } from '../support/until.ts';
+import { holdUpload, openUpload } from '../support/uploads.ts';
 
 const uploads = 8;
 /** UPLOAD_BYTES=200000000 gives the figures of docs/monitoring.md. */
@@ -116,23 +116,7 @@ suite('more uploads than MAX_UPLOADS', () => {
 
   /** Begins an upload and sends no more bytes. */
   async function hold(by = service) {
-    const request = httpRequest(`${by.url}/api/v1/table/held/upload/json?dry_run=true`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${await by.token()}`,
-        'content-type': 'application/json',
-        expect: '100-continue',
-      },
-    });
-    request.on('error', () => {});
-    request.flushHeaders();
-    const refused = once(request, 'response').then(([{ statusCode }]) => {
-      throw new Error(`The upload was answered ${statusCode} before its body.`);
-    });
-    await Promise.race([once(request, 'continue'), refused]);
-    // Only the final answer counts.
-    refused.catch(() => {});
-    request.write('{"data":[{"a":1}');
+    const request = await holdUpload(by, '/table/held/upload/json?dry_run=true');
     // A request that was admitted later may be answered now. This one has its place by then.
     await by.get('/table/kept');
     return request;
@@ -156,15 +140,11 @@ suite('more uploads than MAX_UPLOADS', () => {
     for (const path of ['/table/new/upload/excel', '/api/v1/inspect/excel']) {
       assertProblem(await service.upload(path, Buffer.from('PK')), 429, 'too-many-uploads');
     }
-    const request = httpRequest(`${service.url}/api/v1/table/new/upload/json`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
-    });
+    const request = await openUpload(service, '/table/new/upload/json');
     request.flushHeaders();
     const [response] = await once(request, 'response');
     assert.equal(response.statusCode, 429);
     assert.equal(((await json(response)) as { code: string }).code, 'too-many-uploads');
-    request.on('error', () => {});
     request.destroy();
 
     assertProblem(await service.post('/table/new/upload/json', {}, { token: null }), 401, 'missing-token');

@@ -1,12 +1,12 @@
 /** Watching and cancelling loads, at the replica that runs them and at another one. */
 import assert from 'node:assert/strict';
-import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { openUpload } from '../support/uploads.ts';
 
 /** The service that runs the loads, and another one on its database. */
 let service: TestService;
@@ -26,11 +26,7 @@ const rows = (count: number) => ',{"a":1}'.repeat(count);
 
 /** Starts an upload that has sent one row. */
 async function startUpload(table: string) {
-  const request = httpRequest(new URL(`/api/v1/table/${table}/upload/json?if_exists=append`, service.url), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
-  });
-  request.on('error', () => {});
+  const request = await openUpload(service, `/table/${table}/upload/json?if_exists=append`);
   const answer = new Promise<{ status: number; body: string }>((resolve) => {
     request.once('response', async (response) =>
       resolve({ status: response.statusCode!, body: await text(response).catch(() => '') }),

@@ -1,31 +1,20 @@
 /** Requests that wait for each other: which ones wait, how long, and which ones are served meanwhile. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { untilWaitsForLock } from '../support/locks.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { holdUpload } from '../support/uploads.ts';
 
 const definition = { table: { columns: [{ name: 'a', type: 'integer' }] } };
 
 /** Starts an upload that has a place and sends no more bytes. */
 async function hold(service: TestService, subject: string) {
-  const request = httpRequest(`${service.url}/api/v1/table/held/upload/json?dry_run=true`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${await service.token({ subject })}`,
-      'content-type': 'application/json',
-      expect: '100-continue',
-    },
-  });
-  request.on('error', () => {});
-  request.flushHeaders();
-  await once(request, 'continue');
-  request.write('{"data":[{"a":1}');
-  return request;
+  const authorization = `Bearer ${await service.token({ subject })}`;
+  return holdUpload(service, '/table/held/upload/json?dry_run=true', { authorization });
 }
 
 /** Waits until so many uploads wait for a place, as the metrics count them. */

@@ -1,11 +1,11 @@
 /** What a killed process leaves, the record of a load and a key, is free or has ended when the lease of the process has expired. */
 import assert from 'node:assert/strict';
-import { type ClientRequest, request as httpRequest } from 'node:http';
 import { after, before, test } from 'node:test';
 import { type ChildService, startChildService } from '../support/child-service.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { openUpload } from '../support/uploads.ts';
 
 let service: TestService;
 
@@ -19,18 +19,9 @@ after(() => service.stop());
 const schema = 'tablewright_service';
 
 /** Starts an upload at the process that sends one row and then nothing. */
-async function startUpload(child: ChildService, path: string, headers = {}): Promise<ClientRequest> {
-  const request = httpRequest(new URL(`/api/v1${path}`, child.url), {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${await service.token()}`,
-      'content-type': 'application/json',
-      ...headers,
-    },
-  });
-  request.on('error', () => {});
+async function startUpload(child: ChildService, path: string, headers = {}): Promise<void> {
+  const request = await openUpload(child, path, headers);
   request.write('{"data":[{"a":1}');
-  return request;
 }
 
 test('the record of a load whose process was killed becomes failed when its lease has expired', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type ClientRequest, request } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as library from '@e965/xlsx';
@@ -13,6 +13,7 @@ import {
   type TestAnswer,
   type TestService,
 } from '../support/service.ts';
+import { holdUpload } from '../support/uploads.ts';
 import { buildWorkbook } from '../support/xlsx-builder.ts';
 
 /** Sends a request that is over the limit to a service with these settings, and returns the answer. */
@@ -56,31 +57,13 @@ function oldWorkbook(): Buffer {
 
 const upload = (file: Buffer) => (service: TestService) => service.upload('/table/t/upload/excel', file);
 
-/** Starts an upload that keeps its place until the socket is destroyed, and waits until it has its place. */
-async function hold(service: TestService, headers: Record<string, string> = {}): Promise<ClientRequest> {
-  const held = request(`${service.url}/api/v1/table/t/upload/json`, {
-    method: 'POST',
-    headers: {
-      ...headers,
-      authorization: `Bearer ${await service.token()}`,
-      'content-type': 'application/json',
-      expect: '100-continue',
-    },
-  });
-  held.on('error', () => {});
-  held.flushHeaders();
-  await once(held, 'continue');
-  held.write('{"data":[{"a":1}');
-  return held;
-}
-
 /** Sends one upload while another one, with these headers, keeps its place. */
 async function sendBeside(
   service: TestService,
   send: () => Promise<TestAnswer>,
   headers?: Record<string, string>,
 ): Promise<TestAnswer> {
-  const held = await hold(service, headers);
+  const held = await holdUpload(service, '/table/t/upload/json', headers);
   try {
     return await send();
   } finally {
@@ -154,11 +137,11 @@ const provocations: Record<string, Provocation> = {
   MAX_JSON_DEPTH: { settings: { MAX_JSON_DEPTH: '2' }, send: rowsOf('{"data":[{"a":[[[1]]]}]}') },
   BODY_IDLE_TIMEOUT_MS: {
     settings: { BODY_IDLE_TIMEOUT_MS: '1000' },
-    send: async (service) => trickle(await hold(service), 0),
+    send: async (service) => trickle(await holdUpload(service, '/table/t/upload/json'), 0),
   },
   MIN_BODY_BYTES_PER_SECOND: {
     settings: { BODY_IDLE_TIMEOUT_MS: '1000', MIN_BODY_BYTES_PER_SECOND: '1000000' },
-    send: async (service) => trickle(await hold(service), 1),
+    send: async (service) => trickle(await holdUpload(service, '/table/t/upload/json'), 1),
   },
   MIN_BUSY_BODY_BYTES_PER_SECOND: {
     settings: {
@@ -169,7 +152,7 @@ const provocations: Record<string, Provocation> = {
       MIN_BODY_BYTES_PER_SECOND: '0',
     },
     send: async (service) => {
-      const answer = trickle(await hold(service), 1);
+      const answer = trickle(await holdUpload(service, '/table/t/upload/json'), 1);
       const [slow] = await Promise.all([answer, service.post('/table/u/upload/json', { data: [{ a: 1 }] })]);
       return slow;
     },

@@ -1,7 +1,6 @@
 /** Loads as things: their ids, states and answers, who sees them, and that `committed` is true exactly if the rows are there. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
@@ -9,6 +8,7 @@ import { Loads } from '../../src/loads/loads.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { openUpload } from '../support/uploads.ts';
 import { sheetOf } from '../support/workbook.ts';
 
 let service: TestService;
@@ -35,14 +35,8 @@ async function loadOf({ headers }: TestAnswer) {
 
 /** Starts an upload that sends one row and then nothing. */
 async function startUpload(path: string, at = service, token?: string) {
-  const request = httpRequest(new URL(`/api/v1/table/${path}`, at.url), {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token ?? (await service.token())}`,
-      'content-type': 'application/json',
-    },
-  });
-  request.on('error', () => {});
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const request = await openUpload(at, `/table/${path}`, headers);
   const answer = new Promise<{ status: number; id: string; body: string }>((resolve, reject) => {
     request.once('error', reject);
     request.once('response', async (response) =>

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startFailure } from '../../src/start-failure.ts';
+import { isRunning } from '../support/is-running.ts';
 import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
 
@@ -175,14 +176,6 @@ async function firstLine(child: ChildProcess): Promise<string> {
 
 async function waitForEnd(pid: number): Promise<void> {
   await until(`process ${pid} to end`, () => !isRunning(pid));
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
 
 test('if packages are not installed, the launcher ends with one sentence that names "npm ci"', async () => {

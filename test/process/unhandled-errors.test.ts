@@ -1,12 +1,13 @@
 /** An error that nobody has handled stops the process in order, and the log says what was running. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { type ChildWithDatabase, startChildWithDatabase } from '../support/child-service.ts';
 import { logLines } from '../support/log-lines.ts';
 import { until } from '../support/until.ts';
+import { openUpload } from '../support/uploads.ts';
 import { workerPids } from '../support/worker-pids.ts';
 
 /** Code that runs in each process before the service, and throws outside of every request when a signal arrives. */
@@ -20,10 +21,7 @@ const linesOf = (service: ChildWithDatabase, start: string) =>
 
 /** Begins an upload, and returns a function that sends its end. */
 async function beginUpload(service: ChildWithDatabase): Promise<() => Promise<[number, unknown]>> {
-  const request = httpRequest(`${service.url}/api/v1/table/t/upload/json?if_exists=append`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
-  });
+  const request = await openUpload(service, '/table/t/upload/json?if_exists=append');
   const answered = once(request, 'response');
   request.write('{"table":{"columns":[{"name":"a","type":"integer"}]},"data":[{"a":1}');
   await until('the load', async () => (await service.get('/api/v1/loads')).body.loads.length === 1);

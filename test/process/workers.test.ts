@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +13,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { logLines } from '../support/log-lines.ts';
 import { testEnvironment } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { openUpload } from '../support/uploads.ts';
 import { workerPids } from '../support/worker-pids.ts';
 
 let database: TestDatabase;
@@ -41,11 +41,7 @@ const lines = (message: string) => logLines(service.output()).filter(({ msg }) =
 
 /** Starts an upload on a connection of its own. It sends one row and then nothing until `finish` is called. */
 async function startUpload(table: string) {
-  const request = httpRequest(new URL(`/api/v1/table/${table}/upload/json`, service.url), {
-    method: 'POST',
-    agent: false,
-    headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
-  });
+  const request = await openUpload(service, `/table/${table}/upload/json`);
   const status = new Promise<number | undefined>((resolve) => {
     request.once('error', () => resolve(undefined));
     request.once('response', async (response) => {

@@ -1,6 +1,6 @@
 /** Causes each error of the catalogue in the running service. docs/errors.md shows these requests and answers. */
 import { once } from 'node:events';
-import { type ClientRequest, request as httpRequest } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { generateKeyPair, SignJWT } from 'jose';
@@ -10,6 +10,7 @@ import { freePort } from './free-port.ts';
 import { openSocket, rawRequest } from './raw-http.ts';
 import { startTestService, type TestAnswer, type TestService } from './service.ts';
 import { until } from './until.ts';
+import { openUpload } from './uploads.ts';
 
 export interface Provocation {
   /** The request, as docs/errors.md shows it. */
@@ -287,11 +288,7 @@ function failWith(service: TestService, sqlstate: string): Promise<TestAnswer> {
 }
 
 async function beginUpload(service: TestService): Promise<ClientRequest> {
-  const request = httpRequest(new URL('/api/v1/table/new/upload/json', service.url), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
-  });
-  request.on('error', () => {});
+  const request = await openUpload(service, '/table/new/upload/json');
   request.write('{"data": [');
   return request;
 }

@@ -241,7 +241,7 @@ test('a damaged document is refused exactly where JSON.parse refuses it', () => 
     ),
     { numRuns: sized(400, 2000) },
   );
-  assert.ok(counts.valid > 100 && counts.invalid > 100, JSON.stringify(counts));
+  assert.ok(Math.min(counts.valid, counts.invalid) > sized(15, 100), JSON.stringify(counts));
 });
 
 test('the UTF-8 check finds the first wrong byte, wherever the chunks end', () => {
