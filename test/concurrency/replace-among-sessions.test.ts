@@ -1,7 +1,6 @@
 /** `if_exists=replace` while other sessions read, lock, change, drop or replace the same table. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { columns } from '../support/columns.ts';
 import { untilWaitsForLock } from '../support/locks.ts';
 import { assertProblem } from '../support/problem.ts';
@@ -42,9 +41,9 @@ suite('readers and writers during a replace', () => {
           `SELECT count(*)::int AS rows, min(generation) AS low, max(generation) AS high FROM (SELECT generation FROM ${name} LIMIT 1000) t`,
         );
         seen.add(JSON.stringify(row));
-        await sleep(2);
       }
     })();
+    await until('a reading of the old rows', () => seen.size > 0);
     const answer = await replace(name, generation(2));
     isDone = true;
     await reading;

@@ -16,7 +16,6 @@ before(async () => {
   service = await startTestService({
     MAX_BODY_BYTES: '200000',
     MAX_DEFINITION_BYTES: '5000',
-    BODY_IDLE_TIMEOUT_MS: '1000',
   });
   token = await service.token();
 });
@@ -274,7 +273,7 @@ suite('bodies', () => {
       socket.once('error', reject);
       socket.write(Buffer.alloc(size, ' '), () => resolve());
     });
-    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(5000) })) as [Buffer];
+    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })) as [Buffer];
     socket.destroy();
     assertProblem(parseAnswer(answer.toString()), 413, 'limit-exceeded');
   });
@@ -377,13 +376,16 @@ suite('bodies', () => {
     socket.destroy();
   });
 
-  test('a body that stops arriving is refused with 408', async () => {
-    const socket = await openSocket(service.url);
+  test('a body that stops arriving is refused with 408', async (t) => {
+    // All other bodies of this file may arrive slowly.
+    const hasty = await startTestService({ BODY_IDLE_TIMEOUT_MS: '1000' });
+    t.after(() => hasty.stop());
+    const socket = await openSocket(hasty.url);
     socket.write(
       head('POST', '/api/v1/table/a/upload/json', { ...json, 'transfer-encoding': 'chunked' }) +
         '5\r\n{"dat\r\n',
     );
-    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(5000) })) as [Buffer];
+    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })) as [Buffer];
     socket.destroy();
     assertProblem(parseAnswer(answer.toString()), 408, 'request-timeout');
   });
