@@ -130,9 +130,9 @@ test('a service that a shell started in the background outlives the shell, also 
     env: { ...process.env, npm_lifecycle_event: 'start', npm_lifecycle_script: 'sh -c other.sh' },
   });
   const pid = Number(await firstLine(shell));
+  const next = firstLine(shell);
   shell.stdin.end('\n');
-  await once(shell, 'exit');
-  assert.equal(await firstLine(shell), 'outlived\n');
+  assert.equal(await next, 'outlived\n');
   process.kill(pid, 'SIGTERM');
   await waitForEnd(pid);
 });
@@ -142,7 +142,7 @@ const waiting =
   "process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000); console.log(process.pid);";
 
 /** In addition, prints when it has run for two seconds without its parent. The launcher would look for the parent once a second. */
-const outliving = `${waiting} let seconds = 0; const parent = process.ppid;
+const outliving = `let seconds = 0; const parent = process.ppid; ${waiting}
 setInterval(() => { if (process.ppid !== parent && ++seconds === 2) console.log('outlived'); }, 1000);`;
 
 function findProgram(name: string): string | undefined {
