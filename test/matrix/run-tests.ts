@@ -59,7 +59,11 @@ async function runGroups(name: string, environment: Record<string, string>, grou
       '--test-global-setup=test/support/global-setup.ts',
       ...groups,
     ],
-    { cwd: root, env: { ...inherited, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] },
+    {
+      cwd: root,
+      env: { ...inherited, TEST_CASES: 'all', ...environment },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
   );
   const closed = once(child, 'close');
   const stop = () => child.kill();

@@ -19,8 +19,8 @@ const secondTier = ['attacks', 'cli', 'concurrency', 'faults', 'process'];
 /** The tests in this folder need a cluster of Citus. `test/matrix/citus.matrix.ts` runs them. */
 const ofCitus = 'citus';
 
-/** The most bytes of test files that one process runs, so that no process runs much longer than the others. */
-const maxBytes = 150_000;
+/** The most bytes of test files that one process runs, by tier, so that no process runs much longer than the others. */
+const maxBytes = { 1: 150_000, 2: 50_000 };
 
 export interface Group {
   /** The name of the folder in `test/`, or of the building. */
@@ -79,7 +79,7 @@ export function processesOf(groups: Group[]): Group[] {
 }
 
 function divide(group: Group): Group[] {
-  const count = Math.ceil(bytesOf(group.files) / maxBytes);
+  const count = Math.ceil(bytesOf(group.files) / maxBytes[group.tier]);
   if (count <= 1) return [group];
   const bytes = bytesOf(group.files) / count;
   const parts: Group[] = Array.from({ length: count }, (_, n) => ({

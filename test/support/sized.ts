@@ -2,13 +2,16 @@
 
 const isWhole = process.env.TEST_SIZE === 'whole';
 
+/** Runs with other servers (`test/matrix/run-tests.ts`) set this variable: they try all types, in small sizes. */
+const hasAllCases = isWhole || process.env.TEST_CASES === 'all';
+
 export function sized(small: number, whole: number): number {
   return isWhole ? whole : small;
 }
 
-/** Returns all cases in the whole size. In the small one it returns so many of them, evenly spread, with the first and the last. */
+/** Returns so many of the cases for `npm test`, evenly spread from the first one on, and all of them for `npm run test:rest`. */
 export function someOf<Case>(count: number, cases: readonly Case[]): readonly Case[] {
-  if (isWhole || cases.length <= count) return cases;
-  const step = (cases.length - 1) / (count - 1);
+  if (hasAllCases || cases.length <= count) return cases;
+  const step = count === 1 ? 0 : (cases.length - 1) / (count - 1);
   return Array.from({ length: count }, (_, n) => cases[Math.round(n * step)]!);
 }
