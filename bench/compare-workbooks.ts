@@ -7,12 +7,12 @@ import { extname, join, relative } from 'node:path';
 import process from 'node:process';
 import * as library from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
-import { AppError } from '../src/errors.ts';
-import type { CellSink } from '../src/sources/cell-sink.ts';
-import { withSecondReading } from '../src/sources/row-source.ts';
-import { openSpreadsheet } from '../src/sources/spreadsheet/open-spreadsheet.ts';
-import type { RandomAccessFile } from '../src/sources/spreadsheet/random-access-file.ts';
-import type { SheetSource } from '../src/sources/spreadsheet/sheet-source.ts';
+import type { CellSink } from '../src/core/cells/cell-sink.ts';
+import { withSecondReading } from '../src/core/cells/row-source.ts';
+import { AppError } from '../src/core/errors.ts';
+import { openSpreadsheet } from '../src/readers/spreadsheet/open-spreadsheet.ts';
+import type { RandomAccessFile } from '../src/readers/spreadsheet/random-access-file.ts';
+import type { SheetSource } from '../src/readers/spreadsheet/sheet-source.ts';
 import { cellText, faultText, momentText } from '../test/support/recorded-cells.ts';
 import { describeOracleCell, namesHeader } from './support/oracle-cells.ts';
 

@@ -70,6 +70,11 @@ const parameters: Record<keyof LoadQuery, Option> = {
       choices: ['fail', 'append', 'truncate', 'replace'],
       about: 'what happens to an existing table: fail, append, truncate or replace',
     },
+    if_missing: {
+      value: 'WHAT',
+      choices: ['create', 'fail'],
+      about: 'what happens if there is no such table: create or fail',
+    },
     on_conflict: {
       value: 'WHAT',
       choices: ['fail', 'skip', 'update'],
@@ -299,6 +304,7 @@ function isAboutTable(name: keyof LoadQuery): boolean {
   return [
     'schema',
     'if_exists',
+    'if_missing',
     'on_conflict',
     'primary_key',
     'conflict_key',

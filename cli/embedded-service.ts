@@ -2,12 +2,21 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { type Config, readConfig } from '../src/config.ts';
-import { allScopes, resolveTokenSettings, signDevToken, signingSettings } from '../src/dev-token.ts';
-import { folderInUse } from '../src/postgres/embedded/folder-lock.ts';
-import { joinService, othersHaveLeft, withdrawService } from '../src/postgres/embedded/folder-users.ts';
-import { type Service, startService } from '../src/service.ts';
-import { startFailure } from '../src/start-failure.ts';
+import { type Config, readConfig } from '../src/core/settings/config.ts';
+import { folderInUse } from '../src/service/postgres/embedded/folder-lock.ts';
+import {
+  joinService,
+  othersHaveLeft,
+  withdrawService,
+} from '../src/service/postgres/embedded/folder-users.ts';
+import { type Service, startService } from '../src/service/service.ts';
+import {
+  allScopes,
+  resolveTokenSettings,
+  signDevToken,
+  signingSettings,
+} from '../src/service/start/dev-token.ts';
+import { startFailure } from '../src/service/start/start-failure.ts';
 import { WrongUse } from './exit-codes.ts';
 import { note } from './print.ts';
 

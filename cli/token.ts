@@ -1,7 +1,8 @@
 /** `tablewright token` and `npm run token`: print an access token for development, and nothing else. */
 import { existsSync } from 'node:fs';
 import process from 'node:process';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/core/settings/config.ts';
+import { needsGeneratedSecret } from '../src/core/settings/token-settings.ts';
 import {
   allScopes,
   type DevTokenOptions,
@@ -9,8 +10,7 @@ import {
   secretPath,
   signDevToken,
   signingSettings,
-} from '../src/dev-token.ts';
-import { needsGeneratedSecret } from '../src/token-settings.ts';
+} from '../src/service/start/dev-token.ts';
 import type { CommandLine } from './commands.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 

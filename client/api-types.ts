@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 d68ee5e8fe28e5d2cf72ce478c9443bf02343e261d65fcfed5fe24c04f3cacf7.
+// The structure of the OpenAPI document has the SHA-256 f309cb92d78ca2b1b496973fc47b06e7f3600b9b10b6136b7341cab25cc17013.
 
 export interface paths {
   '/healthz': {
@@ -721,10 +721,12 @@ export interface components {
        * @example offset-left-out
        * @example fraction-rounded
        * @example digits-rounded
+       * @example sign-left-out
        * @example suppressed-rows
        * @example rows-left-out
        * @example recovery-pending
        * @example own-numbers
+       * @example numbers-taken
        * @example dotted-name
        * @example text-default
        * @example table-created
@@ -2888,6 +2890,8 @@ export interface operations {
         schema?: string;
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
+        /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
+        if_missing?: 'create' | 'fail';
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
         /** @description What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used. */
@@ -2914,7 +2918,7 @@ export interface operations {
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
         /** @description true: white space around a text is removed. */
         trim?: boolean;
-        /** @description Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
+        /** @description Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
         rows_at?: string;
       };
       header?: {
@@ -3029,7 +3033,7 @@ export interface operations {
   inspectJson: {
     parameters: {
       query?: {
-        /** @description Where in a JSON document the array of rows is: a JSON Pointer (RFC 6901), such as `/response/items`. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
+        /** @description Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
         rows_at?: string;
         /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
@@ -3115,6 +3119,8 @@ export interface operations {
         schema?: string;
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
+        /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
+        if_missing?: 'create' | 'fail';
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
         /** @description What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used. */

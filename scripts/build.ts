@@ -9,7 +9,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { packConsole, toText } from '../src/http/console/pack-console.ts';
+import { packConsole, toText } from '../src/service/http/console/pack-console.ts';
 import { bundle } from './build/bundle.ts';
 
 const project = join(import.meta.dirname, '..');

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { chromium, type Page } from 'playwright-core';
-import { readConfig } from '../src/config.ts';
-import { startService } from '../src/service.ts';
+import { readConfig } from '../src/core/settings/config.ts';
+import { startService } from '../src/service/service.ts';
 
 const root = join(import.meta.dirname, '..');
 const images = join(root, 'docs', 'images');

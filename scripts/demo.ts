@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import pg from 'pg';
-import { readConfig } from '../src/config.ts';
-import { startService } from '../src/service.ts';
+import { readConfig } from '../src/core/settings/config.ts';
+import { startService } from '../src/service/service.ts';
 import { loadLater } from './demo/asynchronous.ts';
 import { type DemoRun, runDemo, say } from './demo/run-demo.ts';
 import { shownJson, shownTable } from './demo/shown.ts';

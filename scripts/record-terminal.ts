@@ -11,9 +11,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { readConfig } from '../src/config.ts';
-import { allScopes, resolveTokenSettings, signDevToken, signingSettings } from '../src/dev-token.ts';
-import { startService } from '../src/service.ts';
+import { readConfig } from '../src/core/settings/config.ts';
+import { startService } from '../src/service/service.ts';
+import {
+  allScopes,
+  resolveTokenSettings,
+  signDevToken,
+  signingSettings,
+} from '../src/service/start/dev-token.ts';
 
 const project = join(import.meta.dirname, '..');
 const page = join(project, 'docs', 'command-line.md');

@@ -8,10 +8,10 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
-import { type Config, readConfig } from './config.ts';
+import { type Config, readConfig } from './core/settings/config.ts';
 import { programFolder } from './program-files.ts';
-import { startFailure } from './start-failure.ts';
-import type { Program } from './workers/primary.ts';
+import { startFailure } from './service/start/start-failure.ts';
+import type { Program } from './service/workers/primary.ts';
 
 // Loading the modules takes most of the time of a start. This cache halves it. Other users cannot write to the folder.
 enableCompileCache(join(programFolder, 'node_modules', '.cache', 'compiled'));
@@ -43,7 +43,7 @@ async function start(): Promise<void> {
     const config = readConfig(process.env);
     service = await startProgram(config);
     if (service !== undefined) {
-      const { stopAfterUnhandledError } = await import('./unhandled-error.ts');
+      const { stopAfterUnhandledError } = await import('./service/start/unhandled-error.ts');
       stopAfterUnhandledError(service, config.http.shutdownGraceMs, () => exit(1));
     }
   } catch (error) {
@@ -68,10 +68,10 @@ async function start(): Promise<void> {
 /** Returns undefined in a worker. */
 async function startProgram(config: Config): Promise<Program | undefined> {
   if (config.workers === 1) {
-    const { startService } = await import('./service.ts');
+    const { startService } = await import('./service/service.ts');
     return startService(config, process.env);
   }
-  const { startWorkers } = await import('./workers/start-workers.ts');
+  const { startWorkers } = await import('./service/workers/start-workers.ts');
   return startWorkers(config, process.env);
 }
 
@@ -103,7 +103,7 @@ async function fail(error: unknown): Promise<void> {
 
 async function exit(code: number): Promise<void> {
   // The modules may be missing, which is then the failure.
-  const log = await import('./service-log.ts').catch(() => undefined);
+  const log = await import('./service/start/service-log.ts').catch(() => undefined);
   await log?.exitAfterLog(code);
   process.exit(code);
 }

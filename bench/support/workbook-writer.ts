@@ -2,7 +2,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { crc32, createDeflateRaw } from 'node:zlib';
-import { columnLetters } from '../../src/sources/spreadsheet/cell-address.ts';
+import { columnLetters } from '../../src/readers/spreadsheet/cell-address.ts';
 import type { Shape } from './shapes.ts';
 
 const rowsPerChunk = 500;

@@ -8,12 +8,12 @@ import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown';
-import { packConsole, toText } from '../../src/http/console/pack-console.ts';
+import { packConsole, toText } from '../../src/service/http/console/pack-console.ts';
 
-/** The programs, by their names in the folder. The last one is a process of its own, which may read only the files in `sources/`. */
+/** The programs, by their names in the folder. The last one is a process of its own, which may read only the files in `readers/` and `core/`. */
 const programs = [
   { main: 'src/main.ts', token: 'scripts/token.ts' },
-  { 'sources/spreadsheet/legacy/reader-process': 'src/sources/spreadsheet/legacy/reader-process.ts' },
+  { 'readers/spreadsheet/legacy/reader-process': 'src/readers/spreadsheet/legacy/reader-process.ts' },
 ];
 
 /** Packages that the service imports only if the settings ask for them, and names in its error if they are missing. */

@@ -1,10 +1,10 @@
 /** Reads the OpenAPI document of this source. No database is needed, because no operation is called. */
 import { pino } from 'pino';
-import { readConfig } from '../../src/config.ts';
-import type { HttpContext } from '../../src/http/context.ts';
-import { createLines } from '../../src/http/lines.ts';
-import { noMeasures } from '../../src/http/measures.ts';
-import { buildServer } from '../../src/http/server.ts';
+import { readConfig } from '../../src/core/settings/config.ts';
+import { createLines } from '../../src/service/http/admission/lines.ts';
+import type { HttpContext } from '../../src/service/http/context.ts';
+import { noMeasures } from '../../src/service/http/observing/measures.ts';
+import { buildServer } from '../../src/service/http/server.ts';
 
 export interface OpenApiDocument {
   openapi: string;

@@ -1,7 +1,7 @@
 /** Runs a demo: whatever it has started is ended, whether it succeeds, fails or is interrupted. */
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
-import { allScopes, signDevToken } from '../../src/dev-token.ts';
+import { allScopes, signDevToken } from '../../src/service/start/dev-token.ts';
 import { startTemporaryPostgres, type TemporaryPostgres } from './temporary-postgres.ts';
 
 export interface DemoRun {

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Environment, settings } from '../../src/config.ts';
+import { type Environment, settings } from '../../src/core/settings/config.ts';
 
 const project = join(import.meta.dirname, '..', '..');
 

@@ -14,7 +14,7 @@ import { commands } from '../../cli/commands.ts';
 import { harmless, harmlessJson } from '../../cli/harmless.ts';
 import { commandHelp, generalHelp } from '../../cli/help.ts';
 import { progressText } from '../../cli/progress.ts';
-import { allScopes } from '../../src/dev-token.ts';
+import { allScopes } from '../../src/service/start/dev-token.ts';
 import { scriptEnvironment } from '../support/child-environment.ts';
 import { type ChildService, startChildService } from '../support/child-service.ts';
 import { freePort } from '../support/free-port.ts';
@@ -771,7 +771,8 @@ suite('completion', () => {
         { encoding: 'utf8' },
       ).trim();
     assert.equal(complete('tablewright ins'), 'inspect');
-    assert.equal(complete('tablewright load --if'), '--if-exists');
+    assert.equal(complete('tablewright load --if'), '--if-exists --if-missing');
+    assert.equal(complete('tablewright load --if-e'), '--if-exists');
     assert.equal(complete('tablewright load --if-exists tr'), 'truncate');
     assert.equal(complete('tablewright load --if-exists = r'), 'replace');
     assert.equal(complete('tablewright load --if-exists ='), 'fail append truncate replace');

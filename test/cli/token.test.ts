@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { jwtVerify } from 'jose';
-import { allScopes } from '../../src/dev-token.ts';
+import { allScopes } from '../../src/service/start/dev-token.ts';
 import { scriptEnvironment } from '../support/child-environment.ts';
 
 /** `npm run token` prints the token, and nothing else. */

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import { lookUpDefinition } from '../../src/tables/catalog.ts';
-import { toDescription } from '../../src/tables/describe-table.ts';
-import { refuseDependents } from '../../src/tables/replace-table.ts';
-import { draftDefinition, resolveDraft } from '../../src/tables/resolve-definition.ts';
+import { lookUpDefinition } from '../../src/service/tables/catalog.ts';
+import { toDescription } from '../../src/service/tables/describe-table.ts';
+import { refuseDependents } from '../../src/service/tables/replace-table.ts';
+import { draftDefinition, resolveDraft } from '../../src/service/tables/resolve-definition.ts';
 import { untilWaitsForLock } from '../support/locks.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';

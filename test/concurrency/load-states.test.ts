@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { KeptAnswer } from '../../src/loads/load-record.ts';
-import { LoadRun, type TakenRun } from '../../src/loads/load-run.ts';
-import type { LoadState } from '../../src/loads/load-state.ts';
+import type { KeptAnswer } from '../../src/service/loads/load-record.ts';
+import { LoadRun, type TakenRun } from '../../src/service/loads/load-run.ts';
+import type { LoadState } from '../../src/service/loads/load-state.ts';
 import {
   disownLoads,
   failAbandonedLoads,
@@ -17,11 +17,11 @@ import {
   requestCancel,
   takeQueuedLoad,
   writeLoads,
-} from '../../src/loads/load-statements.ts';
-import { renewLease, serveSpool } from '../../src/loads/process-statements.ts';
-import { uuidV7 } from '../../src/loads/uuid-v7.ts';
-import type { Statement } from '../../src/postgres/sql.ts';
-import { inTransaction } from '../../src/postgres/transaction.ts';
+} from '../../src/service/loads/load-statements.ts';
+import { renewLease, serveSpool } from '../../src/service/loads/process-statements.ts';
+import { uuidV7 } from '../../src/service/loads/uuid-v7.ts';
+import type { Statement } from '../../src/service/postgres/sql.ts';
+import { inTransaction } from '../../src/service/postgres/transaction.ts';
 import { assertTransitions, recordTransitions } from '../support/load-transitions.ts';
 import { randomNumbers } from '../support/random-numbers.ts';
 import { startTestService, type TestService } from '../support/service.ts';

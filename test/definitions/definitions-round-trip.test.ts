@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { createTableWithin } from '../../src/tables/create-table.ts';
-import type { TableDescription } from '../../src/tables/definition.ts';
-import { describeTable } from '../../src/tables/describe-table.ts';
+import { createTableWithin } from '../../src/service/tables/create-table.ts';
+import type { TableDescription } from '../../src/service/tables/definition.ts';
+import { describeTable } from '../../src/service/tables/describe-table.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { rolledBack } from '../support/rolled-back.ts';
 import { sized } from '../support/sized.ts';

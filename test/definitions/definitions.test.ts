@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg, { type ClientBase } from 'pg';
-import { AppError } from '../../src/errors.ts';
-import { inTransaction } from '../../src/postgres/transaction.ts';
-import { compareWithExisting } from '../../src/tables/compare-definition.ts';
-import { createTableWithin } from '../../src/tables/create-table.ts';
-import { describeTable, readLoadColumns } from '../../src/tables/describe-table.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { inTransaction } from '../../src/service/postgres/transaction.ts';
+import { compareWithExisting } from '../../src/service/tables/compare-definition.ts';
+import { createTableWithin } from '../../src/service/tables/create-table.ts';
+import { describeTable, readLoadColumns } from '../../src/service/tables/describe-table.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { untilWaitsForLock } from '../support/locks.ts';
 import { rolledBack } from '../support/rolled-back.ts';
@@ -221,12 +221,19 @@ test('a default is read by the documented rule', async () => {
 
 test('a default that means the present, but is read only once, is refused with the remedy', async () => {
   const types = {
-    CURRENT_DATE: ['date', 'date[]', 'daterange', 'datemultirange', 'daterange[]', 'datemultirange[]', 'day'],
-    LOCALTIME: ['time', 'time(0)', 'time[]'],
-    CURRENT_TIME: ['timetz', 'timetz[]'],
-    'now()': [
-      'timestamp',
-      'timestamptz(3)',
+    CURRENT_DATE: ['date', 'day'],
+    LOCALTIME: ['time', 'time(0)'],
+    CURRENT_TIME: ['timetz'],
+    'now()': ['timestamp', 'timestamptz(3)'],
+    // No expression makes an array or a range of the moment of each row.
+    '': [
+      'date[]',
+      'daterange',
+      'datemultirange',
+      'daterange[]',
+      'datemultirange[]',
+      'time[]',
+      'timetz[]',
       'timestamp[]',
       'timestamptz[]',
       'tsrange',
@@ -247,8 +254,9 @@ test('a default that means the present, but is read only once, is refused with t
       for (const written of [text, text.toUpperCase(), `'${text}'`, `'${text}'::${type}`]) {
         const answer = await defaultOf(type, written);
         assert.match(answer!, /^422 .*only once/, `${type} ${written}`);
-        assert.ok(answer!.includes(`Send ${remedy}`), answer!);
+        assert.ok(answer!.includes(remedy === '' ? 'leave the default out' : `Send ${remedy}`), answer!);
       }
+      if (remedy !== '') assert.doesNotMatch((await defaultOf(type, remedy)) ?? '', /^422/);
     }
   }
   for (const text of [

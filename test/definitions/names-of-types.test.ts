@@ -1,9 +1,9 @@
 /** Names of types mean the same whatever other roles have made, and an answer makes the same columns again. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import type { AppError } from '../../src/errors.ts';
-import { reservedTypeNames, serialBase } from '../../src/tables/column-types.ts';
-import { createTableWithin } from '../../src/tables/create-table.ts';
+import type { AppError } from '../../src/core/errors.ts';
+import { reservedTypeNames, serialBase } from '../../src/service/tables/column-types.ts';
+import { createTableWithin } from '../../src/service/tables/create-table.ts';
 import { rolledBack } from '../support/rolled-back.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

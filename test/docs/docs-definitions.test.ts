@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { allProblemCodes, problemCodes } from '../../src/problem-codes.ts';
-import { reservedTypeNames } from '../../src/tables/column-types.ts';
+import { allProblemCodes, problemCodes } from '../../src/core/problem-codes.ts';
+import { reservedTypeNames } from '../../src/service/tables/column-types.ts';
 import { codeOf, lineAt, rowsUnder } from '../support/markdown.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import Schema from 'typebox/schema';
-import { eventTypes, pingType } from '../../src/events/event.ts';
+import { eventTypes, pingType } from '../../src/service/events/event.ts';
 import { freePort } from '../support/free-port.ts';
 import { codeOf, rowsUnder } from '../support/markdown.ts';
 import { startTestService, type TestService } from '../support/service.ts';

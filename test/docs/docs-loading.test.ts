@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { warningCodes } from '../../src/warning-codes.ts';
+import { warningCodes } from '../../src/core/warning-codes.ts';
 import { codeOf, lineAt, rowsUnder } from '../support/markdown.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

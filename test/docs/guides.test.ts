@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { errorCatalogue } from '../../src/errors.ts';
-import { guides } from '../../src/http/guides.ts';
+import { errorCatalogue } from '../../src/core/errors.ts';
+import { guides } from '../../src/service/http/openapi/guides.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;

@@ -1,54 +1,36 @@
 /**
- * Tests the rules for the source that a test can check (CONTRIBUTING.md): imports go down only, `sources` and `tables` do not
- * import each other, no file imports itself through other files, and some kinds of knowledge are in one file or folder only.
+ * Tests the rules for the source that a test can check (CONTRIBUTING.md): imports go down only, other buildings import only the public
+ * face of a building, no file imports itself through other files, and some kinds of knowledge are in one file or folder only.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { problemCodes } from '../../src/problem-codes.ts';
+import { problemCodes } from '../../src/core/problem-codes.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
 /** Each layer may import itself and the layers named here, and every layer that those may import. */
 const layersBelow: Record<string, string[]> = {
   main: ['workers'],
-  workers: ['service'],
-  service: ['metrics', 'tracing'],
+  workers: ['start'],
+  start: ['metrics', 'tracing'],
   metrics: ['http'],
   tracing: ['http'],
   http: ['loads'],
   loads: ['loading', 'events'],
   events: ['postgres'],
-  loading: ['tables', 'sources'],
-  tables: ['postgres'],
-  sources: ['postgres'],
-  postgres: ['limit-exceeded'],
-  'limit-exceeded': ['errors', 'config'],
-  errors: ['problem-codes', 'warning-codes'],
-  'problem-codes': [],
-  'warning-codes': [],
-  config: [],
+  loading: ['tables', 'readers'],
+  tables: ['postgres', 'encoding'],
+  postgres: ['core'],
+  readers: ['core'],
+  encoding: ['core'],
+  core: ['program-files'],
+  'program-files': [],
 };
 
-/** The files at the root of src/ that belong to a layer. */
-const layerOfRootFile: Record<string, string> = {
-  banner: 'service',
-  'dev-token': 'service',
-  'life-log': 'service',
-  'service-log': 'service',
-  'start-banner': 'service',
-  'start-failure': 'service',
-  'unhandled-error': 'service',
-  'database-url': 'config',
-  'node-http': 'errors',
-  'program-files': 'errors',
-  'public-key': 'config',
-  'token-settings': 'config',
-  'bytes-in-words': 'errors',
-  'cut-text': 'errors',
-  'pause-for-others': 'errors',
-};
+/** The buildings whose README.md lists the files that the others may import. */
+const sealedBuildings = ['src/readers', 'src/encoding'];
 
 test('every file of src belongs to a layer', () => {
   for (const file of sourceFiles()) {
@@ -65,6 +47,19 @@ test('imports go down only', () => {
   assert.deepEqual(upward, []);
 });
 
+test('the other buildings import only the public face of readers and encoding, and its list is complete', () => {
+  for (const building of sealedBuildings) {
+    const listed = [...read(`${building}/README.md`).matchAll(/^\| `([\w/-]+\.ts)` \|/gm)].map(
+      ([, file]) => `${building}/${file}`,
+    );
+    const isInside = (file: string) => file.startsWith(`${building}/`);
+    const imported = sourceFiles()
+      .filter((file) => !isInside(file))
+      .flatMap((file) => importsOf(file).filter(isInside));
+    assert.deepEqual([...new Set(imported)].sort(), listed.sort(), `${building}/README.md`);
+  }
+});
+
 test('no file imports itself through other files', () => {
   const graph = new Map(sourceFiles().map((file) => [file, importsOf(file)]));
   assert.deepEqual(findCircles(graph), []);
@@ -72,19 +67,19 @@ test('no file imports itself through other files', () => {
 
 test('no room of loading/ imports itself through other rooms', () => {
   const graph = new Map<string, string[]>();
-  for (const file of sourceFiles().filter((file) => file.startsWith('src/loading/'))) {
+  for (const file of sourceFiles().filter((file) => file.startsWith('src/service/loading/'))) {
     const room = dirname(file);
     const rooms = importsOf(file)
       .map((imported) => dirname(imported))
-      .filter((other) => other.startsWith('src/loading') && other !== room);
+      .filter((other) => other.startsWith('src/service/loading') && other !== room);
     graph.set(room, [...(graph.get(room) ?? []), ...rooms]);
   }
-  assert(graph.has('src/loading/staged'));
+  assert(graph.has('src/service/loading/staged'));
   assert.deepEqual(findCircles(graph), []);
 });
 
 test('a sheet format imports from no other format, and only open-spreadsheet.ts imports formats', () => {
-  const folder = 'src/sources/spreadsheet';
+  const folder = 'src/readers/spreadsheet';
   const list = `${folder}/open-spreadsheet.ts`;
   const formats = importsOf(list)
     .filter((imported) => /^open-/.test(basename(imported)))
@@ -138,16 +133,18 @@ export const n = 'n';
 
 test('the check reports an upward import and a circle', () => {
   assert.equal(mayImport('postgres', 'http'), false);
-  assert.equal(mayImport('tables', 'sources'), false);
-  assert.equal(mayImport('sources', 'tables'), false);
-  assert.equal(mayImport('http', 'errors'), true);
+  assert.equal(mayImport('tables', 'readers'), false);
+  assert.equal(mayImport('readers', 'tables'), false);
+  assert.equal(mayImport('readers', 'encoding'), false);
+  assert.equal(mayImport('encoding', 'readers'), false);
+  assert.equal(mayImport('http', 'core'), true);
   const graph = { a: ['b'], b: ['c', 'd'], c: ['a'], d: [] };
   assert.deepEqual(findCircles(new Map(Object.entries(graph))), ['a → b → c → a']);
 });
 
-const sqlstateFile = 'src/postgres/sqlstate.ts';
-const internalsFile = 'src/postgres/server-internals.ts';
-const workerErrorsFile = 'src/postgres/citus/worker-errors.ts';
+const sqlstateFile = 'src/service/postgres/sqlstate.ts';
+const internalsFile = 'src/service/postgres/server-internals.ts';
+const workerErrorsFile = 'src/service/postgres/citus/worker-errors.ts';
 
 test('SQLSTATEs are written in one file', () => {
   assert.deepEqual(placesOf(sqlstatesIn, sqlstateFile), []);
@@ -165,11 +162,11 @@ test('fields of errors that depend on the source code of PostgreSQL are read in 
 
 test('undocumented properties of pg and of Node are reached in one file each', () => {
   const ofPg = (code: string) => code.match(/\b(?:client|connection) as unknown as\b/g) ?? [];
-  assert.deepEqual(placesOf(ofPg, 'src/postgres/driver-internals.ts'), []);
+  assert.deepEqual(placesOf(ofPg, 'src/service/postgres/driver-internals.ts'), []);
   const ofNode = (code: string) => code.match(/\bsocket as (?:unknown|Socket)\b|[.{] ?_[a-z]\w*/g) ?? [];
   assert.deepEqual(
-    placesOf(ofNode, 'src/http/stop-parser.ts').filter(
-      (place) => !place.startsWith('src/postgres/driver-internals.ts:'),
+    placesOf(ofNode, 'src/service/http/wire/stop-parser.ts').filter(
+      (place) => !place.startsWith('src/service/postgres/driver-internals.ts:'),
     ),
     [],
   );
@@ -178,41 +175,41 @@ test('undocumented properties of pg and of Node are reached in one file each', (
 test('connections to PostgreSQL are opened in one file, which guards them against long messages', () => {
   const opened = (code: string) =>
     code.match(/\b(?:new|extends) (?:pg\.)?(?:Client|Connection)\b|\bnew pg\.Pool\(\{(?!\s*Client:)/g) ?? [];
-  assert.deepEqual(placesOf(opened, 'src/postgres/driver-internals.ts'), []);
-  assert.equal(opened(codeOf(read('src/postgres/driver-internals.ts'))).length, 3);
+  assert.deepEqual(placesOf(opened, 'src/service/postgres/driver-internals.ts'), []);
+  assert.equal(opened(codeOf(read('src/service/postgres/driver-internals.ts'))).length, 3);
 });
 
 test('errors and messages of limits are written in one file', () => {
   const made = (code: string) =>
     code.match(/AppError\(\s*'limit-exceeded'|\b(?:the limit is|is the limit)\b/g) ?? [];
-  assert.deepEqual(placesOf(made, 'src/limit-exceeded.ts'), []);
-  assert.equal(made(codeOf(read('src/limit-exceeded.ts'))).length, 2);
+  assert.deepEqual(placesOf(made, 'src/core/limit-exceeded.ts'), []);
+  assert.equal(made(codeOf(read('src/core/limit-exceeded.ts'))).length, 2);
 });
 
 test('statements of savepoints are written in one file', () => {
   const found = (code: string) => code.match(/\bSAVEPOINT\b/g) ?? [];
-  assert.deepEqual(placesOf(found, 'src/postgres/savepoints.ts'), []);
+  assert.deepEqual(placesOf(found, 'src/service/postgres/savepoints.ts'), []);
 });
 
 test('problems of rows that PostgreSQL refuses are made in one file', () => {
   const codes = Object.keys(problemCodes['invalid-data']).join('|');
   const made = (code: string) => code.match(new RegExp(`\\bcode: '(?:${codes})'`, 'g')) ?? [];
-  const places = placesOf(made, 'src/loading/staged/row-problem.ts');
+  const places = placesOf(made, 'src/service/loading/staged/row-problem.ts');
   assert.deepEqual(
     places.filter((place) => /^src\/loading\/(?:staged|left-out)\//.test(place)),
     [],
   );
-  assert.equal(made(codeOf(read('src/loading/staged/row-problem.ts'))).length, 8);
+  assert.equal(made(codeOf(read('src/service/loading/staged/row-problem.ts'))).length, 8);
 });
 
 test('SQL is written only in the folders for it', () => {
   const folders = [
-    'src/postgres/',
-    'src/tables/',
-    'src/events/',
-    'src/loads/',
-    'src/loading/staged/',
-    'src/loading/left-out/',
+    'src/service/postgres/',
+    'src/service/tables/',
+    'src/service/events/',
+    'src/service/loads/',
+    'src/service/loading/staged/',
+    'src/service/loading/left-out/',
   ];
   const isInFolder = (file: string) => folders.some((folder) => file.startsWith(folder));
   const elsewhere = sourceFiles().filter((file) => !isInFolder(file));
@@ -222,7 +219,7 @@ test('SQL is written only in the folders for it', () => {
   );
   for (const doc of ['docs/architecture.md', 'CONTRIBUTING.md']) {
     const lines = read(doc).split('\n');
-    const names = folders.map((folder) => `\`${folder.replace('src/', '')}\``);
+    const names = folders.map((folder) => `\`${folder.replace('src/service/', '')}\``);
     assert(
       lines.some((line) => names.every((name) => line.includes(name))),
       `${doc} names ${names.join(', ')} in one line`,
@@ -314,10 +311,11 @@ function read(file: string): string {
   return readFileSync(join(root, file), 'utf8');
 }
 
+/** Returns the folder in `src/`, in `src/service/` for the files of the service, or the name of a file of `src/`. */
 function layerOf(file: string): string {
-  const [, first] = file.split('/');
-  const name = first!.replace(/\.ts$/, '');
-  return layerOfRootFile[name] ?? name;
+  const [, building, room] = file.replace(/\.ts$/, '').split('/');
+  if (building !== 'service') return building!;
+  return room === 'service' ? 'start' : room!;
 }
 
 function mayImport(from: string, to: string): boolean {

@@ -5,8 +5,8 @@ import { stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { after, before, suite, test } from 'node:test';
-import { sendWebhook } from '../../src/events/send-webhook.ts';
-import { RefusedAddress, WebhookAddresses } from '../../src/events/webhook-addresses.ts';
+import { sendWebhook } from '../../src/service/events/send-webhook.ts';
+import { RefusedAddress, WebhookAddresses } from '../../src/service/events/webhook-addresses.ts';
 import { type NameServer, startNameServer } from '../support/name-server.ts';
 
 const never = new AbortController().signal;

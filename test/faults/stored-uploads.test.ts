@@ -5,9 +5,9 @@ import { appendFile, mkdir, mkdtemp, readdir, rm, truncate, utimes, writeFile } 
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
-import { spoolFolder } from '../../src/loads/spool-folder.ts';
-import { startService } from '../../src/service.ts';
+import { readConfig } from '../../src/core/settings/config.ts';
+import { spoolFolder } from '../../src/service/loads/spool-folder.ts';
+import { startService } from '../../src/service/service.ts';
 import { startChildService } from '../support/child-service.ts';
 import { endOf, storedBodies } from '../support/load-ends.ts';
 import { assertProblem } from '../support/problem.ts';

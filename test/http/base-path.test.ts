@@ -1,7 +1,7 @@
 /** A service below a path of its host (`BASE_PATH`), whether the proxy removes the path from requests or leaves it. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { withoutBasePath } from '../../src/http/base-path.ts';
+import { withoutBasePath } from '../../src/service/http/wire/base-path.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;

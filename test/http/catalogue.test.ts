@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type ErrorCode, errorCatalogue } from '../../src/errors.ts';
-import { allProblemCodes, problemCodes } from '../../src/problem-codes.ts';
-import { warningCodes } from '../../src/warning-codes.ts';
+import { type ErrorCode, errorCatalogue } from '../../src/core/errors.ts';
+import { allProblemCodes, problemCodes } from '../../src/core/problem-codes.ts';
+import { warningCodes } from '../../src/core/warning-codes.ts';
 import { provocations, startServiceForErrors, unprovoked } from '../support/provoke-errors.ts';
 import type { TestService } from '../support/service.ts';
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
-import { errorCatalogue } from '../../src/errors.ts';
+import { errorCatalogue } from '../../src/core/errors.ts';
 import { assertProblem } from '../support/problem.ts';
 import { chunk, openSocket, parseAnswer, rawRequest } from '../support/raw-http.ts';
 import { startTestService, type TestService } from '../support/service.ts';

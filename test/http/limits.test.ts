@@ -6,7 +6,7 @@ import type { ClientRequest } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as library from '@e965/xlsx';
-import type { ErrorCode } from '../../src/errors.ts';
+import type { ErrorCode } from '../../src/core/errors.ts';
 import {
   type RequestOptions,
   startTestService,

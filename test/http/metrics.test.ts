@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { errorCatalogue } from '../../src/errors.ts';
+import { errorCatalogue } from '../../src/core/errors.ts';
 import { beginUpload } from '../support/raw-http.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';

@@ -42,6 +42,64 @@ test('JSON has every content type whose syntax is JSON', async () => {
     assertProblem(await send('refused', type, '[{"a":1}]'), 415, 'unsupported-media-type');
 });
 
+suite('one object as a row', () => {
+  const event = '{"id":"evt_1","event":{"sku":"00042","price":1.5,"tags":["new"]}}';
+
+  test('an object at the pointer, or the whole document, is one row', async () => {
+    const name = nextTable();
+    const made = await sendJson(name, event, at('/event'));
+    assert.deepEqual([made.status, made.body.load.rows], [201, 1], JSON.stringify(made.body));
+    const again = await sendJson(
+      name,
+      '{"sku":"00043","price":2,"tags":null}',
+      '?rows_at=&if_exists=append&on_conflict=fail',
+    );
+    assert.deepEqual([again.status, again.body.load.rows], [200, 1], JSON.stringify(again.body));
+    assert.deepEqual(await service.rows(`SELECT sku, price::text, tags FROM ${name} ORDER BY sku`), [
+      { sku: '00042', price: '1.5', tags: ['new'] },
+      { sku: '00043', price: '2', tags: null },
+    ]);
+  });
+
+  test('a row that is read twice, because its table may refuse it, is the same row', async () => {
+    const name = nextTable();
+    await service.rows(
+      `CREATE TABLE ${name} (sku text PRIMARY KEY, price numeric CHECK (price < 2), tags jsonb)`,
+    );
+    const query = `${at('/event')}&if_exists=append`;
+    assert.equal((await sendJson(name, event, query)).status, 200);
+    const refused = await sendJson(name, event, query);
+    assert.equal(refused.body.errors[0].code, 'not-unique', JSON.stringify(refused.body));
+    assert.equal(refused.body.errors[0].pointer, '/event/sku');
+    const dear = await sendJson(name, event.replace('1.5', '"x"'), query);
+    assert.equal(dear.body.errors[0].pointer, '/event/price');
+    const filled = await sendJson(
+      name,
+      '{"sku":"1","price":1}',
+      '?rows_at=&if_exists=append&extra_columns=add',
+    );
+    assert.equal(filled.status, 200, JSON.stringify(filled.body));
+  });
+
+  test('an object that may hold rows or columns is refused with the remedy', async () => {
+    for (const body of ['{"a":{"x":1},"b":{"x":2}}', '{"columns":["a"],"index":[0],"data":[[1]]}'])
+      assert.match((await sendJson('refused', body, '?rows_at=')).body.detail, /Put the rows into an array/);
+  });
+
+  test('an object without rows_at names rows_at as the way to send one row', async () => {
+    assert.match((await sendJson('refused', '{"a":1}')).body.detail, /If the body is one row, send rows_at=/);
+  });
+
+  test('the inspection shows one row', async () => {
+    const answer = await service.request('POST', `${service.url}/api/v1/inspect/json?rows_at=/event`, {
+      body: event,
+      headers: { 'content-type': 'application/json' },
+    });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.equal(answer.body.data.row_count, 1, JSON.stringify(answer.body));
+  });
+});
+
 suite('one row on each line', () => {
   test('a body with one row on each line is loaded with inferred types, into a new table and an existing one', async () => {
     for (const type of [

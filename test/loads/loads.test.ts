@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import { Loads } from '../../src/loads/loads.ts';
+import { Loads } from '../../src/service/loads/loads.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';

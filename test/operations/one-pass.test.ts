@@ -1,15 +1,15 @@
 /** Loads in one pass: the table, the rows, the warnings and the errors are those of two passes, wherever the first rows end. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
-import { AppError } from '../../src/errors.ts';
-import { jsonInput } from '../../src/loading/inputs/json-input.ts';
-import type { HeadSize, LoadInput } from '../../src/loading/inputs/load-input.ts';
-import { spreadsheetInput } from '../../src/loading/inputs/spreadsheet-input.ts';
-import { loadTable } from '../../src/loading/load-table.ts';
-import type { LoadPhase, LoadRequest } from '../../src/loading/request/load-request.ts';
-import { Spool } from '../../src/sources/spool.ts';
-import { openSpreadsheet } from '../../src/sources/spreadsheet/open-spreadsheet.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { readConfig } from '../../src/core/settings/config.ts';
+import { Spool } from '../../src/readers/spool.ts';
+import { openSpreadsheet } from '../../src/readers/spreadsheet/open-spreadsheet.ts';
+import { jsonInput } from '../../src/service/loading/inputs/json-input.ts';
+import type { HeadSize, LoadInput } from '../../src/service/loading/inputs/load-input.ts';
+import { spreadsheetInput } from '../../src/service/loading/inputs/spreadsheet-input.ts';
+import { loadTable } from '../../src/service/loading/load-table.ts';
+import type { LoadPhase, LoadRequest } from '../../src/service/loading/request/load-request.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type RandomNumbers, randomNumbers } from '../support/random-numbers.ts';
 import { sized } from '../support/sized.ts';

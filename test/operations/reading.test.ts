@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import type { ErrorCode } from '../../src/errors.ts';
+import type { ErrorCode } from '../../src/core/errors.ts';
 import { untilWaitsForLock } from '../support/locks.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -295,4 +295,14 @@ suite('the first rows', () => {
     assert.equal((await rows('recent')).status, 404);
     assert.equal((await rows('nothing')).status, 404);
   });
+});
+
+test('a virtual column that PostgreSQL cannot compute for a row is named when the rows are read', async (t) => {
+  const [server] = await service.rows("SELECT current_setting('server_version_num')::int AS number");
+  if (Number(server!.number) < 180_000) return t.skip('PostgreSQL 18 has virtual columns');
+  await service.rows('CREATE TABLE divided (n int, "per n" int GENERATED ALWAYS AS (10 / n) VIRTUAL)');
+  await service.rows('INSERT INTO divided VALUES (1), (0)');
+  const { status, body } = await service.get('/table/divided/rows');
+  assert.equal(status, 422);
+  assert.match(body.detail, /computes the column "per n" .* fails: division by zero\./);
 });

@@ -2,25 +2,25 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type pg from 'pg';
-import type { ConflictRule } from '../../src/loading/staged/conflict-rule.ts';
+import type { LoadColumn } from '../../src/encoding/columns/load-column.ts';
+import type { ConflictRule } from '../../src/service/loading/staged/conflict-rule.ts';
 import {
   countExistingKeys,
   createProgress,
   createUpdateCounter,
   lockExistingRows,
   mergeRows,
-} from '../../src/loading/staged/merge-statements.ts';
-import type { ForeignKeyRule, RowRule, UniqueRule } from '../../src/loading/staged/row-rules.ts';
-import { Shapes } from '../../src/loading/staged/shapes.ts';
-import type { StagedLoad } from '../../src/loading/staged/staged-load.ts';
+} from '../../src/service/loading/staged/merge-statements.ts';
+import type { ForeignKeyRule, RowRule, UniqueRule } from '../../src/service/loading/staged/row-rules.ts';
+import { Shapes } from '../../src/service/loading/staged/shapes.ts';
+import type { StagedLoad } from '../../src/service/loading/staged/staged-load.ts';
 import {
   analyzeStagingTable,
   createStagingTable,
   stagingTable,
-} from '../../src/loading/staged/staging-table.ts';
-import { analyzeSurplusTable, findSurplusRows } from '../../src/loading/staged/surplus-rows.ts';
-import { byRowNumber, violationQueries } from '../../src/loading/staged/violation-queries.ts';
-import type { LoadColumn } from '../../src/tables/load-column.ts';
+} from '../../src/service/loading/staged/staging-table.ts';
+import { analyzeSurplusTable, findSurplusRows } from '../../src/service/loading/staged/surplus-rows.ts';
+import { byRowNumber, violationQueries } from '../../src/service/loading/staged/violation-queries.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const rowCount = 100_000;

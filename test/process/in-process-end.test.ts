@@ -14,8 +14,8 @@ import { testEnvironment } from '../support/service.ts';
 
 /** Starts the service, uploads, leaves a stream of events, and stops the service. It never calls `process.exit`. */
 const program = `
-import { readConfig } from './src/config.ts';
-import { startService } from './src/service.ts';
+import { readConfig } from './src/core/settings/config.ts';
+import { startService } from './src/service/service.ts';
 import { serviceClient } from './test/support/service.ts';
 const service = await startService(readConfig(process.env));
 const client = await serviceClient(service.url);

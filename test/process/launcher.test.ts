@@ -7,7 +7,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startFailure } from '../../src/start-failure.ts';
+import { startFailure } from '../../src/service/start/start-failure.ts';
 import { isRunning } from '../support/is-running.ts';
 import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';

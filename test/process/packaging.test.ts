@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import pg from 'pg';
-import { readConfig, settings } from '../../src/config.ts';
+import { readConfig, settings } from '../../src/core/settings/config.ts';
 import { startChildService } from '../support/child-service.ts';
 
 const root = join(import.meta.dirname, '..', '..');

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { startTracing } from '../../src/tracing/tracing.ts';
+import { startTracing } from '../../src/service/tracing/tracing.ts';
 import { startChildService } from '../support/child-service.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { WorkerGroup } from '../../src/workers/worker-group.ts';
+import { WorkerGroup } from '../../src/service/workers/worker-group.ts';
 
 /** A worker that does what the test tells it, and stops in order. */
 const program = `

@@ -1,8 +1,8 @@
 /** `GET /api/v1/loads/{id}/problems`: all stored problems of a load, by pages, as JSON and as CSV. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Problem } from '../../src/errors.ts';
-import { keptProblems } from '../../src/loads/stored-problems.ts';
+import type { Problem } from '../../src/core/errors.ts';
+import { keptProblems } from '../../src/service/loads/stored-problems.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';

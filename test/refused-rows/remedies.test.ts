@@ -38,6 +38,26 @@ test('a definition in the form of another program is refused with the form to se
       { columns: { id: 'int' } },
       /must be an array, not an object: the list.*\[\{"name": "id", "type": "bigint"\}\]/,
     ],
+    [{ columns: ['id'] }, /must be an object, not a string: \{"name": "id", "type": "bigint"\}/],
+    [{ fields: [id] }, /Write "columns"/],
+    [[id], /must be an object, not an array: \{"columns": \[/],
+    [{ columns: [id], constraints: [] }, /not an array: \{"primary_key": \{"columns": \["id"\]\}\}/],
+    [{ columns: [id], constraints: { unique: { columns: ['id'] } } }, /not an object: \[\{"columns"/],
+    [{ columns: [id], constraints: { primary_key: { columns: 'id' } } }, /not a string: \["id"\]/],
+    [
+      {
+        columns: [id],
+        constraints: {
+          foreign_keys: [{ column: 'id', reference_table: 'public.other', reference_column: 'id' }],
+        },
+      },
+      /Send "reference_schema": "public" and "reference_table": "other"/,
+    ],
+    [
+      { columns: [{ name: 'a', type: 'jsonb', default: { a: 1 } }] },
+      /write its text, as in "\{\\"a\\": 1\}"/,
+    ],
+    [{ columns: [{ name: 'a', type: 'text[]', default: ['a'] }] }, /write its text, as in "\{a,b\}"/],
     [{ columns: [id], indexes: [] }, /A definition cannot have it.*CREATE INDEX/],
     ...(
       [
@@ -47,6 +67,9 @@ test('a definition in the form of another program is refused with the form to se
         ['on_delete', 'cascade', /ON DELETE/],
         ['check', 'id > 0', /a CHECK constraint/],
         ['comment', 'x', /COMMENT ON/],
+        ['data_type', 'int', /Write "type"/],
+        ['column_name', 'id', /Write "name"/],
+        ['values', ['a'], /CREATE TYPE … AS ENUM/],
         ['null', false, /"is_nullable": false/],
         ['auto_increment', true, /"serial"/],
       ] as const
@@ -54,6 +77,10 @@ test('a definition in the form of another program is refused with the form to se
     ...(
       [
         ['autoincrement', /Send "serial"/],
+        ['int primary key', /Send only the type, and put the key into the table/],
+        ['int NOT NULL', /Send only the type: "is_nullable": false/],
+        ["varchar(255) default 'x'", /Send only the type:.*"default" is a member/],
+        ['enum', /CREATE TYPE … AS ENUM/],
         ['geography(Point,4326)', /CREATE EXTENSION postgis/],
         ['vector(3)', /CREATE EXTENSION vector/],
         ['hstore', /CREATE EXTENSION hstore/],
@@ -62,6 +89,7 @@ test('a definition in the form of another program is refused with the form to se
     ...(
       [
         ['timestamp', "CURRENT_TIMESTAMP AT TIME ZONE 'UTC'", /Send timezone\('utc', now\(\)\)/],
+        ['timestamp', "now() at time zone 'utc'", /Send timezone\('utc', now\(\)\)/],
         ['text[]', 'ARRAY[]::text[]', /Send an array as text: \{\}/],
         ['uuid', 'uuid_generate_v4()', /Send gen_random_uuid\(\)/],
         ['timestamptz', 'SYSDATE', /Send now\(\)/],
@@ -83,6 +111,7 @@ test('a body in another form is refused with the form to send', async () => {
     [{ data: '[{"a":1}]' }, /not a string\. Send the array itself/],
     [{ data: 5 }, /not a number\./],
     [{ status: 'ok', meta: {}, items: [{ a: 1 }] }, /member "status".*\?rows_at=\/items;/],
+    [{ data: [{ a: 1 }], meta: {} }, /member "meta".*\?rows_at=\/data;/],
     [{ status: 'ok', data: [{ a: 1 }] }, /member "status".*\?rows_at=\/data;/],
     [{ status: 'ok', response: { items: [] } }, /\?rows_at=\/response\/items; POST \/api\/v1\/inspect\/json/],
     ['CREATE TABLE t (id int)', /looks like SQL/],

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { PoolClient } from 'pg';
-import { AppError } from '../../src/errors.ts';
-import { ownPath } from '../../src/postgres/search-path.ts';
-import { quoteQualified } from '../../src/postgres/sql.ts';
-import { createTableWithin } from '../../src/tables/create-table.ts';
-import { parseDefault } from '../../src/tables/defaults.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { ownPath } from '../../src/service/postgres/search-path.ts';
+import { quoteQualified } from '../../src/service/postgres/sql.ts';
+import { createTableWithin } from '../../src/service/tables/create-table.ts';
+import { parseDefault } from '../../src/service/tables/defaults.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { rolledBack } from '../support/rolled-back.ts';
 import { sized } from '../support/sized.ts';

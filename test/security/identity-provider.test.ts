@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { after, before, beforeEach, mock, test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
-import { resolveTokenSettings } from '../../src/dev-token.ts';
-import { startTokenVerifier, type TokenVerifier } from '../../src/http/tokens/token-verifier.ts';
+import { readConfig } from '../../src/core/settings/config.ts';
+import { startTokenVerifier, type TokenVerifier } from '../../src/service/http/tokens/token-verifier.ts';
+import { resolveTokenSettings } from '../../src/service/start/dev-token.ts';
 import { hangUp, type IdentityProvider, startIdentityProvider } from '../support/identity-provider.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';

@@ -7,9 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { parseEnv } from 'node:util';
-import { ConfigError, readConfig } from '../../src/config.ts';
-import { allScopes, resolveTokenSettings, signDevToken, signingSettings } from '../../src/dev-token.ts';
-import { startTokenVerifier } from '../../src/http/tokens/token-verifier.ts';
+import { ConfigError, readConfig } from '../../src/core/settings/config.ts';
+import { startTokenVerifier } from '../../src/service/http/tokens/token-verifier.ts';
+import {
+  allScopes,
+  resolveTokenSettings,
+  signDevToken,
+  signingSettings,
+} from '../../src/service/start/dev-token.ts';
 import { assertProblem } from '../support/problem.ts';
 import { secret, startTestService, type TestService } from '../support/service.ts';
 

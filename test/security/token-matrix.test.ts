@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { allScopes } from '../../src/dev-token.ts';
+import { allScopes } from '../../src/service/start/dev-token.ts';
 import { codeOf, rowsUnder } from '../support/markdown.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';

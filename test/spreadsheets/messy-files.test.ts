@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Problem } from '../../src/errors.ts';
+import type { Problem } from '../../src/core/errors.ts';
 import { messyFiles } from '../messy/all-files.ts';
 import type { MessyFile, Try } from '../messy/messy-file.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';

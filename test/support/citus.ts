@@ -7,8 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { readConfig } from '../../src/config.ts';
-import { startService } from '../../src/service.ts';
+import { readConfig } from '../../src/core/settings/config.ts';
+import { startService } from '../../src/service/service.ts';
 import { runStatement } from './database.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
 

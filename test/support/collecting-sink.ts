@@ -1,10 +1,10 @@
 /** Collects what a source pushed, as plain values, and checks that the source keeps the rules of `CellSink`. */
 
 import assert from 'node:assert/strict';
-import { FALSE, NULL, REPEATED_KEY, ROW_NOT_AN_OBJECT, TRUE } from '../../src/sources/cell-kind.ts';
-import type { CellSink } from '../../src/sources/cell-sink.ts';
-import type { JsonLimits } from '../../src/sources/json/json-limits.ts';
-import { type JsonForm, JsonUploadScanner } from '../../src/sources/json/json-upload-scanner.ts';
+import { FALSE, NULL, REPEATED_KEY, ROW_NOT_AN_OBJECT, TRUE } from '../../src/core/cells/cell-kind.ts';
+import type { CellSink } from '../../src/core/cells/cell-sink.ts';
+import type { JsonLimits } from '../../src/readers/json/json-limits.ts';
+import { type JsonForm, JsonUploadScanner } from '../../src/readers/json/json-upload-scanner.ts';
 
 export interface Cell {
   name: string;

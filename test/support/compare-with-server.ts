@@ -3,13 +3,13 @@
  */
 import assert from 'node:assert/strict';
 import type pg from 'pg';
-import { columnEncoder } from '../../src/loading/encoders/column-encoder.ts';
-import { CopyBuffer } from '../../src/loading/encoders/copy-buffer.ts';
-import { encodeCell } from '../../src/loading/encoders/encode-cell.ts';
-import { describeCellProblem } from '../../src/loading/problems/cell-problems.ts';
-import { copyFrom } from '../../src/postgres/copy.ts';
-import { STRING } from '../../src/sources/cell-kind.ts';
-import type { ColumnType } from '../../src/tables/load-column.ts';
+import { STRING } from '../../src/core/cells/cell-kind.ts';
+import type { ColumnType } from '../../src/encoding/columns/load-column.ts';
+import { columnEncoder } from '../../src/encoding/encoders/column-encoder.ts';
+import { CopyBuffer } from '../../src/encoding/encoders/copy-buffer.ts';
+import { encodeCell } from '../../src/encoding/encoders/encode-cell.ts';
+import { describeCellProblem } from '../../src/encoding/problems/cell-problems.ts';
+import { copyFrom } from '../../src/service/postgres/copy.ts';
 
 export interface Sample {
   kind: number;

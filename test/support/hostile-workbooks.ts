@@ -1,6 +1,6 @@
 /** Lists hostile workbooks, each with the answer that it must get, and some that look hostile but must be loaded. */
 import { constants, deflateRawSync } from 'node:zlib';
-import type { ErrorCode } from '../../src/errors.ts';
+import type { ErrorCode } from '../../src/core/errors.ts';
 import { randomNumbers } from './random-numbers.ts';
 import { sized } from './sized.ts';
 import {

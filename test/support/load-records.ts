@@ -1,5 +1,5 @@
 /** What tests of the records of loads need, and what no test is about. */
-import type { LoadFacts } from '../../src/loads/load-record.ts';
+import type { LoadFacts } from '../../src/service/loads/load-record.ts';
 
 export const silentLog = { info: () => {}, warn: () => {}, error: () => {} };
 

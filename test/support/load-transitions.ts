@@ -1,6 +1,6 @@
 /** Records each change of the state of a load, also one that nobody could see, and checks that docs/loads.md allows it. */
 import assert from 'node:assert/strict';
-import { canReach, type LoadState } from '../../src/loads/load-state.ts';
+import { canReach, type LoadState } from '../../src/service/loads/load-state.ts';
 
 type Rows = (sql: string) => Promise<Record<string, unknown>[]>;
 

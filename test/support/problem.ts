@@ -1,6 +1,6 @@
 /** Checks that every error answer must pass, so that each test of an error checks the whole answer. */
 import assert from 'node:assert/strict';
-import { type ErrorCode, errorCatalogue, type Problem, type Warning } from '../../src/errors.ts';
+import { type ErrorCode, errorCatalogue, type Problem, type Warning } from '../../src/core/errors.ts';
 import type { TestAnswer } from './service.ts';
 
 export interface ProblemBody {

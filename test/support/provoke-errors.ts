@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { generateKeyPair, SignJWT } from 'jose';
 import pg from 'pg';
-import type { ErrorCode } from '../../src/errors.ts';
+import type { ErrorCode } from '../../src/core/errors.ts';
 import { freePort } from './free-port.ts';
 import { openSocket, rawRequest } from './raw-http.ts';
 import { startTestService, type TestAnswer, type TestService } from './service.ts';

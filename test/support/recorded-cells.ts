@@ -1,8 +1,8 @@
 /** A sink that records what a source pushes, as words that are easy to compare. */
 
-import * as kinds from '../../src/sources/cell-kind.ts';
-import type { CellSink } from '../../src/sources/cell-sink.ts';
-import { textKind } from '../../src/sources/text-kind.ts';
+import * as kinds from '../../src/core/cells/cell-kind.ts';
+import type { CellSink } from '../../src/core/cells/cell-sink.ts';
+import { textKind } from '../../src/core/cells/text-kind.ts';
 
 export interface RecordedRow {
   row: number;

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../src/config.ts';
-import { allScopes, type DevTokenOptions, signDevToken } from '../../src/dev-token.ts';
-import { startService } from '../../src/service.ts';
+import { readConfig } from '../../src/core/settings/config.ts';
+import { startService } from '../../src/service/service.ts';
+import { allScopes, type DevTokenOptions, signDevToken } from '../../src/service/start/dev-token.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 /** The tests run in a database with Citus, and all their tables are ordinary ones (citus.matrix.ts). */

@@ -1,4 +1,4 @@
-import type { SpreadsheetLimits } from '../../src/sources/spreadsheet/spreadsheet-limits.ts';
+import type { SpreadsheetLimits } from '../../src/readers/spreadsheet/spreadsheet-limits.ts';
 
 /** Returns limits that no file of a test reaches by accident. @param overrides the limits that a test needs to be different */
 export function spreadsheetLimits(overrides: Partial<SpreadsheetLimits> = {}): SpreadsheetLimits {

@@ -4,9 +4,9 @@
  * use empty databases, so that the service makes its schema there.
  */
 import { randomBytes } from 'node:crypto';
-import { readConfig } from '../../src/config.ts';
-import { prepareServiceSchema } from '../../src/loads/service-schema.ts';
-import { createPool } from '../../src/postgres/pool.ts';
+import { readConfig } from '../../src/core/settings/config.ts';
+import { prepareServiceSchema } from '../../src/service/loads/service-schema.ts';
+import { createPool } from '../../src/service/postgres/pool.ts';
 import { inDatabase, runStatement } from './database.ts';
 
 /** Creates the database on a server, and returns its name. */

@@ -5,12 +5,12 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { inflateRawSync } from 'node:zlib';
-import { AppError } from '../../src/errors.ts';
-import { TypeInference } from '../../src/loading/infer/infer-types.ts';
-import { NUMBER, STRING } from '../../src/sources/cell-kind.ts';
-import type { CellSink } from '../../src/sources/cell-sink.ts';
-import { withSecondReading } from '../../src/sources/row-source.ts';
-import { openSpreadsheet } from '../../src/sources/spreadsheet/open-spreadsheet.ts';
+import { NUMBER, STRING } from '../../src/core/cells/cell-kind.ts';
+import type { CellSink } from '../../src/core/cells/cell-sink.ts';
+import { withSecondReading } from '../../src/core/cells/row-source.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { TypeInference } from '../../src/encoding/infer/infer-types.ts';
+import { openSpreadsheet } from '../../src/readers/spreadsheet/open-spreadsheet.ts';
 import type { RandomNumbers } from './random-numbers.ts';
 import { spreadsheetLimits } from './spreadsheet-limits.ts';
 import { buildZip, memoryFile, type WorkbookSpec, workbookParts, type ZipEntry } from './xlsx-builder.ts';

@@ -1,5 +1,5 @@
 /** Makes a workbook from rows of plain values, for tests in which the form of the file does not matter. */
-import { columnLetters } from '../../src/sources/spreadsheet/cell-address.ts';
+import { columnLetters } from '../../src/readers/spreadsheet/cell-address.ts';
 import { buildWorkbook, escapeXml, type WorkbookSpec } from './xlsx-builder.ts';
 
 /** Numbers and booleans as such, text as inline strings; null: no cell. `{ xml }`: the cell's attributes and content. */

@@ -1,0 +1,38 @@
+/** A sink that passes everything on to another sink. A subclass overrides the methods whose calls it changes. */
+import type { CellSink } from './cell-sink.ts';
+
+export class ForwardingSink implements CellSink {
+  protected readonly inner: CellSink;
+
+  constructor(inner: CellSink) {
+    this.inner = inner;
+  }
+
+  column(column: number, name: string, place?: number): void {
+    this.inner.column(column, name, place);
+  }
+
+  beginRow(row: number): void {
+    this.inner.beginRow(row);
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.inner.cell(column, kind, bytes, start, end);
+  }
+
+  moment(column: number, kind: number, days: number, microseconds: number): void {
+    this.inner.moment(column, kind, days, microseconds);
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    this.inner.fault(column, fault, bytes, start, end);
+  }
+
+  endRow(): void {
+    this.inner.endRow();
+  }
+
+  drain(): Promise<void> | undefined {
+    return this.inner.drain();
+  }
+}

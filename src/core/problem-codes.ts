@@ -1,0 +1,142 @@
+/**
+ * The codes of problems, which are the entries of `errors` in an answer. They are stable and in kebab-case. They are grouped by
+ * the error that lists them, with their meanings. A test compares the tables of docs/errors.md with these lists.
+ */
+
+export const problemCodes = {
+  'invalid-definition': {
+    missing: '`table` or a required member of it is missing',
+    'wrong-type': 'the JSON value has the wrong type',
+    'unknown-property': 'a definition has no such property',
+    'unknown-key': 'the body has a member other than `table`',
+    'invalid-text': 'the text is not valid Unicode, or has the character NUL',
+    'invalid-name': 'the name does not have 1 to 63 bytes of UTF-8, or has the character NUL',
+    'reserved-name': 'PostgreSQL reserves this name',
+    'duplicate-column': 'the column name occurs twice',
+    'duplicate-name': 'the constraint name occurs twice',
+    'duplicate-constraint': 'the same constraint occurs twice',
+    'name-taken': 'another relation of the schema has this name',
+    'too-many-columns': 'the table or the key has more columns than PostgreSQL allows',
+    'row-too-long': '`char(n)` and `bit(n)`, also within other types, would pad a row to more than 16 MiB',
+    'defaults-too-long':
+      'the defaults, as PostgreSQL writes them, are longer than 4 MiB in all, or have too many parts to be read',
+    'types-too-nested':
+      'the types of the columns contain more than 1,000,000 other types in all, at all levels',
+    'unknown-type': 'the database has no such type; the nearest names are suggested',
+    'unsupported-type': 'the type is a pseudo-type, which no column can have',
+    'invalid-type-modifier': 'the type does not accept this length, precision or scale',
+    'permission-denied': 'the role may not use the type',
+    'invalid-default': 'the default is not valid for the type of the column',
+    'unknown-function': 'a default may not call this function',
+    'unknown-sequence': 'the sequence does not exist',
+    'not-supported': 'answers may have this member, but a definition cannot',
+    'unknown-column': 'the table has no such column',
+    'repeated-column': 'one key names a column twice',
+    'repeated-key': 'an object of the definition has the same key twice',
+    'type-not-indexable': 'a column with this type cannot be in a key, because the type has no order',
+    'unknown-reference': 'the referenced table or column does not exist, or a foreign key cannot refer to it',
+    'mixed-reference': 'entries of one foreign key refer to more than one table',
+    'reference-not-unique': 'the referenced columns are neither a primary key nor unique',
+    'reference-type-mismatch': 'the types of the two columns cannot be compared',
+    'distribution-conflict':
+      'Citus cannot distribute the table in this way in this schema, or with these foreign keys',
+    'type-not-hashable':
+      'a column with this type cannot be the distribution column, because the type has no hash operator class',
+    'key-without-distribution-column':
+      'the table is distributed by a column, and the key does not contain this column',
+    'reference-not-colocated':
+      'Citus cannot keep the foreign key, because of how the two tables are distributed; `detail` says what to do',
+    differs: 'rows were sent for an existing table, and the definition differs from it',
+  },
+  'invalid-data': {
+    'wrong-type': 'the body is neither an object nor an array, or `data` is not an array',
+    'unknown-key': 'the body has a member other than `table` and `data`, and `rows_at` was not sent',
+    'row-not-an-object': 'a row is not an object',
+    'repeated-key': 'an object has the same key twice',
+    'invalid-name':
+      'a key or header cannot be the name of a column: it is empty, longer than 63 bytes, or the name of a system column',
+    'no-column-in-common': 'the table has none of the columns of the data (`extra_columns=ignore`)',
+    'unknown-column': 'the table has no such column',
+    'repeated-column': 'two columns of the data match the same column of the table',
+    'generated-column': 'PostgreSQL computes the column, so no value can be loaded into it',
+    'too-many-columns': 'the data has more columns than the limit',
+    'null-not-allowed':
+      'the column needs a value, and the row has NULL or none. If no row has the column, this is one problem, and its `detail` has the number of rows',
+    'not-a-boolean': 'the value for a `boolean` is not a boolean',
+    'not-a-whole-number': 'the value for a type of whole numbers, such as `integer`, is not a whole number',
+    'not-a-number': 'the value for a type of numbers, such as `numeric`, is not a number',
+    'not-a-date': 'the value for a `date` is not a date',
+    'not-a-time': 'the value for a `time` or `timetz` is not a time of day',
+    'not-a-timestamp': 'the value for a `timestamp` or `timestamptz` is not a date with a time',
+    'not-an-interval': 'the value for an `interval` is not a duration',
+    'not-a-uuid': 'the value for a `uuid` is not a UUID',
+    'not-bytes': 'the value for a `bytea` is not a byte string',
+    'not-an-address': 'the value for an `inet` or `cidr` is not a network address',
+    'not-a-mac-address': 'the value for a `macaddr` is not a MAC address',
+    'not-an-enum-value': 'the value for an enum type is none of its labels',
+    'not-an-array': 'the value for an array type is not an array',
+    'invalid-input':
+      'PostgreSQL cannot read the text as the type, or a field of a composite type does not pass the check of its domain',
+    'no-such-date': 'the date, time or offset does not exist',
+    'no-such-time': 'the time or offset does not exist, in a column of the type `time` or `timetz`',
+    'out-of-range': 'the value is outside of the range of the type',
+    'too-long': 'the text has more characters than the type allows',
+    'nul-character': 'the text has the character U+0000, which PostgreSQL cannot store',
+    'not-for-jsonb': '`jsonb` cannot store the value',
+    'json-array-as-text': 'an array of JSON values was sent as text in braces',
+    'nested-value': 'the type does not accept objects or arrays',
+    'ragged-array': 'the inner arrays of an array differ in length or depth',
+    'too-many-dimensions': 'an array has more than 6 dimensions, and PostgreSQL allows no more',
+    'too-many-elements': 'an array has more than 1,000,000 elements',
+    'too-complex':
+      'the value has so many parts or digits, alone or with the other values of its row, that PostgreSQL would need too much memory or time for it',
+    'null-element': 'an element of an array is null, and the type of the elements does not allow NULL',
+    'host-bits-set': 'an address for `cidr` has bits to the right of its mask',
+    'date-not-allowed': 'the type does not accept the value of a date cell',
+    'error-cell': 'the cell has an error value such as `#N/A`; `cell_errors=null` loads it as NULL',
+    'formula-without-value': 'the file has no result of the formula',
+    'date-out-of-range': 'the cell has a date format, but its number is not a date',
+    'unreadable-cell':
+      'the content of the cell does not match its type, or the file lacks the number format of the cell',
+    'text-behind-quote':
+      'a field of a text file has text after its closing quote; write a quote within a quoted field twice',
+    'not-in-date-order': 'the text does not have the notation of `date_order`',
+    'not-in-number-form': 'the text does not have the notation of `decimal_sign` and `thousands_sign`',
+    'not-unique':
+      'another row of the upload or of the table has the same key; `detail` names that row, or says that the table has the key. If PostgreSQL generated a value of the key, `detail` says how and what to do',
+    'no-such-reference': 'the referenced table has no such row',
+    'check-violation':
+      'the row does not pass a CHECK of the table or of a domain, including the domain of array elements',
+    'failing-default':
+      'the row has no value for a column, and its default raises an error or is not valid for the column',
+    'refused-by-postgresql':
+      "PostgreSQL refused the row for a reason that only PostgreSQL can check: a trigger, an exclusion constraint, the size of a row, or a rule that needs tables that the role may not read. `detail` has PostgreSQL's message",
+  },
+  'invalid-parameter': {
+    'unknown-parameter': 'the endpoint has no such parameter',
+    'invalid-parameter': 'the parameter does not accept this value',
+    'invalid-name': 'the name does not have 1 to 63 bytes of UTF-8, or has the character NUL',
+    'missing-part': 'the form has no part `file`',
+    'unknown-part': 'the form has a part other than `file` and `body`',
+    'repeated-part': 'the form has a part twice',
+    'not-a-file': 'the part `file` is not a file',
+    'no-key': '`on_conflict` was sent, and the table has no key for it',
+    'rows-not-found': 'the document has nothing at `rows_at`; `pointer` is the deepest part that was found',
+    'rows-not-an-array':
+      'the value at `rows_at` is neither an array nor an object that can be one row; `pointer` is its place',
+  },
+  'distribution-unavailable': {
+    'not-supported': 'the definition has a distribution, and the database has no Citus',
+  },
+  'dependent-objects': {
+    'dependent-object': 'the object depends on the table',
+  },
+} as const;
+
+type Listed = typeof problemCodes;
+export type ProblemCode = { [Key in keyof Listed]: keyof Listed[Key] }[keyof Listed];
+
+/** Each code once. */
+export const allProblemCodes = [
+  ...new Set(Object.values(problemCodes).flatMap((listed) => Object.keys(listed))),
+] as ProblemCode[];

@@ -1,0 +1,236 @@
+/**
+ * Reads arrays in PostgreSQL's own text form (PostgreSQL 8.15.6): `{1,NULL,"a b"}`, `{{1,2},{3,4}}`, `{}`, and with other lower bounds than 1
+ * `[0:1]={1,2}`.
+ */
+import {
+  BACKSLASH,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  EQUALS,
+  isDigit,
+  isSpace,
+  isWord,
+  MINUS,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  PLUS,
+  QUOTE,
+} from '../../core/bytes/ascii.ts';
+import { STRING } from '../../core/cells/cell-kind.ts';
+import {
+  JSON_ARRAY_LITERAL,
+  NOT_AN_ARRAY,
+  NULL_ELEMENT,
+  RAGGED_ARRAY,
+  TOO_MANY_DIMENSIONS,
+  TOO_MANY_ELEMENTS,
+} from '../problems/cell-problems.ts';
+import {
+  closeDimension,
+  countElement,
+  type EncodeElement,
+  finishArray,
+  fitsBounds,
+  lowerBounds,
+  openArray,
+  openDimension,
+  shape,
+  upperBounds,
+} from './array-shape.ts';
+import type { ColumnEncoder } from './column-encoder.ts';
+import { CopyBuffer } from './copy-buffer.ts';
+import * as codes from './type-codes.ts';
+
+/** The element being read, without quotes and backslashes. */
+const element = new CopyBuffer(4096);
+let at = 0;
+let stop = 0;
+
+export function encodeArrayLiteral(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  encode: EncodeElement,
+): number {
+  const problem = readLiteral(out, encoder, bytes, start, end, encode);
+  // A large buffer is released once for each array. An element only rewinds it, because the next element may be as long.
+  element.clear();
+  return problem;
+}
+
+function readLiteral(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  encode: EncodeElement,
+): number {
+  at = start;
+  stop = end;
+  skipSpaces(bytes);
+  const bounds = readBounds(bytes);
+  if (bounds < 0 || at === stop || bytes[at] !== OPENING_BRACE) return NOT_AN_ARRAY;
+  const elementEncoder = encoder.element!;
+  // In this form an element of a JSON type would be JSON text. In a cell, a string is a JSON string. The two could be confused, so such
+  // arrays are refused.
+  if (elementEncoder.code === codes.PLAIN_JSON || elementEncoder.code === codes.JSONB)
+    return JSON_ARRAY_LITERAL;
+  const dimensions = countDimensions(bytes);
+  if (dimensions > shape.mostDimensions) return TOO_MANY_DIMENSIONS;
+  const fieldStart = openArray(out, dimensions);
+  let depth = 0;
+  let mayEnd = false; // a closing brace may follow: after an element, or as `{}`
+  for (;;) {
+    skipSpaces(bytes);
+    if (at === stop) return NOT_AN_ARRAY;
+    if (bytes[at] === CLOSING_BRACE && mayEnd) {
+      at++;
+      if (!closeDimension(--depth)) return RAGGED_ARRAY;
+    } else if (bytes[at] === OPENING_BRACE) {
+      if (depth === dimensions) return RAGGED_ARRAY;
+      at++;
+      openDimension(depth++);
+      mayEnd = true;
+      skipSpaces(bytes);
+      if (at < stop && bytes[at] === CLOSING_BRACE) continue;
+      mayEnd = false;
+      continue;
+    } else {
+      if (depth !== dimensions) return RAGGED_ARRAY;
+      if (!countElement(depth - 1)) return TOO_MANY_ELEMENTS;
+      const problem = encodeElement(out, elementEncoder, bytes, encode);
+      if (problem !== 0) return problem;
+    }
+    // The array ends after an element or an inner array, or a comma and another element follow.
+    if (depth === 0) break;
+    skipSpaces(bytes);
+    mayEnd = at < stop && bytes[at] === CLOSING_BRACE;
+    if (mayEnd) continue;
+    if (at === stop || bytes[at] !== COMMA) return NOT_AN_ARRAY;
+    at++;
+  }
+  skipSpaces(bytes);
+  if (at !== stop) return NOT_AN_ARRAY;
+  if (bounds > 0 && (bounds !== dimensions || !fitsBounds(dimensions))) return RAGGED_ARRAY;
+  finishArray(out, fieldStart, dimensions, elementEncoder.oid);
+  return 0;
+}
+
+function skipSpaces(bytes: Buffer): void {
+  while (at < stop && isSpace(bytes[at]!)) at++;
+}
+
+/** Reads `[2:3][-1:0]=` into the shape; `[3]` is `[1:3]`. @returns the number of dimensions; -1: malformed */
+function readBounds(bytes: Buffer): number {
+  let dimensions = 0;
+  while (at < stop && bytes[at] === OPENING_BRACKET) {
+    if (dimensions === shape.mostDimensions) return -1;
+    at++;
+    let lower = 1;
+    let upper = readBound(bytes);
+    if (at < stop && bytes[at] === COLON) {
+      at++;
+      lower = upper;
+      upper = readBound(bytes);
+    }
+    if (at === stop || bytes[at++] !== CLOSING_BRACKET) return -1;
+    if (!(lower >= LEAST_BOUND && upper >= lower && upper < MOST_BOUND)) return -1;
+    lowerBounds[dimensions] = lower;
+    upperBounds[dimensions++] = upper;
+    skipSpaces(bytes);
+  }
+  if (dimensions === 0) {
+    lowerBounds.fill(1);
+    return 0;
+  }
+  if (at === stop || bytes[at++] !== EQUALS) return -1;
+  skipSpaces(bytes);
+  return dimensions;
+}
+
+const LEAST_BOUND = -0x80000000;
+const MOST_BOUND = 0x7fffffff;
+
+/** Reads digits with an optional sign; NaN: there is no number. */
+function readBound(bytes: Buffer): number {
+  const start = at;
+  if (at < stop && (bytes[at] === PLUS || bytes[at] === MINUS)) at++;
+  const firstDigit = at;
+  while (at < stop && isDigit(bytes[at]!)) at++;
+  return at === firstDigit || at - start > LONGEST_BOUND
+    ? Number.NaN
+    : Number(bytes.toString('latin1', start, at));
+}
+
+const LONGEST_BOUND = 11;
+
+/** Counts the braces before the first element. */
+function countDimensions(bytes: Buffer): number {
+  let dimensions = 0;
+  for (let ahead = at; ahead < stop; ahead++) {
+    if (bytes[ahead] === OPENING_BRACE) dimensions++;
+    else if (!isSpace(bytes[ahead]!)) break;
+  }
+  return dimensions;
+}
+
+function encodeElement(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  bytes: Buffer,
+  encode: EncodeElement,
+): number {
+  element.rewind();
+  element.ensure(stop - at);
+  const isQuoted = bytes[at] === QUOTE;
+  const elementStart = at;
+  if (!(isQuoted ? readQuoted(bytes) : readBare(bytes))) return NOT_AN_ARRAY;
+  if (!isQuoted && isWord('null', bytes, elementStart, elementStart + element.position)) {
+    if (encoder.notNull) return NULL_ELEMENT;
+    shape.hasNull = true;
+    out.ensure(4);
+    out.int32(-1);
+    return 0;
+  }
+  return encode(out, encoder, STRING, element.bytes, 0, element.position);
+}
+
+function readQuoted(bytes: Buffer): boolean {
+  for (at++; at < stop; at++) {
+    let byte = bytes[at]!;
+    if (byte === QUOTE) {
+      at++;
+      return true;
+    }
+    if (byte === BACKSLASH) {
+      if (++at === stop) return false;
+      byte = bytes[at]!;
+    }
+    element.int8(byte);
+  }
+  return false;
+}
+
+/** Reads an element without quotes, up to a comma or a brace and without the spaces at its end. An empty one is malformed. */
+function readBare(bytes: Buffer): boolean {
+  let length = 0;
+  for (; at < stop; at++) {
+    let byte = bytes[at]!;
+    if (byte === COMMA || byte === CLOSING_BRACE) break;
+    if (byte === QUOTE || byte === OPENING_BRACE) return false;
+    const isEscaped = byte === BACKSLASH;
+    if (isEscaped) {
+      if (++at === stop) return false;
+      byte = bytes[at]!;
+    }
+    element.int8(byte);
+    if (isEscaped || !isSpace(byte)) length = element.position;
+  }
+  element.position = length;
+  return length > 0;
+}

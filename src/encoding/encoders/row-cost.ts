@@ -1,0 +1,112 @@
+/** Decides whether PostgreSQL would need too much for the values of a row (tables/reading-cost.ts). */
+import { STRING } from '../../core/cells/cell-kind.ts';
+import type { ColumnType } from '../columns/load-column.ts';
+import {
+  countCost,
+  found,
+  MOST_UNITS,
+  ownCost,
+  type ReadingCost,
+  UNITS_PER_BYTE,
+} from '../columns/reading-cost.ts';
+import { ARRAY, codeOfOid } from './type-codes.ts';
+
+/** The most digits of the numbers of a row. A message about a key or a check, for example, has whole values. */
+const MOST_DIGITS = 16 * 1024 * 1024;
+/** Most values are short, and their parts are not counted. A row may have this many bytes of such values. */
+const SHORT_BYTES = 1000;
+const FREE_BYTES = 8192;
+/** Shorter values of types without a cost are not counted. A row of 1,600 of them has 6 MiB. */
+export const LONG_VALUE_BYTES = 4096;
+
+/** Returns the cost of the values of a type; undefined: PostgreSQL needs a few times the length of the text. */
+export function readingCost(type: ColumnType): ReadingCost | undefined {
+  const base = type.base ?? type;
+  const isArray = base.kind === 'array';
+  const element = base.element?.base ?? base.element;
+  if (!isArray && base.oid === NUMERIC) return undefined;
+  // The elements of such an array are sent in binary form.
+  const isBinary = isArray && element !== undefined && codeOfOid.has(element.oid);
+  if (isBinary && element.oid === JSONB) return ownCost(JSONB);
+  if (isBinary && element.oid === NUMERIC) return ownCost(NUMERIC);
+  if (isBinary && element.oid !== NAME) return undefined;
+  const cost = type.cost ?? ownCost(base.oid);
+  const isFree = cost.partUnits === 0 && cost.objectUnits === 0 && cost.unitsPerByte <= UNITS_PER_BYTE;
+  return isFree && !cost.hasNumbers && cost.mostBytes === Number.POSITIVE_INFINITY ? undefined : cost;
+}
+
+const NAME = 19;
+const NUMERIC = 1700;
+const JSONB = 3802;
+/** The cost of the text of an array of `jsonb`, which has the JSON in quotes. */
+const jsonbArrayText = ownCost(3807);
+
+/** The fields of an encoder that decide what its values cost. */
+interface CostOfColumn {
+  readonly code: number;
+  readonly readingCost: ReadingCost | undefined;
+  readonly readsText: boolean;
+}
+
+/** Sums what PostgreSQL needs to read the values of a row. Every value adds to the sum, because PostgreSQL reads them all before it stores the row. */
+export class RowCost {
+  /** The bytes that the values of the row have as `jsonb`, besides those of their text. */
+  storedBytes = 0;
+  readonly #mostUnits: number;
+  #units = 0;
+  #digits = 0;
+  #freeBytes = 0;
+
+  /** @param maxRowBytes a row of this many bytes is loaded if its types cost nothing else */
+  constructor(maxRowBytes: number) {
+    this.#mostUnits = Math.max(MOST_UNITS, maxRowBytes * UNITS_PER_BYTE);
+  }
+
+  beginRow(): void {
+    this.storedBytes = 0;
+    this.#units = 0;
+    this.#digits = 0;
+    this.#freeBytes = 0;
+  }
+
+  /**
+   * Adds a value. A value that costs too much is not added, because it is not loaded.
+   *
+   * @returns whether PostgreSQL would need too much for the row with this value
+   */
+  isTooMuch(
+    { code, readingCost, readsText }: CostOfColumn,
+    kind: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): boolean {
+    const length = end - start;
+    let units = length * UNITS_PER_BYTE;
+    let digits = 0;
+    let storedBytes = 0;
+    const cost = code === ARRAY && readingCost?.isJson && kind === STRING ? jsonbArrayText : readingCost;
+    // A JSON string is one value of jsonb, except if the text of the string is read as JSON.
+    if (cost !== undefined && !(cost.isJson && kind === STRING && !readsText)) {
+      const isFree = length < SHORT_BYTES && this.#freeBytes + length < FREE_BYTES;
+      if (isFree) this.#freeBytes += length;
+      if (isFree && !cost.hasNumbers) return false;
+      if (length > cost.mostBytes) return true;
+      countCost(cost, bytes, start, end);
+      digits = found.digits;
+      if (isFree) units = 0;
+      else {
+        units = Math.max(found.units, length * cost.unitsPerByte);
+        if (cost.isJson) storedBytes = found.units * BYTES_OF_JSON;
+      }
+    }
+    if (this.#units + units > this.#mostUnits || this.#digits + digits > MOST_DIGITS) return true;
+    this.#units += units;
+    this.#digits += digits;
+    this.storedBytes += storedBytes;
+    return false;
+  }
+}
+
+/** A short number takes twelve bytes in `jsonb`, and two in its text with its comma. */
+const BYTES_OF_JSON = 12;

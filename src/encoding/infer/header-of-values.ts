@@ -1,0 +1,77 @@
+/**
+ * Warns of a header that looks like a row of data: the file probably has no header, and its first row would be lost.
+ *
+ * The values of the columns show it. The header of every column of numbers, dates, booleans or UUIDs is itself such a value, also if the
+ * column is text because its dates or numbers have another notation. The texts of the file are judged, not the names that were made of
+ * them. Headers that are years or consecutive numbers, as in a table of months, are ordinary, unless the values beneath are of this kind.
+ */
+
+import { TEXT } from '../../core/cells/cell-kind.ts';
+import type { Warning } from '../../core/errors.ts';
+import { shortenValue } from '../problems/problems.ts';
+import { type InferredColumn, TypeInference } from './infer-types.ts';
+import { type FormHint, isNullWord } from './text-forms.ts';
+
+/**
+ * @param headerRow the row that was read as the header; undefined: there is none, or the names are keys
+ * @param headerTexts the texts of the header by the number of the column
+ */
+export function headerOfValues(
+  columns: InferredColumn[],
+  headerRow: number | undefined,
+  headerTexts: readonly string[] = [],
+): Warning[] {
+  if (headerRow === undefined) return [];
+  const typed: { text: string; column: InferredColumn }[] = [];
+  for (const column of columns) {
+    const text = headerTexts[column.column] ?? column.name;
+    // A row of values may lack some of them.
+    if (text === '' || isNullWord(text)) continue;
+    if (column.type !== 'text' || notationsOf(column.hint).length > 0) typed.push({ text, column });
+  }
+  if (typed.length === 0 || !typed.every(({ text, column }) => isLikeValues(text, column))) return [];
+  const texts = typed.map(({ text }) => text);
+  const values = typed.map(({ column }) => column.firstValue ?? '');
+  if (texts.every(isYear) && !values.every(isYear)) return [];
+  if (areConsecutive(texts) && !areConsecutive(values)) return [];
+  const detail = `Row ${headerRow} was read as the header, but it looks like a row of values: "${shortenValue(texts[0]!)}" is like the values below it. If there is no header, send header=false.`;
+  return [{ code: 'header-row', detail, choices: [{ parameters: { header: 'false' } }] }];
+}
+
+const numberTypes = ['bigint', 'numeric', 'double precision'];
+
+/** Returns whether the text of a header is like the values of its column. */
+function isLikeValues(text: string, { type, hint }: InferredColumn): boolean {
+  const found = inferText(text);
+  if (type !== 'text') {
+    return found.type === type || (numberTypes.includes(type) && numberTypes.includes(found.type));
+  }
+  const notations = notationsOf(found.hint);
+  return notationsOf(hint).some((notation) => notations.includes(notation));
+}
+
+/** Returns what would be inferred from a column with this one value. */
+function inferText(text: string): InferredColumn {
+  const inference = new TypeInference({ maxColumns: 1, maxRows: 1 }, () => {});
+  const bytes = Buffer.from(text);
+  inference.column(0, '');
+  inference.beginRow(1);
+  inference.cell(0, TEXT, bytes, 0, bytes.length);
+  inference.endRow();
+  return inference.columns()[0]!;
+}
+
+/** Returns the notations of dates and numbers that all values of a text column have, in words. */
+function notationsOf(hint: FormHint | undefined): string[] {
+  if (hint?.shape !== undefined) return [hint.shape.looksLike];
+  return hint?.first === undefined ? [] : hint.forms.map(({ looksLike }) => looksLike);
+}
+
+const isYear = (text: string): boolean => /^(19|20)\d\d$/.test(text);
+
+/** Returns whether there are at least three numbers, each one more than the number before it. */
+function areConsecutive(texts: string[]): boolean {
+  return (
+    texts.length > 2 && texts.every((text, index) => text !== '' && Number(text) === Number(texts[0]) + index)
+  );
+}

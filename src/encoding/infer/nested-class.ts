@@ -1,0 +1,80 @@
+/**
+ * Finds out whether `jsonb` can store a nested JSON value. It refuses the character NUL and numbers that `numeric` cannot store
+ * (PostgreSQL 8.14). An object that names a key twice loses values in `jsonb`, so it needs `json`. `jsonb` does not keep white space
+ * and the order of keys either, but they have no meaning in JSON (RFC 8259 section 4).
+ */
+
+import {
+  BACKSLASH,
+  LOWER_E,
+  LOWER_U,
+  MINUS,
+  NINE,
+  PLUS,
+  POINT,
+  QUOTE,
+  UPPER_E,
+  ZERO,
+} from '../../core/bytes/ascii.ts';
+import { findRepeatedKey } from '../encoders/repeated-keys.ts';
+import { EXACT, NESTED, NESTED_AS_SENT, OTHER, WHOLE } from '../text-reading/seen.ts';
+import { classifyNumber } from './number-class.ts';
+
+/**
+ * Returns the class of an object or array: `NESTED` if `jsonb` can store it, `NESTED_AS_SENT` if it needs `json` because a key occurs
+ * twice, or `OTHER` if only text can store it. The bytes are valid JSON.
+ */
+export function classifyNested(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  while (at < end) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      at = afterString(bytes, at + 1, end);
+      if (at < 0) return OTHER;
+    } else if (byte >= ZERO && byte <= NINE) {
+      // A minus sign is skipped, because it does not change where the number ends.
+      const numberEnd = afterNumber(bytes, at + 1, end);
+      const numberClass = classifyNumber(bytes, at, numberEnd);
+      if (numberClass !== WHOLE && numberClass !== EXACT) return OTHER;
+      at = numberEnd;
+    } else {
+      at++;
+    }
+  }
+  return findRepeatedKey(bytes, start, end) ? NESTED_AS_SENT : NESTED;
+}
+
+/** Returns the position after the closing quote of the string whose first character is at `at`; -1: the string contains NUL. */
+function afterString(bytes: Buffer, at: number, end: number): number {
+  while (at < end) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return at + 1;
+    if (byte === BACKSLASH) {
+      if (bytes[at + 1] === LOWER_U && isFourZeros(bytes, at + 2)) return -1;
+      at += 2;
+    } else {
+      at++;
+    }
+  }
+  return end;
+}
+
+function isFourZeros(bytes: Buffer, at: number): boolean {
+  return bytes[at] === ZERO && bytes[at + 1] === ZERO && bytes[at + 2] === ZERO && bytes[at + 3] === ZERO;
+}
+
+function afterNumber(bytes: Buffer, at: number, end: number): number {
+  while (at < end) {
+    const byte = bytes[at]!;
+    const isPart =
+      (byte >= ZERO && byte <= NINE) ||
+      byte === POINT ||
+      byte === LOWER_E ||
+      byte === UPPER_E ||
+      byte === PLUS ||
+      byte === MINUS;
+    if (!isPart) return at;
+    at++;
+  }
+  return end;
+}

@@ -1,0 +1,8 @@
+import type { LocateCell } from '../../core/cells/cell-sink.ts';
+
+/** Finds the place of a problem from the number of its data row. */
+export interface CellPlaces {
+  locate: LocateCell;
+  /** Returns the column of the data that goes into this column of the table, or -1. */
+  sourceColumn: (name: string) => number;
+}

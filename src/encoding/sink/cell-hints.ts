@@ -1,0 +1,80 @@
+/** Writes the hints in problems of cells, and the shortened value of an element with a problem. */
+
+import { QUOTE } from '../../core/bytes/ascii.ts';
+import { NUMBER, ROUNDED_NUMBER, STRING, TEXT } from '../../core/cells/cell-kind.ts';
+import { asNull, queryText } from '../infer/query-text.ts';
+import { isNullWord, parameterReading } from '../infer/text-forms.ts';
+import {
+  NO_SUCH_DATE,
+  NOT_A_DATE,
+  NOT_A_NUMBER,
+  NOT_A_TIME,
+  NOT_A_TIMESTAMP,
+  NOT_A_WHOLE_NUMBER,
+  NOT_NULL,
+} from '../problems/cell-problems.ts';
+import { shortenBytes, shortenValue } from '../problems/problems.ts';
+
+/** Returns a hint for a problem that the value itself does not explain. */
+export function hintFor(
+  problem: number,
+  kind: number,
+  isDispensable: boolean,
+  hasDefault: boolean,
+  isOfSheet: boolean,
+): string {
+  if (problem === NOT_NULL) return hasDefault && !isOfSheet ? '; to get the default, leave the key out' : '';
+  if (kind === STRING && isDispensable) {
+    return `; if there is no value, ${hasDefault ? '' : 'send null or '}leave the key out`;
+  }
+  const wantsMoment = problem === NOT_A_DATE || problem === NOT_A_TIME || problem === NOT_A_TIMESTAMP;
+  if (wantsMoment && kind === STRING && isOfSheet) {
+    return '; the cell holds text: make it a date or time in Excel, or write the text in this form';
+  }
+  const isNumber = kind === NUMBER || kind === ROUNDED_NUMBER;
+  if (wantsMoment && isNumber && !isOfSheet)
+    return '; write a Unix time as a date and time, such as 2026-11-21 10:00:00+01:00';
+  return wantsMoment && isNumber && isOfSheet ? '; the cell needs a date or time format' : '';
+}
+
+/** Returns a hint at the parameters that read the text, if it is a date or a number in another notation. */
+export function notationHint(
+  problem: number,
+  kind: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): string {
+  if (kind !== STRING && kind !== TEXT) return '';
+  const word = shortenBytes(bytes, start, end);
+  if (word !== '' && isNullWord(word)) return `; send ${queryText(asNull([word]))} to load it as NULL`;
+  const isDate = problem === NOT_A_DATE || problem === NOT_A_TIMESTAMP || problem === NO_SUCH_DATE;
+  if (!isDate && problem !== NOT_A_NUMBER && problem !== NOT_A_WHOLE_NUMBER) return '';
+  const parameters = parameterReading(isDate, bytes, start, end);
+  if (parameters !== undefined) return `; send ${parameters} to read it`;
+  return end - start > maxHintBytes ? '' : partToLeaveOut(isDate, bytes.toString('utf8', start, end));
+}
+
+/** Texts that are longer than this are no dates or numbers. */
+const maxHintBytes = 100;
+
+/** Returns a hint at a part of the text that no parameter reads: the name of a time zone, or the sign of a currency. */
+function partToLeaveOut(isDate: boolean, text: string): string {
+  if (isDate)
+    return /\d\s+[A-Z][A-Za-z_]+\/[A-Za-z_]+$/.test(text)
+      ? '; write the offset, such as +01:00, and not the name of the time zone'
+      : '';
+  const bare = Buffer.from(text.replace(/[\p{Sc}%]/u, '').trim());
+  if (bare.length === Buffer.byteLength(text)) return '';
+  const parameters = parameterReading(false, bare, 0, bare.length);
+  return `; leave the sign of the currency or the percent sign out${parameters === undefined ? '' : `, and send ${parameters}`}`;
+}
+
+/** Returns the shortened JSON text of an element. A string has no quotes, as everywhere in problems. */
+export function shortenElement(bytes: Buffer, start: number, end: number): string {
+  const isShortString = bytes[start] === QUOTE && end - start <= maxUnescapedBytes;
+  if (!isShortString) return shortenBytes(bytes, start, end);
+  return shortenValue(JSON.parse(bytes.toString('utf8', start, end)));
+}
+
+const maxUnescapedBytes = 4096;

@@ -1,8 +1,0 @@
-import type { LocateCell } from '../../sources/cell-sink.ts';
-
-/** Finds the place of a problem from the number of its data row. */
-export interface CellPlaces {
-  locate: LocateCell;
-  /** Returns the column of the data that goes into this column of the table, or -1. */
-  sourceColumn: (name: string) => number;
-}

@@ -1,0 +1,54 @@
+/** Reads the rows of a JSON upload from a spool. */
+
+import type { CellSink, LocateCell } from '../../core/cells/cell-sink.ts';
+import type { RowSource } from '../../core/cells/row-source.ts';
+import type { Spool } from '../spool.ts';
+import type { JsonLimits } from './json-limits.ts';
+import { JsonRowScanner, type RowList } from './json-row-scanner.ts';
+import { LineCounter } from './line-counter.ts';
+import { pushSlices } from './push-slices.ts';
+
+/**
+ * Reads the rows in `spool`, which must stay open and unchanged.
+ *
+ * @param spool begins with the first row; a `JsonUploadScanner` has scanned it, and bytes after the rows are not read
+ * @param list how the rows follow each other
+ */
+export function jsonSource(spool: Spool, limits: JsonLimits, list: RowList, locate: LocateCell): RowSource {
+  return {
+    async read(sink, signal) {
+      const rows = await scanRows(spool.chunks(), limits, list, sink, signal);
+      signal.throwIfAborted();
+      if (list === 'lines') rows.endLines(sink);
+    },
+    locate,
+    nameMatching: 'exact',
+    warnings: [],
+  };
+}
+
+/**
+ * Pushes the rows of the chunks into the sink. The chunks may end within a row.
+ *
+ * @param chunks the first one begins with the first row; bytes after the rows are not scanned
+ * @param list how the rows follow each other
+ * @returns the scanner, whose last line has not ended yet
+ */
+export async function scanRows(
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+  limits: JsonLimits,
+  list: RowList,
+  sink: CellSink,
+  signal: AbortSignal,
+): Promise<JsonRowScanner> {
+  const rows = new JsonRowScanner(limits, new LineCounter(list === 'lines'));
+  if (list === 'one') rows.beginOne();
+  const write = (chunk: Buffer, start: number, end: number) => {
+    if (!rows.isDone) rows.scan(chunk, start, end, sink);
+  };
+  for await (const chunk of chunks) {
+    await pushSlices({ write }, chunk, 0, sink, signal);
+    if (rows.isDone) break;
+  }
+  return rows;
+}

@@ -1,0 +1,656 @@
+/**
+ * Scans the records and fields of delimited text (RFC 4180) from UTF-8 bytes in slices that are cut anywhere.
+ *
+ * The scanner accepts variations that all programs read alike. A record ends with CR, LF or CRLF, and the last record may have no line
+ * end. Quotes within a field that does not begin with a quote are text (`6" pipe`). White space between a closing quote and the delimiter
+ * is not part of the value. Any other text after a closing quote is a problem of the cell. Most often a quote within a quoted field was not
+ * doubled, so the commas after it were already read as delimiters. Guessing could put values into wrong columns without a warning. So
+ * the problem names the place, and the scan continues. If such a record has several lines, its quotes may have joined lines that are
+ * records of their own. `damaged` counts these records. `joined` counts records whose quotes have no problem, but look the same.
+ *
+ * An empty field is not a cell, with or without quotes, because programs write `""` both for an empty text and for NULL.
+ *
+ * A field `="00042"` is the text 00042. Programs write a text of digits in this way, because Excel would read 00042 as a number.
+ */
+
+import { BACKSLASH, CR, EQUALS, LF, QUOTE, SPACE, TAB } from '../../../core/bytes/ascii.ts';
+import { GrowableBytes } from '../../../core/bytes/growable-bytes.ts';
+import { STRING, TEXT, TEXT_AFTER_ESCAPED_QUOTE, TEXT_AFTER_QUOTE } from '../../../core/cells/cell-kind.ts';
+import { maxJoinedRows } from '../../../core/cells/row-source.ts';
+import { AppError } from '../../../core/errors.ts';
+import { limitExceeded } from '../../../core/limit-exceeded.ts';
+import { columnLetters } from '../cell-address.ts';
+
+/** Receives the cells: `SheetRows`. Columns count from 0, records from 1. */
+export interface RecordSink {
+  beginRow(record: number): void;
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void;
+  endRow(): void;
+  /** Called for a record that is a comment, in place of the other functions. */
+  commentRow?(record: number): void;
+  /** true: the current record is not loaded. */
+  readonly isRowLeftOut?: boolean;
+  /** true: the current record is outside of the part that is read. */
+  readonly isRowSkipped?: boolean;
+}
+
+/** The states of the scan. Between fields `#held` is empty. In the other states it contains a part of the current field. */
+const RECORD_START = 0;
+/** Like `RECORD_START`, but the last byte was a CR. An LF that follows belongs to it. */
+const AFTER_CR = 1;
+const FIELD_START = 2;
+const UNQUOTED = 3;
+const QUOTED = 4;
+/** The scan has passed a quote within a quoted field. The quote is doubled or closes the field. */
+const QUOTE_SEEN = 5;
+/** The scan is after the closing quote. */
+const CLOSED = 6;
+const UNREADABLE = 7;
+/** The scan is within a comment line. */
+const COMMENT = 8;
+/** The scan is in white space at the beginning of a field that may have quotes after it. */
+const SPACES = 9;
+
+export interface CsvDialect {
+  /** An ASCII byte that is neither a quote nor a line end. */
+  delimiter: number;
+  /** An ASCII byte; 0: there are no quotes. */
+  quote: number;
+  /** Lines that begin with this ASCII byte are left out, and count as records; 0: there are none. */
+  comment: number;
+  /** White space before an opening quote is no part of the value. Without it, such quotes are text. */
+  skipsSpace?: boolean;
+}
+
+/** Counts records that have another number of fields than the header. */
+export class OddRecords {
+  count = 0;
+  first = 0;
+  last = 0;
+  /** The number of fields of the first such record. */
+  fields = 0;
+  /** All of them have the same number of fields. */
+  areAlike = true;
+
+  add(record: number, fields: number): void {
+    if (this.count === 0) {
+      this.first = record;
+      this.fields = fields;
+    }
+    this.count += 1;
+    this.last = record;
+    if (fields !== this.fields) this.areAlike = false;
+  }
+}
+
+/** Counts records that have several lines, with the place of the first one. Lines count from 1. */
+export class LinedRecords {
+  count = 0;
+  /** The lines of all these records. */
+  lines = 0;
+  column = 0;
+  record = 0;
+  firstLine = 0;
+  lastLine = 0;
+
+  add(record: number, column: number, firstLine: number, moreLines: number): void {
+    if (this.count === 0) {
+      this.record = record;
+      this.column = column;
+      this.firstLine = firstLine;
+      this.lastLine = firstLine + moreLines;
+    }
+    this.count += 1;
+    this.lines += moreLines + 1;
+  }
+}
+
+export class CsvScanner {
+  readonly #sink: RecordSink;
+  readonly #delimiter: number;
+  readonly #quote: number;
+  readonly #comment: number;
+  readonly #quoteBytes: Buffer;
+  readonly #maxCellBytes: number;
+  readonly #maxColumns: number;
+  readonly #skipsSpace: boolean;
+  /** 1 for each byte that ends an unquoted field. */
+  readonly #ends = new Uint8Array(256);
+
+  #state = RECORD_START;
+  #record = 0;
+  #column = 0;
+  #recordBytes = 0;
+  /** The number of fields of the header, which is the stated record or the first record with a value. */
+  #headerFields = 0;
+  /** The number of fields of the header, including empty fields after the last name. */
+  #allHeaderFields = 0;
+  /** The last record that has a value. */
+  #lastValued = 0;
+  #lastValuedColumn = 0;
+  readonly #headerRecord: number | undefined;
+  /** The parts of a field that is not completely in one slice, or that has text after its closing quote. */
+  readonly #held: GrowableBytes;
+  /** The end of the value in `#held` at the closing quote. */
+  #closedEnd = 0;
+  /** The line ends within quoted fields of the earlier records. */
+  #linesBefore = 0;
+  /** The line ends within quoted fields of the current record. */
+  #moreLines = 0;
+  /** The column of the first field of the record that has text after its quote, or whose lines look like records; -1: none. */
+  #faultyColumn = -1;
+  #joinedColumn = -1;
+
+  /** @param headerRecord the number of the record with the names of the columns; undefined: the first record with a value */
+  constructor(
+    sink: RecordSink,
+    { delimiter, quote, comment, skipsSpace = false }: CsvDialect,
+    limits: { maxCellBytes: number; maxColumns: number },
+    headerRecord?: number,
+  ) {
+    this.#headerRecord = headerRecord;
+    this.#sink = sink;
+    this.#delimiter = delimiter;
+    // -1 means that there are no quotes, because no byte equals -1.
+    this.#quote = quote || -1;
+    this.#comment = comment || -1;
+    this.#quoteBytes = Buffer.of(quote);
+    this.#maxCellBytes = limits.maxCellBytes;
+    // A closing quote may follow a field of the full length.
+    const maxBytes = limits.maxCellBytes + 1;
+    this.#held = new GrowableBytes({ maxBytes, exceeded: () => this.#cellTooLong() });
+    this.#maxColumns = limits.maxColumns;
+    this.#skipsSpace = skipsSpace && quote !== 0;
+    for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
+  }
+
+  /** Returns the column of the record's last field. Only for use in `endRow`. */
+  get column(): number {
+    return this.#column;
+  }
+
+  /** The number of records below the header that have a value. */
+  valued = 0;
+  /** Records below the header that have a value and fewer fields than the header has up to its last name. */
+  readonly short = new OddRecords();
+  /** The short rows that lack only fields after the last name of the header. */
+  readonly lean = new OddRecords();
+  /** Records below the header that have a value after the last field of the header. */
+  readonly long = new OddRecords();
+  /** Records below the header that have more fields than the header, and no value in these fields. */
+  readonly surplus = new OddRecords();
+
+  /** Records of several lines with text after a closing quote: lines that are records of their own may be in them. */
+  readonly damaged = new LinedRecords();
+  /** Records with a quoted field whose lines look like records of their own, as if the quotes were text. */
+  readonly joined = new LinedRecords();
+  /** The first of the joined records. */
+  readonly joinedRecords: number[] = [];
+  /** Fields with white space before a quote, which is therefore text. */
+  readonly spacedQuotes = { count: 0, record: 0, column: 0 };
+
+  /** Fields such as `="00042"`, with the place of the first one. */
+  readonly textFormulas = { count: 0, record: 0, column: 0 };
+
+  /** Returns the number of header fields up to its last name. `short` compares with this. */
+  get headerFields(): number {
+    return this.#headerFields;
+  }
+
+  /** Returns the number of all header fields. `long` compares with this. */
+  get allHeaderFields(): number {
+    return this.#allHeaderFields;
+  }
+
+  /** Returns the number of records so far. */
+  get records(): number {
+    return this.#record;
+  }
+
+  /** Returns about how many bytes the unfinished record has. The number grows by whole slices. */
+  get recordBytes(): number {
+    return this.#recordBytes;
+  }
+
+  /**
+   * Scans a slice of the text, which must be valid UTF-8 as a whole. Doubled quotes are removed in place, so the slice changes.
+   *
+   * @throws AppError `limit-exceeded`
+   */
+  push(bytes: Buffer): void {
+    this.#recordBytes += bytes.length;
+    let at = 0;
+    if (this.#state === COMMENT) {
+      at = this.#skipComment(bytes, 0);
+    } else if (this.#state > FIELD_START) {
+      at = this.#collect(bytes, 0);
+      if (at === bytes.length) return;
+      this.#endHeld();
+      at = this.#endField(bytes, at);
+    } else if (this.#state === AFTER_CR && bytes.length > 0) {
+      this.#state = RECORD_START;
+      if (bytes[0] === LF) at = 1;
+    }
+    this.#scan(bytes, at);
+  }
+
+  /** @throws AppError `invalid-file` if a quote was never closed, `limit-exceeded` */
+  finish(): void {
+    if (this.#state === QUOTED) {
+      throw new AppError(
+        'invalid-file',
+        `The quote that opens the field in record ${this.#record}, column ${columnLetters(this.#column + 1)}, is never closed. If the quotes of this file are text, send quote=none.`,
+      );
+    }
+    if (this.#state > FIELD_START && this.#state !== COMMENT) this.#endHeld();
+    if (this.#state === FIELD_START) this.#endRecord();
+    this.#state = RECORD_START;
+  }
+
+  #endRecord(): void {
+    this.#sink.endRow();
+    const fields = this.#column + 1;
+    const hasValue = this.#lastValued === this.#record;
+    if (this.#moreLines > 0) this.#endLines();
+    this.#faultyColumn = -1;
+    if (this.#headerFields === 0) {
+      const isHeader = this.#headerRecord === undefined ? hasValue : this.#record === this.#headerRecord;
+      // A delimiter after the last name does not add a column.
+      if (isHeader) {
+        this.#headerFields = hasValue ? this.#lastValuedColumn + 1 : fields;
+        this.#allHeaderFields = fields;
+      }
+    } else if (!hasValue || this.#sink.isRowLeftOut) {
+      return;
+    } else {
+      this.valued++;
+      if (fields !== this.#allHeaderFields) this.#addOdd(fields);
+    }
+  }
+
+  #addOdd(fields: number): void {
+    if (fields < this.#headerFields) this.short.add(this.#record, fields);
+    else if (fields < this.#allHeaderFields) this.lean.add(this.#record, fields);
+    else if (this.#lastValuedColumn < this.#allHeaderFields) this.surplus.add(this.#record, fields);
+    else this.long.add(this.#record, this.#lastValuedColumn + 1);
+  }
+
+  /** Ends a record that has several lines. */
+  #endLines(): void {
+    const moreLines = this.#moreLines;
+    if (this.#headerFields > 0 && !this.#sink.isRowLeftOut && !this.#sink.isRowSkipped) {
+      const first = this.#record + this.#linesBefore;
+      if (this.#faultyColumn >= 0) this.damaged.add(this.#record, this.#faultyColumn, first, moreLines);
+      else if (this.#joinedColumn >= 0) this.#addJoined(first, moreLines);
+    }
+    this.#linesBefore += moreLines;
+    this.#moreLines = 0;
+    this.#joinedColumn = -1;
+  }
+
+  #addJoined(firstLine: number, moreLines: number): void {
+    this.joined.add(this.#record, this.#joinedColumn, firstLine, moreLines);
+    if (this.joinedRecords.length < maxJoinedRows) this.joinedRecords.push(this.#record);
+  }
+
+  /** Notes the lines of a quoted field that is complete and has a line end. */
+  #endLinedField(bytes: Buffer, start: number, end: number): void {
+    const feeds = countBytes(bytes, start, end, LF);
+    const lines = feeds > 0 ? feeds : countBytes(bytes, start, end, CR);
+    this.#moreLines += lines;
+    const delimiters = this.#allHeaderFields - 1;
+    // Only lines between two line ends are compared with the header.
+    if (lines < 2 || delimiters < 1 || this.#joinedColumn >= 0) return;
+    const lineEnd = feeds > 0 ? LF : CR;
+    if (looksJoined(bytes, start, end, this.#delimiter, lineEnd, this.#column, delimiters)) {
+      this.#joinedColumn = this.#column;
+    }
+  }
+
+  #noteSpacedQuote(): void {
+    const { spacedQuotes } = this;
+    if (spacedQuotes.count === 0) {
+      spacedQuotes.record = this.#record;
+      spacedQuotes.column = this.#column;
+    }
+    spacedQuotes.count++;
+  }
+
+  /** Scans a slice. It passes fields that are completely in the slice to the sink without copying them. */
+  #scan(bytes: Buffer, from: number): void {
+    const ends = this.#ends;
+    const end = bytes.length;
+    let at = from;
+    // The next line end, found once for all fields before it. A loop over the bytes of each field would take longer.
+    let lineEnd = -1;
+    let hasFeeds = true;
+    while (at < end) {
+      const start = at;
+      if (this.#state === RECORD_START) {
+        if (bytes[start] === this.#comment) {
+          this.#record++;
+          this.#sink.commentRow?.(this.#record);
+          at = this.#skipComment(bytes, start);
+          continue;
+        }
+        this.#beginRecord();
+      }
+      let cellStart = start;
+      let cellEnd: number;
+      let isSpaced = false;
+      if (bytes[start] === SPACE || bytes[start] === TAB) {
+        const quoteAt = quoteAfterSpace(bytes, start, this.#quote, this.#delimiter);
+        if (this.#skipsSpace && quoteAt > 0) cellStart = quoteAt;
+        else isSpaced = quoteAt > 0;
+      }
+      let isLined = false;
+      if (bytes[cellStart] !== this.#quote) {
+        while (at < end && ends[bytes[at]!] === 0) at++;
+        cellEnd = at;
+      } else {
+        cellStart++;
+        at = closingQuote(bytes, cellStart, this.#quote);
+        cellEnd = at;
+        // Below 0 the field has doubled quotes.
+        if (at < 0) {
+          at = ~at;
+          cellEnd =
+            at < end - 1 && ends[bytes[at + 1]!] !== 0 ? undouble(bytes, cellStart, at, this.#quote) : at;
+        }
+        if (lineEnd < cellStart) {
+          lineEnd = nextLineEnd(bytes, cellStart, hasFeeds);
+          if (bytes[lineEnd] !== LF) hasFeeds = false;
+        }
+        isLined = lineEnd < at;
+        at++;
+      }
+      if (at >= end || ends[bytes[at]!] === 0) {
+        at = this.#collect(bytes, start);
+        if (at === end) return;
+        this.#endHeld();
+      } else {
+        if (isSpaced) this.#noteSpacedQuote();
+        if (isLined) this.#endLinedField(bytes, cellStart, cellEnd);
+        if (cellEnd > cellStart) this.#cell(bytes, cellStart, cellEnd);
+      }
+      at = this.#endField(bytes, at);
+    }
+  }
+
+  /**
+   * Skips a comment line.
+   *
+   * @returns where the next line begins; `bytes.length`: the comment may continue in the next slice
+   */
+  #skipComment(bytes: Buffer, from: number): number {
+    let at = from;
+    while (at < bytes.length && bytes[at] !== LF && bytes[at] !== CR) at++;
+    this.#state = COMMENT;
+    if (at === bytes.length) return at;
+    this.#state = RECORD_START;
+    this.#recordBytes = 0;
+    if (bytes[at] === LF) return at + 1;
+    if (at + 1 === bytes.length) this.#state = AFTER_CR;
+    return bytes[at + 1] === LF && at + 1 < bytes.length ? at + 2 : at + 1;
+  }
+
+  #beginRecord(): void {
+    this.#state = FIELD_START;
+    this.#column = 0;
+    this.#sink.beginRow(++this.#record);
+  }
+
+  /**
+   * Passes the field that ends here to the sink.
+   *
+   * @param at the position of the delimiter or the line end
+   * @returns where the next field begins
+   */
+  #endField(bytes: Buffer, at: number): number {
+    const byte = bytes[at]!;
+    if (byte === this.#delimiter) {
+      this.#column++;
+      return at + 1;
+    }
+    this.#endRecord();
+    this.#state = RECORD_START;
+    this.#recordBytes = 0;
+    if (byte === LF) return at + 1;
+    if (at + 1 === bytes.length) this.#state = AFTER_CR;
+    return bytes[at + 1] === LF && at + 1 < bytes.length ? at + 2 : at + 1;
+  }
+
+  #cell(bytes: Buffer, start: number, end: number): void {
+    if (end - start > this.#maxCellBytes) throw this.#cellTooLong();
+    if (this.#column >= this.#maxColumns) {
+      throw limitExceeded(`Record ${this.#record} has too many columns`, this.#maxColumns, 'columns');
+    }
+    const isFormula = bytes[start] === EQUALS && isTextFormula(bytes, start, end);
+    if (isFormula && end - start === emptyFormulaBytes) return;
+    this.#lastValued = this.#record;
+    this.#lastValuedColumn = this.#column;
+    if (isFormula) this.#textFormula(bytes, start, end);
+    else this.#sink.cell(this.#column, TEXT, bytes, start, end);
+  }
+
+  #textFormula(bytes: Buffer, start: number, end: number): void {
+    const { textFormulas } = this;
+    if (textFormulas.count === 0) {
+      textFormulas.record = this.#record;
+      textFormulas.column = this.#column;
+    }
+    textFormulas.count++;
+    const from = start + 2;
+    this.#sink.cell(this.#column, STRING, bytes, from, undouble(bytes, from, end - 1, QUOTE));
+  }
+
+  /**
+   * Continues a field run by run and keeps its bytes.
+   *
+   * @returns the position of the byte that ends the field; `bytes.length`: the field may continue in the next slice
+   */
+  #collect(bytes: Buffer, from: number): number {
+    const end = bytes.length;
+    let at = from;
+    while (at < end) {
+      switch (this.#state) {
+        case FIELD_START:
+          this.#state = bytes[at] === this.#quote ? QUOTED : this.#isSpace(bytes[at]!) ? SPACES : UNQUOTED;
+          if (this.#state === QUOTED) at++;
+          break;
+        case SPACES:
+          if (this.#isSpace(bytes[at]!)) {
+            this.#held.append(bytes, at, ++at);
+          } else if (bytes[at] === this.#quote && this.#skipsSpace) {
+            this.#held.clear();
+            this.#state = QUOTED;
+            at++;
+          } else {
+            if (bytes[at] === this.#quote) this.#noteSpacedQuote();
+            this.#state = UNQUOTED;
+          }
+          break;
+        case QUOTED: {
+          const found = closingQuote(bytes, at, this.#quote);
+          const quote = Math.min(found < 0 ? ~found : found, end);
+          this.#held.append(bytes, at, found < 0 ? undouble(bytes, at, quote, this.#quote) : quote);
+          if (quote < end) this.#state = QUOTE_SEEN;
+          at = quote + 1;
+          break;
+        }
+        case QUOTE_SEEN:
+          this.#state = bytes[at] === this.#quote ? QUOTED : CLOSED;
+          this.#closedEnd = this.#held.length;
+          this.#held.append(this.#quoteBytes, 0, 1);
+          if (this.#state === QUOTED) at++;
+          break;
+        case CLOSED:
+          if (this.#ends[bytes[at]!] !== 0) return at;
+          if (bytes[at] === SPACE || bytes[at] === TAB) at++;
+          else this.#state = UNREADABLE;
+          break;
+        default: {
+          const start = at;
+          while (at < end && this.#ends[bytes[at]!] === 0) at++;
+          this.#held.append(bytes, start, at);
+          if (at < end) return at;
+        }
+      }
+    }
+    return end;
+  }
+
+  /** Passes the field in `#held` to the sink. The next field may begin then. */
+  #endHeld(): void {
+    const held = this.#held;
+    const end = this.#state === CLOSED ? this.#closedEnd : held.length;
+    const isQuoted = this.#state !== UNQUOTED && this.#state !== SPACES;
+    if (isQuoted && nextLineEnd(held.bytes.subarray(0, end), 0, true) < end)
+      this.#endLinedField(held.bytes, 0, end);
+    if (this.#state === UNREADABLE) {
+      if (this.#faultyColumn < 0) this.#faultyColumn = this.#column;
+      const isEscaped = this.#closedEnd > 0 && held.bytes[this.#closedEnd - 1] === BACKSLASH;
+      const fault = isEscaped ? TEXT_AFTER_ESCAPED_QUOTE : TEXT_AFTER_QUOTE;
+      this.#sink.fault(this.#column, fault, held.bytes, 0, held.length);
+    } else if (end > 0) {
+      this.#cell(held.bytes, 0, end);
+    }
+    held.clear();
+    this.#state = FIELD_START;
+  }
+
+  /** Returns whether the byte is white space that may come before a quote. */
+  #isSpace(byte: number): boolean {
+    return (byte === SPACE || byte === TAB) && byte !== this.#delimiter && this.#quote !== -1;
+  }
+
+  #cellTooLong(): AppError {
+    const place = `record ${this.#record}, column ${columnLetters(this.#column + 1)}`;
+    const isQuoted = this.#state === QUOTED || this.#state === QUOTE_SEEN;
+    return limitExceeded(
+      `The field in ${place} is too long${isQuoted ? ' (is its quote ever closed?)' : ''}`,
+      this.#maxCellBytes,
+      { setting: 'MAX_CELL_BYTES' },
+    );
+  }
+}
+
+/** The length of `=""`. */
+const emptyFormulaBytes = 3;
+
+/** Returns whether the field, which begins with `=`, is a formula of one text: `="00042"`, with quotes in the text doubled. */
+function isTextFormula(bytes: Buffer, start: number, end: number): boolean {
+  const last = end - 1;
+  if (last - start < 2 || bytes[start + 1] !== QUOTE || bytes[last] !== QUOTE) return false;
+  for (let at = start + 2; at < last; at++) {
+    if (bytes[at] !== QUOTE) continue;
+    at++;
+    if (at === last || bytes[at] !== QUOTE) return false;
+  }
+  return true;
+}
+
+/**
+ * Finds the quote that closes a quoted field.
+ *
+ * @param from the position after the opening quote
+ * @returns the position of the quote; its complement (`~`) if doubled quotes come before it; `bytes.length` or more if this slice does
+ *   not show where it is
+ */
+function closingQuote(bytes: Buffer, from: number, quote: number): number {
+  const end = bytes.length;
+  let at = from;
+  while (at < end && bytes[at] !== quote) at++;
+  if (at + 1 >= end || bytes[at + 1] !== quote) return at;
+  do {
+    at += 2;
+    while (at < end && bytes[at] !== quote) at++;
+  } while (at + 1 < end && bytes[at + 1] === quote);
+  return ~at;
+}
+
+/**
+ * Returns the position of the next LF, or of the next CR if no LF follows; `bytes.length`: there is no line end.
+ *
+ * @param hasFeeds false: it is known that no LF follows
+ */
+function nextLineEnd(bytes: Buffer, from: number, hasFeeds: boolean): number {
+  const feed = hasFeeds ? bytes.indexOf(LF, from) : -1;
+  if (feed >= 0) return feed;
+  const carriageReturn = bytes.indexOf(CR, from);
+  return carriageReturn >= 0 ? carriageReturn : bytes.length;
+}
+
+/** In a shorter field a loop finds bytes faster than a call of the runtime. */
+const shortField = 256;
+
+function countBytes(bytes: Buffer, start: number, end: number, byte: number): number {
+  let count = 0;
+  if (end - start < shortField) {
+    for (let at = start; at < end; at++) if (bytes[at] === byte) count++;
+    return count;
+  }
+  for (let at = bytes.indexOf(byte, start); at >= 0 && at < end; at = bytes.indexOf(byte, at + 1)) count++;
+  return count;
+}
+
+/** Returns the position of a quote that follows the white space at `from`; -1: another byte follows, or the slice ends. */
+function quoteAfterSpace(bytes: Buffer, from: number, quote: number, delimiter: number): number {
+  let at = from;
+  while ((bytes[at] === SPACE || bytes[at] === TAB) && bytes[at] !== delimiter) at++;
+  return bytes[at] === quote ? at : -1;
+}
+
+/** With so many whole lines like records in a field, its first line may differ from them. */
+const manyJoinedLines = 3;
+
+/**
+ * Returns whether the lines of a quoted field look like records: most whole lines in it have as many delimiters as the header, and so
+ * has the line in which the field begins.
+ *
+ * @param column the number of delimiters before the field
+ * @param wanted the number of delimiters of the header
+ */
+function looksJoined(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  delimiter: number,
+  lineEnd: number,
+  column: number,
+  wanted: number,
+): boolean {
+  let delimiters = column;
+  let isFirstAlike = false;
+  let lines = 0;
+  let alike = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at];
+    if (byte === delimiter) {
+      delimiters++;
+    } else if (byte === lineEnd) {
+      if (lines === 0) isFirstAlike = delimiters === wanted;
+      else if (delimiters === wanted) alike++;
+      lines++;
+      delimiters = 0;
+    }
+  }
+  const whole = lines - 1;
+  return whole > 0 && 2 * alike > whole && (isFirstAlike || alike >= manyJoinedLines);
+}
+
+/**
+ * Replaces each doubled quote in a field by one quote.
+ *
+ * @returns the new end of the text
+ */
+function undouble(bytes: Buffer, start: number, end: number, quote: number): number {
+  let to = start;
+  for (let from = start; from < end; from++) {
+    const byte = bytes[from]!;
+    bytes[to++] = byte;
+    if (byte === quote) from++;
+  }
+  return to;
+}

@@ -1,0 +1,305 @@
+/**
+ * Opens a workbook that is encrypted as a whole (MS-OFFCRYPTO 2.3.4): .xlsx, .xlsm and .xlsb in a compound file. Only the parts
+ * that are read are decrypted, so neither memory nor a file ever contains the whole decrypted package.
+ *
+ * Only the default password is tried. A verifier in the file shows whether it is right.
+ */
+
+import { createDecipheriv, hash } from 'node:crypto';
+import { SaxesParser } from 'saxes';
+import { limitExceeded } from '../../../core/limit-exceeded.ts';
+import { pauseForOthers } from '../../../core/pause-for-others.ts';
+import { attributeOf } from '../package/small-part.ts';
+import { type RandomAccessFile, readRange } from '../random-access-file.ts';
+import { encrypted } from '../refused-files.ts';
+import { BrokenCompoundFile, openStreams } from './compound-file.ts';
+import { defaultPassword } from './default-password.ts';
+
+/** The most rounds of the key derivation, which take about ten seconds. Excel uses 100,000. */
+const maxSpinCount = 10_000_000;
+
+/** The longest description of the encryption. It usually has one or two KiB. */
+const maxInfoBytes = 64 * 1024;
+
+/** The length of the field before the package that contains its size. */
+const sizeBytes = 8;
+
+/** Decrypts bytes of the package. They begin and end at multiples of `unit`, except at the end of the package. */
+interface PackageCipher {
+  unit: number;
+  /** @param position in the package, a multiple of `unit` */
+  decrypt: (bytes: Buffer, position: number) => Buffer;
+}
+
+/**
+ * Returns the decrypted package if the compound file contains an encrypted one.
+ *
+ * @returns undefined if the file is not a valid compound file or contains something else
+ * @throws AppError `unsupported-file` if the default password is wrong or the encryption is unknown, `limit-exceeded`
+ */
+export async function openEncryptedPackage(
+  file: RandomAccessFile,
+  signal: AbortSignal,
+): Promise<RandomAccessFile | undefined> {
+  const streams = await findStreams(file);
+  if (streams === undefined) return undefined;
+  const [info, encryptedPackage] = streams;
+  const cipher = await readCipher(await readRange(info!, 0, maxInfoBytes), signal);
+  if (cipher === undefined) throw encrypted();
+  const head = await readRange(encryptedPackage!, 0, sizeBytes);
+  if (head.length < sizeBytes) throw encrypted();
+  const size = Number(head.readBigUInt64LE(0));
+  return new DecryptedFile(encryptedPackage!, Math.min(size, encryptedPackage!.size - sizeBytes), cipher);
+}
+
+async function findStreams(file: RandomAccessFile): Promise<RandomAccessFile[] | undefined> {
+  try {
+    return await openStreams(file, ['EncryptionInfo', 'EncryptedPackage']);
+  } catch (error) {
+    if (error instanceof BrokenCompoundFile) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Reads how the package is encrypted.
+ *
+ * @returns undefined if the default password is wrong or the encryption is none of the two common kinds
+ */
+async function readCipher(info: Buffer, signal: AbortSignal): Promise<PackageCipher | undefined> {
+  if (info.length < 8) return undefined;
+  const [major, minor] = [info.readUInt16LE(0), info.readUInt16LE(2)];
+  if (major === 4 && minor === 4) return await readAgile(info.toString('utf8', 8), signal);
+  if (major >= 2 && major <= 4 && minor === 2) return await readStandard(info, signal);
+  return undefined;
+}
+
+// Agile encryption (2.3.4.10 to 2.3.4.15).
+
+interface AgileKey {
+  salt: Buffer;
+  blockBytes: number;
+  keyBytes: number;
+  hashName: string;
+}
+
+const hashNames = new Map([
+  ['SHA1', 'sha1'],
+  ['SHA-1', 'sha1'],
+  ['SHA256', 'sha256'],
+  ['SHA384', 'sha384'],
+  ['SHA512', 'sha512'],
+]);
+
+/** The purposes of the derived keys (2.3.4.11). */
+const verifierInputKey = Buffer.from('fea7d2763b4b9e79', 'hex');
+const verifierValueKey = Buffer.from('d7aa0f6d3061344e', 'hex');
+const packageKeyKey = Buffer.from('146e0be7abacd0d6', 'hex');
+
+const segmentBytes = 4096;
+
+async function readAgile(xml: string, signal: AbortSignal): Promise<PackageCipher | undefined> {
+  const elements = readElements(xml);
+  const ofPackage = elements && readAgileKey(elements.keyData);
+  const ofPassword = elements && readAgileKey(elements.encryptedKey);
+  if (ofPackage === undefined || ofPassword === undefined) return undefined;
+  const spinCount = Number(elements!.encryptedKey.get('spinCount'));
+  if (!Number.isInteger(spinCount) || spinCount < 0) return undefined;
+  const spun = await spin(ofPassword.hashName, ofPassword.salt, spinCount, signal);
+  const decryptValue = (name: string, purpose: Buffer): Buffer | undefined => {
+    const key = fit(hash(ofPassword.hashName, Buffer.concat([spun, purpose]), 'buffer'), ofPassword.keyBytes);
+    const value = Buffer.from(elements!.encryptedKey.get(name) ?? '', 'base64');
+    if (value.length === 0 || value.length % cipherBlockBytes !== 0) return undefined;
+    return decryptCbc(key, fit(ofPassword.salt, ofPassword.blockBytes), value);
+  };
+  const input = decryptValue('encryptedVerifierHashInput', verifierInputKey);
+  const value = decryptValue('encryptedVerifierHashValue', verifierValueKey);
+  const key = decryptValue('encryptedKeyValue', packageKeyKey);
+  if (input === undefined || value === undefined || key === undefined) return undefined;
+  const expected = hash(ofPassword.hashName, input.subarray(0, ofPassword.salt.length), 'buffer');
+  if (!value.subarray(0, expected.length).equals(expected) || key.length < ofPackage.keyBytes)
+    return undefined;
+  return agileCipher(ofPackage, key.subarray(0, ofPackage.keyBytes));
+}
+
+function agileCipher({ salt, blockBytes, hashName }: AgileKey, key: Buffer): PackageCipher {
+  const seed = Buffer.alloc(salt.length + 4);
+  salt.copy(seed);
+  return {
+    unit: segmentBytes,
+    decrypt: (bytes, position) => {
+      const segments: Buffer[] = [];
+      for (let at = 0; at < bytes.length; at += segmentBytes) {
+        seed.writeUInt32LE((position + at) / segmentBytes, salt.length);
+        const vector = fit(hash(hashName, seed, 'buffer'), blockBytes);
+        segments.push(decryptCbc(key, vector, bytes.subarray(at, at + segmentBytes)));
+      }
+      return Buffer.concat(segments);
+    },
+  };
+}
+
+function readAgileKey(attributes: Map<string, string>): AgileKey | undefined {
+  const hashName = hashNames.get(attributes.get('hashAlgorithm') ?? '');
+  const salt = Buffer.from(attributes.get('saltValue') ?? '', 'base64');
+  const blockBytes = Number(attributes.get('blockSize'));
+  const keyBytes = Number(attributes.get('keyBits')) / 8;
+  const isKnown =
+    attributes.get('cipherAlgorithm') === 'AES' &&
+    attributes.get('cipherChaining') === 'ChainingModeCBC' &&
+    blockBytes === cipherBlockBytes &&
+    keyLengths.includes(keyBytes);
+  if (!isKnown || hashName === undefined || salt.length === 0) return undefined;
+  return { salt, blockBytes, keyBytes, hashName };
+}
+
+interface AgileElements {
+  keyData: Map<string, string>;
+  encryptedKey: Map<string, string>;
+}
+
+function readElements(xml: string): AgileElements | undefined {
+  const elements: AgileElements = { keyData: new Map(), encryptedKey: new Map() };
+  const parser = new SaxesParser({ xmlns: true, position: false });
+  parser.on('opentag', (tag) => {
+    if (tag.local !== 'keyData' && tag.local !== 'encryptedKey') return;
+    const attributes = elements[tag.local];
+    for (const name of agileAttributes) {
+      const value = attributeOf(tag, name);
+      if (value !== undefined) attributes.set(name, value);
+    }
+  });
+  try {
+    parser.write(xml.replace(/\0+$/, '')).close();
+  } catch {
+    return undefined;
+  }
+  return elements;
+}
+
+const agileAttributes = [
+  'saltValue',
+  'blockSize',
+  'keyBits',
+  'cipherAlgorithm',
+  'cipherChaining',
+  'hashAlgorithm',
+  'spinCount',
+  'encryptedVerifierHashInput',
+  'encryptedVerifierHashValue',
+  'encryptedKeyValue',
+];
+
+// Standard encryption (2.3.4.5 to 2.3.4.9).
+
+const standardSpinCount = 50_000;
+const aesIds = [0x660e, 0x660f, 0x6610];
+
+async function readStandard(info: Buffer, signal: AbortSignal): Promise<PackageCipher | undefined> {
+  const headerStart = 12;
+  const verifierStart = headerStart + (info.length >= headerStart ? info.readUInt32LE(8) : maxInfoBytes);
+  if (headerStart + 20 > info.length || verifierStart + 72 > info.length) return undefined;
+  const keyBytes = info.readUInt32LE(headerStart + 16) / 8;
+  if (!aesIds.includes(info.readUInt32LE(headerStart + 8)) || !keyLengths.includes(keyBytes))
+    return undefined;
+  const salt = info.subarray(verifierStart + 4, verifierStart + 20);
+  const spun = await spin('sha1', salt, standardSpinCount, signal);
+  const key = standardKey(hash('sha1', Buffer.concat([spun, Buffer.alloc(4)]), 'buffer'), keyBytes);
+  const verifier = decryptEcb(key, info.subarray(verifierStart + 20, verifierStart + 36));
+  const value = decryptEcb(key, info.subarray(verifierStart + 40, verifierStart + 72));
+  const expected = hash('sha1', verifier, 'buffer');
+  if (!value.subarray(0, expected.length).equals(expected)) return undefined;
+  return { unit: cipherBlockBytes, decrypt: (bytes) => decryptEcb(key, bytes) };
+}
+
+/** Derives the key from the last hash (2.3.4.7). */
+function standardKey(final: Buffer, keyBytes: number): Buffer {
+  const derive = (fill: number): Buffer => {
+    const block = Buffer.alloc(64, fill);
+    for (let at = 0; at < final.length; at++) block[at] = fill ^ final[at]!;
+    return hash('sha1', block, 'buffer');
+  };
+  return Buffer.concat([derive(0x36), derive(0x5c)]).subarray(0, keyBytes);
+}
+
+// Helpers for both kinds of encryption.
+
+const cipherBlockBytes = 16;
+const keyLengths = [16, 24, 32];
+const hashesPerTurn = 256;
+
+/** Hashes the salt and the password, and then hashes the result again and again with a counter before it (2.3.4.11). */
+async function spin(hashName: string, salt: Buffer, count: number, signal: AbortSignal): Promise<Buffer> {
+  if (count > maxSpinCount) {
+    throw limitExceeded(
+      'The key of this encrypted workbook takes too long to derive',
+      maxSpinCount,
+      'rounds',
+      'Remove the encryption and save the workbook again.',
+    );
+  }
+  let result = hash(hashName, Buffer.concat([salt, defaultPassword]), 'buffer');
+  const input = Buffer.alloc(4 + result.length);
+  for (let round = 0; round < count; round++) {
+    input.writeUInt32LE(round, 0);
+    result.copy(input, 4);
+    result = hash(hashName, input, 'buffer');
+    if (round % hashesPerTurn !== 0) continue;
+    signal.throwIfAborted();
+    const pause = pauseForOthers();
+    if (pause !== undefined) await pause;
+  }
+  return result;
+}
+
+/** Cuts the bytes to the length, or fills them up with 0x36 (2.3.4.11). */
+function fit(bytes: Buffer, length: number): Buffer {
+  const fitted = Buffer.alloc(length, 0x36);
+  bytes.copy(fitted, 0, 0, length);
+  return fitted;
+}
+
+function decryptCbc(key: Buffer, vector: Buffer, bytes: Buffer): Buffer {
+  const decipher = createDecipheriv(`aes-${8 * key.length}-cbc`, key, vector).setAutoPadding(false);
+  return decipher.update(bytes);
+}
+
+function decryptEcb(key: Buffer, bytes: Buffer): Buffer {
+  return createDecipheriv(`aes-${8 * key.length}-ecb`, key, null)
+    .setAutoPadding(false)
+    .update(bytes);
+}
+
+/** The most bytes that are decrypted in one call, which takes less than a millisecond. */
+const readBytes = 128 * 1024;
+
+class DecryptedFile implements RandomAccessFile {
+  readonly size: number;
+  readonly #stream: RandomAccessFile;
+  readonly #cipher: PackageCipher;
+
+  constructor(stream: RandomAccessFile, size: number, cipher: PackageCipher) {
+    this.#stream = stream;
+    this.size = size;
+    this.#cipher = cipher;
+  }
+
+  async read(target: Buffer, position: number): Promise<number> {
+    const wanted = Math.max(0, Math.min(target.length, this.size - position));
+    let filled = 0;
+    while (filled < wanted) {
+      const count = await this.#readSome(target.subarray(filled, wanted), position + filled);
+      if (count === 0) break;
+      filled += count;
+    }
+    return filled;
+  }
+
+  async #readSome(target: Buffer, position: number): Promise<number> {
+    const { unit, decrypt } = this.#cipher;
+    const start = position - (position % unit);
+    const end = Math.min(Math.ceil((position + target.length) / unit) * unit, start + readBytes);
+    const bytes = await readRange(this.#stream, sizeBytes + start, end - start);
+    return decrypt(bytes, start).copy(target, 0, position - start);
+  }
+}

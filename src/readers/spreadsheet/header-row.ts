@@ -1,0 +1,122 @@
+/** Collects the texts of the header row of a sheet, from which the columns get their names, and its problems. */
+
+import { trimmedStart, trimText } from '../../core/bytes/white-space.ts';
+import {
+  ERROR_CELL,
+  FALSE,
+  FORMULA_WITHOUT_VALUE,
+  INTERVAL,
+  NULL,
+  SERIAL_OUT_OF_RANGE,
+  TRUE,
+} from '../../core/cells/cell-kind.ts';
+import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
+import type { HeaderFault } from '../../core/cells/row-source.ts';
+import { placeInSheet } from './cell-address.ts';
+import { repeatedCell } from './refused-files.ts';
+
+/** Problems of at most this many header cells are listed. */
+const maxFaults = 100;
+
+export class HeaderRow {
+  readonly #firstColumn: number;
+  readonly #cellErrorsAreNull: boolean;
+  #row = 0;
+  /** The texts of the cells, by column from the first one of the range. A column without a cell has no text. */
+  #texts: string[] = [];
+  #faults: { sheetColumn: number; fault: number; value: string }[] = [];
+
+  /** @param firstColumn the first column of the range, from 0 */
+  constructor(firstColumn: number, cellErrorsAreNull: boolean) {
+    this.#firstColumn = firstColumn;
+    this.#cellErrorsAreNull = cellErrorsAreNull;
+  }
+
+  /** Begins a row that may be the header. */
+  begin(row: number): void {
+    this.#row = row;
+  }
+
+  /** Drops the cells of the row, because it is not the header. */
+  clear(): void {
+    this.#texts = [];
+    this.#faults = [];
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.#setText(column, headerText(kind, bytes, start, end));
+  }
+
+  moment(column: number, kind: number, days: number, microseconds: number): void {
+    this.#setText(column, momentHeader(kind, days, microseconds));
+  }
+
+  /**
+   * Takes a cell with a problem. A number that is not a date can still be a name. With cell_errors=null an error has no text. Every other
+   * problem is listed.
+   */
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    const value = shortText(bytes, start, end);
+    const isNull = this.#cellErrorsAreNull && (fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE);
+    this.#setText(column, isNull ? '' : value);
+    if (isNull || fault === SERIAL_OUT_OF_RANGE || this.#faults.length === maxFaults) return;
+    this.#faults.push({ sheetColumn: column + 1, fault, value });
+  }
+
+  #setText(column: number, text: string): void {
+    const place = column - this.#firstColumn;
+    if (this.#texts[place] !== undefined) throw repeatedCell(this.#row, column + 1);
+    this.#texts[place] = text;
+  }
+
+  /** Returns whether the row has a text other than white space. */
+  get hasText(): boolean {
+    return this.#texts.some((text) => text !== '');
+  }
+
+  /** Returns the trimmed texts by column, from the first column of the range on; `''`: the column has no text. */
+  get texts(): string[] {
+    return Array.from(this.#texts, (text) => text ?? '');
+  }
+
+  textAt(place: number): string {
+    return this.#texts[place] ?? '';
+  }
+
+  /**
+   * Returns the problems of the header.
+   *
+   * @param sheet the name of the sheet; empty: the file has no sheets
+   */
+  faultsIn(sheet: string): HeaderFault[] {
+    return this.#faults.map(({ sheetColumn, fault, value }) => {
+      return { fault, value, place: placeInSheet(sheet, this.#row, sheetColumn) };
+    });
+  }
+}
+
+function headerText(kind: number, bytes: Buffer, start: number, end: number): string {
+  if (kind === TRUE) return 'TRUE';
+  if (kind === FALSE) return 'FALSE';
+  return kind === NULL ? '' : shortText(bytes, start, end);
+}
+
+/** The most characters kept of a header. No name is that long. All header cells are in memory at the same time, and each may be as long as a cell. */
+const maxHeaderLength = 256;
+
+/** Returns the trimmed text, or the beginning of a long one. */
+function shortText(bytes: Buffer, start: number, end: number): string {
+  const from = trimmedStart(bytes, start, end);
+  const text = bytes.toString('utf8', from, Math.min(end, from + 4 * maxHeaderLength));
+  return trimText(text).slice(0, maxHeaderLength);
+}
+
+/** Returns the text of a header that is a date or a time in ISO 8601. A duration is written in hours, minutes and seconds. */
+function momentHeader(kind: number, days: number, microseconds: number): string {
+  if (kind !== INTERVAL) return momentText.toString('latin1', 0, formatMoment(kind, days, microseconds));
+  const sign = days < 0 || microseconds < 0 ? '-' : '';
+  const seconds = Math.floor(Math.abs(microseconds) / 1_000_000);
+  const hours = Math.abs(days) * 24 + Math.floor(seconds / 3600);
+  const two = (count: number): string => String(count).padStart(2, '0');
+  return `${sign}${hours}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+}

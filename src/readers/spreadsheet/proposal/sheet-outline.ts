@@ -1,0 +1,245 @@
+/**
+ * Keeps the outline of a sheet while its cells pass: for some of the rows, the columns that have a value, and the class of each value.
+ * find-tables.ts searches it for tables. Its memory is bounded, whatever the file holds.
+ */
+
+import { isBlank } from '../../../core/bytes/white-space.ts';
+import { NULL, STRING, TEXT } from '../../../core/cells/cell-kind.ts';
+import { BLANK, cellClass, cellValue, WORDS } from './cell-class.ts';
+import { isTotalWord } from './total-words.ts';
+
+/** The rows of a sheet whose cells are kept. */
+export interface OutlineBounds {
+  /** The first rows that have a value. */
+  firstRows: number;
+  /** Cells of all rows that are kept. */
+  maxCells: number;
+  isBrief: boolean;
+}
+
+/** For a proposal. */
+export const wholeOutline: OutlineBounds = { firstRows: 2000, maxCells: 200_000, isBrief: false };
+/** The limits of an outline that is only for the warnings of an upload, because these should take little time. */
+export const briefOutline: OutlineBounds = { firstRows: 30, maxCells: 50_000, isBrief: true };
+
+/** The number of rows that are kept after each blank row. They are notes, or another table. */
+const rowsAfterGap = 5;
+/** The number of blank rows after which no further rows are kept. */
+const maxGaps = 200;
+
+/** The number of first rows whose values are kept. The values of the rows after a blank row are kept, too. A header is searched in these rows only. */
+const rowsWithValues = 200;
+const maxValues = 100_000;
+
+const maxLabelLength = 40;
+
+/** A row with a value. Columns count from 0. */
+export interface OutlineRow {
+  /** The row of the sheet, from 1. */
+  row: number;
+  /**
+   * The last of the rows that follow and are not kept; `row` if there is none. No blank row is among them, unless the outline is full: after `maxGaps`
+   * blank rows or `maxCells` cells, `until` is the last row of the sheet that has a value.
+   */
+  until: number;
+  firstColumn: number;
+  /** The number of cells with a value. */
+  filled: number;
+  /** One class of cell-class.ts for each column from `firstColumn` on. */
+  classes: Uint8Array;
+  /** The values of these cells (`cellValue`); undefined: they are not kept. */
+  values: Int32Array | undefined;
+  /** The first cell, if it is a text; shortened. */
+  label: string;
+  isTotal: boolean;
+}
+
+export class SheetOutline {
+  /** From top to bottom. */
+  readonly rows: OutlineRow[] = [];
+  /** The last row that begins with a word such as `Total`; undefined: there is none. */
+  lastTotal: { row: number; label: string } | undefined;
+  /** The number of rows that begin with such a word. */
+  totals = 0;
+  /** The rows are not in order, so the outline cannot be used. */
+  isOutOfOrder = false;
+
+  readonly #bounds: OutlineBounds;
+  readonly #firstColumn: number;
+  readonly #lastColumn: number;
+
+  #lastKept: OutlineRow | undefined;
+  #row = 0;
+  #lastRow = 0;
+  #cellsLeft: number;
+  #valuesLeft = maxValues;
+  #gaps = 0;
+  /** The number of rows with a value since the last blank row. */
+  #rowsInBlock = 0;
+
+  #isKept = false;
+  #hasValues = false;
+  #filled = 0;
+  #first = 0;
+  #last = -1;
+  #label = '';
+  #isTotal = false;
+  /** The current row, by column. */
+  #classes = new Uint8Array(64);
+  #values = new Int32Array(64);
+
+  /** @param firstColumn from 0; cells outside of the columns are ignored, as is `lastColumn` */
+  constructor(bounds: OutlineBounds, firstColumn: number, lastColumn: number) {
+    this.#bounds = bounds;
+    this.#cellsLeft = bounds.maxCells;
+    this.#firstColumn = firstColumn;
+    this.#lastColumn = lastColumn;
+  }
+
+  /** Begins a row. @returns whether all of its cells are wanted; if not, only the first one is (`firstCell`, `firstOther`) */
+  beginRow(row: number): boolean {
+    if (row <= this.#row) this.isOutOfOrder = true;
+    this.#row = row;
+    this.#isKept = false;
+    const isNear = row > this.#lastRow + 1 || this.#rowsInBlock < rowsAfterGap;
+    if (!isNear && this.rows.length >= this.#bounds.firstRows) return false;
+    this.#isKept = this.#cellsLeft > 0 && this.#gaps < maxGaps;
+    this.#hasValues = this.#isKept && this.#valuesLeft > 0 && (isNear || this.rows.length < rowsWithValues);
+    this.#label = '';
+    this.#isTotal = false;
+    return this.#isKept;
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const found = cellClass(kind, bytes, start, end);
+    if (found === BLANK || !this.#add(column, found)) return;
+    if (this.#filled === 1) this.#setLabel(found, bytes, start, end);
+    if (this.#hasValues) this.#values[column] = cellValue(found, bytes, start, end);
+  }
+
+  /** Takes a cell that is not a text, or one with a problem. @param value as of `cellValue` */
+  other(column: number, found: number, value: number): void {
+    if (this.#add(column, found) && this.#hasValues) this.#values[column] = value;
+  }
+
+  /**
+   * Returns whether the outline wants no cells of the rows before the next blank row. The caller then calls `resume` after these rows, and `noteTotal` if
+   * one of them is a total.
+   */
+  get isIdle(): boolean {
+    return (
+      this.#bounds.isBrief && this.rows.length >= this.#bounds.firstRows && this.#rowsInBlock >= rowsAfterGap
+    );
+  }
+
+  /** Notes where the rows end that were not wanted. @param lastRow the last row with a value before the blank row */
+  resume(lastRow: number): void {
+    if (lastRow <= this.#lastRow) return;
+    this.#row = lastRow;
+    this.#lastRow = lastRow;
+    if (this.#lastKept !== undefined) this.#lastKept.until = lastRow;
+  }
+
+  /** Takes the first cell of a row whose other cells are not wanted. @returns false if it has no value: another one is wanted */
+  firstCell(column: number, kind: number, bytes: Buffer, start: number, end: number): boolean {
+    if (column < this.#firstColumn || column > this.#lastColumn || kind === NULL) return false;
+    if (kind === STRING || kind === TEXT) {
+      if (isBlank(bytes, start, end)) return false;
+      if (isTotalWord(bytes, start, end)) this.noteTotal(this.#row, bytes, start, end);
+    }
+    this.#filled = 1;
+    return true;
+  }
+
+  /** Takes the first cell of a row like `firstCell`, if it is not a text. */
+  firstOther(column: number): boolean {
+    if (column < this.#firstColumn || column > this.#lastColumn) return false;
+    this.#filled = 1;
+    return true;
+  }
+
+  /** @returns false if the column is outside of the range, or has a cell in this row already */
+  #add(column: number, found: number): boolean {
+    if (column < this.#firstColumn || column > this.#lastColumn) return false;
+    if (column >= this.#classes.length) this.#grow(column + 1);
+    if (this.#classes[column] !== BLANK) return false;
+    this.#classes[column] = found;
+    this.#filled++;
+    if (this.#filled === 1 || column < this.#first) this.#first = column;
+    if (column > this.#last) this.#last = column;
+    return true;
+  }
+
+  #grow(length: number): void {
+    const size = Math.max(length, 2 * this.#classes.length);
+    const classes = new Uint8Array(size);
+    classes.set(this.#classes);
+    this.#classes = classes;
+    const values = new Int32Array(size);
+    values.set(this.#values);
+    this.#values = values;
+  }
+
+  #setLabel(found: number, bytes: Buffer, start: number, end: number): void {
+    if (found !== WORDS) return;
+    if (this.#hasValues) this.#label = shortLabel(bytes, start, end);
+    this.#isTotal = isTotalWord(bytes, start, end);
+    if (this.#isTotal) this.noteTotal(this.#row, bytes, start, end);
+  }
+
+  /** @param row begins with this text, which is a word such as `Total` */
+  noteTotal(row: number, bytes: Buffer, start: number, end: number): void {
+    this.totals++;
+    this.lastTotal = { row, label: shortLabel(bytes, start, end) };
+  }
+
+  endRow(): void {
+    if (this.#filled === 0) return;
+    this.#countRow();
+    if (this.#isKept) {
+      this.#keepRow();
+      return;
+    }
+    this.#filled = 0;
+    if (this.#lastKept !== undefined) this.#lastKept.until = this.#row;
+  }
+
+  #keepRow(): void {
+    const first = this.#first;
+    const end = this.#last + 1;
+    this.#lastKept = {
+      row: this.#row,
+      until: this.#row,
+      firstColumn: first,
+      filled: this.#filled,
+      classes: this.#classes.slice(first, end),
+      values: this.#hasValues ? this.#values.slice(first, end) : undefined,
+      label: this.#label,
+      isTotal: this.#isTotal,
+    };
+    this.rows.push(this.#lastKept);
+    this.#filled = 0;
+    this.#cellsLeft -= end - first;
+    if (this.#hasValues) this.#valuesLeft -= end - first;
+    this.#classes.fill(BLANK, first, end);
+    if (this.#hasValues) this.#values.fill(0, first, end);
+    this.#last = -1;
+  }
+
+  #countRow(): void {
+    if (this.#row > this.#lastRow + 1) {
+      this.#gaps++;
+      this.#rowsInBlock = 0;
+    }
+    this.#rowsInBlock++;
+    this.#lastRow = this.#row;
+  }
+}
+
+function shortLabel(bytes: Buffer, start: number, end: number): string {
+  const text = bytes
+    .toString('utf8', start, Math.min(end, start + 4 * maxLabelLength))
+    .replace(/\s+/g, ' ')
+    .trim();
+  return text.length > maxLabelLength ? `${text.slice(0, maxLabelLength)}…` : text;
+}

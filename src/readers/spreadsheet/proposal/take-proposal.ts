@@ -1,0 +1,125 @@
+/** Takes what is proposed: the sheet (`sheet=auto`) and the table in it (`header_row=auto`), each with a warning. */
+
+import { AppError, type Warning, wrongParameter } from '../../../core/errors.ts';
+import type { CellRange } from '../cell-address.ts';
+import { listNames, quote } from '../choose-sheet.ts';
+import type { SheetSource } from '../sheet-source.ts';
+import { type SheetWindow, withHeaderRow } from '../sheet-window.ts';
+import type { SheetSummary, SpreadsheetOptions } from '../spreadsheet-options.ts';
+import { type OutlinedSheet, proposeSheet, sheetsToCompare } from './propose-sheet.ts';
+import type { LargestTable, SheetProposal } from './propose-table.ts';
+
+const AUTO = 'auto';
+
+/** Returns the options with which a file is opened before anything is proposed, or undefined if nothing is to be proposed. */
+export function withoutProposals(options: SpreadsheetOptions): SpreadsheetOptions | undefined {
+  const { sheet, headerRow, ...others } = options;
+  if (sheet?.toLowerCase() !== AUTO && headerRow !== AUTO) return undefined;
+  if (options.tableRange !== undefined) {
+    if (headerRow === AUTO) throw namedTwice();
+    return undefined;
+  }
+  if (headerRow === AUTO && options.hasHeader === false) {
+    throw wrongParameter('header_row', 'With `header=false` there is no header row: leave `header_row` out.');
+  }
+  return {
+    ...others,
+    ...(sheet?.toLowerCase() === AUTO ? { allSheets: true } : sheet !== undefined && { sheet }),
+    ...(headerRow !== undefined && headerRow !== AUTO && { headerRow }),
+  };
+}
+
+/**
+ * @param source the sheet that is read without a proposal
+ * @param openSheet opens another sheet of the file
+ * @throws AppError `invalid-parameter` if nothing looks like a table; the errors of `SheetSource.read`
+ */
+export async function takeProposals(
+  source: SheetSource,
+  openSheet: (name: string) => Promise<SheetSource>,
+  { sheet, headerRow }: SpreadsheetOptions,
+  signal: AbortSignal,
+): Promise<SheetSource> {
+  const isNamedAuto = source.sheets.some(({ name }) => name.toLowerCase() === AUTO);
+  let chosen = source;
+  const warnings: Warning[] = [];
+  if (sheet?.toLowerCase() === AUTO && source.sheet !== '') {
+    if (isNamedAuto) chosen = await openSheet(AUTO);
+    else chosen = await takeSheet(source, openSheet, warnings, signal);
+  }
+  if (headerRow !== AUTO) return chosen.within(chosen.window, warnings);
+  const { table, reasons } = await chosen.propose(signal);
+  if (table === undefined) throw noHeader(chosen.sheet, reasons);
+  const range = intersection(chosen.window.range, table.opened);
+  const window: SheetWindow = withHeaderRow({ ...chosen.window, range }, table.headerRow);
+  return chosen.within(window, [...warnings, tableTaken(table, reasons)]);
+}
+
+/** Chooses the visible sheet with the largest table. A sheet that cannot be read is not chosen. */
+async function takeSheet(
+  source: SheetSource,
+  openSheet: (name: string) => Promise<SheetSource>,
+  warnings: Warning[],
+  signal: AbortSignal,
+): Promise<SheetSource> {
+  const outlined: OutlinedSheet[] = [];
+  let largest: SheetSource | undefined;
+  let fault: AppError | undefined;
+  for (const summary of sheetsToCompare(source.sheets)) {
+    try {
+      const sheet = summary.name === source.sheet ? source : await openSheet(summary.name);
+      const proposal = await sheet.propose(signal);
+      outlined.push({ ...summary, proposal });
+      // Only one sheet is kept open, because there may be thousands.
+      if (scoreOf(proposal) > scoreOf(largest?.proposal)) largest = sheet;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof AppError) || error.status >= 500) throw error;
+      fault ??= error;
+    }
+  }
+  if (largest === undefined) throw fault ?? noSheet(source.sheets);
+  const { reasons } = proposeSheet(outlined);
+  const detail = `Sheet ${quote(largest.sheet)} was read (sheet=auto). ${reasons[0]}`;
+  warnings.push({ code: 'proposal-taken', detail });
+  return largest;
+}
+
+function scoreOf(proposal: SheetProposal | undefined): number {
+  return proposal?.table?.score ?? 0;
+}
+
+function tableTaken({ headerRow, range, leftOut }: LargestTable, reasons: string[]): Warning {
+  const rest = leftOut.length === 0 ? '' : ` Not read: ${leftOut.join('; ')}.`;
+  return {
+    code: 'proposal-taken',
+    detail: `Row ${headerRow} was read as the header of the table in ${range} (header_row=auto). ${reasons.join(' ')}${rest}`,
+  };
+}
+
+function namedTwice(): AppError {
+  const detail = '`table_range` names the cells that are read: leave `header_row=auto` out.';
+  return wrongParameter('header_row', detail, { value: AUTO });
+}
+
+function noHeader(sheet: string, reasons: string[]): AppError {
+  const subject = sheet === '' ? 'The file' : `Sheet ${quote(sheet)}`;
+  const detail = `${subject} has no row that looks like a header (header_row=auto). ${reasons.join(' ')} Send the number of the row, as in header_row=4, or header=false if there is no header.`;
+  return wrongParameter('header_row', detail, { value: AUTO });
+}
+
+function noSheet(sheets: SheetSummary[]): AppError {
+  const names = listNames(sheets.filter(({ hasCells }) => hasCells));
+  const detail = `No visible sheet has something that looks like a table (sheet=auto). Send the name of a sheet: ${names}.`;
+  return wrongParameter('sheet', detail, { value: AUTO });
+}
+
+function intersection(one: CellRange, other: CellRange): CellRange {
+  return {
+    firstRow: Math.max(one.firstRow, other.firstRow),
+    lastRow: Math.min(one.lastRow, other.lastRow),
+    firstColumn: Math.max(one.firstColumn, other.firstColumn),
+    lastColumn: Math.min(one.lastColumn, other.lastColumn),
+    hasFirstRow: true,
+  };
+}

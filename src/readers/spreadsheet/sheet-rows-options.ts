@@ -1,0 +1,32 @@
+/** How the rows of a sheet are read. */
+
+import type { ExpandedBytes } from '../../core/cells/expanded-bytes.ts';
+import type { LeftOutOptions } from './left-out-parts.ts';
+import { type SheetWindow, windowOf } from './sheet-window.ts';
+import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
+import type { SpreadsheetOptions } from './spreadsheet-options.ts';
+
+export interface SheetRowsOptions extends SheetWindow, LeftOutOptions {
+  columnNames: 'exact' | 'snake_case';
+  cellErrors: 'problem' | 'null';
+  /** `brief`: enough of the outline for warnings; `whole`: for a proposal; `only`: the same, and nothing else is read. */
+  outline: 'brief' | 'whole' | 'only';
+  limits: SpreadsheetLimits;
+  /** Counts the values of all sheets of the file. */
+  expanded: ExpandedBytes;
+}
+
+/**
+ * Converts what the caller asks for.
+ *
+ * @throws the errors of `windowOf`
+ */
+export function toRowsOptions(
+  options: SpreadsheetOptions,
+  limits: SpreadsheetLimits,
+  expanded: ExpandedBytes,
+): SheetRowsOptions {
+  const { columnNames, cellErrors, hidden = 'read', footer = 'read', isOutlined = false } = options;
+  const outline = isOutlined ? 'whole' : 'brief';
+  return { ...windowOf(options), columnNames, cellErrors, hidden, footer, outline, limits, expanded };
+}

@@ -1,0 +1,525 @@
+/**
+ * Processes the rows of one pass over a sheet: gives each cell to the header, to the sink or to the parts that are left out. Cells outside of the
+ * range and beneath merged cells are not read.
+ */
+
+import { isBlank } from '../../core/bytes/white-space.ts';
+import {
+  ERROR_CELL,
+  FORMULA_WITHOUT_VALUE,
+  NULL,
+  SERIAL_OUT_OF_RANGE,
+  STRING,
+  TEXT,
+} from '../../core/cells/cell-kind.ts';
+import type { CellLocation, CellSink } from '../../core/cells/cell-sink.ts';
+import { rowTooLong } from '../../core/cells/row-limit.ts';
+import type { HeaderFault, SourceReading } from '../../core/cells/row-source.ts';
+import type { Warning } from '../../core/errors.ts';
+import { limitExceeded } from '../../core/limit-exceeded.ts';
+import { pauseBetweenSlices } from '../share-turns.ts';
+import { maxSheetColumn, placeInSheet } from './cell-address.ts';
+import { HeaderRow } from './header-row.ts';
+import { LeftOutParts } from './left-out-parts.ts';
+import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
+import { MOMENT_LIKE, NO_VALUE, NUMBER_LIKE, SIGNS } from './proposal/cell-class.ts';
+import { OutlineFeed } from './proposal/outline-feed.ts';
+import { briefOutline, SheetOutline, wholeOutline } from './proposal/sheet-outline.ts';
+import { overlappingAreas, repeatedCell, repeatedRow, rowsOutOfOrder } from './refused-files.ts';
+import { SeenRows } from './seen-rows.ts';
+import { SheetColumns, UNNAMED } from './sheet-columns.ts';
+import { SheetFindings } from './sheet-findings.ts';
+import {
+  noRowsWarning,
+  readingOf,
+  type SheetOfFile,
+  type SheetPass,
+  surroundingsOf,
+} from './sheet-result.ts';
+import type { SheetRowsOptions } from './sheet-rows-options.ts';
+import type { SheetWindow } from './sheet-window.ts';
+
+/** The roles that a row of the sheet can have. */
+const SKIPPED = 0;
+const HEADER = 1;
+const DATA = 2;
+/** A row of the window that is left out, because it is hidden or follows the first empty row. */
+const LEFT_OUT = 3;
+
+/** The most bytes of cells with white space that are kept until the row has a value. */
+const maxBlankBytes = 1024 * 1024;
+
+/** After values of this many bytes the source pauses, because the sink keeps what it received until then. */
+const pauseBytes = 256 * 1024;
+
+/** The bytes that a moment counts. It has no text, and PostgreSQL stores 8 bytes of most moments. */
+const momentBytes = 8;
+
+/** The bytes of an empty field of a row. A row of one value has such a field for every other column. */
+const emptyFieldBytes = 4;
+
+/** A cell of white space in a row that has no value yet. */
+interface BlankCell {
+  /** The column of the range, from 0. */
+  place: number;
+  kind: number;
+  bytes: Buffer;
+}
+
+export class SheetRows {
+  /** The row of the sheet that is the header; 0: not known yet. Data row n is the sheet's row `headerRow + n`. */
+  headerRow = 0;
+  /** Undefined: the areas are not known, or the source itself leaves out the covered cells. */
+  readonly merged: MergedAreas | undefined;
+  /** The rows that have passed, for warnings and proposals. */
+  readonly outline: SheetOutline;
+
+  readonly #sink: CellSink;
+  readonly #options: SheetRowsOptions;
+  readonly #firstColumn: number;
+  readonly #lastColumn: number;
+  readonly #cellErrorsAreNull: boolean;
+
+  readonly #header: HeaderRow;
+  readonly #columns: SheetColumns;
+  readonly #leftOut: LeftOutParts;
+  readonly #findings = new SheetFindings();
+  readonly #feed: OutlineFeed;
+  readonly #seenRows = new SeenRows();
+  /** Undefined: the sheet has no merged areas. */
+  readonly #covered: CoveredCells | undefined;
+
+  /** Whether the source must call `pause` before it pushes more cells. */
+  isPauseDue = false;
+  /** The bytes of the values of the current row so far. */
+  #rowBytes = 0;
+  /** The number of bytes in the current row at which `isPauseDue` is set, or at which the row is too long. */
+  #noticeBytes = pauseBytes;
+  /** The bytes of the values in the rows that were not counted yet, and what these rows take in the sink. */
+  #uncountedBytes = 0;
+  #heldBytes = 0;
+  readonly #maxRowBytes: number;
+
+  #role = SKIPPED;
+  #row = 0;
+  /** The sink has begun the current row, because the row has a value. */
+  #isRowBegun = false;
+  /** Whether the current row may have a cell beneath a merged area. */
+  #mayBeCovered = false;
+  #rowCount = 0;
+  /** The sheet's last row that has a value below the header. */
+  #lastDataRow = 0;
+  /** true: columns were hidden that `#columns` does not leave out yet. */
+  #areColumnsHidden = false;
+  #blankCells: BlankCell[] = [];
+  #blankBytes = 0;
+  readonly #emptyBytes = Buffer.alloc(0);
+
+  /** @param merged the areas whose covered cells have no value */
+  constructor(sink: CellSink, options: SheetRowsOptions, merged?: MergedAreas) {
+    const { range, outline, hasHeader } = options;
+    this.#sink = sink;
+    this.#options = options;
+    this.merged = merged;
+    this.#covered = merged === undefined || merged.count === 0 ? undefined : new CoveredCells(merged);
+    this.#firstColumn = range.firstColumn - 1;
+    this.#lastColumn = range.lastColumn - 1;
+    this.#cellErrorsAreNull = options.cellErrors === 'null';
+    this.#maxRowBytes = options.limits.maxRowBytes;
+    this.#header = new HeaderRow(this.#firstColumn, this.#cellErrorsAreNull);
+    this.#columns = new SheetColumns(sink, options, this.#firstColumn, this.#header);
+    this.#leftOut = new LeftOutParts(options);
+    const bounds = outline === 'brief' ? briefOutline : wholeOutline;
+    this.outline = new SheetOutline(bounds, this.#firstColumn, this.#lastColumn);
+    this.#feed = new OutlineFeed(this.outline);
+    // A column without a header gets its name when its first value comes.
+    if (!hasHeader) this.#closeHeader(range.firstRow - 1);
+  }
+
+  /** Returns the part of the sheet that is read. */
+  get window(): SheetWindow {
+    return this.#options;
+  }
+
+  /** Returns whether the header may still follow. */
+  get isHeaderAhead(): boolean {
+    return !this.#columns.areNamed && this.#options.outline !== 'only';
+  }
+
+  /** Returns the names of the sink's columns. */
+  get columnNames(): string[] {
+    return this.#columns.names;
+  }
+
+  /** Returns the texts of the header by the sink's columns; undefined: there is no header. */
+  get headerTexts(): string[] | undefined {
+    if (!this.#options.hasHeader) return undefined;
+    return this.#columns.sheetColumns.map((column) => this.#header.textAt(column - 1 - this.#firstColumn));
+  }
+
+  /** Hides the columns of the sheet from `first` to `last`, both included. Called before the rows. Columns count from 0. */
+  hideColumns(first: number, last: number): void {
+    this.#leftOut.hideColumns(first, last);
+    this.#areColumnsHidden = true;
+  }
+
+  /** Records a row of a text file that is a comment. It has no value, but it is not an empty row. */
+  commentRow(row: number): void {
+    this.#leftOut.commentRow(row);
+  }
+
+  /** Returns whether the current row is outside of the window. */
+  get isRowSkipped(): boolean {
+    return this.#role === SKIPPED;
+  }
+
+  /** Returns whether the current row is left out although it is within the window. */
+  get isRowLeftOut(): boolean {
+    return this.#role === LEFT_OUT;
+  }
+
+  /**
+   * Begins a row of the sheet.
+   *
+   * @param isHidden a person or a filter has hidden the row
+   */
+  beginRow(row: number, isHidden = false): void {
+    if (this.#covered !== undefined) this.#mayBeCovered = this.#hasCovered(this.#covered, row);
+    if (this.#seenRows.add(row)) throw repeatedRow(row);
+    this.#row = row;
+    this.#isRowBegun = false;
+    this.#role = SKIPPED;
+    this.#feed.skipRow();
+    if (this.#areColumnsHidden && this.#columns.areNamed) this.#leaveOutColumns();
+    const { range, outline } = this.#options;
+    if (row < range.firstRow || row > range.lastRow) return;
+    if (outline === 'only') {
+      if (!this.#leftOut.hasRow(isHidden)) this.#feed.beginRow(row, this.#lastDataRow);
+      return;
+    }
+    this.#role = this.#roleOf(row, isHidden);
+    if (this.#role !== LEFT_OUT) this.#feed.beginRow(row, this.#lastDataRow);
+  }
+
+  #roleOf(row: number, isHidden: boolean): number {
+    const { headerRow } = this.#options;
+    if (!this.#columns.areNamed && headerRow !== undefined && row > headerRow) this.#closeHeader(headerRow);
+    let role = SKIPPED;
+    if (!this.#columns.areNamed) {
+      if (headerRow !== undefined && row !== headerRow) return SKIPPED;
+      this.#header.begin(row);
+      role = HEADER;
+    } else if (row > this.headerRow) {
+      role = DATA;
+    } else if (headerRow === undefined || row === headerRow) {
+      throw rowsOutOfOrder(row, this.headerRow);
+    } else {
+      return SKIPPED;
+    }
+    return this.#leftOut.beginRow(row, isHidden, row === headerRow, this.#rowCount > 0) ? LEFT_OUT : role;
+  }
+
+  #hasCovered(covered: CoveredCells, row: number): boolean {
+    if (row < this.#row) throw rowsOutOfOrder(row, this.#row);
+    const found = covered.toRow(row);
+    if (found === OVERLAP) throw overlappingAreas(row);
+    return found === SOME;
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.#rowBytes += end - start;
+    if (this.#rowBytes > this.#noticeBytes) this.#notice();
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) {
+      const isText = kind === STRING || kind === TEXT;
+      if (kind !== NULL && !(isText && isBlank(bytes, start, end))) this.coveredValue(column);
+      return;
+    }
+    if (this.#feed.wantsCell) {
+      if (!this.#leftOut.hasColumn(column)) this.#feed.cell(column, kind, bytes, start, end);
+    } else if (!this.#isRowBegun && this.#role === DATA) {
+      this.#feed.firstCell(this.#row, kind, bytes, start, end);
+    }
+    if ((kind === STRING || kind === TEXT) && this.#role === DATA && isBlank(bytes, start, end)) {
+      this.#takeBlank(column, kind, bytes, start, end);
+      return;
+    }
+    const sinkColumn = this.#take(column);
+    if (sinkColumn >= 0) {
+      this.#put(sinkColumn, kind, bytes, start, end);
+    } else if (this.#isHeaderCell(column)) {
+      this.#header.cell(column, kind, bytes, start, end);
+    } else if (this.#role !== SKIPPED) {
+      const isText = kind === STRING || kind === TEXT;
+      if (kind !== NULL && !(isText && isBlank(bytes, start, end))) this.#leaveOut(column);
+    }
+  }
+
+  moment(column: number, kind: number, days: number, microseconds: number): void {
+    this.#rowBytes += momentBytes;
+    if (this.#rowBytes > this.#noticeBytes) this.#notice();
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) {
+      this.coveredValue(column);
+      return;
+    }
+    if (this.#feed.wantsCell) this.#outlineOther(column, MOMENT_LIKE, days);
+    const sinkColumn = this.#take(column);
+    if (sinkColumn >= 0) {
+      this.#refuseRepeated(sinkColumn);
+      this.#sink.moment(sinkColumn, kind, days, microseconds);
+    } else if (this.#isHeaderCell(column)) {
+      this.#header.moment(column, kind, days, microseconds);
+    } else {
+      this.#leaveOut(column);
+    }
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    this.#rowBytes += end - start;
+    if (this.#rowBytes > this.#noticeBytes) this.#notice();
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) {
+      this.coveredValue(column);
+      return;
+    }
+    if (this.#feed.wantsCell) {
+      this.#outlineOther(column, fault === SERIAL_OUT_OF_RANGE ? NUMBER_LIKE : SIGNS, NO_VALUE);
+    }
+    const sinkColumn = this.#take(column);
+    if (sinkColumn >= 0) {
+      this.#refuseRepeated(sinkColumn);
+      if (this.#cellErrorsAreNull && isCellError(fault)) this.#putNull(sinkColumn);
+      else this.#sink.fault(sinkColumn, fault, bytes, start, end);
+    } else if (this.#isHeaderCell(column)) {
+      this.#header.fault(column, fault, bytes, start, end);
+    } else {
+      this.#leaveOut(column);
+    }
+  }
+
+  /** Counts a value beneath merged cells. Only sources that find these cells themselves call this. */
+  coveredValue(column: number): void {
+    if (this.#role === SKIPPED || column < this.#firstColumn || column > this.#lastColumn) return;
+    if (this.#role === LEFT_OUT || this.#leftOut.hasColumn(column)) return;
+    this.#findings.coveredValue(this.#row, column + 1);
+  }
+
+  /** Notes that the last cell is the result of a formula. Called only if the results may be missing. */
+  formula(column: number, isZero: boolean): void {
+    if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return;
+    if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
+    const sinkColumn = this.#columns.at(column - this.#firstColumn);
+    if (sinkColumn >= 0) this.#findings.formula(sinkColumn, isZero);
+  }
+
+  endRow(): void {
+    this.#uncountedBytes += this.#rowBytes;
+    this.#heldBytes += this.#rowBytes + emptyFieldBytes * this.#columns.names.length;
+    this.#rowBytes = 0;
+    this.#noticeBytes = Math.min(pauseBytes, this.#maxRowBytes);
+    if (this.#heldBytes > pauseBytes) this.isPauseDue = true;
+    this.#feed.endRow();
+    if (this.#isRowBegun) {
+      this.#sink.endRow();
+    } else if (this.#role === HEADER) {
+      // A row with only white space is not the header, unless the caller chose it.
+      if (this.#header.hasText || this.#options.headerRow !== undefined) this.#closeHeader(this.#row);
+      else this.#header.clear();
+    } else if (this.#blankCells.length > 0) {
+      this.#blankCells = [];
+      this.#blankBytes = 0;
+      this.#findings.blankRows.add(this.#row);
+    } else {
+      this.#leftOut.endRow(this.#row);
+    }
+  }
+
+  /**
+   * Lets the sink and other requests work. The source calls this between slices of its input, and when `isPauseDue` is set. It returns a
+   * promise if the source must wait.
+   *
+   * @throws AppError `limit-exceeded` if the values have too many bytes for a file of this size
+   */
+  pause(): Promise<void> | undefined {
+    this.#countValues();
+    this.isPauseDue = false;
+    return pauseBetweenSlices(this.#sink);
+  }
+
+  /** Ends the sheet. A header without rows below it still names its columns. */
+  finish(): void {
+    this.#countValues();
+    const { headerRow } = this.#options;
+    if (!this.#columns.areNamed && headerRow !== undefined) this.#closeHeader(headerRow);
+  }
+
+  /** Notices a long row: the sink keeps it until it is complete. */
+  #notice(): void {
+    if (this.#rowBytes > this.#maxRowBytes) throw rowTooLong(`Row ${this.#row}`, this.#maxRowBytes);
+    this.isPauseDue = true;
+    this.#noticeBytes = Math.min(this.#rowBytes + pauseBytes, this.#maxRowBytes);
+  }
+
+  #countValues(): void {
+    const bytes = this.#uncountedBytes;
+    this.#uncountedBytes = 0;
+    this.#heldBytes = 0;
+    if (bytes > 0)
+      this.#options.expanded.add(bytes, `${tooManyValues}, up to row ${this.#row}`, valuesRemedy);
+  }
+
+  /** Returns the warnings of a finished pass over this sheet. */
+  warningsFor(source: SheetOfFile): Warning[] {
+    this.#feed.finish(this.#lastDataRow);
+    return [
+      ...(this.#options.hasHeader ? this.#columns.warnings : []),
+      ...surroundingsOf(this.#pass, this.outline),
+      ...this.#findings.blankRowWarnings(),
+      ...this.#leftOut.warnings(this.#columns.sheetColumns),
+      ...this.#findings.cellWarnings(source.sheet, this.#columns, this.merged),
+      ...(this.#rowCount === 0 ? [noRowsWarning(this.#pass, source)] : []),
+    ];
+  }
+
+  /** Describes what a finished pass over this sheet has read. @param sheet empty: the file has no sheets */
+  reading(format: string, sheet: string): SourceReading {
+    return readingOf(this.#pass, format, sheet);
+  }
+
+  /** Returns the problems of the header row. @param sheet empty: the file has no sheets */
+  headerFaultsOf(sheet: string): HeaderFault[] {
+    return this.#header.faultsIn(sheet);
+  }
+
+  /** Returns the place of a cell of the sink in the sheet of this name. `column` is -1 for a whole row. */
+  locate(sheet: string, row: number, column: number): CellLocation {
+    return placeInSheet(sheet, row + this.headerRow, this.#columns.sheetColumns[column]);
+  }
+
+  get #pass(): SheetPass {
+    return {
+      window: this.#options,
+      headerRow: this.headerRow,
+      header: this.#header,
+      columns: this.#columns,
+      lastDataRow: this.#lastDataRow,
+      lastRow: this.#row,
+    };
+  }
+
+  #closeHeader(row: number): void {
+    this.headerRow = row;
+    this.#columns.nameFromHeader();
+  }
+
+  #isHeaderCell(column: number): boolean {
+    if (this.#role !== HEADER || column < this.#firstColumn || column > this.#lastColumn) return false;
+    return !this.#leftOut.hasColumn(column);
+  }
+
+  #outlineOther(column: number, found: number, value: number): void {
+    if (!this.#leftOut.hasColumn(column)) this.#feed.other(column, found, value);
+  }
+
+  /** Takes a value that is not read. It may be of a row or a column that is left out. */
+  #leaveOut(column: number): void {
+    if (this.#role === SKIPPED || column < this.#firstColumn || column > this.#lastColumn) return;
+    this.#leftOut.value(column);
+  }
+
+  /** Leaves out the hidden columns of the range, so that the row of a cell is not begun for them. */
+  #leaveOutColumns(): void {
+    this.#areColumnsHidden = false;
+    const last = Math.min(this.#lastColumn, maxSheetColumn - 1);
+    for (let column = this.#firstColumn; column <= last; column++) {
+      if (this.#leftOut.hasColumn(column)) this.#columns.leaveOut(column - this.#firstColumn);
+    }
+  }
+
+  /** Returns the column of the sink for a data cell, and begins the row of the cell. Returns -1 if the cell is not data. */
+  #take(column: number): number {
+    if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return -1;
+    const place = column - this.#firstColumn;
+    const sinkColumn = this.#columns.at(place);
+    if (sinkColumn < 0) return sinkColumn === UNNAMED ? this.#takeUnnamed(place) : -1;
+    if (!this.#isRowBegun) this.#beginDataRow();
+    return sinkColumn;
+  }
+
+  #takeUnnamed(place: number): number {
+    // A column that has no header is named within the row, so that its problem has a place.
+    if (!this.#isRowBegun && !this.#options.hasHeader) this.#beginDataRow();
+    const sinkColumn = this.#columns.nameBlank(place);
+    if (!this.#isRowBegun) this.#beginDataRow();
+    return sinkColumn;
+  }
+
+  #put(sinkColumn: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.#refuseRepeated(sinkColumn);
+    this.#sink.cell(sinkColumn, kind, bytes, start, end);
+  }
+
+  #putNull(sinkColumn: number): void {
+    this.#findings.errorAsNull(sinkColumn, this.#row);
+    this.#sink.cell(sinkColumn, NULL, this.#emptyBytes, 0, 0);
+  }
+
+  #refuseRepeated(sinkColumn: number): void {
+    if (this.#columns.fill(sinkColumn, this.#rowCount)) return;
+    throw repeatedCell(this.#row, this.#columns.sheetColumns[sinkColumn]!);
+  }
+
+  #beginDataRow(): void {
+    const { maxRows } = this.#options.limits;
+    this.#isRowBegun = true;
+    this.#rowCount++;
+    if (this.#rowCount > maxRows) {
+      throw limitExceeded('The sheet has too many rows', maxRows, { setting: 'MAX_ROWS' });
+    }
+    this.#lastDataRow = this.#row;
+    this.#leftOut.dataRow(this.#row);
+    this.#sink.beginRow(this.#row - this.headerRow);
+    if (this.#blankCells.length > 0) this.#putBlankCells();
+  }
+
+  /**
+   * Takes a cell with only white space. Alone it makes no row. In a row that has a value it is a normal text, but below a blank header it has
+   * no value. Otherwise it would depend on the order of the rows whether it comes before the value that makes the column.
+   */
+  #takeBlank(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (column < this.#firstColumn || column > this.#lastColumn) return;
+    const place = column - this.#firstColumn;
+    if (this.#isRowBegun) {
+      this.#putBlank(place, kind, bytes, start, end);
+      return;
+    }
+    const sinkColumn = this.#columns.at(place);
+    if (sinkColumn < 0 && sinkColumn !== UNNAMED) return;
+    this.#blankCells.push({ place, kind, bytes: Buffer.from(bytes.subarray(start, end)) });
+    this.#blankBytes += end - start;
+    if (this.#blankBytes > maxBlankBytes) this.#beginDataRow();
+  }
+
+  #putBlank(place: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const { hasHeader } = this.#options;
+    let sinkColumn = this.#columns.at(place);
+    // Without a header row each cell of a row makes its column.
+    if (sinkColumn === UNNAMED && !hasHeader) sinkColumn = this.#columns.nameBlank(place);
+    if (sinkColumn < 0 || (hasHeader && this.#columns.isBlankNamed(sinkColumn))) return;
+    this.#put(sinkColumn, kind, bytes, start, end);
+  }
+
+  #putBlankCells(): void {
+    for (const { place, kind, bytes } of this.#blankCells)
+      this.#putBlank(place, kind, bytes, 0, bytes.length);
+    this.#blankCells = [];
+    this.#blankBytes = 0;
+  }
+}
+
+const tooManyValues = 'The cells have too many bytes for a file of this size';
+const valuesRemedy =
+  'A value counts in each cell that repeats it. The limit is higher for a larger file, by MAX_UNPACK_RATIO.';
+
+/** Returns whether `cell_errors=null` reads the cell as NULL. */
+function isCellError(fault: number): boolean {
+  return fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE || fault === SERIAL_OUT_OF_RANGE;
+}

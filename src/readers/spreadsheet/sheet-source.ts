@@ -1,0 +1,313 @@
+/** One sheet of a file as a source of rows: the passes over it and their results. It is the same for all formats. */
+
+import type { CellSink, LocateCell } from '../../core/cells/cell-sink.ts';
+import { ExpandedBytes } from '../../core/cells/expanded-bytes.ts';
+import {
+  type HeaderFault,
+  type JoinedLines,
+  ReadAgain,
+  type RowSource,
+  type SourceReading,
+} from '../../core/cells/row-source.ts';
+import { AppError, type Warning, wrongParameter } from '../../core/errors.ts';
+import { parseRange, placeInSheet, wholeSheet } from './cell-address.ts';
+import { chooseSheet } from './choose-sheet.ts';
+import type { MergedAreas } from './merged-areas.ts';
+import {
+  findTableRange,
+  listNamedCells,
+  type NamedCells,
+  type TableRange,
+} from './names/find-table-range.ts';
+import type { WorkbookNames } from './names/workbook-names.ts';
+import { proposeTable, type SheetProposal } from './proposal/propose-table.ts';
+import type { SheetOutline } from './proposal/sheet-outline.ts';
+import { RowProbe } from './row-probe.ts';
+import type { FileContent, OpenedFile, OpenOptions, ScanSheet, SheetFormat } from './sheet-format.ts';
+import { SheetRows } from './sheet-rows.ts';
+import { type SheetRowsOptions, toRowsOptions } from './sheet-rows-options.ts';
+import { type SheetWindow, windowOfRange } from './sheet-window.ts';
+import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
+import {
+  maxCountedRows,
+  type OtherSheet,
+  type SheetSummary,
+  type SpreadsheetOptions,
+  type TableSize,
+  type TextDialect,
+} from './spreadsheet-options.ts';
+
+/**
+ * Opens a file in the first of the formats that it has, and chooses its sheet.
+ *
+ * @returns undefined if the file has none of the formats
+ * @throws the errors of `openSpreadsheet`
+ */
+export async function openInFormat(
+  formats: readonly Pick<SheetFormat, 'open'>[],
+  content: FileContent,
+  options: SpreadsheetOptions,
+  limits: SpreadsheetLimits,
+  signal: AbortSignal,
+): Promise<SheetSource | undefined> {
+  const rowsOptions = toRowsOptions(options, limits, new ExpandedBytes(limits.maxRatio, content.file.size));
+  const { allSheets = false, text = {}, trim = false } = options;
+  const openOptions: OpenOptions = {
+    allSheets,
+    text,
+    trim,
+    chooseSheet: async (sheets, names) => (await choosePart(sheets, names, options)).sheet,
+  };
+  for (const { open } of formats) {
+    const file = await open(content, openOptions, limits, signal);
+    if (file === undefined) continue;
+    if (!file.isText) refuseTextDialect(text);
+    const names = file.names && (() => file.names!(signal));
+    const { sheet, window, warnings } = await choosePart(file.sheets, names, options);
+    const source = sourceOf(file, sheet, rowsOptions);
+    return window === undefined ? source : source?.within(window, warnings);
+  }
+  return undefined;
+}
+
+/** The sheet that is read. With `table_range` it also has the window and the warnings about it. */
+type ChosenPart = Pick<TableRange, 'sheet'> & Partial<TableRange>;
+
+async function choosePart(
+  sheets: SheetSummary[],
+  names: (() => Promise<WorkbookNames>) | undefined,
+  options: SpreadsheetOptions,
+): Promise<ChosenPart> {
+  const { sheet, tableRange } = options;
+  if (tableRange === undefined) return { sheet: chooseSheet(sheets, sheet) };
+  return findTableRange(tableRange, sheets, await names?.(), options);
+}
+
+/**
+ * Refuses parameters that say how a text file is read, because the file is not a text file.
+ *
+ * @throws AppError `invalid-parameter`
+ */
+function refuseTextDialect(dialect: TextDialect): void {
+  const [parameter] = Object.keys(dialect);
+  if (parameter === undefined) return;
+  const detail = `\`${parameter}\` is for text files (CSV), and the file is none: leave it out.`;
+  throw wrongParameter(parameter, detail);
+}
+
+function sourceOf(file: OpenedFile, index: number, options: SheetRowsOptions): SheetSource | undefined {
+  const scan = file.scanOf(index);
+  return scan && new SheetSource(file, index, scan, options);
+}
+
+/** The most names whose header is searched. */
+const maxProbedNames = 50;
+
+/** The most other sheets that are probed for rows. */
+const maxProbedSheets = 50;
+
+/** The most rows of all other sheets that are counted. In each sheet at least one row is searched. */
+const maxCountedRowsOfAll = 5000;
+
+export class SheetSource implements RowSource {
+  readonly nameMatching = 'loose';
+  /** All sheets of the file in the order of their tabs. */
+  readonly sheets: SheetSummary[];
+  /** The name of the sheet that is read; empty: the file has no sheets. */
+  readonly sheet: string;
+  warnings: Warning[] = [];
+  headerFaults: HeaderFault[] = [];
+  headerTexts: readonly string[] | undefined;
+  joinedLines: JoinedLines | undefined;
+  reading: SourceReading;
+
+  readonly #file: OpenedFile;
+  readonly #index: number;
+  readonly #scan: ScanSheet;
+  /** The options of the caller. Other sheets are opened with them, too. */
+  readonly #options: SheetRowsOptions;
+  #window: SheetWindow | undefined;
+  /** Warnings about the choice of the window. */
+  #windowWarnings: Warning[] = [];
+  #rows: SheetRows | undefined;
+  #proposal: SheetProposal | undefined;
+  /** Undefined: not known before the end of the first pass, or the format itself leaves out covered cells. */
+  #merged: MergedAreas | undefined;
+
+  constructor(file: OpenedFile, index: number, scan: ScanSheet, options: SheetRowsOptions) {
+    this.#file = file;
+    this.#index = index;
+    this.#scan = scan;
+    this.#options = options;
+    this.sheets = file.sheets;
+    this.sheet = file.sheets[index]!.name;
+    this.reading = { format: file.format, ...(this.sheet !== '' && { sheet: this.sheet }) };
+  }
+
+  async read(sink: CellSink, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const rows = new SheetRows(sink, { ...this.#options, ...this.#window }, this.#merged);
+    this.#rows = rows;
+    this.expanded.beginSheet(this.#index);
+    const { warnings = [], merged, text, joined } = await this.#scan(rows, signal);
+    if (merged !== undefined) this.#merged = merged;
+    // Reading every sheet twice, to know its merged areas before its cells, would take 50 % longer.
+    if (merged !== undefined && merged.count > 0) throw new ReadAgain();
+    rows.finish();
+    if (this.#options.outline === 'whole') this.#proposal ??= proposeTable(rows.outline);
+    this.warnings = [...this.#windowWarnings, ...warnings, ...rows.warningsFor(this)];
+    this.joinedLines = joined && {
+      reason: joined.reason,
+      damage: joined.damage && {
+        row: joined.damage.record - rows.headerRow,
+        place: placeInSheet(this.sheet, joined.damage.record, joined.damage.column + 1),
+      },
+      rows: joined.records.map((record) => record - rows.headerRow),
+    };
+    this.headerTexts = rows.headerTexts;
+    this.headerFaults = rows.headerFaultsOf(this.sheet);
+    this.reading = { ...rows.reading(this.#file.format, this.sheet), ...text };
+  }
+
+  locate: LocateCell = (row, column) => this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
+
+  /**
+   * Returns the same sheet, read through another window. It shares what has been read of the file.
+   *
+   * @param warnings about the choice of the window
+   */
+  within(window: SheetWindow, warnings: Warning[] = []): SheetSource {
+    const source = new SheetSource(this.#file, this.#index, this.#scan, this.#options);
+    source.#window = window;
+    source.#windowWarnings = warnings;
+    source.#merged = this.#merged;
+    source.#proposal = this.#proposal;
+    return source;
+  }
+
+  /** Counts the values that the file expands to, and whatever a load adds to them. */
+  get expanded(): ExpandedBytes {
+    return this.#options.expanded;
+  }
+
+  /** Returns whether the file is read as a whole before the first row comes. */
+  get isReadAsWhole(): boolean {
+    return this.#file.isReadAsWhole ?? false;
+  }
+
+  /** Returns the part of the sheet that is read. */
+  get window(): SheetWindow {
+    return this.#window ?? this.#options;
+  }
+
+  /** The cells that look most like a table; undefined: no pass was outlined. */
+  get proposal(): SheetProposal | undefined {
+    return this.#proposal;
+  }
+
+  /**
+   * Returns the cells that look most like a table. Makes a pass over the sheet if no pass was outlined.
+   *
+   * @throws the errors of `read`
+   */
+  async propose(signal: AbortSignal): Promise<SheetProposal> {
+    this.#proposal ??= proposeTable(await this.#readOutline(signal));
+    return this.#proposal;
+  }
+
+  /** Reads nothing but the outline of the sheet. Values beneath merged cells are not in it. */
+  async #readOutline(signal: AbortSignal): Promise<SheetOutline> {
+    const options = { ...this.#options, ...this.#window, outline: 'only' } as const;
+    const rows = new SheetRows(new RowProbe(), options, this.#merged);
+    this.expanded.beginSheet(this.#index);
+    const { merged } = await this.#scan(rows, signal);
+    if (merged !== undefined) this.#merged = merged;
+    return merged !== undefined && merged.count > 0 ? this.#readOutline(signal) : rows.outline;
+  }
+
+  /**
+   * Returns another sheet of the file, without reading shared parts again.
+   *
+   * @returns undefined if the file must be opened anew for it
+   * @throws AppError `invalid-parameter` if there is no such sheet, `invalid-file`
+   */
+  openSheet(name: string): SheetSource | undefined {
+    return sourceOf(this.#file, chooseSheet(this.sheets, name), this.#options);
+  }
+
+  /** Returns the names that the file gives to its cells: at most 1,000 of those that can be loaded, and the number of all. */
+  async namedCells(signal: AbortSignal): Promise<{ listed: NamedCells[]; count: number }> {
+    const names = await this.#file.names?.(signal);
+    if (names === undefined) return { listed: [], count: 0 };
+    const found = await listNamedCells(this.sheets, names);
+    // A table lists its columns.
+    const withoutHeader = found.listed.filter(({ header }) => header === undefined);
+    for (const cells of withoutHeader.slice(0, maxProbedNames)) {
+      const header = await this.#headerOf(cells, signal);
+      if (header !== undefined) cells.header = header;
+    }
+    return found;
+  }
+
+  /** Returns the column names of cells with a name; undefined: the beginning of the sheet does not have them. */
+  async #headerOf({ sheet, range }: NamedCells, signal: AbortSignal): Promise<string[] | undefined> {
+    const index = this.sheets.findIndex(({ name }) => name === sheet);
+    const window = windowOfRange(parseRange(range)!);
+    const rows = new SheetRows(new RowProbe(), { ...this.#options, ...window });
+    await this.#probeUntil(index, rows, () => rows.headerRow > 0, signal);
+    return rows.headerRow > 0 ? rows.columnNames : undefined;
+  }
+
+  /** Returns the other visible sheets that have rows below a header. */
+  async otherSheetsWithRows(signal: AbortSignal): Promise<OtherSheet[]> {
+    const found: OtherSheet[] = [];
+    let probesLeft = maxProbedSheets;
+    let rowsLeft = maxCountedRowsOfAll;
+    for (const [index, { name, visibility, hasCells, size: known }] of this.sheets.entries()) {
+      if (index === this.#index || !hasCells || visibility !== 'visible') continue;
+      if (known === undefined && probesLeft-- <= 0) continue;
+      const most = Math.max(1, Math.min(maxCountedRows, rowsLeft));
+      const size = known ?? (await this.#probe(index, most, signal));
+      if (size.rows === 0) continue;
+      if (known === undefined) rowsLeft -= size.rows;
+      found.push({ name, size });
+    }
+    return found;
+  }
+
+  /**
+   * Counts the rows below a header and the columns at the beginning of the sheet. A sheet that cannot be read has the rows that were read.
+   *
+   * @param mostRows where the count ends
+   */
+  async #probe(index: number, mostRows: number, signal: AbortSignal): Promise<TableSize> {
+    const sink = new RowProbe();
+    const rows = new SheetRows(sink, {
+      ...this.#options,
+      ...windowOfRange(wholeSheet, this.#options.hasHeader),
+    });
+    const isWhole = await this.#probeUntil(index, rows, () => sink.rows >= mostRows, signal);
+    return { rows: sink.rows, columns: sink.columns, isWhole };
+  }
+
+  /**
+   * Scans the beginning of a sheet. A sheet that cannot be read ends the scan.
+   *
+   * @returns whether the whole sheet was scanned
+   */
+  async #probeUntil(
+    index: number,
+    rows: SheetRows,
+    isEnough: () => boolean,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    this.expanded.beginSheet(index);
+    try {
+      return (await this.#file.probe?.(index, rows, isEnough, signal)) ?? false;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof AppError)) throw error;
+      return false;
+    }
+  }
+}

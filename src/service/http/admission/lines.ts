@@ -1,0 +1,134 @@
+/**
+ * The waiting lines of the service. Uploads, creates and descriptions have separate places, so that no kind of request can use
+ * all connections to PostgreSQL. In each line the subject of a token has only some of the places if others need them.
+ *
+ * A request that is refused because of other requests of its caller is answered with 429, and otherwise with 503.
+ */
+
+import { AppError } from '../../../core/errors.ts';
+import { limitDetail, limitInWords } from '../../../core/limit-exceeded.ts';
+import type { Config, LimitsConfig } from '../../../core/settings/config.ts';
+import { StreamPlaces } from './stream-places.ts';
+import { type Refusal, WaitingLine } from './waiting-line.ts';
+
+export interface Lines {
+  uploads: WaitingLine;
+  creates: WaitingLine;
+  /** Creates with a large definition, because reading and checking it takes long. */
+  largeCreates: WaitingLine;
+  describes: WaitingLine;
+  /** Streams of events. */
+  streams: StreamPlaces;
+}
+
+/** The service cannot know when a running request ends, so this is a fixed time for a retry. */
+const headers = { 'retry-after': '5' };
+
+/**
+ * The most waiting creates, and the most waiting descriptions. Each create keeps a body of at most MAX_DEFINITION_BYTES in
+ * memory.
+ */
+const maxShortWaiting = 100;
+const shortWaitMs = 10_000;
+/** The longest wait for a large definition. A full line takes about this long. */
+const largeWaitMs = 60_000;
+/**
+ * The most connections that requests for one table use at a time, because they wait for its locks together and must not prevent
+ * requests for other tables.
+ */
+const placesPerTable = 2;
+
+/** The most streams of events at the same time. */
+const maxStreams = 200;
+const maxStreamsPerCaller = 20;
+
+/** Larger definitions are read one after the other. */
+export const largeDefinitionBytes = 64 * 1024;
+
+export function createLines({ database, limits }: Pick<Config, 'database' | 'limits'>): Lines {
+  // The connections of the pool that uploads do not use. A health check has a separate connection.
+  const left = database.poolSize - limits.maxUploads;
+  const shortLine = (places: number, waitMs = shortWaitMs): WaitingLine =>
+    new WaitingLine({
+      places: Math.max(1, places),
+      // One place is left for the next caller, unless that would be half of the places.
+      placesPerCaller: Math.max(Math.min(2, places), places - 1, 1),
+      placesPerTable,
+      maxWaiting: maxShortWaiting,
+      waitMs,
+      refusal: ({ isOwn }) => (isOwn ? tooManyAtOnce() : databaseBusy()),
+    });
+  return {
+    uploads: new WaitingLine({
+      places: limits.maxUploads,
+      placesPerCaller: limits.maxUploadsPerSubject,
+      maxWaiting: limits.maxWaitingUploads,
+      waitMs: limits.uploadWaitMs,
+      refusal: (reason) => tooManyUploads(limits, reason),
+    }),
+    creates: shortLine(Math.floor(left / 2) - 1),
+    largeCreates: shortLine(1, largeWaitMs),
+    describes: shortLine(Math.ceil(left / 2)),
+    streams: new StreamPlaces({
+      places: maxStreams,
+      placesPerCaller: maxStreamsPerCaller,
+      refusal: tooManyStreams,
+    }),
+  };
+}
+
+/** Returns the key of a table. The separator is the only character that names cannot contain. */
+export function tableKey({ schema, name }: { schema: string; name: string }): string {
+  return `${schema}\0${name}`;
+}
+
+function tooManyUploads(limits: LimitsConfig, { hasPlaces, isLineFull }: Refusal): AppError {
+  const places = hasPlaces
+    ? limitDetail("Too many uploads of the access token's subject are running", limits.maxUploadsPerSubject, {
+        setting: 'MAX_UPLOADS_PER_SUBJECT',
+      })
+    : limitDetail('Too many uploads are running', limits.maxUploads, { setting: 'MAX_UPLOADS' });
+  const line = isLineFull
+    ? `${limitInWords(limits.maxWaitingUploads, { setting: 'MAX_WAITING_UPLOADS' })} are already waiting.`
+    : `No place became free within ${limitInWords(limits.uploadWaitMs, { setting: 'UPLOAD_WAIT_MS' })}.`;
+  const detail = `${places} ${line} Try again later.`;
+  return new AppError('too-many-uploads', detail, {
+    headers: { ...headers, ...rateLimit(limits, hasPlaces ? 'uploads-per-subject' : 'uploads') },
+  });
+}
+
+/** Returns the header fields of draft-ietf-httpapi-ratelimit-headers: the two quotas, and the one that is used up. */
+function rateLimit(
+  { maxUploads, maxUploadsPerSubject }: LimitsConfig,
+  usedUp: 'uploads' | 'uploads-per-subject',
+): Record<string, string> {
+  const quota = (name: string, uploads: number) => `"${name}";q=${uploads};qu="concurrent-requests"`;
+  return {
+    'ratelimit-policy': `${quota('uploads', maxUploads)}, ${quota('uploads-per-subject', maxUploadsPerSubject)}`,
+    ratelimit: `"${usedUp}";r=0;t=${headers['retry-after']}`,
+  };
+}
+
+function tooManyStreams({ isOwn }: Pick<Refusal, 'isOwn'>): AppError {
+  const limit = isOwn
+    ? limitDetail('The caller has too many streams open', maxStreamsPerCaller, 'streams')
+    : limitDetail('Too many streams are open', maxStreams, 'streams');
+  const detail = `${limit} Close one, or try again later.`;
+  return new AppError(isOwn ? 'too-many-requests' : 'service-busy', detail, { headers });
+}
+
+function tooManyAtOnce(): AppError {
+  return new AppError(
+    'too-many-requests',
+    "Too many requests of the access token's subject run or wait at the same time. Wait for their answers before you send more.",
+    { headers },
+  );
+}
+
+function databaseBusy(): AppError {
+  return new AppError(
+    'database-busy',
+    'Too many requests of this kind are waiting for the database. Try again later.',
+    { headers },
+  );
+}

@@ -1,0 +1,143 @@
+/**
+ * The parts that all table endpoints share: path, `schema`, token and permission, and what happens when the client disconnects.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { AppError, wrongParameter } from '../../../core/errors.ts';
+import { checkTableName, refuseSystemSchema } from '../../../core/identifiers.ts';
+import type { TransactionOptions } from '../../postgres/transaction.ts';
+import { type HttpContext, requireReady } from '../context.ts';
+import { factsOf } from '../observing/access-log.ts';
+import { authenticate, type Grants, requireSchema, requireScope, type Scope } from '../tokens/auth.ts';
+import { invalidToken } from '../tokens/invalid-token.ts';
+import type { BodyDigest } from '../wire/body-digest.ts';
+import { eitherSignal } from '../wire/either-signal.ts';
+import { ClientGone } from '../wire/request-body.ts';
+import { identifyCaller } from './caller.ts';
+
+export const TablePath = Type.Object({
+  table_name: Type.String({
+    description:
+      'The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.',
+    examples: ['orders'],
+  }),
+});
+
+export const schemaParameter = Type.String({
+  default: 'public',
+  description: 'The schema of the table.',
+  examples: ['public'],
+});
+
+export interface TableRequest extends AdmittedRequest {
+  schema: string;
+  name: string;
+  /** The options of this request's transactions. */
+  transaction: TransactionOptions;
+}
+
+export interface AdmittedRequest {
+  grants: Grants;
+  /** The key of the token's subject, by which requests and uploads are limited. */
+  caller: string;
+  /** Aborted when the client disconnects or the service stops. Running transactions are then rolled back. */
+  signal: AbortSignal;
+  /** Computes the digest of the body, if the request has an idempotency key. */
+  digest?: BodyDigest;
+}
+
+/**
+ * Admits a request: checks that the service is ready, the token and the scope.
+ *
+ * @param scope undefined: no scope is needed
+ * @throws AppError 401, 403, `too-many-requests`, `token-keys-unavailable`, `shutting-down`, `database-unavailable`
+ */
+export async function admitRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+  scope: Scope | undefined,
+): Promise<AdmittedRequest> {
+  requireReady(context);
+  refuseSecondToken(request.raw.rawHeaders);
+  const { config } = context;
+  const granted = await authenticate(request.headers.authorization, context.tokens);
+  const { requireRole, roleClaim } = config.tokens;
+  if (requireRole && granted.role === undefined) throw roleRequired(roleClaim);
+  const grants = { ...granted, serviceSchema: config.database.serviceSchema };
+  const caller = identifyCaller(request, grants);
+  await context.quotas.admit(request, reply, caller);
+  if (scope !== undefined) requireScope(grants, scope);
+  return { grants, caller, signal: abortSignalOf(reply, context.stopping) };
+}
+
+function roleRequired(claim: string): AppError {
+  const detail = `The access token has no claim "${claim}". This service requires one (REQUIRE_ROLE).`;
+  return invalidToken(detail, 'claim');
+}
+
+/**
+ * Refuses a second `Authorization` header, because Node uses the first one, but a proxy in front of the service may have
+ * checked the other.
+ */
+function refuseSecondToken(rawHeaders: string[]): void {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0);
+  if (names.filter((name) => name.toLowerCase() === 'authorization').length < 2) return;
+  throw new AppError('invalid-request', 'The request has more than one Authorization header. Send one.');
+}
+
+/**
+ * Admits a request for a table: does the checks of `admitRequest`, and checks the names of schema and table.
+ *
+ * @throws AppError 401, 403, `too-many-requests`, `invalid-parameter`, `shutting-down`
+ */
+export async function admitTableRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+  schema: string,
+  scope: Scope,
+): Promise<TableRequest> {
+  const { grants, caller, signal } = await admitRequest(request, reply, context, scope);
+  const { table_name: name } = request.params as { table_name: string };
+  refuseDotSegment(name);
+  checkTableName(schema, name);
+  Object.assign(factsOf(request), { schema, table: name });
+  refuseSystemSchema(schema);
+  requireSchema(grants, schema);
+  const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
+  return {
+    schema,
+    name,
+    grants,
+    caller,
+    signal,
+    transaction: { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal },
+  };
+}
+
+/** Returns the path of the table, for the header `Location` after its creation (RFC 9110 section 10.2.2). */
+export function tableLocation({ schema, name }: { schema: string; name: string }): string {
+  return `/api/v1/table/${encodeURIComponent(name)}?schema=${encodeURIComponent(schema)}`;
+}
+
+/**
+ * Refuses the names `.` and `..`. In a path they mean folders (RFC 3986 section 5.2.4) in every encoding (WHATWG URL, "double-dot URL path
+ * segment"), so clients that follow these standards could not address such a table.
+ */
+function refuseDotSegment(name: string): void {
+  if (name !== '.' && name !== '..') return;
+  const detail = `A table cannot be named "${name}" here: in a URL this means a folder, so most clients could not address the table.`;
+  throw wrongParameter('table_name', detail, { code: 'invalid-name', value: name });
+}
+
+/** Returns a signal that is aborted when the client disconnects before the answer or the service stops. */
+function abortSignalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
+  const leaving = new AbortController();
+  const { signal, release } = eitherSignal(stopping, leaving.signal);
+  reply.raw.once('close', () => {
+    release();
+    if (!reply.raw.writableFinished) leaving.abort(new ClientGone());
+  });
+  return signal;
+}

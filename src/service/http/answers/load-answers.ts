@@ -1,0 +1,156 @@
+/** The parts that the endpoints for loads share: who may see a load, and how it is shown. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { AppError, wrongParameter } from '../../../core/errors.ts';
+import type { KeptAnswer } from '../../loads/load-record.ts';
+import { loadStates } from '../../loads/load-state.ts';
+import type { Visible } from '../../loads/load-statements.ts';
+import type { LoadView } from '../../loads/load-view.ts';
+import type { Loads } from '../../loads/loads.ts';
+import { admitRequest } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
+import { allowsSchema, type Grants, type Scope } from '../tokens/auth.ts';
+
+export const LoadPath = Type.Object({
+  id: Type.String({ description: 'The id of the load.', examples: ['0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d'] }),
+});
+
+const answered = Type.Object(
+  {
+    status: Type.Integer({ description: 'The HTTP status.' }),
+    headers: Type.Record(Type.String(), Type.String()),
+    body: Type.Unknown({
+      description:
+        'The body as JSON, or as text if it is none. null: it was longer than 1 MiB and was not kept.',
+    }),
+  },
+  {
+    title: 'LoadAnswer',
+    description: 'The answer of the upload, after the load has ended. null: nobody was left to be answered.',
+  },
+);
+
+export const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+const members = {
+  id: Type.String({ format: 'uuid' }),
+  state: Type.String({ enum: [...loadStates], description: 'See docs/loads.md.' }),
+  operation: Type.String({ examples: ['upload-json', 'upload-excel'] }),
+  table: Type.Object({ schema: Type.String(), name: Type.String() }),
+  dry_run: Type.Boolean(),
+  subject: nullable(Type.String({ description: 'The subject of the access token.' })),
+  bytes_received: Type.Integer({ description: 'The bytes of the body that have arrived.' }),
+  bytes_expected: nullable(Type.Integer({ description: 'The length of the body; null: it is not known.' })),
+  rows_read: Type.Integer({ description: 'The rows that were read so far.' }),
+  problems_found: Type.Integer({ description: 'The problems that were found so far.' }),
+  cancel_requested: Type.Boolean({ description: 'Somebody has asked to cancel the load.' }),
+  created_at: Type.String({ format: 'date-time' }),
+  started_at: nullable(Type.String({ format: 'date-time', description: 'When the work on the rows began.' })),
+  ended_at: nullable(Type.String({ format: 'date-time' })),
+};
+
+export const ListedLoad = Type.Object(members, { title: 'ListedLoad' });
+export const Load = Type.Object({ ...members, answer: Type.Optional(nullable(answered)) }, { title: 'Load' });
+
+/** Returns a load as the answers show it. */
+export function shownLoad(view: LoadView): Record<string, unknown> {
+  return {
+    id: view.id,
+    state: view.state,
+    operation: view.operation,
+    table: { schema: view.schema, name: view.table },
+    dry_run: view.dryRun,
+    subject: view.subject,
+    bytes_received: view.bytesReceived,
+    bytes_expected: view.bytesExpected,
+    rows_read: view.rowsRead,
+    problems_found: view.problemsFound,
+    cancel_requested: view.cancelRequested,
+    created_at: view.createdAt,
+    started_at: view.startedAt,
+    ended_at: view.endedAt,
+    ...(view.answer !== undefined && { answer: view.answer && shownAnswer(view.answer) }),
+  };
+}
+
+function shownAnswer({ status, headers, body }: KeptAnswer): object {
+  const text = body.toString();
+  const isJson = /[/+]json\b/.test(headers['content-type'] ?? '');
+  return { status, headers, body: text === '' ? null : isJson ? JSON.parse(text) : text };
+}
+
+export interface AdmittedLoadRequest {
+  loads: Loads;
+  grants: Grants;
+  visible: Visible;
+  /** Identifies the caller in the lines. */
+  caller: string;
+  signal: AbortSignal;
+}
+
+/**
+ * Admits a request about loads. It needs no scope, because every token may see its own loads.
+ *
+ * @throws AppError 401, `not-enabled`, `shutting-down`
+ */
+export async function admitLoadRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+): Promise<AdmittedLoadRequest> {
+  const { grants, caller, signal } = await admitRequest(request, reply, context, undefined);
+  return {
+    loads: requireRecords(context.loads),
+    grants,
+    visible: loadsOf(grants, 'load:read-all'),
+    caller,
+    signal,
+  };
+}
+
+/**
+ * Returns a part of the service that exists only if the service has a schema of its own.
+ *
+ * @throws AppError `not-enabled`
+ */
+export function requireRecords<Part>(part: Part | undefined): Part {
+  if (part !== undefined) return part;
+  throw new AppError(
+    'not-enabled',
+    'This service keeps no records of loads and events, because it has no schema of its own in the database (SERVICE_SCHEMA).',
+  );
+}
+
+/** Returns the loads of a token: its own ones, or all if it has the scope, in the schemas that it may touch. */
+export function loadsOf(grants: Grants, scopeForAll: Scope): Visible {
+  const { owner, scopes, schemas } = grants;
+  return {
+    maySee: (schema) => allowsSchema(grants, schema),
+    owner: scopes.has(scopeForAll) ? undefined : owner,
+    schemas: schemas?.map((pattern) => pattern.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%')),
+  };
+}
+
+/** Returns the id of the path. @throws AppError `load-not-found` if it is no UUID */
+export function loadIdOf(request: FastifyRequest): string {
+  const { id } = request.params as { id: string };
+  if (!isUuid(id)) throw loadNotFound();
+  return id.toLowerCase();
+}
+
+/** Returns the id of a parameter. @throws AppError `invalid-parameter` */
+export function uuidParameter(name: string, value: string | undefined): string | undefined {
+  if (value === undefined || isUuid(value)) return value;
+  throw wrongParameter(name, `The query parameter ${name} must be the id of a load.`, { value });
+}
+
+export function isUuid(text: string): boolean {
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
+}
+
+export function loadNotFound(): AppError {
+  return new AppError(
+    'load-not-found',
+    'There is no load with this id, or the access token may not see it. A load whose process ended before it was recorded has left nothing behind.',
+  );
+}

@@ -1,0 +1,36 @@
+/** Collects the problems of an upload as CSV (RFC 4180): one line for each problem, in the order of the rows. */
+import type { Problem } from '../../../core/errors.ts';
+import { ProblemLines } from '../../loads/problem-lines.ts';
+
+export const csvContentType = 'text/csv; charset=utf-8; header=present';
+
+export const csvHeader = 'sheet,cell,row,column,value,code,reason\r\n';
+
+export class ProblemTable extends ProblemLines {
+  constructor() {
+    super(csvLineOf);
+  }
+
+  /** Returns the file, in UTF-8. */
+  toBuffer(): Buffer {
+    return Buffer.concat([Buffer.from(csvHeader), this.join(this.inOrder())]);
+  }
+}
+
+/** Returns the line of a problem. */
+export function csvLineOf({ sheet, cell, row, column, value, code, detail }: Problem): string {
+  return `${[sheet, cell, row, column, value, code, detail].map(fieldOf).join(',')}\r\n`;
+}
+
+/** Spreadsheet programs run a field that begins with one of these signs as a formula, unless it is a number. */
+const formula = /^[=+\-@\t\r\n]/;
+const number = /^[+-]?[\d.,]+$/;
+
+function fieldOf(value: string | number | undefined): string {
+  if (value === undefined) return '';
+  const text = String(value);
+  const guarded = formula.test(text) && !number.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(guarded) || guarded !== guarded.trim()
+    ? `"${guarded.replaceAll('"', '""')}"`
+    : guarded;
+}

@@ -1,0 +1,66 @@
+import type { Pool } from 'pg';
+import { AppError } from '../../core/errors.ts';
+import type { Config } from '../../core/settings/config.ts';
+import type { ReaderSlots } from '../../readers/spreadsheet/reader-slots.ts';
+import type { EventFeed } from '../events/event-feed.ts';
+import type { Webhooks } from '../events/webhooks.ts';
+import type { Loads } from '../loads/loads.ts';
+import type { QueuedLoads } from '../loads/queued-loads.ts';
+import type { DatabaseCheck } from '../postgres/pool.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
+import type { Lines } from './admission/lines.ts';
+import type { RequestQuotas } from './admission/request-quotas.ts';
+import type { Measures } from './observing/measures.ts';
+import type { Tracing } from './observing/trace-requests.ts';
+import type { TokenVerifier } from './tokens/token-verifier.ts';
+
+/** The parts of the service that exist only when the database was there. They are set before the service is ready. */
+export interface RecordContext {
+  /** The service's own schema; undefined: it has none (`SERVICE_SCHEMA`). */
+  serviceSchema: ServiceSchema | undefined;
+  /** The loads; undefined: the service has no schema of its own. */
+  loads: Loads | undefined;
+  /** The events; undefined: the service has no schema of its own. */
+  events: EventFeed | undefined;
+  /** The asynchronous loads; undefined: as `loads`. */
+  queuedLoads: QueuedLoads | undefined;
+  /** The webhooks; undefined: the service has no schema of its own. */
+  webhooks: Webhooks | undefined;
+}
+
+/** The parts of the running service that the routes use. Routes must read `RecordContext` for each request. */
+export interface HttpContext extends RecordContext {
+  config: Config;
+  pool: Pool;
+  databaseCheck: DatabaseCheck;
+  tokens: TokenVerifier;
+  lines: Lines;
+  quotas: RequestQuotas;
+  measures: Measures;
+  /** undefined: no traces are sent. */
+  tracing: Tracing | undefined;
+  /** The most connections that are served at the same time. */
+  maxConnections: number;
+  /** The places for processes that read .xls files. */
+  readerSlots: ReaderSlots;
+  /** False while the service starts and stops. */
+  isReady: () => boolean;
+  /** True while the service waits at its start for a database that is not there. It is not ready meanwhile. */
+  isWaitingForDatabase: () => boolean;
+  /** Aborted when the service must end the running requests. */
+  stopping: AbortSignal;
+}
+
+/** Checks that the service is ready. @throws AppError `shutting-down`, `database-unavailable` */
+export function requireReady({
+  isReady,
+  isWaitingForDatabase,
+}: Pick<HttpContext, 'isReady' | 'isWaitingForDatabase'>): void {
+  if (isReady()) return;
+  const headers = { 'retry-after': '5' };
+  if (!isWaitingForDatabase()) {
+    throw new AppError('shutting-down', 'The service is starting or stopping.', { headers });
+  }
+  const detail = 'The service has started, and waits for its database. Send the request again later.';
+  throw new AppError('database-unavailable', detail, { headers });
+}

@@ -1,0 +1,119 @@
+/**
+ * Sends server-sent events (WHATWG HTML, section 9.2).
+ *
+ * A stream ends by itself after a while, so that a client whose token has expired or was withdrawn gets no further events. Clients
+ * connect again and continue after the last event.
+ */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { StreamDisplaced } from '../admission/stream-places.ts';
+
+/** The longest time of one stream. */
+const maxStreamMs = 15 * 60_000;
+/** Something is sent at least this often, so that proxies keep the connection open. */
+const pauseMs = 15_000;
+/** A new id without an event is sent at most this often. */
+const idPauseMs = 1000;
+/** The longest time in which a client reads nothing. After it, the connection is closed. */
+const maxDrainMs = 30_000;
+/** How long clients wait before they connect again. */
+const retryMs = 2000;
+/** The last line, for people, of a stream that had to end for another caller. Clients ignore it, and connect again. */
+const displacedNote =
+  ': This stream ended because all places are in use and this caller has the most streams.\n\n';
+
+export interface ServerSentEvent {
+  /** The client sends it as `Last-Event-ID` when it connects again; undefined: the client sends the id of the event before this one. */
+  id?: string;
+  event: string;
+  /** JSON in one line. */
+  data: string;
+}
+
+/** Nothing has happened. A client that connects again after this gets the events after `id`. */
+export interface Pause {
+  id?: string;
+  event?: undefined;
+}
+
+export interface StreamOptions {
+  /** The client sends it as `Last-Event-ID` if it connects again before the first event. */
+  startId?: string;
+  /** The longest time in which the client reads nothing. */
+  drainMs?: number;
+}
+
+/**
+ * Sends events until there are no more, the time is over, the signal aborts, or the client does not read. The caller's generator must
+ * yield at least once a second.
+ */
+export async function sendEventStream(
+  reply: FastifyReply,
+  signal: AbortSignal,
+  events: AsyncIterable<ServerSentEvent | Pause>,
+  { startId, drainMs = maxDrainMs }: StreamOptions = {},
+): Promise<void> {
+  const { raw } = reply;
+  reply.type('text/event-stream; charset=utf-8');
+  // nginx would collect the events before it sends them on.
+  reply.header('x-accel-buffering', 'no');
+  reply.hijack();
+  raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+  // The answer to HEAD has no body, so there is nothing to wait for.
+  if (reply.request.method === 'HEAD') {
+    raw.end();
+    return;
+  }
+  const endsAtMs = performance.now() + maxStreamMs;
+  let sentAtMs = performance.now();
+  let sentId = startId;
+  raw.write(`${idLine(startId)}retry: ${retryMs}\n\n`);
+  try {
+    for await (const item of events) {
+      const now = performance.now();
+      if (signal.aborted || now > endsAtMs) break;
+      const restMs = item.id === sentId ? pauseMs : idPauseMs;
+      if (item.event === undefined && now - sentAtMs < restMs) continue;
+      sentAtMs = now;
+      sentId = item.id;
+      // A slow client makes the service read more slowly.
+      if (!raw.write(textOf(item))) await drained(raw, signal, drainMs);
+    }
+  } catch (error) {
+    // The answer has begun, so an error can only end it. The client connects again.
+    if (!signal.aborted) reply.log.warn({ err: error }, 'a stream of events ended early');
+  } finally {
+    raw.end(signal.reason instanceof StreamDisplaced ? displacedNote : undefined);
+    closeUnread(raw, drainMs);
+  }
+}
+
+/** Waits until the client has read. If this takes too long, the connection is closed, and the signal aborts. */
+async function drained(raw: ServerResponse, signal: AbortSignal, drainMs: number): Promise<void> {
+  const timer = setTimeout(() => raw.destroy(), drainMs);
+  try {
+    await once(raw, 'drain', { signal });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Closes the connection of a client that does not read the end. */
+function closeUnread(raw: ServerResponse, drainMs: number): void {
+  // Then no `close` follows, and the timer would keep a process alive whose service has stopped.
+  if (raw.closed) return;
+  const timer = setTimeout(() => raw.destroy(), drainMs);
+  raw.once('close', () => clearTimeout(timer));
+}
+
+/** A client keeps an id that comes without data, and does not treat it as an event. */
+function textOf(item: ServerSentEvent | Pause): string {
+  const { id, event } = item;
+  if (event !== undefined) return `${idLine(id)}event: ${event}\ndata: ${item.data}\n\n`;
+  return id === undefined ? ':\n\n' : `${idLine(id)}\n`;
+}
+
+function idLine(id: string | undefined): string {
+  return id === undefined ? '' : `id: ${id}\n`;
+}

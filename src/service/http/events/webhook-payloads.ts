@@ -1,0 +1,100 @@
+/** The section `webhooks` of the OpenAPI document: the events as receivers of webhooks get them. */
+import Type from 'typebox';
+import { type EventType, eventTypes, pingType } from '../../events/event.ts';
+import { DistributionDescriptionSchema } from '../../tables/definition.ts';
+
+const meanings: Record<EventType | typeof pingType, string> = {
+  'table.created': 'A table was created.',
+  'table.replaced': 'An upload replaced a table.',
+  'table.emptied': 'An upload emptied a table.',
+  'rows.loaded': 'An upload added or updated rows.',
+  'load.refused': 'An upload was refused; nothing was changed.',
+  'load.failed': 'The service or the database failed during an upload; nothing was changed.',
+  [pingType]: 'A caller tries the webhook.',
+};
+
+const about = {
+  schema: Type.String(),
+  table: Type.String(),
+  load: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The id of the load. Absent after Create Table.' }),
+  ),
+};
+const changed = { ...about, distribution: Type.Optional(DistributionDescriptionSchema) };
+const ended = {
+  ...about,
+  status: Type.Optional(Type.Integer({ description: 'The HTTP status of the answer.' })),
+  code: Type.Optional(Type.String({ description: 'The error code of the answer.' })),
+};
+const data: Record<EventType | typeof pingType, Record<string, Type.TSchema>> = {
+  'table.created': changed,
+  'table.replaced': changed,
+  'table.emptied': changed,
+  'rows.loaded': {
+    ...changed,
+    rows: Type.Integer({ description: 'The rows that were added.' }),
+    updated: Type.Integer({ description: 'The rows that were updated.' }),
+    skipped: Type.Integer({ description: 'The rows that were skipped, because their keys already existed.' }),
+    rows_left_out: Type.Integer({
+      description: 'The rows that were left out, because they had problems (`faulty_rows`).',
+    }),
+  },
+  'load.refused': ended,
+  'load.failed': ended,
+  [pingType]: { webhook: Type.String({ format: 'uuid', description: 'The id of the webhook.' }) },
+};
+
+const signatureHeaders = [
+  ['webhook-id', 'The id of the event. It is the same in each attempt.'],
+  ['webhook-timestamp', 'When the attempt began, in seconds since 1970.'],
+  [
+    'webhook-signature',
+    'The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64.',
+  ],
+].map(([name, description]) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+}));
+
+const types = [...eventTypes, pingType] as const;
+
+/** Returns one entry for each type of event. */
+export function eventPayloads(): Record<string, object> {
+  return Object.fromEntries(types.map((type) => [type, { post: payloadOf(type) }]));
+}
+
+function payloadOf(type: EventType | typeof pingType): object {
+  const words = type.split('.').map((word) => word[0]!.toUpperCase() + word.slice(1));
+  const event = Type.Object(
+    {
+      specversion: Type.Literal('1.0'),
+      id: Type.String({ format: 'uuid' }),
+      source: Type.String({
+        format: 'uri-reference',
+        description: 'The URL of the table, relative to the service.',
+      }),
+      type: Type.Literal(type),
+      time: Type.String({ format: 'date-time' }),
+      datacontenttype: Type.Literal('application/json'),
+      data: Type.Object(data[type]),
+    },
+    { title: `${words.join('')}Event`, description: `${meanings[type]} A CloudEvent (1.0).` },
+  );
+  return {
+    operationId: `on${words.join('')}`,
+    tags: ['events'],
+    summary: words.join(' '),
+    description: `${meanings[type]} The receiver answers with 2xx within 10 seconds.`,
+    security: [],
+    parameters: signatureHeaders,
+    requestBody: { required: true, content: { 'application/cloudevents+json': { schema: event } } },
+    responses: {
+      '2XX': { description: 'The event has arrived.' },
+      '410': { description: 'The receiver ends the webhook.' },
+      default: { description: 'The service tries again later.' },
+    },
+  };
+}

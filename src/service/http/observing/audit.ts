@@ -1,0 +1,108 @@
+/**
+ * The audit log: one line for each request that changes tables, webhooks or loads, or that was refused or failed although its token is valid. It says
+ * who changed what, and how that ended. It never contains the value of a cell, a token, or the text of an error, because that may
+ * quote the request.
+ */
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import { asAppError } from '../answers/problem-json.ts';
+import { loadIdHeader } from '../uploads/load-end.ts';
+import { ClientGone } from '../wire/request-body.ts';
+import { factsOf, type RequestFacts } from './access-log.ts';
+
+/** What happened to the table. `loaded`: rows were added to the existing table. */
+export type TableChange = 'created' | 'replaced' | 'emptied' | 'loaded';
+
+/** A change that is committed, or that was checked and rolled back. */
+export interface AuditedChange {
+  outcome: 'committed' | 'checked';
+  change: TableChange;
+  rows?: number;
+  updated?: number;
+  skipped?: number;
+  leftOut?: number;
+}
+
+/** A change of something else than a table. */
+export interface OtherChange {
+  outcome: 'committed';
+  change: 'webhook-created' | 'webhook-deleted' | 'cancel-requested';
+  /** The id of the webhook. */
+  webhook?: string;
+  /** The scheme, host and port of the webhook. The rest of its URL may have a secret. */
+  origin?: string;
+  /** The id and the table of the load. */
+  load?: string;
+  schema?: string;
+  table?: string;
+}
+
+export type Operation =
+  | 'create-table'
+  | 'upload-json'
+  | 'upload-excel'
+  | 'create-webhook'
+  | 'delete-webhook'
+  | 'cancel-load';
+
+const changes = new WeakMap<FastifyRequest, AuditedChange | OtherChange>();
+
+/** Notes the change that a request has made. It is in the audit log even if the request fails after that. */
+export function noteChange(request: FastifyRequest, change: AuditedChange | OtherChange): void {
+  changes.set(request, change);
+}
+
+type Handler<Result> = (request: FastifyRequest, reply: FastifyReply) => Promise<Result>;
+
+/** Returns a handler that does the same and then writes the line, also if the client has disconnected meanwhile. */
+export function auditing<Result>(operation: Operation, handle: Handler<Result>): Handler<Result> {
+  return async (request, reply) => {
+    let end: object | undefined;
+    try {
+      return await handle(request, reply);
+    } catch (error) {
+      end = auditedEnd(error);
+      throw error;
+    } finally {
+      end = changes.get(request) ?? end;
+      const { subject, tokenDigest } = factsOf(request);
+      // Without a valid token it is not known who sent the request, so only the access log has it.
+      if (end !== undefined && (subject ?? tokenDigest) !== undefined)
+        writeLine(request, reply, operation, end);
+    }
+  };
+}
+
+export function auditedEnd(error: unknown): { outcome: string; code?: string } {
+  if (error instanceof ClientGone) return { outcome: 'cancelled' };
+  const { status, code, isOutcomeUnknown } = asAppError(error);
+  if (isOutcomeUnknown) return { outcome: 'unknown', code };
+  if (code === 'load-cancelled') return { outcome: 'cancelled', code };
+  return { outcome: status >= 500 ? 'failed' : 'refused', code };
+}
+
+function writeLine(request: FastifyRequest, reply: FastifyReply, operation: Operation, ending: object): void {
+  const load = reply.getHeader(loadIdHeader);
+  writeAudit(request.log, operation, { ...factsOf(request), ...(load !== undefined && { load }) }, ending);
+}
+
+/** Writes the line of a request, or of a load that was accepted earlier. */
+export function writeAudit(
+  log: FastifyBaseLogger,
+  operation: Operation,
+  facts: RequestFacts & { load?: unknown },
+  ending: object,
+): void {
+  const { subject, tokenDigest, role, schema, table, load } = facts;
+  log.info(
+    {
+      audit: operation,
+      ...(subject === undefined ? { tokenDigest } : { subject }),
+      ...(role !== undefined && { role }),
+      schema,
+      table,
+      ...(load !== undefined && { load }),
+      ...ending,
+    },
+    'audit',
+  );
+}

@@ -1,0 +1,58 @@
+/** `POST /api/v1/loads/{id}/cancel`: cancels a load. */
+import type { FastifyInstance } from 'fastify';
+import { AppError } from '../../../core/errors.ts';
+import {
+  admitLoadRequest,
+  Load,
+  LoadPath,
+  loadIdOf,
+  loadNotFound,
+  loadsOf,
+  shownLoad,
+} from '../answers/load-answers.ts';
+import type { HttpContext } from '../context.ts';
+import { auditing, noteChange } from '../observing/audit.ts';
+import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { requireScope } from '../tokens/auth.ts';
+
+export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): void {
+  app.post(
+    '/api/v1/loads/:id/cancel',
+    {
+      schema: {
+        operationId: 'cancelLoad',
+        tags: ['loads'],
+        summary: 'Cancel Load',
+        description:
+          'Cancels a load. After this answer the load will not be committed; it ends within about a second. A token cancels its own loads, and with the scope `load:cancel-all` the loads of all tokens in the schemas that it may use.',
+        security: [{ bearer: [] }],
+        params: LoadPath,
+        response: {
+          202: { description: 'The load ends soon.', content: { 'application/json': { schema: Load } } },
+          ...problemResponses(...tokenErrors, 'load-not-found', 'load-ended', 'database-busy', 'not-enabled'),
+        },
+      },
+    },
+    auditing('cancel-load', async (request, reply) => {
+      const { loads, grants, visible, caller, signal } = await admitLoadRequest(request, reply, context);
+      const id = loadIdOf(request);
+      return context.lines.describes.use({ caller, table: 'loads' }, signal, async () => {
+        const cancellable = loadsOf(grants, 'load:cancel-all');
+        const outcome = await loads.cancel(id, cancellable);
+        if (outcome === 'unknown') {
+          // The token may read the load of another subject.
+          if ((await loads.reader.read(id, visible)) !== undefined) requireScope(grants, 'load:cancel-all');
+          throw loadNotFound();
+        }
+        const found = (await loads.reader.read(id, cancellable))!;
+        const { schema, table } = found;
+        if (outcome === 'accepted')
+          noteChange(request, { outcome: 'committed', change: 'cancel-requested', load: id, schema, table });
+        if (outcome !== 'accepted')
+          throw new AppError('load-ended', `The load has ended: it is ${found.state}.`);
+        reply.code(202);
+        return shownLoad(found);
+      });
+    }),
+  );
+}

@@ -1,0 +1,199 @@
+/**
+ * `POST /api/v1/table/{table_name}`: Create Table.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { EventFacts } from '../../events/event.ts';
+import { insertEvents } from '../../events/outbox.ts';
+import type { KeptAnswer } from '../../loads/load-record.ts';
+import type { TransactionOptions } from '../../postgres/transaction.ts';
+import { type CreateResult, createTable } from '../../tables/create-table.ts';
+import {
+  TableDefinitionSchema,
+  type TableDescription,
+  TableDescriptionSchema,
+} from '../../tables/definition.ts';
+import { largeDefinitionBytes, tableKey } from '../admission/lines.ts';
+import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../admission/table-request.ts';
+import { jsonContentType } from '../answers/problem-json.ts';
+import type { HttpContext } from '../context.ts';
+import { auditing, noteChange } from '../observing/audit.ts';
+import {
+  encodingHeader,
+  idempotencyHeader,
+  problemResponses,
+  tableErrors,
+  Warnings,
+} from '../openapi/openapi.ts';
+import { queryParser } from '../query.ts';
+import { requireSchema } from '../tokens/auth.ts';
+import { readDefinitionText, requireDefinition } from '../uploads/definition-body.ts';
+import { answerOnce, idempotencyKeyOf, replyWith } from '../uploads/idempotency.ts';
+import { BodyDigest } from '../wire/body-digest.ts';
+
+const Query = Type.Object({
+  schema: schemaParameter,
+  if_not_exists: Type.Boolean({
+    default: false,
+    description:
+      'true: an existing table is left unchanged and described (200), with its `differences` from the definition.',
+  }),
+});
+
+const Body = Type.Object({ table: TableDefinitionSchema }, { title: 'TableDefinitionBody' });
+
+const Created = Type.Object(
+  { table: TableDescriptionSchema, warnings: Type.Optional(Warnings) },
+  { title: 'CreatedTable' },
+);
+
+const Found = Type.Object(
+  {
+    table: TableDescriptionSchema,
+    differences: Type.Array(Type.String(), {
+      description: 'The differences between the existing table and the definition.',
+    }),
+  },
+  { title: 'FoundTable' },
+);
+
+const descriptionWithExample = `Creates a table from a definition. Needs the scope \`table:create\`.
+
+A definition with everything that it may contain:
+
+\`\`\`json
+{
+  "table": {
+    "columns": [
+      { "name": "id", "type": "bigserial", "is_nullable": false, "default": null },
+      { "name": "customer_id", "type": "bigint", "is_nullable": false, "default": null },
+      { "name": "amount", "type": "numeric(12,2)", "is_nullable": false, "default": "0" },
+      { "name": "status", "type": "text", "is_nullable": false, "default": "pending" },
+      { "name": "created_at", "type": "timestamptz", "is_nullable": false, "default": "now()" }
+    ],
+    "constraints": {
+      "unique": [{ "name": "", "columns": ["customer_id", "created_at"] }],
+      "primary_key": { "name": "orders_pkey", "columns": ["id"] },
+      "foreign_keys": [
+        {
+          "name": "orders_customer_id_fkey",
+          "column": "customer_id",
+          "reference_table": "customers",
+          "reference_column": "id",
+          "reference_schema": "public"
+        }
+      ]
+    }
+  }
+}
+\`\`\``;
+
+const documentation = {
+  operationId: 'createTable',
+  tags: ['tables'],
+  summary: 'Create Table',
+  description: descriptionWithExample,
+  security: [{ bearer: [] }],
+  params: TablePath,
+  headers: Type.Object({ ...idempotencyHeader.properties, ...encodingHeader.properties }),
+  querystring: Query,
+  body: { content: { 'application/json': { schema: Body } } },
+  response: {
+    200: {
+      description: 'With `if_not_exists=true`: the table already existed and is unchanged.',
+      content: { 'application/json': { schema: Found } },
+    },
+    201: {
+      description: 'Created.',
+      headers: {
+        Location: { type: 'string', description: 'The URL that describes the table.' },
+      },
+      content: { 'application/json': { schema: Created } },
+    },
+    ...problemResponses(
+      ...tableErrors,
+      'invalid-json',
+      'invalid-content-encoding',
+      'request-timeout',
+      'table-exists',
+      'idempotency-key-in-use',
+      'idempotency-key-reused',
+      'not-enabled',
+      'limit-exceeded',
+      'unsupported-media-type',
+      'invalid-definition',
+      'distribution-unavailable',
+    ),
+  },
+};
+
+export function createTableRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
+    const query = parseQuery(request.query);
+    const { schema, name, grants, caller, signal, transaction } = await admitTableRequest(
+      request,
+      reply,
+      context,
+      query.schema,
+      'table:create',
+    );
+    const key = idempotencyKeyOf(request, context);
+    const { limits } = context.config;
+    const text = await readDefinitionText(request, limits, context.stopping);
+    const options = {
+      schema,
+      name,
+      extraFunctions: context.config.database.defaultFunctions,
+      ifNotExists: query.if_not_exists,
+      admitSchema: (other: string) => requireSchema(grants, other),
+      beforeCommit: (distribution: TableDescription['distribution']) =>
+        eventsOfCreation(context, { schema, table: name, distribution }),
+    };
+    const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
+    const create = (within: TransactionOptions, onResult?: (result: CreateResult) => void) =>
+      line.use({ caller, table: tableKey({ schema, name }) }, signal, async () =>
+        createTable(context.pool, within, {
+          ...options,
+          onResult,
+          table: await requireDefinition(text, limits),
+        }),
+      );
+    const toAnswer = (result: CreateResult) => answerOf(result, tableLocation({ schema, name }));
+    const done = (result: CreateResult): KeptAnswer => {
+      if (!result.differences) {
+        noteChange(request, { outcome: 'committed', change: 'created' });
+        context.events?.noteCommit();
+      }
+      return toAnswer(result);
+    };
+    if (key === undefined) return replyWith(reply, done(await create(transaction)));
+    const digest = new BodyDigest();
+    digest.addWhole(text);
+    return answerOnce(request, reply, context, { owner: grants.owner, key, digest }, async (claimed) => {
+      let answer: KeptAnswer | undefined;
+      const beforeCommit = () => [claimed.commitStatement(answer!)];
+      return done(
+        await create({ ...transaction, beforeCommit }, (result) => {
+          answer = toAnswer(result);
+        }),
+      );
+    });
+  };
+  app.post('/api/v1/table/:table_name', { schema: documentation }, auditing('create-table', handle));
+}
+
+function answerOf({ table, differences, warnings }: CreateResult, location: string): KeptAnswer {
+  const body = differences ? { table, differences } : { table, ...(warnings.length > 0 && { warnings }) };
+  return {
+    status: differences ? 200 : 201,
+    headers: { ...(!differences && { location }), 'content-type': jsonContentType },
+    body: Buffer.from(JSON.stringify(body)),
+  };
+}
+
+function eventsOfCreation({ serviceSchema }: HttpContext, facts: Omit<EventFacts, 'type'>): string[] {
+  return serviceSchema === undefined
+    ? []
+    : insertEvents(serviceSchema, [{ type: 'table.created', ...facts }]);
+}

@@ -1,0 +1,42 @@
+/** `GET /api/v1/loads/{id}`: describes a load, with its answer after it has ended. */
+import type { FastifyInstance } from 'fastify';
+import {
+  admitLoadRequest,
+  Load,
+  LoadPath,
+  loadIdOf,
+  loadNotFound,
+  shownLoad,
+} from '../answers/load-answers.ts';
+import type { HttpContext } from '../context.ts';
+import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+
+export function describeLoadRoute(app: FastifyInstance, context: HttpContext): void {
+  app.get(
+    '/api/v1/loads/:id',
+    {
+      schema: {
+        operationId: 'describeLoad',
+        tags: ['loads'],
+        summary: 'Describe Load',
+        description:
+          'Describes a load: its state, its progress, and after its end the answer of the upload. A token sees its own loads, and with the scope `load:read-all` the loads of all tokens.',
+        security: [{ bearer: [] }],
+        params: LoadPath,
+        response: {
+          200: { description: 'The load.', content: { 'application/json': { schema: Load } } },
+          ...problemResponses(...tokenErrors, 'load-not-found', 'database-busy', 'not-enabled'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { loads, visible, caller, signal } = await admitLoadRequest(request, reply, context);
+      const id = loadIdOf(request);
+      const found = await context.lines.describes.use({ caller, table: 'loads' }, signal, () =>
+        loads.reader.read(id, visible),
+      );
+      if (found === undefined) throw loadNotFound();
+      return shownLoad(found);
+    },
+  );
+}

@@ -1,0 +1,43 @@
+/** `GET /api/v1/table/{table_name}`: describes a table. The answer can be sent again as a definition. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { TableDescriptionSchema } from '../../tables/definition.ts';
+import { withBytes } from '../../tables/distribution/describe-distribution.ts';
+import { schemaParameter, TablePath } from '../admission/table-request.ts';
+import { describeForRequest } from '../answers/describe-for-request.ts';
+import type { HttpContext } from '../context.ts';
+import { problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { queryParser } from '../query.ts';
+
+const Query = Type.Object({ schema: schemaParameter });
+
+const Described = Type.Object({ table: TableDescriptionSchema }, { title: 'DescribedTable' });
+
+export function describeTableRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  app.get(
+    '/api/v1/table/:table_name',
+    {
+      schema: {
+        operationId: 'describeTable',
+        tags: ['tables'],
+        summary: 'Describe Table',
+        description: 'Describes the current table. Needs the scope `table:read`.',
+        security: [{ bearer: [] }],
+        params: TablePath,
+        querystring: Query,
+        response: {
+          200: { description: 'The table.', content: { 'application/json': { schema: Described } } },
+          ...problemResponses(...tableErrors, 'table-not-found'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { schema } = parseQuery(request.query);
+      const table = await describeForRequest(request, reply, context, schema, (table, client) =>
+        withBytes(client, table),
+      );
+      return { table };
+    },
+  );
+}

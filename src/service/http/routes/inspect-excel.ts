@@ -1,0 +1,233 @@
+/** `POST /api/v1/inspect/excel`: describes the contents of a spreadsheet before it is loaded. Nothing is written. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import type { ProposedTable, SheetProposal } from '../../../readers/spreadsheet/proposal/propose-table.ts';
+import { type Inspection, inspectSpreadsheet } from '../../loading/inspect/inspect-spreadsheet.ts';
+import { admitRequest } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
+import {
+  ColumnCounts,
+  encodingHeader,
+  LocatedProblem,
+  problemResponses,
+  tokenErrors,
+  Warnings,
+} from '../openapi/openapi.ts';
+import { queryParser } from '../query.ts';
+import {
+  filePart,
+  isSheetChosen,
+  spreadsheetErrors,
+  spreadsheetParameters,
+  withSpreadsheet,
+} from '../uploads/spreadsheet.ts';
+import { textParameters, textReadingOf } from '../uploads/text-parameters.ts';
+import { uploadParameters } from '../uploads/upload.ts';
+import { bodyOfRequest } from '../uploads/upload-operation.ts';
+
+const Query = Type.Object({ ...spreadsheetParameters, ...textParameters });
+
+const Body = Type.Object({ file: filePart }, { title: 'ExcelInspection' });
+
+const proposedTable = {
+  header_row: Type.Optional(
+    Type.Integer({
+      description:
+        'The row that looks most like a header. Absent if no row does. `header_row=auto` takes it.',
+    }),
+  ),
+  range: Type.Optional(
+    Type.String({ description: 'The cells of the table, from its header to its last row, as in `A4:F40`.' }),
+  ),
+};
+
+const proposal = {
+  ...proposedTable,
+  reasons: Type.Array(Type.String(), { description: 'Why this table, or why none, in words.' }),
+  other_tables: Type.Array(Type.Object(proposedTable), {
+    maxItems: 20,
+    description: 'Other cells of the sheet that look like a table.',
+  }),
+};
+
+const Inspected = Type.Object(
+  {
+    sheets: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        visibility: Type.String({ enum: ['visible', 'hidden', 'veryHidden'] }),
+        rows: Type.Integer({ description: 'The number of rows below the header that have a value.' }),
+        columns: Type.Integer(),
+        proposal: Type.Optional(
+          Type.Object(proposal, {
+            description: 'The table of this sheet. Absent if the sheet cannot be read.',
+          }),
+        ),
+        problem: Type.Optional(
+          Type.Object(
+            { code: Type.String(), detail: Type.String() },
+            {
+              description:
+                'Why a load of this sheet would be refused, for example because of too many columns. Rows and columns are then counted up to that place.',
+            },
+          ),
+        ),
+      }),
+    ),
+    proposal: Type.Object(
+      {
+        sheet: Type.Optional(
+          Type.String({ description: 'The visible sheet with the largest table. `sheet=auto` takes it.' }),
+        ),
+        ...proposal,
+      },
+      { description: 'The cells of the file that look most like a table.' },
+    ),
+    names: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'Send it as `table_range`.' }),
+        kind: Type.String({
+          enum: ['table', 'name'],
+          description:
+            '`table`: an Excel table, or a database range of OpenDocument. `name`: a defined name (named range).',
+        }),
+        scope: Type.Optional(
+          Type.String({
+            description: 'The only sheet that knows the name. Absent: the whole workbook knows it.',
+          }),
+        ),
+        sheet: Type.String(),
+        range: Type.String({
+          description: 'The cells: `A3:F200`. Of a table with the header row and without the totals row.',
+        }),
+        header: Type.Optional(
+          Type.Array(Type.String(), {
+            description:
+              'The columns. Empty: a table without a header row. Absent: the header is not near the beginning of the sheet, or of more than 50 defined names.',
+          }),
+        ),
+      }),
+      {
+        maxItems: 1000,
+        description: 'The tables and defined names that refer to one range of cells.',
+      },
+    ),
+    name_count: Type.Integer({ description: 'The number of all such names.' }),
+    sheet: Type.Object(
+      {
+        name: Type.String(),
+        header_row: Type.Optional(Type.Integer({ description: 'The row that was read as the header.' })),
+        range: Type.Optional(
+          Type.String({
+            description: 'The cells that were read, from the header to the last row with a value.',
+          }),
+        ),
+        header: Type.Array(Type.String()),
+        definition: Type.Object(
+          { columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })) },
+          {
+            description:
+              'The definition that would be inferred from all rows. You can send it as `table`, changed or unchanged.',
+          },
+        ),
+        rows: Type.Array(Type.Array(Type.Union([Type.String(), Type.Null()])), {
+          description: 'The first 20 rows as text; null is a blank cell.',
+        }),
+        row_numbers: Type.Optional(
+          Type.Array(Type.Integer(), { description: 'For each of `rows`: its number in the sheet.' }),
+        ),
+        columns: ColumnCounts,
+        errors: Type.Array(LocatedProblem, { maxItems: 100, description: 'Cells that a load would refuse.' }),
+        error_count: Type.Integer(),
+        warnings: Warnings,
+      },
+      { description: 'The chosen sheet.' },
+    ),
+  },
+  { title: 'InspectedSpreadsheet' },
+);
+
+export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query, { ...uploadParameters, empty_cells: true });
+  app.post(
+    '/api/v1/inspect/excel',
+    {
+      schema: {
+        operationId: 'inspectExcel',
+        tags: ['tables'],
+        summary: 'Inspect Excel',
+        description:
+          'Returns what a spreadsheet contains: its sheets, the cells that look most like a table, and the header, the inferred definition and the first rows of the chosen sheet. Nothing is written. Needs the scope `table:load`.',
+        security: [{ bearer: [] }],
+        headers: encodingHeader,
+        querystring: Query,
+        body: { content: { 'multipart/form-data': { schema: Body } } },
+        response: {
+          200: {
+            description: 'What the file contains.',
+            content: { 'application/json': { schema: Inspected } },
+          },
+          ...problemResponses(...tokenErrors, ...spreadsheetErrors),
+        },
+      },
+    },
+    async (request, reply) => {
+      const query = parseQuery(request.query);
+      const textReading = textReadingOf(query);
+      const admitted = await admitRequest(request, reply, context, 'table:load');
+      return withSpreadsheet(
+        bodyOfRequest(request, context),
+        context,
+        query,
+        admitted,
+        { allSheets: true, isOutlined: true },
+        async ({ source, openSheet }) => {
+          const inspection = await inspectSpreadsheet(
+            source,
+            openSheet,
+            isSheetChosen(query),
+            textReading,
+            context.config.limits,
+            admitted.signal,
+          );
+          return shownInspection(inspection);
+        },
+      );
+    },
+  );
+}
+
+function shownInspection({ sheets, proposal, names, sheet }: Inspection): object {
+  const { name, headerRow, range, errorCount, rowNumbers, columns, ...shown } = sheet;
+  return {
+    sheets: sheets.map(({ hasCells: _, size: __, proposal: ofSheet, ...shown }) => ({
+      ...shown,
+      ...(ofSheet && { proposal: shownProposal(ofSheet) }),
+    })),
+    proposal: shownProposal(proposal),
+    names: names.listed,
+    name_count: names.count,
+    sheet: {
+      name,
+      ...(headerRow !== undefined && { header_row: headerRow }),
+      ...(range !== undefined && { range }),
+      ...shown,
+      ...(rowNumbers && { row_numbers: rowNumbers }),
+      columns,
+      error_count: errorCount,
+    },
+  };
+}
+
+function shownProposal({ sheet, table, reasons, otherTables }: SheetProposal & { sheet?: string }): object {
+  return {
+    ...(sheet !== undefined && { sheet }),
+    ...(table && shownTable(table)),
+    reasons,
+    other_tables: otherTables.map(shownTable),
+  };
+}
+
+function shownTable({ headerRow, range }: ProposedTable): object {
+  return { header_row: headerRow, range };
+}

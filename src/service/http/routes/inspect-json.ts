@@ -1,0 +1,155 @@
+/** `POST /api/v1/inspect/json`: describes the contents of a JSON body before it is loaded. Nothing is written. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import type { ErrorCode } from '../../../core/errors.ts';
+import { Spool } from '../../../readers/spool.ts';
+import { inspectJson } from '../../loading/inspect/inspect-json.ts';
+import { admitRequest } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
+import {
+  ColumnCounts,
+  encodingHeader,
+  LocatedProblem,
+  problemResponses,
+  tokenErrors,
+  Warnings,
+} from '../openapi/openapi.ts';
+import { queryParser } from '../query.ts';
+import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../uploads/json-body.ts';
+import { textParameters, textReadingOf } from '../uploads/text-parameters.ts';
+import { readBody } from '../wire/request-body.ts';
+
+const Query = Type.Object({ rows_at: rowsAtParameter, ...textParameters });
+
+const Body = Type.Unknown({
+  description: 'Any JSON document: `{"data": […]}`, an array of rows, the answer of another API.',
+  examples: [{ response: { items: [{ sku: '00042', price: 1.1 }] } }],
+});
+
+const Lines = Type.String({ description: 'One row object on each line.' });
+
+const Inspected = Type.Object(
+  {
+    format: Type.String({ enum: ['json', 'ndjson'] }),
+    arrays: Type.Array(
+      Type.Object({
+        rows_at: Type.String({ description: 'The JSON Pointer of the array, for the parameter `rows_at`.' }),
+        rows: Type.Integer({ description: 'Its elements.' }),
+      }),
+      {
+        maxItems: 100,
+        description:
+          'The arrays in the document in which most elements are objects. The array with the most elements comes first. Arrays inside the elements of another array are listed only for its first element.',
+      },
+    ),
+    data: Type.Object(
+      {
+        rows_at: Type.Optional(
+          Type.String({ description: 'The JSON Pointer of the rows. Absent if each line is a row.' }),
+        ),
+        row_count: Type.Integer({ description: 'The number of all rows.' }),
+        header: Type.Array(Type.String(), {
+          description: 'The keys of the rows, in the order of their first appearance.',
+        }),
+        definition: Type.Object(
+          { columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })) },
+          {
+            description:
+              'The definition that would be inferred from all rows. You can send it as `table`, changed or unchanged.',
+          },
+        ),
+        rows: Type.Array(Type.Array(Type.Union([Type.String(), Type.Null()])), {
+          description:
+            'The first 20 rows as text, objects and arrays as their JSON; null is a missing value or `null`.',
+        }),
+        columns: ColumnCounts,
+        errors: Type.Array(LocatedProblem, {
+          maxItems: 100,
+          description: 'Rows and values that a load would refuse.',
+        }),
+        error_count: Type.Integer(),
+        warnings: Warnings,
+      },
+      {
+        description:
+          'The rows that would be loaded. If the document is neither `{"data": […]}` nor an array, and `rows_at` was not sent: the first of `arrays`, with the warning `rows-elsewhere`.',
+      },
+    ),
+  },
+  { title: 'InspectedJson' },
+);
+
+const errors: ErrorCode[] = [
+  ...tokenErrors,
+  'too-many-uploads',
+  'request-timeout',
+  'limit-exceeded',
+  'unsupported-media-type',
+  'invalid-parameter',
+  'invalid-json',
+  'invalid-content-encoding',
+  'invalid-data',
+  'storage-full',
+];
+
+const documentation = {
+  operationId: 'inspectJson',
+  tags: ['tables'],
+  summary: 'Inspect Json',
+  description:
+    'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. The body may also have one row object on each line (`application/x-ndjson`). Nothing is written. Needs the scope `table:load`.',
+  security: [{ bearer: [] }],
+  querystring: Query,
+  // One content type, as for uploads.
+  headers: encodingHeader,
+  body: { content: { 'application/json': { schema: Body }, 'application/x-ndjson': { schema: Lines } } },
+  response: {
+    200: {
+      description: 'What the body contains.',
+      content: { 'application/json': { schema: Inspected } },
+    },
+    ...problemResponses(...errors),
+  },
+};
+
+export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  const { limits } = context.config;
+  app.post('/api/v1/inspect/json', { schema: documentation }, async (request, reply) => {
+    const query = parseQuery(request.query);
+    const textReading = textReadingOf(query);
+    const form = jsonFormOf(request, query.rows_at);
+    const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
+    return context.lines.uploads.use({ caller }, signal, async () => {
+      const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+      const bounds = {
+        ...limits,
+        setting: 'MAX_BODY_BYTES' as const,
+        othersWait: () => context.lines.uploads.isFull,
+      };
+      try {
+        for await (const chunk of readBody(request, bounds, context.stopping)) await spool.write(chunk);
+        const { format, arrays, data } = await inspectJson(
+          spool,
+          form,
+          textReading,
+          { ...jsonLimitsOf(limits), maxRows: limits.maxRows },
+          signal,
+        );
+        const { rowsAt, rowCount, errorCount, rowNumbers: _, ...shown } = data;
+        return {
+          format,
+          arrays: arrays.map((array) => ({ rows_at: array.rowsAt, rows: array.rows })),
+          data: {
+            ...(rowsAt !== undefined && { rows_at: rowsAt }),
+            row_count: rowCount,
+            ...shown,
+            error_count: errorCount,
+          },
+        };
+      } finally {
+        await spool.close();
+      }
+    });
+  });
+}

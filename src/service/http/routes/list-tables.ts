@@ -1,0 +1,132 @@
+/** `GET /api/v1/tables`: lists the tables that the token may see. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { wrongParameter } from '../../../core/errors.ts';
+import { checkSchemaName, identifierProblem, refuseSystemSchema } from '../../../core/identifiers.ts';
+import { inTransaction } from '../../postgres/transaction.ts';
+import { DistributionDescriptionSchema } from '../../tables/definition.ts';
+import { requireSchemaExists } from '../../tables/describe-table.ts';
+import { type ListedTable, type ListPlace, listTables, usableSchemas } from '../../tables/list-tables.ts';
+import { admitRequest } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
+import { problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { queryParser } from '../query.ts';
+import { allowsSchema, requireSchema } from '../tokens/auth.ts';
+
+const Query = Type.Object({
+  schema: Type.Optional(
+    Type.String({
+      description: 'Only the tables of this schema. Default: all schemas that the token allows.',
+    }),
+  ),
+  limit: Type.Integer({
+    default: 100,
+    minimum: 1,
+    maximum: 1000,
+    description: 'The most tables in the answer.',
+  }),
+  after: Type.Optional(
+    Type.String({ description: 'The value of `next` in the answer before, to get the tables that follow.' }),
+  ),
+});
+
+const Listed = Type.Object(
+  {
+    tables: Type.Array(
+      Type.Object(
+        {
+          schema: Type.String(),
+          name: Type.String(),
+          kind: Type.Unsafe<ListedTable['kind']>(Type.String({ enum: ['table', 'partitioned table'] })),
+          estimated_rows: Type.Union([Type.Number(), Type.Null()], {
+            description:
+              'The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet, or the rows are on other nodes of Citus.',
+          }),
+          bytes: Type.Union([Type.Integer(), Type.Null()], {
+            description:
+              'The size on disk, with indexes, on all nodes. null: it cannot be found out now, because another session has locked the table, or a node of Citus does not answer.',
+          }),
+          comment: Type.Union([Type.String(), Type.Null()], { description: 'The comment on the table.' }),
+          distribution: Type.Optional(DistributionDescriptionSchema),
+        },
+        { title: 'ListedTable' },
+      ),
+      { description: 'Ordered by schema and name.' },
+    ),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: 'Send this as `after` to get the tables that follow. null: there are no more.',
+    }),
+  },
+  { title: 'ListedTables' },
+);
+
+export function listTablesRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  app.get(
+    '/api/v1/tables',
+    {
+      schema: {
+        operationId: 'listTables',
+        tags: ['tables'],
+        summary: 'List Tables',
+        description:
+          'Lists the tables and partitioned tables that the token may see: in the schemas of its claim `schemas`, on which its role has a privilege. Needs the scope `table:read`.',
+        security: [{ bearer: [] }],
+        querystring: Query,
+        response: {
+          200: {
+            description: 'The tables, in pages.',
+            content: { 'application/json': { schema: Listed } },
+          },
+          ...problemResponses(...tableErrors),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { schema, limit, after } = parseQuery(request.query);
+      const { grants, caller, signal } = await admitRequest(request, reply, context, 'table:read');
+      if (schema !== undefined) {
+        checkSchemaName(schema);
+        refuseSystemSchema(schema);
+        requireSchema(grants, schema);
+      }
+      const place = after === undefined ? undefined : readPlace(after);
+      const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
+      const options = { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal, readOnly: true };
+      const found = await context.lines.describes.use({ caller, table: keyOfLists }, signal, () =>
+        inTransaction(context.pool, options, async (client) => {
+          const usable = await usableSchemas(client);
+          if (schema !== undefined && !usable.includes(schema)) await requireSchemaExists(client, schema);
+          const schemas = usable.filter((one) => allowsSchema(grants, one) && one === (schema ?? one));
+          return listTables(client, schemas, place, limit + 1);
+        }),
+      );
+      const tables = found.slice(0, limit);
+      return {
+        tables: tables.map(({ estimatedRows, ...table }) => ({ ...table, estimated_rows: estimatedRows })),
+        next: found.length > limit ? writePlace(tables.at(-1)!) : null,
+      };
+    },
+  );
+}
+
+/** All lists have the same key, so they do not use all places of the line. No table has this key. */
+const keyOfLists = 'tables';
+
+/** Returns the place as one text for a URL. */
+function writePlace({ schema, name }: ListPlace): string {
+  return Buffer.from(JSON.stringify([schema, name])).toString('base64url');
+}
+
+/** @throws AppError `invalid-parameter` */
+function readPlace(text: string): ListPlace {
+  try {
+    const [schema, name] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[];
+    const place = { schema: String(schema), name: String(name) };
+    const isName = (part: string) => identifierProblem(part) === undefined;
+    if (isName(place.schema) && isName(place.name) && writePlace(place) === text) return place;
+  } catch {
+    // The text is not a value of `next`.
+  }
+  throw wrongParameter('after', 'The query parameter after must be the value of next in the answer before.');
+}

@@ -1,0 +1,121 @@
+/**
+ * `POST /api/v1/table/{table_name}/upload/excel`: Upload Table From Excel.
+ */
+import type { FastifyInstance } from 'fastify';
+import Type, { type Static } from 'typebox';
+import { AppError } from '../../../core/errors.ts';
+import { nameOtherSheets } from '../../../readers/spreadsheet/choose-sheet.ts';
+import { readEmptyCellsAsNull } from '../../loading/inputs/empty-cells.ts';
+import type { LoadInput } from '../../loading/inputs/load-input.ts';
+import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
+import { UploadDefinitionSchema } from '../../tables/definition.ts';
+import { TablePath } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
+import { auditing } from '../observing/audit.ts';
+import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/openapi.ts';
+import { choice, queryParser } from '../query.ts';
+import { answerUpload } from '../uploads/answer-upload.ts';
+import { handleUpload } from '../uploads/handle-upload.ts';
+import {
+  checkSpreadsheetQuery,
+  filePart,
+  isSheetChosen,
+  readSpreadsheetParts,
+  spreadsheetErrors,
+  spreadsheetParameters,
+  withSpreadsheet,
+} from '../uploads/spreadsheet.ts';
+import {
+  csvInWords,
+  preferHeader,
+  uploadErrors,
+  uploadParameters,
+  uploadResponses,
+} from '../uploads/upload.ts';
+import type { UploadOperation } from '../uploads/upload-operation.ts';
+
+const Query = Type.Object({
+  ...uploadParameters,
+  ...spreadsheetParameters,
+  empty_cells: choice(['default', 'null'], {
+    default: 'default',
+    description:
+      'What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column.',
+  }),
+});
+
+const Body = Type.Object(
+  {
+    file: filePart,
+    body: Type.Optional(
+      Type.Object(
+        { table: Type.Optional(UploadDefinitionSchema) },
+        {
+          description:
+            'The definition, as JSON: `{"table": {"columns": [{"name": "Order no", "type": "text"}, …]}}`, as for Create Table. If it is missing (`{}`, or no part `body`), the types are inferred from all rows.',
+          // The reference page puts this example into its form. With a definition here, every other file would be refused.
+          examples: [{}],
+        },
+      ),
+    ),
+  },
+  { title: 'ExcelUpload' },
+);
+
+export function uploadExcelRoute(app: FastifyInstance, context: HttpContext): void {
+  app.post(
+    '/api/v1/table/:table_name/upload/excel',
+    {
+      schema: {
+        operationId: 'uploadTableFromExcel',
+        tags: ['tables'],
+        summary: 'Upload Table From Excel',
+        description: `Loads the rows of one sheet into a table, all or nothing. Without a definition in \`body\`, the definition is inferred from all rows. Needs the same scopes as Upload Table From Json. ${csvInWords}`,
+        security: [{ bearer: [] }],
+        params: TablePath,
+        headers: Type.Object({
+          ...idempotencyHeader.properties,
+          ...preferHeader.properties,
+          ...encodingHeader.properties,
+        }),
+        querystring: Query,
+        body: { content: { 'multipart/form-data': { schema: Body } } },
+        response: { ...uploadResponses, ...problemResponses(...uploadErrors, ...spreadsheetErrors) },
+      },
+    },
+    auditing('upload-excel', (request, reply) => handleUpload(request, reply, context, uploadExcel)),
+  );
+}
+
+export const uploadExcel: UploadOperation<Static<typeof Query>> = {
+  name: 'upload-excel',
+  parseQuery: queryParser(Query),
+  check: (query) => checkSpreadsheetQuery(query),
+  load: (context, upload, query, body, origin, run) =>
+    withSpreadsheet(body, context, query, upload, {}, ({ source, spool, definition }) =>
+      answerUpload(
+        context,
+        upload,
+        query,
+        emptyCellsOf(query, spreadsheetInput(source, spool, definition, isSheetChosen(query))),
+        origin,
+        run,
+      ).catch((error: unknown) => {
+        throw !isSheetChosen(query) && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
+      }),
+    ),
+  digest: (context, upload, body) => readSpreadsheetParts(body, context, upload),
+};
+
+function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInput {
+  return query.empty_cells === 'null' ? readEmptyCellsAsNull(input) : input;
+}
+
+/** Problems that show that another sheet may be meant: no row, or columns that the table does not have. */
+const codesOfAnotherSheet = ['unknown-column', 'no-column-in-common', 'invalid-name'];
+
+function isOfAnotherSheet(error: unknown): error is AppError {
+  if (!(error instanceof AppError)) return false;
+  if (error.code === 'nothing-to-load') return !error.detail.includes('Choose another');
+  return (error.errors ?? []).some(({ code }) => codesOfAnotherSheet.includes(code));
+}

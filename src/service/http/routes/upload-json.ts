@@ -1,0 +1,94 @@
+/**
+ * `POST /api/v1/table/{table_name}/upload/json`: Upload Table From Json.
+ */
+import type { FastifyInstance } from 'fastify';
+import Type, { type Static } from 'typebox';
+import { Spool } from '../../../readers/spool.ts';
+import { jsonInput } from '../../loading/inputs/json-input.ts';
+import { UploadDefinitionSchema } from '../../tables/definition.ts';
+import { TablePath } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
+import { auditing } from '../observing/audit.ts';
+import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/openapi.ts';
+import { queryParser } from '../query.ts';
+import { answerUpload } from '../uploads/answer-upload.ts';
+import { handleUpload } from '../uploads/handle-upload.ts';
+import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../uploads/json-body.ts';
+import {
+  type AdmittedUpload,
+  csvInWords,
+  preferHeader,
+  uploadErrors,
+  uploadParameters,
+  uploadResponses,
+} from '../uploads/upload.ts';
+import type { UploadBody, UploadOperation } from '../uploads/upload-operation.ts';
+
+const Query = Type.Object({ ...uploadParameters, rows_at: rowsAtParameter });
+
+const Rows = Type.Array(Type.Object({}, { additionalProperties: true }), {
+  description:
+    'The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit.',
+});
+
+const Body = Type.Object(
+  { table: Type.Optional(UploadDefinitionSchema), data: Type.Optional(Rows) },
+  {
+    title: 'JsonUpload',
+    examples: [{ data: [{ sku: '00042', name: 'Möhre', price: 1.1, in_stock: true, added: '2026-11-21' }] }],
+  },
+);
+
+const Lines = Type.String({ description: 'One row object on each line.' });
+
+export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): void {
+  app.post(
+    '/api/v1/table/:table_name/upload/json',
+    {
+      schema: {
+        operationId: 'uploadTableFromJson',
+        tags: ['tables'],
+        summary: 'Upload Table From Json',
+        description: `Loads rows into a table, all or nothing. The rows are in \`data\`, or the body is the array of them, or it has one row object on each line (\`application/x-ndjson\`; such a body has no definition), or they are in another array of the document (\`rows_at\`). Without \`table\` the definition is inferred from all rows. Needs the scope \`table:create\` (\`fail\`), \`table:load\` (\`append\`) or \`table:replace\` (\`truncate\`, \`replace\`), and \`table:create\` whenever the table has to be created or \`extra_columns=add\` is sent. ${csvInWords}`,
+        security: [{ bearer: [] }],
+        params: TablePath,
+        headers: Type.Object({
+          ...idempotencyHeader.properties,
+          ...preferHeader.properties,
+          ...encodingHeader.properties,
+        }),
+        querystring: Query,
+        body: {
+          content: {
+            'application/json': { schema: Type.Union([Body, Rows]) },
+            'application/x-ndjson': { schema: Lines },
+          },
+        },
+        response: { ...uploadResponses, ...problemResponses(...uploadErrors) },
+      },
+    },
+    auditing('upload-json', (request, reply) => handleUpload(request, reply, context, uploadJson)),
+  );
+}
+
+export const uploadJson: UploadOperation<Static<typeof Query>> = {
+  name: 'upload-json',
+  parseQuery: queryParser(Query),
+  check: (query, headers) => void jsonFormOf({ headers }, query.rows_at),
+  load: (context, upload, query, body, origin, run) =>
+    context.lines.uploads.use({ caller: upload.caller }, upload.signal, () => {
+      const { limits } = context.config;
+      const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+      const form = jsonFormOf(body, query.rows_at);
+      const input = jsonInput(chunksOf(upload, body), spool, jsonLimitsOf(limits), form);
+      return answerUpload(context, upload, query, input, origin, run);
+    }),
+  digest: async (_, upload, body) => {
+    for await (const _ of chunksOf(upload, body));
+  },
+};
+
+function chunksOf({ signal, digest }: AdmittedUpload, body: UploadBody): AsyncGenerator<Buffer> {
+  const chunks = body.chunks(signal);
+  return digest?.through(chunks) ?? chunks;
+}

@@ -1,0 +1,320 @@
+/** `/api/v1/webhooks`: the URLs to which a caller lets the service send events, and the results of the deliveries. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { AppError } from '../../../core/errors.ts';
+import { limitDetail } from '../../../core/limit-exceeded.ts';
+import { RefusedAddress } from '../../events/webhook-addresses.ts';
+import {
+  type DeliveryState,
+  type DeliveryView,
+  deliveryStates,
+  type WebhookView,
+} from '../../events/webhook-statements.ts';
+import { maxWebhooksPerCaller, type Webhooks } from '../../events/webhooks.ts';
+import { type AdmittedRequest, admitRequest } from '../admission/table-request.ts';
+import { isUuid, nullable, requireRecords } from '../answers/load-answers.ts';
+import type { HttpContext } from '../context.ts';
+import { invalidWebhook, readWebhookBody, WebhookBody } from '../events/webhook-body.ts';
+import { auditing, noteChange } from '../observing/audit.ts';
+import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import { choice, queryParser } from '../query.ts';
+import { requireSchema, requireScope } from '../tokens/auth.ts';
+
+const WebhookPath = Type.Object({
+  id: Type.String({
+    description: 'The id of the webhook.',
+    examples: ['3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e'],
+  }),
+});
+
+const members = {
+  id: Type.String({ format: 'uuid' }),
+  url: Type.String({ format: 'uri' }),
+  types: Type.Array(Type.String(), { description: 'The types of the events that are sent.' }),
+  schemas: nullable(
+    Type.Array(Type.String(), {
+      description: 'The schemas whose events are sent. null: all that the token of Create Webhook allowed.',
+    }),
+  ),
+  created_at: Type.String({ format: 'date-time' }),
+  disabled_at: nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'When the receiver ended the webhook with the status 410. null: the webhook is active.',
+    }),
+  ),
+};
+const Webhook = Type.Object(members, { title: 'Webhook' });
+const CreatedWebhook = Type.Object(
+  {
+    ...members,
+    secret: Type.String({
+      description: 'The secret with which the receiver checks signatures. Only this answer has it.',
+      examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+    }),
+  },
+  { title: 'CreatedWebhook' },
+);
+
+const Delivery = Type.Object(
+  {
+    event: Type.String({ format: 'uuid', description: 'The id of the event.' }),
+    type: Type.String({ description: 'The type of the event.' }),
+    state: Type.String({
+      enum: [...deliveryStates],
+      description: 'pending: there will be an attempt. dead: there will be no further attempt.',
+    }),
+    attempts: Type.Integer(),
+    status: nullable(Type.Integer({ description: 'The status of the last answer.' })),
+    error: nullable(Type.String({ description: 'Why there was no answer in the last attempt.' })),
+    created_at: Type.String({ format: 'date-time' }),
+    next_at: nullable(Type.String({ format: 'date-time', description: 'When the next attempt is.' })),
+    ended_at: nullable(Type.String({ format: 'date-time' })),
+  },
+  { title: 'Delivery' },
+);
+
+const DeliveryQuery = Type.Object({
+  state: Type.Optional(choice(deliveryStates, { description: 'Only deliveries in this state.' })),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 50,
+    description: 'The most deliveries of the answer.',
+  }),
+});
+
+const answers = (status: number, description: string, schema: Type.TSchema) => ({
+  [status]: { description, content: { 'application/json': { schema } } },
+});
+const usualErrors = [...tokenErrors, 'database-busy', 'not-enabled'] as const;
+const documented = (operationId: string, summary: string, description: string) => ({
+  operationId,
+  tags: ['events'],
+  summary,
+  description: `${description} Needs the scope \`webhook:manage\`.`,
+  security: [{ bearer: [] }],
+});
+
+/** Registers Create Webhook, which has a body. */
+export function createWebhookRoute(app: FastifyInstance, context: HttpContext): void {
+  const schema = {
+    ...documented(
+      'createWebhook',
+      'Create Webhook',
+      'Lets the service send events to a URL, as the section `webhooks` of this document describes, signed as Standard Webhooks say. The secret for the signatures is only in this answer. The webhook belongs to the subject of the token, and it keeps the schemas of the token until it is deleted. Needs the scope `event:read`, too.',
+    ),
+    body: WebhookBody,
+    response: {
+      ...answers(201, 'The webhook.', CreatedWebhook),
+      ...problemResponses(
+        ...usualErrors,
+        'schema-forbidden',
+        'invalid-json',
+        'invalid-content-encoding',
+        'request-timeout',
+        'limit-exceeded',
+        'unsupported-media-type',
+        'invalid-webhook',
+      ),
+    },
+  };
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
+    // A webhook gets the same events as the feed.
+    requireScope(grants, 'event:read');
+    const { url, types, schemas } = await readWebhookBody(request, context.config.limits, context.stopping);
+    for (const one of schemas ?? []) if (!one.includes('*')) requireSchema(grants, one);
+    await checkAddress(webhooks, url);
+    const { owner, subject } = grants;
+    const wanted = {
+      owner,
+      subject,
+      url: url.href,
+      types,
+      schemas: schemas ?? null,
+      tokenSchemas: grants.schemas ?? null,
+    };
+    const created = await useLine(context, { caller, signal }, () => webhooks.create(wanted));
+    if (created === undefined) {
+      const detail = limitDetail('The caller has too many webhooks', maxWebhooksPerCaller, 'webhooks');
+      throw invalidWebhook(`${detail} Delete one first.`);
+    }
+    noteWebhook(request, 'webhook-created', created);
+    reply.code(201);
+    return { ...shown(created), secret: created.secret };
+  };
+  app.post('/api/v1/webhooks', { schema }, auditing('create-webhook', handle));
+}
+
+function noteWebhook(
+  request: FastifyRequest,
+  change: 'webhook-created' | 'webhook-deleted',
+  { id, url }: WebhookView,
+): void {
+  noteChange(request, { outcome: 'committed', change, webhook: id, origin: new URL(url).origin });
+}
+
+/** Registers the operations without a body. */
+export function webhookRoutes(app: FastifyInstance, context: HttpContext): void {
+  listRoute(app, context);
+  deleteRoute(app, context);
+  deliveriesRoute(app, context);
+  pingRoute(app, context);
+}
+
+function listRoute(app: FastifyInstance, context: HttpContext): void {
+  const schema = {
+    ...documented('listWebhooks', 'List Webhooks', 'Lists the webhooks of the subject of the token.'),
+    response: {
+      ...answers(
+        200,
+        'The webhooks.',
+        Type.Object({ webhooks: Type.Array(Webhook) }, { title: 'WebhookList' }),
+      ),
+      ...problemResponses(...usualErrors),
+    },
+  };
+  app.get('/api/v1/webhooks', { schema }, async (request, reply) => {
+    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
+    const found = await useLine(context, { caller, signal }, () => webhooks.list(grants.owner));
+    return { webhooks: found.map(shown) };
+  });
+}
+
+function deleteRoute(app: FastifyInstance, context: HttpContext): void {
+  const schema = {
+    ...documented(
+      'deleteWebhook',
+      'Delete Webhook',
+      'Removes a webhook and the records of its deliveries. An attempt that is running is not stopped.',
+    ),
+    params: WebhookPath,
+    response: {
+      ...answers(200, 'The webhook that was removed.', Webhook),
+      ...problemResponses(...usualErrors, 'webhook-not-found'),
+    },
+  };
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
+    const id = idOf(request);
+    const removed = await useLine(context, { caller, signal }, () => webhooks.remove(id, grants.owner));
+    if (removed === undefined) throw webhookNotFound();
+    noteWebhook(request, 'webhook-deleted', removed);
+    return shown(removed);
+  };
+  app.delete('/api/v1/webhooks/:id', { schema }, auditing('delete-webhook', handle));
+}
+
+function deliveriesRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(DeliveryQuery);
+  const schema = {
+    ...documented(
+      'listDeliveries',
+      'List Deliveries',
+      'Lists the deliveries of a webhook, the newest first. Deliveries that have ended are kept for 7 days.',
+    ),
+    params: WebhookPath,
+    querystring: DeliveryQuery,
+    response: {
+      ...answers(
+        200,
+        'The deliveries.',
+        Type.Object({ deliveries: Type.Array(Delivery) }, { title: 'DeliveryList' }),
+      ),
+      ...problemResponses(...usualErrors, 'webhook-not-found', 'invalid-parameter'),
+    },
+  };
+  app.get('/api/v1/webhooks/:id/deliveries', { schema }, async (request, reply) => {
+    const { state, limit } = parseQuery(request.query);
+    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
+    const id = idOf(request);
+    return useLine(context, { caller, signal }, async () => {
+      if ((await webhooks.find(id, grants.owner)) === undefined) throw webhookNotFound();
+      const found = await webhooks.deliveries(id, { state: state as DeliveryState | undefined, limit });
+      return { deliveries: found.map(shownDelivery) };
+    });
+  });
+}
+
+function pingRoute(app: FastifyInstance, context: HttpContext): void {
+  const Ping = Type.Object(
+    { event: Type.String({ format: 'uuid', description: 'The id of the event.' }) },
+    { title: 'Ping' },
+  );
+  const schema = {
+    ...documented(
+      'pingWebhook',
+      'Ping Webhook',
+      'Sends an event of the type `webhook.ping` to the webhook. List Deliveries shows what became of it.',
+    ),
+    params: WebhookPath,
+    response: {
+      ...answers(202, 'The event is being sent.', Ping),
+      ...problemResponses(...usualErrors, 'webhook-not-found', 'invalid-webhook'),
+    },
+  };
+  app.post('/api/v1/webhooks/:id/ping', { schema }, async (request, reply) => {
+    const { webhooks, grants, caller, signal } = await admit(request, reply, context);
+    const id = idOf(request);
+    return useLine(context, { caller, signal }, async () => {
+      if ((await webhooks.find(id, grants.owner)) === undefined) throw webhookNotFound();
+      const event = await webhooks.ping(id);
+      if (event === undefined)
+        throw invalidWebhook('The receiver has ended this webhook with the status 410. Create a new one.');
+      reply.code(202);
+      return { event };
+    });
+  });
+}
+
+async function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+): Promise<AdmittedRequest & { webhooks: Webhooks }> {
+  const admitted = await admitRequest(request, reply, context, 'webhook:manage');
+  return { ...admitted, webhooks: requireRecords(context.webhooks) };
+}
+
+function useLine<Result>(
+  context: HttpContext,
+  { caller, signal }: Pick<AdmittedRequest, 'caller' | 'signal'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return context.lines.describes.use({ caller, table: 'webhooks' }, signal, work);
+}
+
+async function checkAddress(webhooks: Webhooks, url: URL): Promise<void> {
+  try {
+    await webhooks.checkUrl(url);
+  } catch (error) {
+    if (error instanceof RefusedAddress) throw invalidWebhook(error.message);
+    throw error;
+  }
+}
+
+/** @throws AppError `webhook-not-found` if the id of the path is no UUID */
+function idOf(request: FastifyRequest): string {
+  const { id } = request.params as { id: string };
+  if (!isUuid(id)) throw webhookNotFound();
+  return id;
+}
+
+function webhookNotFound(): AppError {
+  return new AppError(
+    'webhook-not-found',
+    "The subject of the access token has no webhook with this id. GET /api/v1/webhooks lists the subject's webhooks.",
+  );
+}
+
+function shown(webhook: WebhookView): Record<string, unknown> {
+  const { id, url, types, schemas, createdAt, disabledAt } = webhook;
+  return { id, url, types, schemas, created_at: createdAt, disabled_at: disabledAt };
+}
+
+function shownDelivery(delivery: DeliveryView): Record<string, unknown> {
+  const { eventId, type, state, attempts, status, error, createdAt, nextAt, endedAt } = delivery;
+  const times = { created_at: createdAt, next_at: nextAt, ended_at: endedAt };
+  return { event: eventId, type, state, attempts, status, error, ...times };
+}

@@ -1,0 +1,28 @@
+/** The keys that verify access tokens, whatever their source is. */
+import type { JWTVerifyGetKey } from 'jose';
+import type { KeySource } from '../../../core/settings/token-settings.ts';
+
+export interface TokenKeys {
+  /** Changes with every change of the keys. A token that was verified before must then be verified again. */
+  readonly version: number;
+  /** The time, in milliseconds since 1970, from which `refresh` must be called before the keys are used. */
+  readonly refreshAtMs: number;
+  /** Fetches the keys again. It resolves when the keys may be used, and never rejects. */
+  refresh(nowMs: number): Promise<void>;
+  /** Returns the key for the header of a token. @throws AppError `token-keys-unavailable`, an error of jose if there is no such key */
+  find: JWTVerifyGetKey;
+  /** Checks that there are keys. @throws AppError `token-keys-unavailable` */
+  check(): void;
+}
+
+/** Returns a key of the settings. It never changes. */
+export function fixedKey(source: Exclude<KeySource, { kind: 'provider' }>): TokenKeys {
+  const key = source.kind === 'secret' ? source.secret : source.key;
+  return {
+    version: 0,
+    refreshAtMs: Number.POSITIVE_INFINITY,
+    refresh: async () => {},
+    find: async () => key,
+    check: () => {},
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * The parameters that name columns: `primary_key`, `conflict_key`, `rename`.
+ */
+import Type, { type Static } from 'typebox';
+import { wrongParameter } from '../../../core/errors.ts';
+import { splitList } from './split-list.ts';
+
+export const columnParameters = {
+  primary_key: Type.Optional(
+    Type.String({
+      description:
+        'For uploads without a definition: the columns of the primary key, separated by commas. A new table gets this key, and an existing table must have it.',
+    }),
+  ),
+  conflict_key: Type.Optional(
+    Type.String({
+      description:
+        'The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns.',
+    }),
+  ),
+  rename: Type.Optional(
+    Type.String({
+      description:
+        'New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name.',
+    }),
+  ),
+};
+
+const columnQuery = Type.Object(columnParameters);
+
+export interface ColumnChoices {
+  /** undefined: the parameter was not sent. */
+  primaryKey: string[] | undefined;
+  /** undefined: the first key whose columns the data has. */
+  conflictKey: string[] | undefined;
+  /** The new name for each header or key. */
+  rename: ReadonlyMap<string, string>;
+}
+
+/**
+ * Returns what the query says about columns.
+ *
+ * @throws AppError `invalid-parameter`
+ */
+export function columnChoicesOf(query: Static<typeof columnQuery> & { on_conflict: string }): ColumnChoices {
+  const { primary_key, conflict_key, rename, on_conflict } = query;
+  if (conflict_key !== undefined && on_conflict === 'fail') {
+    throw wrongParameter('conflict_key', 'conflict_key needs on_conflict=skip or on_conflict=update.');
+  }
+  return {
+    primaryKey: namesIn('primary_key', primary_key),
+    conflictKey: namesIn('conflict_key', conflict_key),
+    rename: renamesIn(rename),
+  };
+}
+
+function namesIn(parameter: string, text: string | undefined): string[] | undefined {
+  if (text === undefined) return undefined;
+  const names = splitList(text, ',');
+  const example = `Send the names separated by commas, as in ${parameter}=order_no,line.`;
+  if (names.includes('')) throw wrongParameter(parameter, `A name in ${parameter} is empty. ${example}`);
+  const repeated = names.find((name, index) => names.indexOf(name) < index);
+  if (repeated !== undefined) {
+    const detail = `${parameter} must name each column once: it has ${JSON.stringify(repeated)} twice. ${example}`;
+    throw wrongParameter(parameter, detail);
+  }
+  return names;
+}
+
+function renamesIn(text: string | undefined): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const item of text === undefined ? [] : splitList(text, ',', false)) {
+    const [from, to, ...more] = splitList(item, ':');
+    // A key or a header may be empty: `rename=:note`.
+    if (from === undefined || !to || more.length > 0 || names.has(from)) {
+      throw wrongParameter(
+        'rename',
+        'rename must name each column once with its new name, as in rename=Order no:order_no,Total:total.',
+      );
+    }
+    names.set(from, to);
+  }
+  return names;
+}

@@ -1,0 +1,88 @@
+/**
+ * Reads `table` from the JSON body of Create Table, and from the part `body` of a spreadsheet upload.
+ */
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../../core/errors.ts';
+import { pauseForOthers } from '../../../core/pause-for-others.ts';
+import { JsonUploadScanner } from '../../../readers/json/json-upload-scanner.ts';
+import { readDefinition } from '../../loading/inputs/read-definition.ts';
+import { readBody } from '../wire/request-body.ts';
+
+export interface DefinitionLimits {
+  maxDefinitionBytes: number;
+  maxJsonDepth: number;
+  maxUnpackRatio: number;
+  bodyIdleTimeoutMs: number;
+  minBodyBytesPerSecond: number;
+  minBusyBodyBytesPerSecond: number;
+}
+
+/**
+ * Reads the whole body of a create.
+ *
+ * @throws AppError `limit-exceeded`, `request-timeout`
+ */
+export async function readDefinitionText(
+  request: FastifyRequest,
+  limits: DefinitionLimits,
+  stopping: AbortSignal,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  const setting = 'MAX_DEFINITION_BYTES';
+  const body = readBody(request, { ...limits, maxBodyBytes: limits.maxDefinitionBytes, setting }, stopping);
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/**
+ * Returns the value of `table` in the body of Create Table.
+ *
+ * @throws AppError `invalid-json` with the byte offset, `invalid-definition` if `table` is missing or the body has other members
+ */
+export async function requireDefinition(text: Buffer, limits: DefinitionLimits): Promise<unknown> {
+  const table = await parseDefinitionBody(text, limits);
+  if (table === undefined) throw missingTable();
+  return table;
+}
+
+/** Returns the value of `table` in a JSON text `{"table": …}`; undefined: there is none. It works in turns. */
+export async function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): Promise<unknown> {
+  const bounds = {
+    maxDepth: limits.maxJsonDepth,
+    maxTableBytes: limits.maxDefinitionBytes,
+    maxColumns: 0,
+    maxCellBytes: 0,
+    maxRowBytes: 0,
+  };
+  const scanner = new JsonUploadScanner(bounds, 'definition');
+  await asDefinitionError(() => scan(text, scanner));
+  return scanner.table === undefined ? undefined : readDefinition(scanner.table);
+}
+
+/** How much of a text is scanned in about a millisecond. */
+const sliceBytes = 64 * 1024;
+
+async function scan(text: Buffer, scanner: JsonUploadScanner): Promise<void> {
+  for (let start = 0; start < text.length; start += sliceBytes) {
+    if (start > 0) await pauseForOthers();
+    scanner.write(text, start, Math.min(start + sliceBytes, text.length));
+  }
+  scanner.end();
+}
+
+function missingTable(): AppError {
+  const detail = 'The body must be {"table": {"columns": […]}}; `table` is missing.';
+  return new AppError('invalid-definition', detail, {
+    errors: [{ pointer: '/table', code: 'missing', detail }],
+  });
+}
+
+/** Turns an `invalid-data` error of the upload scanner into `invalid-definition`, because the text is a definition here. */
+async function asDefinitionError(scan: () => Promise<void>): Promise<void> {
+  try {
+    await scan();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid-data') throw error;
+    throw new AppError('invalid-definition', error.detail, { errors: error.errors ?? [] });
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * The media types and the parameter `rows_at` of all endpoints for JSON rows. Both decide the form of the body.
+ */
+import type { FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { wrongParameter } from '../../../core/errors.ts';
+import { parsePointer } from '../../../core/json-pointer.ts';
+import type { LimitsConfig } from '../../../core/settings/config.ts';
+import type { JsonLimits } from '../../../readers/json/json-limits.ts';
+import type { JsonForm } from '../../../readers/json/json-upload-scanner.ts';
+
+/** One row object on each line. No such type is registered, so programs use several names. */
+const lineMediaType = /^(?:application|text)\/(?:x-)?(?:ndjson|jsonl|jsonlines|json-lines)\s*(?:;|$)/i;
+
+/** JSON (RFC 8259), also by the name that programs used before, and every type whose syntax is JSON (RFC 6839): `application/geo+json`. */
+const jsonMediaType = /^(?:(?:application|text)\/json|[a-z]+\/[\w!#$&^.+-]+\+json)\s*(?:;|$)/i;
+
+export const jsonMediaTypes = [jsonMediaType, lineMediaType];
+
+/** Returns whether the content type is one of `jsonMediaTypes`. */
+export function isJsonType(contentType: string): boolean {
+  return jsonMediaTypes.some((type) => type.test(contentType));
+}
+
+export const rowsAtParameter = Type.Optional(
+  Type.String({
+    description:
+      'Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array.',
+  }),
+);
+
+/**
+ * Returns the form of the rows in the body.
+ *
+ * @throws AppError `invalid-parameter` if `rows_at` is no JSON Pointer, or if the body cannot have one
+ */
+export function jsonFormOf(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  rowsAt: string | undefined,
+): Exclude<JsonForm, 'definition'> {
+  const contentType = (headers['content-type'] ?? '').trim();
+  const isLines = lineMediaType.test(contentType);
+  if (rowsAt === undefined) return isLines ? 'lines' : 'upload';
+  if (isLines) {
+    throw refusedPointer(
+      rowsAt,
+      `rows_at names an array inside a JSON document; in ${contentType.split(';', 1)[0]!.trim().toLowerCase()} each line is a row. Leave it out.`,
+    );
+  }
+  const steps = parsePointer(rowsAt);
+  if (steps !== undefined) return steps;
+  const rule = rowsAt.startsWith('/')
+    ? 'in a JSON Pointer "~" occurs only in ~0 (for "~") and ~1 (for "/").'
+    : 'a JSON Pointer (RFC 6901) begins with "/" and has "/" between names, as in /response/items.';
+  throw refusedPointer(rowsAt, `The query parameter rows_at is no JSON Pointer: ${rule}`);
+}
+
+export function jsonLimitsOf(limits: LimitsConfig): JsonLimits {
+  return {
+    maxDepth: limits.maxJsonDepth,
+    maxTableBytes: limits.maxDefinitionBytes,
+    maxColumns: limits.maxColumns,
+    maxCellBytes: limits.maxCellBytes,
+    maxRowBytes: limits.maxRowBytes,
+  };
+}
+
+function refusedPointer(value: string, detail: string): Error {
+  return wrongParameter('rows_at', detail, { value });
+}

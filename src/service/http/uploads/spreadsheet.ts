@@ -1,0 +1,285 @@
+/**
+ * The parameters and parts that all endpoints for spreadsheets share, and the function that opens the file.
+ */
+import Type, { type Static } from 'typebox';
+import { AppError, type ErrorCode, wrongParameter } from '../../../core/errors.ts';
+import { encodingOf, usualEncodings } from '../../../readers/bytes/text-encoding.ts';
+import { Spool } from '../../../readers/spool.ts';
+import { openSpreadsheet, supportedEndings } from '../../../readers/spreadsheet/open-spreadsheet.ts';
+import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
+import type { SpreadsheetOptions, TextDialect } from '../../../readers/spreadsheet/spreadsheet-options.ts';
+import type { AdmittedRequest } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
+import { choice } from '../query.ts';
+import { readSpreadsheetUpload, type SpreadsheetUpload } from '../wire/multipart.ts';
+import { type DefinitionLimits, parseDefinitionBody } from './definition-body.ts';
+import type { UploadBody } from './upload-operation.ts';
+
+export const spreadsheetParameters = {
+  sheet: Type.Optional(
+    Type.String({
+      description:
+        'Name or 1-based number of the sheet. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible one.',
+    }),
+  ),
+  header_row: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('auto')], {
+      description:
+        'The row with the column names. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value.',
+    }),
+  ),
+  header: Type.Boolean({
+    default: true,
+    description:
+      'false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names.',
+  }),
+  range: Type.Optional(
+    Type.String({ description: 'Load only these cells, as in `B3:F200`. Default: all cells.' }),
+  ),
+  table_range: Type.Optional(
+    Type.String({
+      description:
+        "Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all.",
+    }),
+  ),
+  hidden: choice(['read', 'skip'], {
+    default: 'read',
+    description:
+      'Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out.',
+  }),
+  footer: choice(['read', 'skip'], {
+    default: 'read',
+    description:
+      'The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning.',
+  }),
+  column_names: choice(['exact', 'snake_case'], {
+    default: 'exact',
+    description: '`exact`: the header text, trimmed. `snake_case`: lower case with underscores.',
+  }),
+  cell_errors: choice(['fail', 'null'], {
+    default: 'fail',
+    description:
+      'How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column.',
+  }),
+  delimiter: Type.Optional(
+    Type.String({
+      description:
+        'For text files: the separator of fields, one ASCII character that is not a letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names.',
+    }),
+  ),
+  quote: choice(['"', "'", 'none'], {
+    default: '"',
+    description: 'For text files: the quotation mark around fields. `none`: quotation marks are text.',
+  }),
+  encoding: Type.Optional(
+    Type.String({
+      description:
+        'For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. Default: detected among UTF-8, UTF-16 and Windows-1252.',
+    }),
+  ),
+  comment: Type.Optional(
+    Type.String({
+      description:
+        'For text files: lines that begin with this ASCII character, such as `#`, are ignored. Default: no line is ignored.',
+    }),
+  ),
+};
+
+const spreadsheetQuery = Type.Object(spreadsheetParameters);
+/** `trim` is a parameter of text. It also says whether white space may come before a quote. */
+export type SpreadsheetQuery = Static<typeof spreadsheetQuery> & { trim?: boolean };
+
+export const filePart = Type.String({
+  // OpenAPI 3.1 needs only `contentMediaType`, but most client generators still use `format` of OpenAPI 3.0.
+  format: 'binary',
+  contentMediaType: 'application/octet-stream',
+  description: `A spreadsheet or a text file (${supportedEndings}). It is recognized by its content; its name does not matter.`,
+});
+
+export const spreadsheetErrors: ErrorCode[] = [
+  'too-many-uploads',
+  'request-timeout',
+  'limit-exceeded',
+  'unsupported-media-type',
+  'invalid-parameter',
+  'invalid-multipart',
+  'invalid-json',
+  'invalid-content-encoding',
+  'invalid-definition',
+  'invalid-file',
+  'unsupported-file',
+];
+
+export interface OpenedSpreadsheet {
+  source: SheetSource;
+  /** Opens the same file with another sheet. */
+  openSheet: (sheet: string) => Promise<SheetSource>;
+  spool: Spool;
+  /** The value of `table` in the part `body`; undefined: none. */
+  definition: unknown;
+}
+
+/**
+ * Receives both parts and opens the file for `use`. The file is always removed afterwards.
+ *
+ * @param admitted its signal ends the opening, which may take as long as a reading
+ * @param reading the part of the file that will be read
+ */
+export function withSpreadsheet<Result>(
+  received: UploadBody,
+  context: HttpContext,
+  query: SpreadsheetQuery,
+  admitted: AdmittedRequest,
+  reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
+  use: (opened: OpenedSpreadsheet) => Promise<Result>,
+): Promise<Result> {
+  return context.lines.uploads.use({ caller: admitted.caller }, admitted.signal, () =>
+    receiveSpreadsheet(received, context, query, admitted, reading, use),
+  );
+}
+
+/** Reads the parts of a repeated request for its digest only. */
+export async function readSpreadsheetParts(
+  received: UploadBody,
+  context: HttpContext,
+  admitted: AdmittedRequest,
+): Promise<void> {
+  const spool = new Spool({ maxBytes: context.config.limits.maxBodyBytes });
+  try {
+    await receiveParts(received, context, admitted, spool);
+  } finally {
+    await spool.close();
+  }
+}
+
+function receiveParts(
+  received: UploadBody,
+  context: HttpContext,
+  { signal, digest }: AdmittedRequest,
+  file: Spool,
+): Promise<SpreadsheetUpload> {
+  const { maxDefinitionBytes } = context.config.limits;
+  const { headers, parameters } = received;
+  return readSpreadsheetUpload(
+    headers,
+    received.chunks(signal),
+    file,
+    maxDefinitionBytes,
+    parameters,
+    digest,
+  );
+}
+
+/** @throws AppError `invalid-parameter` */
+export function checkSpreadsheetQuery(query: SpreadsheetQuery): void {
+  optionsOf(query);
+}
+
+async function receiveSpreadsheet<Result>(
+  received: UploadBody,
+  context: HttpContext,
+  query: SpreadsheetQuery,
+  admitted: AdmittedRequest,
+  reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
+  use: (opened: OpenedSpreadsheet) => Promise<Result>,
+): Promise<Result> {
+  const { limits } = context.config;
+  // An invalid parameter is refused before the body is read.
+  const options = { ...optionsOf(query), ...reading };
+  const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+  try {
+    const { body } = await receiveParts(received, context, admitted, spool);
+    const definition = body && (await definitionOf(body, limits));
+    const open = (wanted: SpreadsheetOptions) =>
+      openSpreadsheet(
+        spool,
+        wanted,
+        { ...limits, maxRatio: limits.maxUnpackRatio, readerSlots: context.readerSlots },
+        admitted.signal,
+      );
+    const source = await open(options);
+    // `table_range` and a proposed header are of one sheet only.
+    const { tableRange: _, headerRow, ...others } = options;
+    const ofOtherSheets = {
+      ...others,
+      ...(headerRow !== undefined && headerRow !== 'auto' && { headerRow }),
+    };
+    const openSheet = async (sheet: string) =>
+      source.openSheet(sheet) ?? open({ ...ofOtherSheets, sheet, allSheets: false });
+    return await use({ source, openSheet, spool, definition });
+  } finally {
+    await spool.close();
+  }
+}
+
+async function definitionOf(body: Buffer, limits: DefinitionLimits): Promise<unknown> {
+  try {
+    return await parseDefinitionBody(body, limits);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid-json') throw error;
+    const remedy =
+      'It must be {"table": …}; with curl, a file is named after an @: -F body=@definition.json.';
+    throw new AppError('invalid-json', `The part body is not JSON. ${error.detail} ${remedy}`);
+  }
+}
+
+function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
+  return {
+    ...(query.sheet !== undefined && { sheet: query.sheet }),
+    ...(query.header_row !== undefined && { headerRow: query.header_row }),
+    ...(query.range !== undefined && { range: query.range }),
+    ...(query.table_range !== undefined && { tableRange: query.table_range }),
+    hidden: query.hidden,
+    footer: query.footer,
+    hasHeader: query.header,
+    ...textDialectOf(query),
+    trim: query.trim ?? false,
+    columnNames: query.column_names,
+    cellErrors: query.cell_errors === 'null' ? 'null' : 'problem',
+  };
+}
+
+/** Returns whether the request says which sheet is read. */
+export function isSheetChosen({ sheet, table_range }: SpreadsheetQuery): boolean {
+  return sheet !== undefined || table_range !== undefined;
+}
+
+/**
+ * Returns how a text file is read.
+ *
+ * @throws AppError `invalid-parameter`
+ */
+function textDialectOf(query: SpreadsheetQuery): Pick<SpreadsheetOptions, 'text'> {
+  const { delimiter, quote, encoding, comment } = query;
+  const text: TextDialect = {
+    ...(delimiter !== undefined && { delimiter: signOf('delimiter', delimiter) }),
+    ...(quote !== '"' && { quote: quote === 'none' ? 0 : quote.charCodeAt(0) }),
+    ...(encoding !== undefined && { encoding: namedEncoding(encoding) }),
+    ...(comment !== undefined && { comment: signOf('comment', comment) }),
+  };
+  return Object.keys(text).length > 0 ? { text } : {};
+}
+
+function namedEncoding(label: string): string {
+  const encoding = encodingOf(label);
+  if (encoding !== undefined) return encoding;
+  throw wrongParameter(
+    'encoding',
+    `encoding must be a label of the WHATWG Encoding Standard, such as ${usualEncodings.join(', ')}.`,
+    { value: label.slice(0, 100) },
+  );
+}
+
+const namedSigns: Record<string, string> = { tab: '\t', space: ' ' };
+
+function signOf(parameter: string, text: string): number {
+  const sign = namedSigns[text] ?? text;
+  if (!/^[\t\x20-\x7e]$/.test(sign) || /[A-Za-z0-9"']/.test(sign)) {
+    throw wrongParameter(
+      parameter,
+      `${parameter} must be one ASCII character that is not a letter, digit or quote, or \`tab\` or \`space\`.`,
+      { value: text.slice(0, 100) },
+    );
+  }
+  return sign.charCodeAt(0);
+}

@@ -1,0 +1,232 @@
+/**
+ * The parts that all uploads share: their parameters, the permission that they need, and the schema of the answer.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type, { type Static } from 'typebox';
+import { type ErrorCode, wrongParameter } from '../../../core/errors.ts';
+import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
+import { TableDescriptionSchema } from '../../tables/definition.ts';
+import { admitTableRequest, schemaParameter, type TableRequest } from '../admission/table-request.ts';
+import { Load } from '../answers/load-answers.ts';
+import type { HttpContext } from '../context.ts';
+import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
+import { choice } from '../query.ts';
+import { requireScope, type Scope } from '../tokens/auth.ts';
+import { type ColumnChoices, columnChoicesOf, columnParameters } from './column-parameters.ts';
+import { maxFaultyRowsOf, rowParameters } from './row-parameters.ts';
+import { textParameters, textReadingOf } from './text-parameters.ts';
+
+export const uploadParameters = {
+  schema: schemaParameter,
+  if_exists: choice(['fail', 'append', 'truncate', 'replace'], {
+    default: 'fail',
+    description:
+      'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments.',
+  }),
+  if_missing: choice(['create', 'fail'], {
+    default: 'create',
+    description:
+      'What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`.',
+  }),
+  extra_columns: choice(['fail', 'ignore', 'add'], {
+    default: 'fail',
+    description:
+      'What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.',
+  }),
+  on_conflict: choice(['fail', 'skip', 'update'], {
+    default: 'fail',
+    description:
+      'What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used.',
+  }),
+  dry_run: Type.Boolean({
+    default: false,
+    description:
+      'true: the load is done and checked, and then rolled back. The answer shows what would have happened.',
+  }),
+  ...rowParameters,
+  ...columnParameters,
+  ...textParameters,
+};
+
+const uploadQuery = Type.Object(uploadParameters);
+export type UploadQuery = Static<typeof uploadQuery>;
+
+const Loaded = Type.Object(
+  {
+    table: TableDescriptionSchema,
+    load: Type.Object({
+      id: Type.Optional(
+        Type.String({
+          format: 'uuid',
+          description:
+            'The id of the load, for `GET /api/v1/loads/{id}`. It is also in the header `Load-Id`. Absent if the service records no loads.',
+        }),
+      ),
+      rows: Type.Integer({ description: 'Rows loaded.' }),
+      skipped: Type.Integer({
+        description: 'Rows left out because their key already exists (`on_conflict=skip`).',
+      }),
+      updated: Type.Integer({
+        description: 'Rows that updated the existing row with the same key (`on_conflict=update`).',
+      }),
+      rows_left_out: Type.Optional(
+        Type.Integer({
+          description: 'Rows that were left out because they have problems (`faulty_rows=leave_out`).',
+        }),
+      ),
+      left_out: Type.Optional(
+        Type.Array(LocatedProblem, {
+          maxItems: 100,
+          description: 'The first 100 problems of the rows that were left out.',
+        }),
+      ),
+      left_out_count: Type.Optional(
+        Type.Integer({
+          description:
+            'The number of all problems of the rows that were left out, including those not listed. A row may have several.',
+        }),
+      ),
+      error_groups: Type.Optional(ProblemGroups),
+      conflict_key: Type.Optional(
+        Type.Array(Type.String(), {
+          description:
+            'The columns of the key by which rows were compared (`on_conflict=skip` or `update`). Empty: the data has no complete key.',
+        }),
+      ),
+      format: Type.String({
+        description: 'The format in which the rows were read: `json`, `ndjson`, or the format of the file.',
+      }),
+      delimiter: Type.Optional(
+        Type.String({ description: 'For text files: the character between the fields.' }),
+      ),
+      encoding: Type.Optional(
+        Type.String({ description: 'For text files: the encoding in which the file was read.' }),
+      ),
+      sheet: Type.Optional(Type.String({ description: 'The sheet that was read.' })),
+      header_row: Type.Optional(
+        Type.Integer({ description: 'The row of the sheet with the column names, from 1.' }),
+      ),
+      range: Type.Optional(
+        Type.String({
+          description: 'The cells that were read, from the header to the last row with a value: `A3:F200`.',
+        }),
+      ),
+      warnings: Warnings,
+      duration_ms: Type.Integer({ description: 'The duration of the load in milliseconds.' }),
+      dry_run: Type.Optional(Type.Boolean({ description: 'true: nothing was changed.' })),
+    }),
+  },
+  { title: 'LoadedTable' },
+);
+
+/** The document names JSON only, because generators of clients make one type for each answer. So the operations describe CSV in words. */
+export const csvInWords =
+  'With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.';
+
+const loadIdHeaders = {
+  'Load-Id': { type: 'string', description: 'The id of the load, also in answers to refused uploads.' },
+};
+
+/** The header with which a client asks for an answer before the rows are loaded. */
+export const preferHeader = Type.Object({
+  Prefer: Type.Optional(
+    Type.String({
+      description:
+        '`respond-async` (RFC 7240): the answer is 202 as soon as the body is stored, and the rows are loaded later. `Location` is the load.',
+    }),
+  ),
+});
+
+export const uploadResponses = {
+  200: {
+    description: 'The rows were added to an existing table. With `dry_run`: nothing was changed.',
+    headers: loadIdHeaders,
+    content: { 'application/json': { schema: Loaded } },
+  },
+  201: {
+    description: 'The table was created or replaced.',
+    headers: {
+      Location: { type: 'string', description: 'The URL that describes the table.' },
+      ...loadIdHeaders,
+    },
+    content: { 'application/json': { schema: Loaded } },
+  },
+  202: {
+    description: 'With `Prefer: respond-async`: the body is stored, and the rows will be loaded.',
+    headers: {
+      Location: { type: 'string', description: 'The URL that describes the load.' },
+      'Preference-Applied': { type: 'string', description: '`respond-async`.' },
+      ...loadIdHeaders,
+    },
+    content: { 'application/json': { schema: Load } },
+  },
+};
+
+export const uploadErrors: ErrorCode[] = [
+  ...tableErrors,
+  'invalid-json',
+  'invalid-content-encoding',
+  'table-not-found',
+  'request-timeout',
+  'table-exists',
+  'dependent-objects',
+  'load-cancelled',
+  'idempotency-key-in-use',
+  'idempotency-key-reused',
+  'not-enabled',
+  'limit-exceeded',
+  'unsupported-media-type',
+  'invalid-definition',
+  'distribution-unavailable',
+  'invalid-data',
+  'nothing-to-load',
+  'too-many-uploads',
+  'queue-full',
+  'storage-full',
+];
+
+/** An upload that is admitted, with what its parameters say about columns and texts. */
+export interface AdmittedUpload extends TableRequest {
+  columns: ColumnChoices;
+  /** undefined: text is read as usual. */
+  textReading: TextReading | undefined;
+  /** undefined: no row may be left out. */
+  maxFaultyRows: number | undefined;
+}
+
+/** Admits an upload before its body is read. @throws the errors of `admitTableRequest`; AppError `invalid-parameter` */
+export async function admitUpload(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+  query: UploadQuery,
+): Promise<AdmittedUpload> {
+  const choices = uploadChoices(query);
+  const scope = uploadScope(query.if_exists);
+  const table = await admitTableRequest(request, reply, context, query.schema, scope);
+  // `add` may change the definition of the table, so it needs the scope before the rows are read.
+  if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
+  return { ...table, ...choices };
+}
+
+/** Returns what the parameters say about columns and texts. @throws AppError `invalid-parameter` */
+export function uploadChoices(
+  query: UploadQuery,
+): Pick<AdmittedUpload, 'columns' | 'textReading' | 'maxFaultyRows'> {
+  if (query.if_missing === 'fail' && query.if_exists === 'fail') {
+    const detail =
+      'if_missing=fail needs if_exists=append, truncate or replace, because if_exists=fail loads only into a new table.';
+    throw wrongParameter('if_missing', detail);
+  }
+  return {
+    columns: columnChoicesOf(query),
+    textReading: textReadingOf(query),
+    maxFaultyRows: maxFaultyRowsOf(query),
+  };
+}
+
+/** Returns the scope that every such upload needs. */
+function uploadScope(ifExists: UploadQuery['if_exists']): Scope {
+  if (ifExists === 'append') return 'table:load';
+  return ifExists === 'fail' ? 'table:create' : 'table:replace';
+}

@@ -1,0 +1,208 @@
+/**
+ * Reads the body of a request as chunks: unpacks it, and limits its size and the time in which no byte arrives.
+ */
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../../core/errors.ts';
+import { limitDetail, limitExceeded, limitInWords } from '../../../core/limit-exceeded.ts';
+import { factsOf } from '../observing/access-log.ts';
+import { refusalOf } from './chunked-body.ts';
+import { parseContentEncoding, type UnpackLimits, unpackBody } from './content-encoding.ts';
+
+export interface BodyLimits extends UnpackLimits {
+  bodyIdleTimeoutMs: number;
+  /** The limit that applies while the service waits for the client; 0: none. */
+  minBodyBytesPerSecond: number;
+  /** The limit for the whole body that applies while `othersWait` returns true. */
+  minBusyBodyBytesPerSecond: number;
+  /** Whether others wait for this request to end. Default: never. */
+  othersWait?: () => boolean;
+}
+
+/**
+ * Reads the body chunk by chunk, at the reader's pace, and unpacks it if it has a `Content-Encoding`.
+ *
+ * @throws the errors of `receiveBody` and `unpackBody`
+ */
+export function readBody(
+  request: FastifyRequest,
+  limits: BodyLimits,
+  stopping: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const codings = parseContentEncoding(request.headers['content-encoding']);
+  const received = receiveBody(request, limits, stopping);
+  return codings.length === 0 ? received : unpackBody(received, codings, limits);
+}
+
+/**
+ * Receives the body without unpacking it.
+ *
+ * A client that sends a byte now and then could use a place for uploads forever. So the service adds up the time in which it
+ * waits for the client. Each time the sum grows by `bodyIdleTimeoutMs`, enough bytes must have arrived since the last check.
+ * Pauses of the reader do not count. While other uploads wait for the place, a higher limit applies to the whole body.
+ *
+ * @throws AppError `limit-exceeded`, `request-timeout` (no byte for `bodyIdleTimeoutMs` while the reader waits, or too few),
+ * `invalid-request` (too many tiny chunks); `ClientGone` when the connection breaks before the end; the reason of `stopping`,
+ * also while a chunk is awaited
+ */
+async function* receiveBody(
+  request: FastifyRequest,
+  limits: BodyLimits,
+  stopping: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const stated = Number(request.headers['content-length'] ?? 0);
+  if (stated > limits.maxBodyBytes) throw tooLarge(limits);
+  const arrivals = new Arrivals(request.raw, limits.bodyIdleTimeoutMs, stopping);
+  const facts = factsOf(request);
+  continueBody(request.raw);
+  let received = 0;
+  let waitedMs = 0;
+  let waitedInAllMs = 0;
+  let receivedMeanwhile = 0;
+  try {
+    for (;;) {
+      stopping.throwIfAborted();
+      let chunk = request.raw.read() as Buffer | null;
+      if (chunk === null) {
+        if (request.raw.readableEnded) return;
+        const waitsSince = performance.now();
+        await arrivals.next();
+        const waited = performance.now() - waitsSince;
+        waitedMs += waited;
+        waitedInAllMs += waited;
+        chunk = request.raw.read() as Buffer | null;
+        if (chunk === null) continue;
+      }
+      received += chunk.length;
+      facts.bytes = received;
+      receivedMeanwhile += chunk.length;
+      if (waitedMs >= limits.bodyIdleTimeoutMs) {
+        if (receivedMeanwhile < (limits.minBodyBytesPerSecond * waitedMs) / 1000) throw tooSlow(limits);
+        waitedMs = 0;
+        receivedMeanwhile = 0;
+      }
+      if (waitedInAllMs >= limits.bodyIdleTimeoutMs && isTooSlowForOthers(limits, received, waitedInAllMs)) {
+        throw tooSlowForOthers(limits);
+      }
+      if (received > limits.maxBodyBytes) throw tooLarge(limits);
+      yield chunk;
+    }
+  } finally {
+    // The request stays open, because the rest of the body may have to be read before the client gets the answer.
+    arrivals.end();
+  }
+}
+
+/** Waits for bytes of a body. It uses one timer and one set of listeners for the whole body, not for each chunk. */
+class Arrivals {
+  readonly #request: IncomingMessage;
+  readonly #idleTimeoutMs: number;
+  readonly #stopping: AbortSignal;
+  readonly #timer: NodeJS.Timeout;
+  #waiting: PromiseWithResolvers<void> | undefined;
+
+  constructor(request: IncomingMessage, idleTimeoutMs: number, stopping: AbortSignal) {
+    this.#request = request;
+    this.#idleTimeoutMs = idleTimeoutMs;
+    this.#stopping = stopping;
+    this.#timer = setTimeout(this.#onTimeout, idleTimeoutMs);
+    for (const event of arrivalEvents) request.on(event, this.#wake);
+    stopping.addEventListener('abort', this.#wake);
+  }
+
+  /**
+   * Waits until bytes or the end can be read.
+   *
+   * @throws AppError `request-timeout`, or the reason for which the request was refused; `ClientGone`; the reason of `stopping`
+   */
+  async next(): Promise<void> {
+    if (!this.#isGone()) {
+      this.#waiting = Promise.withResolvers();
+      this.#timer.refresh();
+      await this.#waiting.promise;
+    }
+    this.#stopping.throwIfAborted();
+    if (this.#isGone()) throw refusalOf(this.#request) ?? new ClientGone();
+  }
+
+  /** Removes the timer and the listeners. The caller must call it once. */
+  end(): void {
+    clearTimeout(this.#timer);
+    for (const event of arrivalEvents) this.#request.off(event, this.#wake);
+    this.#stopping.removeEventListener('abort', this.#wake);
+    // Without a listener a later error would end the process.
+    this.#request.on('error', () => {});
+  }
+
+  #isGone(): boolean {
+    return this.#request.destroyed && !this.#request.readableEnded;
+  }
+
+  readonly #wake = (): void => {
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  };
+
+  readonly #onTimeout = (): void => {
+    const limit = limitInWords(this.#idleTimeoutMs, { setting: 'BODY_IDLE_TIMEOUT_MS' });
+    this.#waiting?.reject(new AppError('request-timeout', `No byte of the body arrived for ${limit}.`));
+    this.#waiting = undefined;
+  };
+}
+
+const arrivalEvents = ['readable', 'end', 'error', 'close'];
+
+/**
+ * The requests of clients that wait for `100 Continue` (RFC 9110 section 10.1.1), with the responses through which they are
+ * continued.
+ */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>();
+
+/**
+ * Lets a client that sends `Expect: 100-continue` wait until the body is read. Node would answer `100 Continue` at once. This way the
+ * client gets a refusal, for example for a missing token, before it sends its rows.
+ */
+export function continueWhenRead(server: Server): void {
+  server.on('checkContinue', (request, response) => {
+    waiting.set(request, response);
+    server.emit('request', request, response);
+  });
+}
+
+function continueBody(request: IncomingMessage): void {
+  waiting.get(request)?.writeContinue();
+  waiting.delete(request);
+}
+
+/** The error if the client disconnected in the middle of its body. There is no answer. */
+export class ClientGone extends Error {
+  override name = 'ClientGone';
+  constructor() {
+    super('the client closed the connection before the end of its request');
+  }
+}
+
+function tooSlow({ minBodyBytesPerSecond }: BodyLimits): AppError {
+  return new AppError(
+    'request-timeout',
+    limitDetail('The body arrives too slowly', minBodyBytesPerSecond, {
+      setting: 'MIN_BODY_BYTES_PER_SECOND',
+    }),
+  );
+}
+
+function isTooSlowForOthers(limits: BodyLimits, received: number, waitedMs: number): boolean {
+  return received < (limits.minBusyBodyBytesPerSecond * waitedMs) / 1000 && limits.othersWait?.() === true;
+}
+
+function tooSlowForOthers({ minBusyBodyBytesPerSecond }: BodyLimits): AppError {
+  return new AppError(
+    'request-timeout',
+    `${limitDetail('Other uploads wait, and this body arrives too slowly', minBusyBodyBytesPerSecond, { setting: 'MIN_BUSY_BODY_BYTES_PER_SECOND' })} Send it again later.`,
+  );
+}
+
+function tooLarge({ maxBodyBytes, setting }: BodyLimits): AppError {
+  return limitExceeded('The body is too long', maxBodyBytes, { setting });
+}

@@ -1,0 +1,143 @@
+/** Encodes all rows of an input and sends them into one relation by COPY. */
+
+import type { ClientBase } from 'pg';
+import type { Warning } from '../../../core/errors.ts';
+import { limitExceeded } from '../../../core/limit-exceeded.ts';
+import type { ColumnMatcher } from '../../../encoding/columns/column-matching.ts';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { WrittenBytes, type WrittenLimits } from '../../../encoding/encoders/written-bytes.ts';
+import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
+import { addDamage, headerProblems, type Problems } from '../../../encoding/problems/problems.ts';
+import { EncodingSink } from '../../../encoding/sink/encoding-sink.ts';
+import { setStatementTimeout } from '../../postgres/transaction-settings.ts';
+import type { LoadInput } from '../inputs/load-input.ts';
+import type { LoadProgress } from '../request/load-progress.ts';
+import { CopySession } from './copy-session.ts';
+import { type Refusal, refusalOfCopy } from './refusal.ts';
+import { targetColumns } from './target-columns.ts';
+
+export interface CopyOptions {
+  /** The name of the relation, quoted. */
+  relation: string;
+  columns: LoadColumn[];
+  /** See `CopySessionOptions`. */
+  freezes: boolean;
+  /** Citus stores the relation at its workers. */
+  isSharded: boolean;
+  matcher: ColumnMatcher;
+  /** The input keeps its rows, so that they can be read again. */
+  keepRows: boolean;
+  /**
+   * Returns whether the fill may stand for the column in rows without it. If not, such rows leave the column out, whatever its default
+   * is.
+   */
+  mayFill: (column: LoadColumn) => boolean;
+  /** If this is set, each row begins with the number of its data row and the number of its set of columns, in these columns. */
+  numbers?: { columns: readonly string[]; numberOfSet: (columns: readonly number[]) => number };
+  /** A row may update an existing one. */
+  mayUpdate: boolean;
+  typesAreInferred: boolean;
+  maxRows: number;
+  /** See `EncodingOptions`. */
+  maxRefusedRows?: number;
+  maxRowBytes: number;
+  writtenLimits: WrittenLimits;
+  /** See `EncodingOptions`. */
+  written?: WrittenBytes;
+  /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
+  statementTimeoutMs: number;
+  signal: AbortSignal;
+  progress: LoadProgress;
+}
+
+export interface CopiedRows {
+  /** The number of rows without a problem. */
+  sent: number;
+  /** The number of rows with a problem, which were not sent. */
+  refused: number;
+  /** The number of rows that PostgreSQL stored. It is smaller if a trigger leaves out rows. */
+  taken: number;
+  /** Returns the data row of the n-th row that was sent, from 0; undefined: it is no longer known. */
+  rowOf: (ordinal: number) => number | undefined;
+  /** The rows did not all have the same columns, so several COPYs sent them. */
+  hasSeveralLists: boolean;
+  places: CellPlaces;
+  /** Warnings about parts of values that the types of the columns cannot store. */
+  warnings: Warning[];
+  /** PostgreSQL refused a row: the transaction has failed. */
+  refusal: Refusal | undefined;
+}
+
+/**
+ * Copies the rows.
+ *
+ * @throws what the input throws; PostgreSQL's errors that are not about the rows
+ */
+export async function copyRows(
+  client: ClientBase,
+  input: LoadInput,
+  options: CopyOptions,
+  problems: Problems,
+): Promise<CopiedRows> {
+  const { columns, numbers, maxRows, maxRowBytes, writtenLimits, signal } = options;
+  const targets = await targetColumns(client, columns, input.nameMatching === 'loose', options.mayFill);
+  const names = columns.map((column) => column.name);
+  const session = new CopySession(client, {
+    relation: options.relation,
+    columnNames: names,
+    leadingColumns: numbers?.columns,
+    freezes: options.freezes,
+    isSharded: options.isSharded,
+  });
+  const sink = new EncodingSink({
+    targets,
+    matcher: options.matcher,
+    locate: input.locate,
+    problems,
+    output: session,
+    numberOfSet: numbers?.numberOfSet,
+    maxRows,
+    ...(options.maxRefusedRows !== undefined && { maxRefusedRows: options.maxRefusedRows }),
+    maxRowBytes,
+    writtenLimits,
+    written: options.written ?? new WrittenBytes(writtenLimits, input.expanded),
+    typesAreInferred: options.typesAreInferred,
+    mayUpdate: options.mayUpdate,
+    onTooManyRows: () => {
+      throw limitExceeded('The upload has too many rows', maxRows, { setting: 'MAX_ROWS' });
+    },
+  });
+  options.progress.pass = sink;
+  try {
+    await client.query(setStatementTimeout(0));
+    await (options.keepRows ? input.readAndKeep(sink, signal) : input.read(sink, signal));
+    sink.endOfRows();
+    for (const problem of headerProblems(input)) problems.addOfUpload(problem);
+    addDamage(problems, input);
+    await sink.finish();
+    await session.finish();
+  } catch (error) {
+    await session.abort(error instanceof Error ? error : new Error(String(error)));
+    throw error;
+  }
+  if (!session.refusal) await client.query(setStatementTimeout(options.statementTimeoutMs));
+  const rowOf = (ordinal: number) => sink.rowNumbers.rowOf(ordinal);
+  return {
+    sent: sink.loaded,
+    refused: sink.refused,
+    taken: session.rowsTaken,
+    rowOf,
+    hasSeveralLists: session.hasSeveralLists,
+    places: { locate: input.locate, sourceColumn: (name) => sink.sourceColumn(name) },
+    warnings: [...sink.lossWarnings(), ...sink.pointWarnings()],
+    refusal:
+      session.refusal &&
+      refusalOfCopy(
+        session.refusal,
+        session.refusedColumns,
+        session.rowsBefore,
+        sink.rowNumbers.count,
+        rowOf,
+      ),
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * Prepares the columns of a table for encoding: each gets its encoder and the fill for missing cells.
+ */
+import type { ClientBase } from 'pg';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { columnEncoder, sheetEncoder, stagedEncoder } from '../../../encoding/encoders/column-encoder.ts';
+import type { TargetColumn } from '../../../encoding/sink/target-column.ts';
+import { readConstants } from '../../tables/default-values.ts';
+
+/**
+ * The longest default that the service itself writes into the rows. PostgreSQL evaluates a longer one, because repeating it in
+ * every row would make a small upload large.
+ */
+const maxFillBytes = 256;
+/**
+ * The most bytes of defaults that the service itself writes into one row. If the defaults are longer in all, PostgreSQL
+ * evaluates them, because thousands of rows `{}` come in one slice of the input and are in memory at the same time.
+ */
+const maxFillBytesOfRow = 4096;
+
+const nullField = Buffer.from([0xff, 0xff, 0xff, 0xff]);
+
+/**
+ * Returns the columns with their encoders and fills.
+ *
+ * @param isSheet the rows are those of a sheet
+ * @param mayFill false: a row without the column leaves it out, whatever its default is
+ */
+export async function targetColumns(
+  client: ClientBase,
+  columns: LoadColumn[],
+  isSheet: boolean,
+  mayFill: (column: LoadColumn) => boolean,
+): Promise<TargetColumn[]> {
+  const encoderOf = isSheet ? sheetEncoder : columnEncoder;
+  const constants = columns.filter((column) => mayFill(column) && isFillable(column));
+  const values = await readConstants(client, constants);
+  let fillBytes = 0;
+  const fills = new Map<LoadColumn, Buffer | undefined>();
+  for (const [index, column] of constants.entries()) {
+    const fill = fillOf(values[index]!);
+    fillBytes += fill?.length ?? 0;
+    fills.set(column, fillBytes > maxFillBytesOfRow ? undefined : fill);
+  }
+  return columns.map((column) => {
+    // COPY must not name a generated column.
+    const isNull = mayFill(column) && column.default === 'none' && !column.isGenerated;
+    const fill = isNull ? nullField : fills.get(column);
+    return { column, encoder: encoderOf(column.type) ?? stagedEncoder(column.type), fill };
+  });
+}
+
+function isFillable(column: LoadColumn): boolean {
+  // A default that PostgreSQL pads is not filled in. Its size is counted for rows that leave the column out.
+  const isPadded = column.type.paddedBytes !== undefined;
+  return column.default === 'constant' && !isPadded && !isStagedAsText(column);
+}
+
+/** Returns whether the column's type has no binary encoder. Its values are then sent as text through the staging table. */
+export function isStagedAsText(column: LoadColumn): boolean {
+  return columnEncoder(column.type) === undefined;
+}
+
+/** Returns a field of binary COPY: the length of the value and the value as the type's send function writes it. */
+function fillOf(value: Buffer | null): Buffer | undefined {
+  if (value === null || value.length > maxFillBytes) return undefined;
+  const field = Buffer.alloc(4 + value.length);
+  field.writeInt32BE(value.length);
+  value.copy(field, 4);
+  return field;
+}

@@ -1,0 +1,85 @@
+/** Ends the transaction of a load whose rows are in the table, and returns the result of the load. */
+import type { ClientBase } from 'pg';
+import type { Warning } from '../../core/errors.ts';
+import type { Problems } from '../../encoding/problems/problems.ts';
+import type { TransactionEdges } from '../postgres/transaction.ts';
+import { hiddenTable } from '../tables/create-table.ts';
+import type { TableDescription } from '../tables/definition.ts';
+import { describeFound, readTable } from '../tables/describe-table.ts';
+import { type EndedUpload, loadWarnings } from './load-warnings.ts';
+import { numbersTaken } from './numbers-taken.ts';
+import type { LeftOut, LoadContext, LoadRequest, LoadResult } from './request/load-request.ts';
+import type { LoadTarget } from './target/load-target.ts';
+
+/** A load that will be committed. */
+export interface LoadedUpload extends Omit<EndedUpload, 'ofEnd'> {
+  problems: Problems;
+}
+
+/**
+ * Replaces the existing table, if the upload is to replace it, and commits. Without a replacement, the caller of `inTransaction` commits.
+ *
+ * @throws AppError `dependent-objects`, `database-busy`, `write-conflict`, `permission-denied`
+ */
+export async function endLoad(
+  client: ClientBase,
+  edges: TransactionEdges,
+  { observer, extraFunctions }: LoadContext,
+  upload: LoadedUpload,
+): Promise<LoadResult> {
+  const { request, target } = upload;
+  if (!target.isBare || !target.replaces) {
+    const { schema, name } = request;
+    const facts = await readTable(client, schema, name);
+    // The role has lost its privileges during the load.
+    if (facts?.maySee === false) throw hiddenTable(schema, name);
+    const result = resultOf(upload, await describeFound(client, schema, name, facts, extraFunctions), []);
+    observer?.committing(result);
+    return result;
+  }
+  const swap = target.swap(client);
+  for (;;) {
+    const { description, lost } = await swap.plan();
+    const result = resultOf(upload, description, lostObjects(lost));
+    observer?.committing(result);
+    if (await swap.commit(edges)) return result;
+  }
+}
+
+function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: Warning[]): LoadResult {
+  const { request, target, loaded, problems } = upload;
+  const isTaking = request.dryRun && !target.isBare;
+  const numbers = isTaking ? numbersTaken(table, upload.matcher, loaded) : [];
+  const { inserted: rows, skipped, updated, conflictKey, leftOut } = loaded;
+  return {
+    isNew: target.isBare,
+    tableChange: tableChangeOf(request, target),
+    table,
+    rows,
+    skipped,
+    updated,
+    ...(conflictKey && { conflictKey }),
+    ...(leftOut !== undefined && { leftOut: leftOutRows(leftOut, problems) }),
+    warnings: loadWarnings({ ...upload, ofEnd: [...numbers, ...ofEnd] }),
+  };
+}
+
+function tableChangeOf({ ifExists }: LoadRequest, target: LoadTarget): LoadResult['tableChange'] {
+  if (target.replaces) return 'replaced';
+  if (target.isBare) return 'created';
+  return ifExists === 'truncate' ? 'emptied' : undefined;
+}
+
+function leftOutRows(rows: number, problems: Problems): LeftOut {
+  return { rows, problems: problems.listed(), problemCount: problems.count, groups: problems.groups() };
+}
+
+const maxLostObjects = 100;
+
+/** Returns one warning for each object of the old table that the new table does not have. */
+function lostObjects(lost: string[]): Warning[] {
+  const listed = lost.slice(0, maxLostObjects);
+  const rest = lost.length - listed.length;
+  if (rest > 0) listed.push(`${rest} more objects`);
+  return listed.map((what) => ({ code: 'lost-by-replace', detail: `Replacing the table removed ${what}.` }));
+}

@@ -1,0 +1,46 @@
+/** The content of an upload: a definition, rows, or both. The code that uses this interface treats JSON and spreadsheets alike. */
+import type { CellSink } from '../../../core/cells/cell-sink.ts';
+import type { ExpandedBytes } from '../../../core/cells/expanded-bytes.ts';
+import type { RowSource } from '../../../core/cells/row-source.ts';
+
+/** How many rows are read to learn the types of the columns. */
+export interface HeadSize {
+  /** For JSON: the bytes of the rows. */
+  bytes: number;
+  /** For spreadsheets: the number of cells. */
+  cells: number;
+}
+
+export interface LoadInput extends RowSource {
+  /** Reads until it is known whether there is a definition before the rows. */
+  open(): Promise<void>;
+
+  /** The value of `table`; undefined: there is none, or it was not read yet because it comes after the rows. */
+  readonly definition: unknown;
+
+  /** true: the input has a list of rows, which may be empty: a header, or an array of rows. Known after the rows were read. */
+  readonly hasRowList: boolean;
+
+  /** Counts what the file expands to; undefined: the upload is not a file, but its rows. */
+  readonly expanded?: ExpandedBytes | undefined;
+
+  /**
+   * Pushes the first rows into the sink. The next pass begins with these rows again. The last of them may lack cells.
+   *
+   * @returns whether there are more rows. undefined: the first rows are not worth a pass of their own, or have an error, which the next
+   *   pass finds
+   * @throws what receiving the upload throws
+   */
+  readHead?(sink: CellSink, size: HeadSize, signal: AbortSignal): Promise<'part' | 'whole' | undefined>;
+
+  /**
+   * Pushes every row into the sink and keeps the rows, so that they can be read again. Rows that were not kept can be read only once.
+   */
+  readAndKeep(sink: CellSink, signal: AbortSignal): Promise<void>;
+
+  /** Receives the rest of the upload, so that `read` does not wait for the sender. */
+  keep(signal: AbortSignal): Promise<void>;
+
+  /** Closes the files of the input and releases its memory. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,68 @@
+/** Wraps an input to change its cells on their way to the sink, or to change its places or warnings. */
+
+import type { CellSink } from '../../../core/cells/cell-sink.ts';
+import type { Warning } from '../../../core/errors.ts';
+import type { HeadSize, LoadInput } from './load-input.ts';
+
+export interface InputWrapper {
+  /** Returns the sink that the input pushes its cells into. It passes them on to `sink`. */
+  through(sink: CellSink): CellSink;
+  /** Returns the warnings of the wrapper, in addition to those of the input. */
+  warnings(): Warning[];
+  /**
+   * true: the wrapper changes no cells, at most the names of columns. A wrapper that changes cells may change them differently in each
+   * pass.
+   */
+  keepsCells?: boolean;
+  /** true: every pass keeps the rows. */
+  keepsRows?: boolean;
+  /** Called after a whole pass. */
+  afterPass?(): void;
+  locate?: LoadInput['locate'];
+}
+
+export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
+  return {
+    nameMatching: input.nameMatching,
+    locate: wrapper.locate ?? input.locate,
+    get warnings() {
+      return [...input.warnings, ...wrapper.warnings()];
+    },
+    expanded: input.expanded,
+    get headerFaults() {
+      return input.headerFaults ?? [];
+    },
+    get hasRowList() {
+      return input.hasRowList;
+    },
+    get headerTexts() {
+      return input.headerTexts;
+    },
+    get joinedLines() {
+      return input.joinedLines;
+    },
+    get reading() {
+      return input.reading ?? { format: 'json' };
+    },
+    get definition() {
+      return input.definition;
+    },
+    open: () => input.open(),
+    ...(wrapper.keepsCells &&
+      input.readHead && {
+        readHead: (sink: CellSink, size: HeadSize, signal: AbortSignal) =>
+          input.readHead!(wrapper.through(sink), size, signal),
+      }),
+    read: async (sink, signal) => {
+      const through = wrapper.through(sink);
+      await (wrapper.keepsRows ? input.readAndKeep(through, signal) : input.read(through, signal));
+      wrapper.afterPass?.();
+    },
+    readAndKeep: async (sink, signal) => {
+      await input.readAndKeep(wrapper.through(sink), signal);
+      wrapper.afterPass?.();
+    },
+    keep: (signal) => input.keep(signal),
+    close: () => input.close(),
+  };
+}

@@ -1,0 +1,201 @@
+/**
+ * Makes the preview of rows for an inspection: the columns that would be inferred from all rows, the first rows as text, and the
+ * cells that a load would refuse.
+ */
+
+import { FALSE, NULL, TRUE } from '../../../core/cells/cell-kind.ts';
+import type { CellSink, LocateCell } from '../../../core/cells/cell-sink.ts';
+import { formatMoment, momentText } from '../../../core/cells/moment-text.ts';
+import { maxListedProblems, type Problem, type Warning } from '../../../core/errors.ts';
+import { headerOfValues } from '../../../encoding/infer/header-of-values.ts';
+import { TypeInference } from '../../../encoding/infer/infer-types.ts';
+import {
+  impossibleNames,
+  mixedColumns,
+  otherReadings,
+  roundedColumns,
+} from '../../../encoding/infer/inferred-columns.ts';
+import { describeCellProblem } from '../../../encoding/problems/cell-problems.ts';
+import { shortenBytes, shortenValue } from '../../../encoding/problems/problems.ts';
+
+/** The number of rows that a preview shows. */
+const shownRows = 20;
+
+export interface PreviewedRows {
+  header: string[];
+  definition: { columns: { name: string; type: string }[] };
+  /** The first rows, each with one text for each column; null: a blank cell. */
+  rows: (string | null)[][];
+  /** For each of these rows: its number in the sheet. Rows of JSON have none. */
+  rowNumbers: number[] | undefined;
+  /** For each column: how many rows have a value in it and how many have none, and its letters in the sheet. */
+  columns: ColumnCounts[];
+  /** The cells that a load would refuse. */
+  errors: Problem[];
+  errorCount: number;
+}
+
+export interface ColumnCounts {
+  name: string;
+  letters?: string;
+  values: number;
+  empty: number;
+}
+
+export interface PreviewSize {
+  /** The number of rows that have a value. In a sheet only rows below the header count. */
+  rows: number;
+  columns: number;
+}
+
+/** Infers the types of all rows and keeps the first ones as text. */
+export class Preview implements CellSink {
+  readonly #inference: TypeInference;
+  readonly #locate: LocateCell;
+  readonly #rows: (string | null)[][] = [];
+  readonly #errors: Problem[] = [];
+  #errorCount = 0;
+  #row: (string | null)[] | undefined;
+  readonly #rowNumbers: number[] = [];
+  /** For each column: the number of its values. */
+  #values = new Uint32Array(64);
+  /** For each row: the texts that were read as another value. */
+  readonly #originals: (string | undefined)[][] = [];
+  #original: string | undefined;
+
+  constructor(limits: { maxColumns: number; maxRows: number }, locate: LocateCell) {
+    this.#locate = locate;
+    this.#inference = new TypeInference(limits, (row, column, name, fault, bytes, start, end) => {
+      this.#errorCount += 1;
+      if (this.#errors.length === maxListedProblems) return;
+      this.#errors.push({
+        ...this.#locate(row, column, name),
+        row,
+        ...(column >= 0 && { column: name }),
+        ...(end > start && { value: shortenBytes(bytes, start, end) }),
+        ...describeCellProblem(fault),
+      });
+    });
+  }
+
+  get size(): PreviewSize {
+    return { rows: this.#inference.rowCount, columns: this.#inference.columns().length };
+  }
+
+  get warnings(): Warning[] {
+    const columns = this.#inference.columns();
+    const locate = this.#locate;
+    return [
+      ...mixedColumns(columns, locate),
+      ...otherReadings(columns, locate),
+      ...roundedColumns(columns, locate),
+    ];
+  }
+
+  /** @param headerRow the row that was read as the header, with its texts; undefined: none */
+  headerWarnings(headerRow: number | undefined, headerTexts?: readonly string[]): Warning[] {
+    return headerOfValues(this.#inference.columns(), headerRow, headerTexts);
+  }
+
+  /**
+   * Returns the result.
+   *
+   * @param ofHeader the problems of header cells
+   */
+  result(ofHeader: Problem[]): PreviewedRows {
+    const inferred = this.#inference.columns();
+    const columns = inferred.map(({ name, type }) => ({ name, type }));
+    const header = columns.map(({ name }) => name);
+    // A text column keeps the original text.
+    const rows = this.#rows.map((row, index) =>
+      inferred.map(
+        ({ column, type }) =>
+          (type === 'text' ? this.#originals[index]?.[column] : undefined) ?? row[column] ?? null,
+      ),
+    );
+    const counts = inferred.map(({ column, name }) => {
+      const { letters } = this.#addressOf(1, column, name);
+      const values = this.#values[column]!;
+      return { name, ...(letters && { letters }), values, empty: this.#inference.rowCount - values };
+    });
+    const ofNames = impossibleNames(this.#inference, this.#locate);
+    const errors = [...ofHeader, ...ofNames, ...this.#errors].slice(0, maxListedProblems);
+    return {
+      header,
+      definition: { columns },
+      rows,
+      rowNumbers: this.#rowNumbers.length === rows.length ? this.#rowNumbers : undefined,
+      columns: counts,
+      errors,
+      errorCount: ofHeader.length + ofNames.length + this.#errorCount,
+    };
+  }
+
+  /** Returns the letters and the digits of the address of a cell. JSON has no addresses. */
+  #addressOf(row: number, column: number, name: string): { letters?: string; digits?: string } {
+    return /(?<letters>[A-Z]+)(?<digits>\d+)$/.exec(this.#locate(row, column, name).cell ?? '')?.groups ?? {};
+  }
+
+  column(column: number, name: string, place?: number): void {
+    this.#inference.column(column, name, place);
+    if (column < this.#values.length) return;
+    const values = this.#values;
+    this.#values = new Uint32Array(column * 2);
+    this.#values.set(values);
+  }
+
+  beginRow(row: number): void {
+    this.#inference.beginRow(row);
+    this.#row = this.#rows.length < shownRows ? [] : undefined;
+    if (!this.#row) return;
+    this.#rows.push(this.#row);
+    const { digits } = this.#addressOf(row, 0, '');
+    if (digits) this.#rowNumbers.push(Number(digits));
+  }
+
+  original(rewritten: Buffer, bytes: Buffer, start: number, end: number): void {
+    this.#inference.original(rewritten, bytes, start, end);
+    if (this.#row) this.#original = shortenBytes(bytes, start, end);
+  }
+
+  #takeOriginal(column: number): void {
+    if (this.#original === undefined) return;
+    this.#originals[this.#rows.length - 1] ??= [];
+    this.#originals[this.#rows.length - 1]![column] = this.#original;
+    this.#original = undefined;
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.#inference.cell(column, kind, bytes, start, end);
+    if (kind === NULL) return;
+    this.#values[column]!++;
+    if (!this.#row) return;
+    this.#takeOriginal(column);
+    if (kind === TRUE || kind === FALSE) this.#row[column] = String(kind === TRUE);
+    else this.#row[column] = shortenBytes(bytes, start, end);
+  }
+
+  moment(column: number, kind: number, days: number, microseconds: number): void {
+    this.#inference.moment(column, kind, days, microseconds);
+    this.#values[column]!++;
+    if (!this.#row) return;
+    this.#takeOriginal(column);
+    this.#row[column] = shortenValue(
+      momentText.toString('latin1', 0, formatMoment(kind, days, microseconds)),
+    );
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    this.#inference.fault(column, fault, bytes, start, end);
+    if (column >= 0) this.#values[column]!++;
+    if (this.#row && column >= 0) this.#row[column] = shortenBytes(bytes, start, end);
+  }
+
+  endRow(): void {
+    this.#inference.endRow();
+  }
+
+  drain(): undefined {
+    return undefined;
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Runs the whole load in one transaction: read the input, infer types if needed, encode, COPY, add constraints, describe, commit.
+ */
+import type { ClientBase } from 'pg';
+import { withSecondReading } from '../../core/cells/row-source.ts';
+import type { Warning } from '../../core/errors.ts';
+import { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
+import { Problems } from '../../encoding/problems/problems.ts';
+import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
+import { suggestTables } from '../tables/describe-table.ts';
+import { warnOfDottedName } from '../tables/dotted-name.ts';
+import { endLoad } from './end-load.ts';
+import type { LoadInput } from './inputs/load-input.ts';
+import { nothingToLoad } from './inputs/nothing-to-load.ts';
+import { loadRows } from './load-rows.ts';
+import { type LoadedRows, receivedRows } from './loaded-rows.ts';
+import { loadInOnePass, type Outcome, type TableTypes, usualHead } from './one-pass/one-pass.ts';
+import { timed } from './request/load-phase.ts';
+import { LoadProgress } from './request/load-progress.ts';
+import { addsRows, type LoadContext, type LoadRequest, type LoadResult } from './request/load-request.ts';
+import { rowOptions } from './row-options.ts';
+import { explainRefusal, type RefusedLoad } from './staged/explain-refusal.ts';
+import { inferWhereNeeded } from './target/infer-definition.ts';
+import type { LoadTarget } from './target/load-target.ts';
+import {
+  findTable,
+  openTarget,
+  refuseDisagreement,
+  refuseEarlyDisagreement,
+  type TargetOptions,
+} from './target/open-target.ts';
+
+/**
+ * Loads an upload: all its rows and the table, or nothing.
+ *
+ * @throws AppError `invalid-data` with every problem, `invalid-definition`, `table-exists`, `nothing-to-load`, … ;
+ *   PostgreSQL's errors; the signal's reason
+ */
+export async function loadTable(
+  context: LoadContext,
+  request: LoadRequest,
+  input: LoadInput,
+): Promise<LoadResult> {
+  const { signal, ifExists, extraColumns, dryRun: rollback } = request;
+  const exists = await findTable(context, request);
+  await input.open();
+  const mayBeNew = !exists || !addsRows(request);
+  let isLate = false;
+  const onLateCommit = (): void => {
+    isLate = true;
+  };
+  const load = async (from: LoadInput, types: TableTypes): Promise<LoadResult> => {
+    const result = await inTransaction(
+      context.pool,
+      { ...context.transaction, rollback, onLateCommit },
+      (client, edges) => loadWithin(client, edges, { context, request, input: from, mayBeNew }, types),
+    );
+    return isLate ? { ...result, warnings: [...result.warnings, recoveryPending], isLate } : result;
+  };
+  const isAllInferred = mayBeNew && input.definition === undefined && (!exists || extraColumns !== 'add');
+  const { limits, headSize = usualHead } = context;
+  const outcome: Outcome<LoadResult> = isAllInferred
+    ? await loadInOnePass(input, { headSize, limits, signal }, load)
+    : { inferred: undefined };
+  if ('result' in outcome) return outcome.result;
+  if (ifExists === 'truncate' && exists && extraColumns !== 'add')
+    await refuseEarlyDisagreement({ context, request, input, mayBeNew });
+  const infer = () => inferWhereNeeded(context, request, input, mayBeNew);
+  const inferred = outcome.inferred ?? (await timed(context, 'inference', infer));
+  // An emptied table is locked until the end. So the whole upload is received first, because a client may be slow.
+  if (ifExists === 'truncate' && !inferred) await input.keep(signal);
+  return withSecondReading(() => load(input, { inferred }));
+}
+
+const recoveryPending: Warning = {
+  code: 'recovery-pending',
+  detail:
+    'The load is committed, but a server of the database cluster has not confirmed it. Its rows appear when the cluster has recovered the transaction, usually within a minute.',
+};
+
+/** Loads the rows within a transaction. */
+async function loadWithin(
+  client: ClientBase,
+  edges: TransactionEdges,
+  upload: TargetOptions,
+  types: TableTypes,
+): Promise<LoadResult> {
+  const { context, request, input } = upload;
+  request.collector?.clear();
+  const problems = new Problems(request.collector);
+  const progress = new LoadProgress(problems, context.observer);
+  const target = await openTarget(client, upload, types.inferred);
+  const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
+  const options = rowOptions(upload, target, matcher, progress, types);
+  const isCompared = input.definition !== undefined || target.isBare;
+  if (!target.isBare) await refuseDisagreement(client, upload);
+
+  const copy = () => loadRows(client, input, target, options, problems);
+  const { loaded, refused } = await timed(context, 'copy', copy);
+  if (refused) return explainRefusal(client, refused, problems);
+  const refusedKeys = await addKeys(client, target, loaded);
+  if (refusedKeys) return explainRefusal(client, refusedKeys, problems);
+  // The definition came after the rows. A difference is often the cause of the problems.
+  if (!isCompared) await refuseDisagreement(client, upload);
+  if (loaded.leftOut === undefined) problems.throwIfAny();
+  if (target.isBare) await target.continueNumbering(client, loaded.places);
+
+  const received = receivedRows(loaded);
+  if (received === 0 && input.definition === undefined) requireRowList(request, input, target, matcher);
+  if (received > 0) matcher.refuseExtraColumns();
+  const ofName = target.isBare ? await warnOfNewName(client, request) : [];
+  // A load in one pass knows the types of all rows only now.
+  const { inferred } = types;
+  return endLoad(client, edges, context, {
+    request,
+    input,
+    inferred,
+    target,
+    matcher,
+    loaded,
+    problems,
+    ofName,
+  });
+}
+
+/**
+ * Refuses an upload without rows, unless it appends an empty list of rows to an existing table that has all of its columns, as a job does
+ * whose export is empty today. Nothing can be lost then.
+ *
+ * @throws AppError `nothing-to-load`, `invalid-data`
+ */
+function requireRowList(
+  { ifExists }: LoadRequest,
+  input: LoadInput,
+  target: LoadTarget,
+  matcher: ColumnMatcher,
+): void {
+  const isAppended = ifExists === 'append' && !target.isBare && target.added.length === 0;
+  if (!isAppended || !input.hasRowList) throw nothingToLoad(input);
+  matcher.refuseExtraColumns();
+}
+
+/** Warns of the name of a new table, because the name of an existing table may have been misspelled. */
+async function warnOfNewName(client: ClientBase, request: LoadRequest): Promise<Warning[]> {
+  const { schema, name, admitSchema } = request;
+  const dotted = await warnOfDottedName(client, schema, name, admitSchema);
+  if (!addsRows(request)) return dotted;
+  const hint = dotted.length > 0 ? '' : await suggestTables(client, schema, name);
+  const detail = `There was no table "${name}" in the schema "${schema}"; it was created.${hint}`;
+  return [{ code: 'table-created', detail }, ...dotted];
+}
+
+/** Adds the keys and references of a new table, which its rows may break. An existing table has them already. */
+async function addKeys(
+  client: ClientBase,
+  target: LoadTarget,
+  { places, sent: stored }: LoadedRows,
+): Promise<RefusedLoad | undefined> {
+  const error = target.isBare ? await target.addKeys(client) : undefined;
+  return error && { refusal: { error }, target, places, stored };
+}

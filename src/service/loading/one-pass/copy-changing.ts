@@ -1,0 +1,59 @@
+/**
+ * Copies the rows of a load in one pass. If a later row needs other types than the first rows, the table is changed between two
+ * COPYs, provided that this is exact. Then only the rows from that one on are copied again.
+ */
+import type { ClientBase } from 'pg';
+import { WrittenBytes } from '../../../encoding/encoders/written-bytes.ts';
+import type { Problems } from '../../../encoding/problems/problems.ts';
+import { type CopiedRows, type CopyOptions, copyRows } from '../copying/copy-rows.ts';
+import type { LoadInput } from '../inputs/load-input.ts';
+import type { LoadTarget } from '../target/load-target.ts';
+import type { ChangingTypes } from './one-pass.ts';
+import { TypesDiffer } from './types-differ.ts';
+
+/**
+ * Copies all rows.
+ *
+ * @throws the errors of `copyRows`; TypesDiffer if the rows must be loaded with other types
+ */
+export async function copyChanging(
+  client: ClientBase,
+  input: LoadInput,
+  target: LoadTarget,
+  options: CopyOptions & { changingTypes: ChangingTypes | undefined },
+  problems: Problems,
+): Promise<CopiedRows> {
+  const types = options.changingTypes;
+  // The rows are kept if some may be left out.
+  const mayChange = target.isBare && target.primaryKey === undefined && !options.keepRows;
+  if (types === undefined || !mayChange) return copyRows(client, input, options, problems);
+  types.mayChange = true;
+  const written = new WrittenBytes(options.writtenLimits, input.expanded);
+  const copied = await copyRows(client, input, { ...options, written }, problems);
+  const { change } = types;
+  if (change === undefined) return copied;
+  // With other types these rows may have other problems.
+  if (copied.refusal !== undefined || problems.count > 0) throw new TypesDiffer();
+  // A column without values is text. It may have got another type meanwhile, and then become text again.
+  if (change.added.length + change.converted.length > 0) {
+    await target.change(client, change).catch((cause: unknown) => {
+      throw new TypesDiffer({ cause });
+    });
+  }
+  options.matcher.restart(target.columns);
+  options.progress.pass = undefined;
+  options.progress.rowsBefore = copied.sent;
+  const ofRest = { columns: target.columns, freezes: false, written };
+  return joined(copied, await copyRows(client, types.rest, { ...options, ...ofRest }, problems));
+}
+
+function joined(before: CopiedRows, rest: CopiedRows): CopiedRows {
+  return {
+    ...rest,
+    sent: before.sent + rest.sent,
+    taken: before.taken + rest.taken,
+    rowOf: (ordinal) => (ordinal < before.sent ? before.rowOf(ordinal) : rest.rowOf(ordinal - before.sent)),
+    hasSeveralLists: true,
+    warnings: [...before.warnings, ...rest.warnings],
+  };
+}

@@ -1,0 +1,152 @@
+/** Passes each cell to the inference of types and, as long as both have the same types, to the encoder. */
+
+import type { CellSink } from '../../../core/cells/cell-sink.ts';
+import { AppError } from '../../../core/errors.ts';
+import type { TypeInference } from '../../../encoding/infer/infer-types.ts';
+
+/**
+ * Passes the rows to the inference and to the encoder. If the inference finds another type than the encoder has, or if the encoder throws,
+ * the encoder gets nothing more, and the inference continues. The encoder never gets the cell that has the other type.
+ */
+export class TeeSink implements CellSink {
+  readonly #inference: TypeInference;
+  readonly #headRows: number;
+  readonly #headTypes: string;
+  /** undefined: the encoder gets nothing more. */
+  #encoder: CellSink | undefined;
+  /** The error of the encoder, if the encoder would throw it again in a second pass. */
+  #error: AppError | undefined;
+  /**
+   * The value of `TypeInference.changes` while the types are those of the head; -1: the inference has not had all rows of the head yet.
+   */
+  #changes = -1;
+  #row = 0;
+  #differingRow: number | undefined;
+
+  /** @param head the inference of the first rows, whose types the encoder has */
+  constructor(inference: TypeInference, encoder: CellSink, head: TypeInference) {
+    this.#inference = inference;
+    this.#encoder = encoder;
+    this.#headRows = head.rowCount;
+    this.#headTypes = typesOf(head);
+  }
+
+  /**
+   * Returns whether the encoder took all rows, with the types that all rows have. Call it after the last row.
+   *
+   * @throws the AppError of the encoder, if it had these types
+   */
+  hasAgreed(): boolean {
+    const isSame = typesOf(this.#inference) === this.#headTypes;
+    if (isSame && this.#error !== undefined) throw this.#error;
+    return isSame && this.#encoder !== undefined;
+  }
+
+  /**
+   * The first data row that needs other types than the head, if the encoder has encoded all rows before it. The encoder may have received
+   * a part of this row. undefined: there is no such row, or the encoder has not encoded the rows before it.
+   */
+  get differingRow(): number | undefined {
+    return this.#differingRow;
+  }
+
+  column(column: number, name: string, place?: number): void {
+    this.#inference.column(column, name, place);
+    if (this.#inference.changes !== this.#changes) this.#noteChange();
+    if (this.#encoder === undefined) return;
+    try {
+      this.#encoder.column(column, name, place);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  beginRow(row: number): void {
+    this.#inference.beginRow(row);
+    this.#row = row;
+    if (this.#changes < 0 && this.#inference.rowCount > this.#headRows) this.#compareWithHead();
+    if (this.#encoder === undefined) return;
+    try {
+      this.#encoder.beginRow(row);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    this.#inference.cell(column, kind, bytes, start, end);
+    if (this.#inference.changes !== this.#changes) this.#noteChange();
+    if (this.#encoder === undefined) return;
+    try {
+      this.#encoder.cell(column, kind, bytes, start, end);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  moment(column: number, kind: number, days: number, microseconds: number): void {
+    this.#inference.moment(column, kind, days, microseconds);
+    if (this.#inference.changes !== this.#changes) this.#noteChange();
+    if (this.#encoder === undefined) return;
+    try {
+      this.#encoder.moment(column, kind, days, microseconds);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    this.#inference.fault(column, fault, bytes, start, end);
+    if (this.#encoder === undefined) return;
+    try {
+      this.#encoder.fault(column, fault, bytes, start, end);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  endRow(): void {
+    if (this.#encoder === undefined) return;
+    try {
+      this.#encoder.endRow();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  drain(): Promise<void> | undefined {
+    if (this.#encoder === undefined) return undefined;
+    try {
+      return this.#encoder.drain()?.catch((error: unknown) => this.#fail(error));
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  /** Compares the types after the last row of the head. The head may lack cells of this row. */
+  #compareWithHead(): void {
+    this.#changes = this.#inference.changes;
+    if (typesOf(this.#inference) !== this.#headTypes) this.#encoder = undefined;
+  }
+
+  /**
+   * Before the end of the head, the inference has seen fewer rows than the types of the encoder come from. A difference then proves
+   * nothing.
+   */
+  #noteChange(): void {
+    if (this.#changes < 0 || this.#encoder === undefined) return;
+    this.#differingRow = this.#row;
+    this.#encoder = undefined;
+  }
+
+  #fail(error: unknown): void {
+    // Other errors, such as a lost connection, need not occur again when the rows are loaded once more.
+    if (error instanceof AppError) this.#error = error;
+    this.#encoder = undefined;
+  }
+}
+
+function typesOf(inference: TypeInference): string {
+  return JSON.stringify(inference.columns().map(({ name, type }) => [name, type]));
+}

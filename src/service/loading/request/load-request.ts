@@ -1,0 +1,130 @@
+/** The types of an upload: its request, the resources that it uses, and its result. */
+
+import type { Pool } from 'pg';
+import type { Problem, ProblemGroup, Warning } from '../../../core/errors.ts';
+import type { ExtraColumns } from '../../../encoding/columns/column-matching.ts';
+import type { WrittenLimits } from '../../../encoding/encoders/written-bytes.ts';
+import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
+import type { TransactionOptions } from '../../postgres/transaction.ts';
+import type { TableDescription } from '../../tables/definition.ts';
+import type { NeededRights } from '../../tables/find-load-target.ts';
+import type { HeadSize } from '../inputs/load-input.ts';
+
+export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
+export type OnConflict = 'fail' | 'skip' | 'update';
+
+export interface LoadRequest {
+  schema: string;
+  name: string;
+  ifExists: IfExists;
+  /** The upload makes no table where there is none (`if_missing=fail`). */
+  mustExist?: boolean;
+  extraColumns: ExtraColumns;
+  /** What to do with a row if another row already has its key. */
+  onConflict: OnConflict;
+  /** The columns of the key by which `onConflict` compares rows; undefined: the first key whose columns the data has. */
+  conflictKey?: readonly string[] | undefined;
+  /** The columns of the primary key for a table that is created without a definition, or that an existing table must have. */
+  primaryKey?: readonly string[] | undefined;
+  /** The most rows with problems that are left out (`faulty_rows=leave_out`); undefined: no row may be left out. */
+  maxFaultyRows?: number | undefined;
+  /** Receives all problems. The answer lists only the first of them. */
+  collector?: ProblemCollector | undefined;
+  /** The length of the body as it is sent; undefined: it is not known. */
+  bytes?: number | undefined;
+  /** The load is done and checked, and then rolled back. */
+  dryRun: boolean;
+  signal: AbortSignal;
+  /** Throws if the caller may not create a table. */
+  requireCreation: () => void;
+  /** Throws if the caller may not refer to the tables of the schema. */
+  admitSchema: (schema: string) => void;
+}
+
+/** Observes the progress of a load. The load does not know who observes it. */
+export interface LoadObserver {
+  /** Returns the number of rows read so far. The load sets it, so that it need not report each row. */
+  rows: () => number;
+  /** Returns the number of problems found so far. The load sets it. */
+  problems: () => number;
+  /** Called with the result before the transaction ends. It may be called again with another result. */
+  committing(result: LoadResult): void;
+}
+
+/** `inference`: rows are read only to infer their types. `copy`: rows are written, and perhaps their types are inferred meanwhile. */
+export type LoadPhase = 'inference' | 'copy';
+
+export interface LoadContext {
+  pool: Pool;
+  transaction: TransactionOptions;
+  /** The functions that a default may call in addition to the built-in functions. */
+  extraFunctions: readonly string[];
+  limits: { maxColumns: number; maxRows: number; maxRowBytes: number } & WrittenLimits;
+  /** How many of the first rows give the types with which a load in one pass begins. Default: `usualHead`. */
+  headSize?: HeadSize;
+  observer?: LoadObserver | undefined;
+  /** Called with the duration of each phase of the load, also of one that failed. */
+  onPhase?: (phase: LoadPhase, seconds: number) => void;
+}
+
+export interface LoadResult {
+  /** The table was created or replaced. Otherwise rows were added to an existing table. */
+  isNew: boolean;
+  /** What happened to the table besides new rows. */
+  tableChange: 'created' | 'replaced' | 'emptied' | undefined;
+  table: TableDescription;
+  /** The number of rows added. */
+  rows: number;
+  skipped: number;
+  updated: number;
+  /** See `LoadedRows.conflictKey`. */
+  conflictKey?: string[];
+  /** undefined: no row may be left out. */
+  leftOut?: LeftOut;
+  warnings: Warning[];
+  /** true: the last warning was found after the COMMIT (`recovery-pending`), so the answer that was stored at the COMMIT does not have it. */
+  isLate?: boolean;
+}
+
+/** The rows that were left out because they have problems. */
+export interface LeftOut {
+  rows: number;
+  /** The first problems. */
+  problems: Problem[];
+  problemCount: number;
+  groups: ProblemGroup[] | undefined;
+}
+
+/** Returns whether rows are added to an existing table. The table is then the definition. */
+export function addsRows({ ifExists }: LoadRequest): boolean {
+  return ifExists === 'append' || ifExists === 'truncate';
+}
+
+/** Returns the rights that the role needs on an existing table. */
+export function neededRights({
+  ifExists,
+  extraColumns,
+  onConflict,
+  maxFaultyRows,
+}: LoadRequest): NeededRights {
+  const none = { privileges: [], ownership: undefined, temporary: undefined };
+  if (ifExists === 'fail') return none;
+  if (ifExists === 'replace') return { ...none, ownership: 'if_exists=replace' };
+  return {
+    privileges: [
+      ...(ifExists === 'truncate' ? ['TRUNCATE'] : []),
+      'INSERT',
+      // Documentation of INSERT: the columns of the key are read.
+      ...(onConflict === 'fail' ? [] : ['SELECT']),
+      ...(onConflict === 'update' ? ['UPDATE'] : []),
+    ],
+    ownership: extraColumns === 'add' ? 'extra_columns=add' : undefined,
+    temporary: needsTemporary(onConflict, maxFaultyRows),
+  };
+}
+
+/** Returns the parameter that needs a temporary table. */
+function needsTemporary(onConflict: OnConflict, maxFaultyRows: number | undefined): string | undefined {
+  if (onConflict !== 'fail') return `on_conflict=${onConflict}`;
+  return maxFaultyRows === undefined ? undefined : 'faulty_rows=leave_out';
+}

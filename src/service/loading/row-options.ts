@@ -1,0 +1,62 @@
+/** Collects what the load of rows needs from the request, the limits and the table. */
+
+import type { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
+import type { WrittenLimits } from '../../encoding/encoders/written-bytes.ts';
+import { FaultyRows } from './left-out/faulty-rows.ts';
+import type { ChangingTypes, TableTypes } from './one-pass/one-pass.ts';
+import type { LoadProgress } from './request/load-progress.ts';
+import type { ConflictOption } from './staged/conflict-rule.ts';
+import { conflictOption } from './target/conflict-option.ts';
+import type { LoadTarget } from './target/load-target.ts';
+import type { TargetOptions } from './target/open-target.ts';
+
+/**
+ * The shortest body whose rows are copied frozen into a new table. For a shorter one this costs more than it saves: the table must be
+ * truncated first, which makes new files for it.
+ */
+const minFrozenBytes = 1024 * 1024;
+
+export interface RowOptions {
+  matcher: ColumnMatcher;
+  conflict: ConflictOption | undefined;
+  maxRows: number;
+  maxRowBytes: number;
+  writtenLimits: WrittenLimits;
+  /** The types of the columns were inferred, not chosen by the caller. */
+  typesAreInferred: boolean;
+  /** undefined: the types of the columns cannot change while the rows are read. */
+  changingTypes: ChangingTypes | undefined;
+  /** See `CopySessionOptions`. */
+  freezes: boolean;
+  /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
+  statementTimeoutMs: number;
+  /** The count of the rows with problems, which may be left out; undefined: they may not. */
+  faulty: FaultyRows | undefined;
+  signal: AbortSignal;
+  progress: LoadProgress;
+}
+
+/** @throws AppError `invalid-parameter` if the table has no key for `on_conflict` */
+export function rowOptions(
+  { context, request, input }: TargetOptions,
+  target: LoadTarget,
+  matcher: ColumnMatcher,
+  progress: LoadProgress,
+  { changing: changingTypes }: TableTypes,
+): RowOptions {
+  const hasDefinition = input.definition !== undefined;
+  return {
+    matcher,
+    conflict: conflictOption(request, target, hasDefinition),
+    maxRows: context.limits.maxRows,
+    maxRowBytes: context.limits.maxRowBytes,
+    writtenLimits: context.limits,
+    typesAreInferred: target.isBare && !hasDefinition,
+    changingTypes,
+    freezes: target.isBare && (request.bytes ?? Number.POSITIVE_INFINITY) >= minFrozenBytes,
+    faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
+    statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
+    signal: request.signal,
+    progress,
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * Applies `on_conflict` to one upload: chooses the key by which rows are compared, and the rows to which `on_conflict` applies.
+ */
+
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { quoteIdentifier } from '../../postgres/sql.ts';
+import type { Equality } from './equality.ts';
+import { type Shapes, sourcesOf } from './shapes.ts';
+
+/** The value of `on_conflict`, and the keys by which rows may be compared. The preferred key comes first. */
+export interface ConflictOption {
+  action: 'skip' | 'update';
+  keys: ConflictKey[];
+}
+
+export interface ConflictKey {
+  columns: string[];
+  /** See `equal`. */
+  equals?: Equality[] | undefined;
+  /** NULL is a value like others (NULLS NOT DISTINCT). */
+  nullsNotDistinct: boolean;
+}
+
+/** What happens to a row if another row already has its key. */
+export interface ConflictRule {
+  action: ConflictOption['action'];
+  /** The first key of the table whose columns are all in the data. */
+  key: ConflictKey;
+  /**
+   * The shapes whose rows have every column of the key. `on_conflict` applies only to these rows, because a key that PostgreSQL
+   * generates does not say which row is meant.
+   */
+  shapes: readonly number[];
+  /** The data has every column of the key. Otherwise `on_conflict` applies to no row. */
+  isKeySent: boolean;
+}
+
+/**
+ * Chooses the first key whose columns the data has.
+ *
+ * @param isInData whether the data has a column of this name
+ */
+export function conflictRule(
+  { action, keys }: ConflictOption,
+  columns: LoadColumn[],
+  shapes: Shapes,
+  isInData: (name: string) => boolean,
+): ConflictRule {
+  const isSent = (key: ConflictKey) => sourcesOfKey(key, columns).every(isInData);
+  const found = keys.find(isSent);
+  const { columns: names, equals, nullsNotDistinct } = found ?? keys[0]!;
+  // The staged rows have no value in a generated column, so NULL in it does not mean that the key is NULL.
+  const isComputed = columns.some(({ name, isGenerated }) => isGenerated && names.includes(name));
+  const key = { columns: names, equals, nullsNotDistinct: nullsNotDistinct && !isComputed };
+  return { action, key, shapes: shapesWithKey(key, columns, shapes), isKeySent: found !== undefined };
+}
+
+/** Returns a name that keys with the same columns share. */
+export function nameOfKey({ columns }: Pick<ConflictKey, 'columns'>): string {
+  return columns.map(quoteIdentifier).join();
+}
+
+/** Returns the columns that a row must have so that its key is complete. */
+export function sourcesOfKey(key: ConflictKey, columns: LoadColumn[]): string[] {
+  return [...new Set(key.columns.flatMap((name) => sourcesOf(name, columns)))];
+}
+
+function shapesWithKey(key: ConflictKey, columns: LoadColumn[], shapes: Shapes): number[] {
+  const needed = sourcesOfKey(key, columns);
+  return [...shapes.all.keys()].filter((shape) => {
+    const names = shapes.all[shape]!.map((position) => columns[position]!.name);
+    return needed.every((name) => names.includes(name));
+  });
+}

@@ -1,0 +1,264 @@
+/**
+ * The SQL statements that move rows from the staging table into the target table.
+ *
+ * The target tables belong to callers, so the statements run in the callers' search path and qualify all names
+ * (search-path.ts).
+ */
+
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
+import type { ConflictKey, ConflictRule } from './conflict-rule.ts';
+import { equal } from './equality.ts';
+import type { StagedLoad } from './staged-load.ts';
+import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable, unlike } from './staging-table.ts';
+import { isSurplus } from './surplus-rows.ts';
+
+/** Holds the number of the row that is being moved. A sequence is not rolled back, so the number can be read after PostgreSQL refused the row. */
+export const progress = 'pg_temp."tablewright progress"';
+export const updateCounter = 'pg_temp."tablewright updates"';
+
+/** Creates this sequence, which is dropped with the staging table. */
+export const createProgress: Statement = {
+  text: `CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${stagingTable}.${shapeNumber}`,
+};
+
+/** Returns one row `row`: the data row that was being moved when PostgreSQL refused it, or null. */
+export const readProgress: Statement = {
+  text: `SELECT CASE WHEN is_called THEN last_value::int END AS row FROM ${progress}`,
+};
+
+/** Sets the sequence back, so that no row is the last moved one. */
+export const resetProgress: Statement = { text: `SELECT pg_catalog.setval('${progress}', 1, false)` };
+
+/** Returns at most one row `row`: the data row that is moved last, if the shapes are moved in this order and by their numbers. */
+export function lastMovedRow({ conflict }: StagedLoad, shapes: number[]): Statement {
+  const isMoved = conflict ? `AND (NOT ${hasShape('s', conflict.shapes)} OR NOT ${isSurplus('s')})` : '';
+  return {
+    text: `SELECT ${rowNumber} AS row FROM ${stagingTable} s WHERE ${hasShape('s', shapes)} ${isMoved}
+ORDER BY pg_catalog.array_position(ARRAY[${shapes.join(', ')}]::int[], ${shapeNumber}) DESC, ${rowNumber} DESC LIMIT 1`,
+  };
+}
+
+/**
+ * Counts the rows that `mergeRows` updates. A sequence is used because no column distinguishes an inserted row from an updated
+ * one in all supported versions of PostgreSQL and on partitioned tables. It is dropped with the staging table.
+ */
+export const createUpdateCounter: Statement = {
+  text: `CREATE TEMPORARY SEQUENCE IF NOT EXISTS ${updateCounter} OWNED BY ${stagingTable}.${shapeNumber}`,
+};
+
+export const resetUpdateCounter: Statement = { text: `ALTER SEQUENCE ${updateCounter} RESTART` };
+
+/** Returns one row `count`. */
+export const countUpdatedRows: Statement = {
+  text: `SELECT CASE WHEN is_called THEN last_value::int ELSE 0 END AS count FROM ${updateCounter}`,
+};
+
+/**
+ * Waits until no other upload that had a deadlock moves rows into the table. The lock lasts until the transaction ends or is
+ * rolled back to an earlier savepoint.
+ *
+ * @param relation quoted
+ */
+export function takeTurn(relation: string): Statement {
+  return {
+    text: 'SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 7447))',
+    values: [relation],
+  };
+}
+
+/** A range of data row numbers, from `from` (included) to `to` (excluded). They are numbers or SQL expressions. */
+export interface RowRange {
+  from: number | string;
+  to: number | string;
+}
+
+/**
+ * Moves the rows of one shape. The affected rows are those inserted or updated.
+ *
+ * @param range moves only these rows, in the order of their numbers
+ */
+export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Statement {
+  const columns = load.shapes.all[shape]!.map((position) => load.columns[position]!);
+  const conflict = load.conflict?.shapes.includes(shape) ? load.conflict : undefined;
+  const names = columns.map((column) => quoteIdentifier(column.name));
+  const values = columns.map((column) => stagedValue('s', column));
+  const isKept = conflict ? ` AND NOT ${isSurplus('s')}` : '';
+  const isInRange = range
+    ? ` AND s.${rowNumber} OPERATOR(pg_catalog.>=) ${range.from} AND s.${rowNumber} OPERATOR(pg_catalog.<) ${range.to}`
+    : '';
+  const meetsOthers = conflict !== undefined && !load.isBare;
+  // If all uploads lock rows in the order of the key, they may wait for each other but cannot cause a deadlock.
+  const keyValues =
+    meetsOthers && (!range || load.isSharded)
+      ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one))
+      : [];
+  const order = [...keyValues, `s.${rowNumber}`].join(', ');
+  const rows = `SELECT * FROM ${stagingTable} s WHERE s.${shapeNumber} OPERATOR(pg_catalog.=) ${shape}${isKept}${isInRange} ORDER BY ${order}`;
+  const insert = `INSERT INTO ${load.relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE`;
+  const clause = meetsOthers ? onConflict(conflict, columns, load) : '';
+  // A worker cannot use a temporary sequence, and the rows are sent to it after all of them were read.
+  if (load.isSharded)
+    return { text: `${insert} SELECT ${values.join(', ')} FROM (${rows} OFFSET 0) s ${clause}` };
+  // OFFSET prevents PostgreSQL from merging the two queries, because the condition must be evaluated for each row in order.
+  return {
+    text: `${insert}
+SELECT ${values.join(', ')} FROM (
+${rows} OFFSET 0) s
+WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 ${clause}`,
+  };
+}
+
+/**
+ * Moves the rows of one shape so that an error has its SQLSTATE. Without RETURNING, Citus copies the rows into the shards, and the error of
+ * a failed COPY has none (`lacksSqlstate`). With RETURNING this takes about twice as long.
+ *
+ * @param into see `mergeAndCount`
+ */
+export function mergeWithSqlstate(
+  load: StagedLoad,
+  shape: number,
+  range?: RowRange,
+  into?: string,
+): Statement {
+  const merge = mergeRows(load, shape, range);
+  return load.isSharded ? { text: mergeAndCount(merge, into) } : merge;
+}
+
+/** Returns whether the number of rows that `mergeRows` affects is wrong for the shape, so that `mergeAndCount` is needed. */
+export function mustCountMerged({ isSharded, isBare, conflict }: StagedLoad, shape: number): boolean {
+  return isSharded && !isBare && conflict?.shapes.includes(shape) === true;
+}
+
+/**
+ * Returns a statement that moves no row of a sharded table, and lets Citus commit the transaction in two phases. A COPY does that, too. A
+ * transaction that has written to one worker only, with other statements, is committed at the worker before it is committed at the
+ * coordinator. If the coordinator then fails, the rows are there, but not the record of the load.
+ */
+export function commitInTwoPhases(load: StagedLoad, shape: number): Statement {
+  return mergeRows({ ...load, conflict: undefined }, shape, { from: 0, to: 0 });
+}
+
+/** The rows that `mergeAndCount` has written. */
+export interface MergedCount {
+  count: number;
+  updated: number;
+}
+
+/**
+ * Runs a statement of `mergeRows` for a sharded table, and returns one row of the type `MergedCount`. With ON CONFLICT, Citus itself counts
+ * the rows that it reads. A new row has no `xmax`. An updated row has one, because the statement has locked the row before.
+ *
+ * @param into the clause INTO of PL/pgSQL
+ */
+export function mergeAndCount(merge: Statement, into = ''): string {
+  return `WITH merged AS (${merge.text} RETURNING t.xmax)
+SELECT pg_catalog.count(*)::int AS count, pg_catalog.count(*) FILTER (WHERE xmax::pg_catalog.text OPERATOR(pg_catalog.<>) '0')::int AS updated ${into} FROM merged`;
+}
+
+/** Returns the key's columns that are staged. They are in the key's order, which is the same for every upload. */
+function keyColumns({ columns: key }: ConflictKey, columns: LoadColumn[]): LoadColumn[] {
+  return key.flatMap((name) => columns.filter((column) => column.name === name));
+}
+
+function onConflict(
+  { action, key }: ConflictRule,
+  columns: LoadColumn[],
+  { columns: all, isSharded }: StagedLoad,
+): string {
+  const target = `ON CONFLICT (${key.columns.map(quoteIdentifier).join(', ')})`;
+  const others = columns.filter(({ name }) => !key.columns.includes(name));
+  const assigned = others.map(({ name }) => `${quoteIdentifier(name)} = excluded.${quoteIdentifier(name)}`);
+  if (assigned.length === 0) {
+    // A row with only a key is an update, too: it is counted, and triggers run. So one column is set to its own value.
+    const kept = all.find(({ isGenerated, identity }) => !isGenerated && identity !== 'always');
+    if (kept) assigned.push(`${quoteIdentifier(kept.name)} = t.${quoteIdentifier(kept.name)}`);
+  }
+  if (action === 'skip' || assigned.length === 0) return `${target} DO NOTHING`;
+  if (isSharded) return `${target} DO UPDATE SET ${assigned.join(', ')}`;
+  return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE pg_catalog.nextval('${updateCounter}') OPERATOR(pg_catalog.>) 0`;
+}
+
+/**
+ * Runs several statements of `mergeRows` as one statement. PostgreSQL checks references only at the end of a statement, so rows
+ * of one shape may refer to rows of another. It returns one row `count`: the number of rows inserted or updated.
+ */
+export function mergeTogether(merges: Statement[]): Statement {
+  const names = merges.map((_, index) => `merge_${index}`);
+  const parts = merges.map(({ text }, index) => `${names[index]} AS (${text} RETURNING 1)`);
+  // PostgreSQL's planning time for a sum of counts grows with the square of their number, so there is only one count.
+  const all = names.map((name) => `SELECT FROM ${name}`).join(' UNION ALL ');
+  return {
+    text: `WITH ${parts.join(',\n')} SELECT pg_catalog.count(*)::int AS count FROM (${all}) merged`,
+  };
+}
+
+/**
+ * Locks the rows that the staged rows will update, in the order of the key. Otherwise two uploads that each move several shapes
+ * could deadlock. Rows with NULL in the key are left out.
+ *
+ * @param relation quoted
+ * @param staged the staging table, or `typedStagingTable`
+ */
+export function lockExistingRows(relation: string, staged: string, { key, shapes }: ConflictRule): Statement {
+  return {
+    text: `SELECT pg_catalog.count(*)::int FROM (
+SELECT FROM ${relation} t JOIN ${staged} s ON ${sameKey(key)} WHERE ${hasShape('s', shapes)}
+ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`,
+  };
+}
+
+/** Counts the staged rows whose key exists in the table. Surplus rows are not counted. It returns one row `count`. */
+export function countExistingKeys(
+  relation: string,
+  staged: string,
+  { key, shapes }: ConflictRule,
+): Statement {
+  const kept = `${hasShape('s', shapes)} AND NOT ${isSurplus('s')}`;
+  const names = key.columns.map(quoteIdentifier);
+  const hasNull = (alias: string) => `(${names.map((name) => `${alias}.${name} IS NULL`).join(' OR ')})`;
+  const list = (alias: string) => names.map((name) => `${alias}.${name}`).join(', ');
+  // INTERSECT counts equal keys once. That is right here, because no two of these rows have the same key.
+  const ofNulls = `SELECT pg_catalog.count(*) FROM (SELECT ${list('s')} FROM ${staged} s WHERE ${kept} AND ${hasNull('s')}
+INTERSECT SELECT ${list('t')} FROM ${relation} t WHERE ${hasNull('t')}) both_have`;
+  return {
+    text: `SELECT ((SELECT pg_catalog.count(*) FROM ${staged} s WHERE ${kept} AND EXISTS (SELECT FROM ${relation} t WHERE ${sameKey(key)}))
+${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS count`,
+  };
+}
+
+/**
+ * Returns the condition that the keys are equal. It is never true for NULL. With a condition that can be true for NULL, PostgreSQL
+ * would compare every row with every other.
+ */
+function sameKey({ columns, equals }: ConflictKey): string {
+  const names = columns.map(quoteIdentifier);
+  return names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index)).join(' AND ');
+}
+
+/**
+ * Returns a relation with the rows as they are after the move into an empty table, including the values that PostgreSQL filled
+ * in, and with the numbers of the staging table. A staged row is paired with a table row by the values that all rows have,
+ * because the order in the table is not reliable: INSERT puts a row that does not fit into the last page into another page with
+ * free space. Only among equal rows does the order decide.
+ *
+ * @param order the shapes in the order in which they were moved
+ */
+export function movedRows({ relation, columns, shapes, conflict }: StagedLoad, order: number[]): string {
+  const place = quoteIdentifier(`tablewright moved ${unlike}`);
+  const content = quoteIdentifier(`tablewright content ${unlike}`);
+  const sentColumns = shapes.common().map((position) => columns[position]!);
+  const stored = contentOf(sentColumns.map(({ name }) => `t.${quoteIdentifier(name)}`));
+  const isMoved = conflict ? `NOT ${isSurplus('s')}` : 'true';
+  return `(SELECT s.${rowNumber}, s.${shapeNumber}, t.* FROM (
+SELECT s.*, row_number() OVER (PARTITION BY s.is_moved, s.content
+  ORDER BY pg_catalog.array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeNumber}), s.${rowNumber}) AS place
+FROM (SELECT s.${rowNumber}, s.${shapeNumber}, ${isMoved} AS is_moved,
+  ${contentOf(sentColumns.map((column) => stagedValue('s', column)))} AS content FROM ${stagingTable} s) s) s
+LEFT JOIN (SELECT row_number() OVER (PARTITION BY ${stored} ORDER BY t.ctid) AS ${place},
+  ${stored} AS ${content}, t.* FROM ${relation} t) t ON s.is_moved AND t.${place} = s.place AND t.${content} = s.content)`;
+}
+
+function contentOf(values: string[]): string {
+  return `ROW(${values.join(', ')})::text`;
+}

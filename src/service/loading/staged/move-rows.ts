@@ -1,0 +1,333 @@
+/** Moves the staged rows into the target table, with one statement for each shape. */
+import type { ClientBase } from 'pg';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { lacksSqlstate } from '../../postgres/citus/worker-errors.ts';
+import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { isPolicyViolation } from '../../postgres/server-internals.ts';
+import {
+  isBrokenReference,
+  isDeadlock,
+  isFailureOfExpression,
+  isRefusalOfData,
+  isRefusalOfInput,
+} from '../../postgres/sqlstate.ts';
+import type { Refusal } from '../copying/refusal.ts';
+import { isStagedAsText } from '../copying/target-columns.ts';
+import type { ConflictRule } from './conflict-rule.ts';
+import { findInputCheck } from './input-check.ts';
+import {
+  commitInTwoPhases,
+  countExistingKeys,
+  countUpdatedRows,
+  createUpdateCounter,
+  lockExistingRows,
+  type MergedCount,
+  mergeAndCount,
+  mergeRows,
+  mergeTogether,
+  mustCountMerged,
+  readProgress,
+  resetUpdateCounter,
+  takeTurn,
+} from './merge-statements.ts';
+import type { StagedLoad } from './staged-load.ts';
+import {
+  analyzeStagingTable,
+  indexByShape,
+  lastRowNumber,
+  shapeOfRow,
+  typedStagingTable,
+} from './staging-table.ts';
+import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplus-rows.ts';
+
+/**
+ * The most shapes for which each statement reads the whole staging table. If there are more, an index is created to find the
+ * rows of each shape.
+ */
+const maxScans = 8;
+
+/** The savepoint before the first moved row. */
+const savepoint = 'move';
+
+/** The number of deadlocks after which the upload fails. */
+const maxDeadlocks = 20;
+
+export interface MovedRows {
+  /** The number of rows inserted or updated. */
+  merged: number;
+  /** The number of existing rows that were changed. */
+  updated: number;
+  /** The number of rows that another row of the same upload with the same key replaces. */
+  surplus: number;
+  /**
+   * The number of rows whose key exists in the table or in another row of the same upload. It is counted only if a trigger or a
+   * rule may leave out rows, too. Otherwise undefined.
+   */
+  skipped: number | undefined;
+}
+
+export type MoveResult = { moved: MovedRows; refusal?: never } | { moved?: never; refusal: Refusal };
+
+/**
+ * Moves all staged rows, one shape after the other. If PostgreSQL then refuses a reference, it moves all rows in one statement,
+ * because a row may refer to a row of another shape.
+ *
+ * @param movesAgain true: the rows were moved before, and PostgreSQL refused them
+ * @returns the number of moved rows, or PostgreSQL's refusal; after a refusal the table is unchanged
+ */
+export async function moveRows(
+  client: ClientBase,
+  load: StagedLoad,
+  movesAgain = false,
+): Promise<MoveResult> {
+  const { conflict, shapes } = load;
+  const updates = countsBySequence(load);
+  if (updates) await queryInCallersPath(client, createUpdateCounter.text);
+  if (shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape.text);
+  if (conflict) await client.query(analyzeStagingTable(conflict.key.columns));
+  let attempt = await moveOrUndo(client, load, 'in turn', movesAgain);
+  if (lacksSqlstate(attempt.refusal?.error))
+    attempt = await moveOrUndo(client, load, 'in turn with SQLSTATE', true);
+  const { refusal: first } = attempt;
+  const movedTogether = isBrokenReference(first?.error) && !first?.isDeferred && shapes.all.length > 1;
+  if (movedTogether) attempt = await moveOrUndo(client, load, 'together', true);
+  const { merged, existing, refusal } = attempt;
+  if (refusal) return { refusal: { ...refusal, movedTogether, moved: await readMovedRow(client, load) } };
+  const surplus = conflict ? await readCount(client, countSurplusRows) : 0;
+  const updated = updates ? await readCount(client, countUpdatedRows) : attempt.updated;
+  return {
+    moved: { merged, updated, surplus, skipped: existing === undefined ? undefined : existing + surplus },
+  };
+}
+
+/** The shapes are moved one after the other, also by slower statements whose errors have their SQLSTATE, or by one statement. */
+type Way = 'in turn' | 'in turn with SQLSTATE' | 'together';
+
+/** The result of one attempt. `existing` is the number of rows whose key exists in the table, if it must be counted. */
+interface MoveAttempt {
+  merged: number;
+  /** The number of updated rows, if the update counter does not have it. */
+  updated: number;
+  existing: number | undefined;
+  refusal?: Refusal | undefined;
+}
+
+/**
+ * Moves the rows. If PostgreSQL refuses them, the moved rows are undone. After a deadlock the rows are moved again.
+ *
+ * @param movesAgain true: the rows were moved before, and the counter of updated rows may not be 0
+ */
+async function moveOrUndo(
+  client: ClientBase,
+  load: StagedLoad,
+  way: Way,
+  movesAgain: boolean,
+): Promise<MoveAttempt> {
+  await setSavepoint(client, savepoint);
+  for (let deadlocks = 0; ; deadlocks += 1) {
+    if (countsBySequence(load) && (movesAgain || deadlocks > 0))
+      await queryInCallersPath(client, resetUpdateCounter.text);
+    try {
+      const attempt = await move(client, load, way);
+      if (attempt.refusal) await rollBackTo(client, savepoint);
+      return attempt;
+    } catch (error) {
+      if (!mayTryAgain(error, deadlocks)) throw error;
+      await rollBackTo(client, savepoint, error);
+      await client.query(takeTurn(load.relation));
+    }
+  }
+}
+
+/**
+ * Returns whether the error is a deadlock, after which the rows can be moved again. In a deadlock, PostgreSQL ends one of the
+ * transactions. That upload takes its turn (`takeTurn`) after its rows were rolled back, and tries again. Uploads that had a deadlock
+ * take turns, so only an upload that had none yet can conflict with the one whose turn it is.
+ *
+ * @param deadlocks the number of earlier deadlocks of the upload
+ */
+export function mayTryAgain(error: unknown, deadlocks: number): boolean {
+  return isDeadlock(error) && deadlocks < maxDeadlocks;
+}
+
+/** Moves the rows, and checks the constraints that are deferred to the end of the transaction. After a refusal the transaction has failed. */
+async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<MoveAttempt> {
+  const attempt: MoveAttempt = { merged: 0, updated: 0, existing: undefined };
+  attempt.refusal = await refusalOfRows(async () => {
+    if (load.conflict) attempt.existing = await prepareConflicts(client, load, load.conflict);
+    if (way === 'together') attempt.merged = await moveTogether(client, load);
+    else Object.assign(attempt, await moveInTurn(client, load, way === 'in turn with SQLSTATE'));
+  });
+  if (!load.isBare) attempt.refusal ??= await checkDeferred(client);
+  return attempt;
+}
+
+/** Returns whether rows may change rows that were in the table before, and a sequence counts them. */
+export function countsBySequence({ conflict, isBare, isSharded }: StagedLoad): boolean {
+  return conflict?.action === 'update' && !isBare && !isSharded;
+}
+
+/**
+ * Finds the surplus rows, and locks the rows that will be updated if several statements update them.
+ *
+ * @returns the number of rows whose key exists in the table, if it must be counted
+ */
+async function prepareConflicts(
+  client: ClientBase,
+  { relation, columns, isBare, changesRows, hasRules, isSharded }: StagedLoad,
+  conflict: ConflictRule,
+): Promise<number | undefined> {
+  const staged = typedStagingTable(columns, await findInputCheck(client, columns));
+  await findSurplus(client, staged, conflict);
+  // Citus cannot lock the rows of several shards. Uploads that then wait for each other end in a deadlock, and one of them tries again.
+  if (!isBare && !isSharded && conflict.shapes.length > 1)
+    await lockRowsToUpdate(client, relation, staged, conflict);
+  // Rows that a trigger or a rule leaves out are counted separately from rows that are skipped.
+  if (!changesRows && !hasRules) return undefined;
+  return readCount(client, countExistingKeys(relation, staged, conflict));
+}
+
+/**
+ * Locks the existing rows that will be updated, in the order of the key. Uploads that update the rows in another order then wait for
+ * each other instead of causing a deadlock.
+ *
+ * @param staged the staging table, or `typedStagingTable`
+ */
+export async function lockRowsToUpdate(
+  client: ClientBase,
+  relation: string,
+  staged: string,
+  conflict: ConflictRule,
+): Promise<void> {
+  if (conflict.action !== 'update') return;
+  await queryInCallersPath(client, lockExistingRows(relation, staged, conflict).text);
+}
+
+/**
+ * Finds the surplus rows and writes their numbers into a temporary table.
+ *
+ * @param staged the staging table, or `typedStagingTable`
+ */
+export async function findSurplus(client: ClientBase, staged: string, conflict: ConflictRule): Promise<void> {
+  await queryInCallersPath(client, findSurplusRows(staged, conflict).text);
+  await client.query(analyzeSurplusTable);
+}
+
+/** Moves the shapes one after the other. */
+async function moveInTurn(
+  client: ClientBase,
+  load: StagedLoad,
+  withSqlstate: boolean,
+): Promise<Pick<MoveAttempt, 'merged' | 'updated'>> {
+  let merged = 0;
+  let updated = 0;
+  for (const shape of inMovingOrder(load)) {
+    const merge = mergeRows(load, shape);
+    if (withSqlstate || mustCountMerged(load, shape)) {
+      await queryInCallersPath(client, commitInTwoPhases(load, shape).text);
+      const { rows } = await queryInCallersPath<MergedCount>(client, mergeAndCount(merge));
+      merged += rows[0]!.count;
+      updated += rows[0]!.updated;
+    } else merged += (await queryInCallersPath(client, merge.text)).rowCount ?? 0;
+  }
+  return { merged, updated };
+}
+
+function moveTogether(client: ClientBase, load: StagedLoad): Promise<number> {
+  return readCount(client, mergeTogether(inMovingOrder(load).map((shape) => mergeRows(load, shape))));
+}
+
+/**
+ * Returns the shapes in the order in which they are moved. Shapes with the key of `on_conflict` come first. Therefore a row
+ * whose generated key equals the key of such a row is refused. In the other order, the row with the key would silently update
+ * or skip the row with the generated key.
+ */
+export function inMovingOrder({ conflict, shapes }: Pick<StagedLoad, 'conflict' | 'shapes'>): number[] {
+  const first = conflict?.shapes ?? [];
+  return [...first, ...[...shapes.all.keys()].filter((shape) => !first.includes(shape))];
+}
+
+/** Returns the row that was moved last. The number remains known after a refusal. */
+export async function readMovedRow(
+  client: ClientBase,
+  { shapes, isSharded }: StagedLoad,
+): Promise<Refusal['moved']> {
+  if (isSharded) return undefined;
+  const { rows } = await client.query<{ row: number | null }>(readProgress);
+  const row = rows[0]!.row;
+  const shape = row === null ? undefined : await shapeOf(client, row);
+  return row === null || shape === undefined ? undefined : { row, sentColumns: shapes.all[shape]! };
+}
+
+/** Returns the highest number of a staged data row; 0: no row is staged. */
+export async function readLastRowNumber(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(lastRowNumber);
+  return rows[0]!.count;
+}
+
+/** Returns the shape of a data row; undefined: the row is not in the staging table. */
+export async function shapeOf(client: ClientBase, row: number): Promise<number | undefined> {
+  const { rows } = await client.query<{ shape: number }>(shapeOfRow(row));
+  return rows[0]?.shape;
+}
+
+/**
+ * Lets PostgreSQL check the deferred constraints before the commit, because a commit that fails looks like a lost connection.
+ *
+ * @returns PostgreSQL's refusal; the transaction has failed then
+ */
+export async function checkDeferred(client: ClientBase): Promise<Refusal | undefined> {
+  const refusal = await refusalOf(isRefusalOfData, async () => {
+    await queryInCallersPath(client, 'SET CONSTRAINTS ALL IMMEDIATE');
+  });
+  return refusal && { ...refusal, isDeferred: true };
+}
+
+/** Checks the deferred constraints. @throws PostgreSQL's error; the transaction has failed then */
+export async function requireDeferred(client: ClientBase): Promise<void> {
+  const refusal = await checkDeferred(client);
+  if (refusal) throw refusal.error;
+}
+
+/** Returns whether PostgreSQL refused a row for its values. */
+export function isRefusal(error: unknown, columns: LoadColumn[]): boolean {
+  const isOfData = columns.some(isStagedAsText) ? isRefusalOfInput : isRefusalOfData;
+  return isOfData(error) || isPolicyViolation(error);
+}
+
+/**
+ * Moves rows and returns PostgreSQL's error, if it may be about a row. An error that a default may have caused is included. A later
+ * search finds the cause.
+ */
+export function refusalOfRows(move: () => Promise<void>): Promise<Refusal | undefined> {
+  return refusalOf(mayBeOfRow, move);
+}
+
+function mayBeOfRow(error: unknown): boolean {
+  return (
+    isFailureOfExpression(error) ||
+    isRefusalOfInput(error) ||
+    isPolicyViolation(error) ||
+    lacksSqlstate(error)
+  );
+}
+
+/** Runs the work and returns the refusal that ended it, if any. Other errors are thrown. */
+async function refusalOf(
+  isExpected: (error: unknown) => boolean,
+  work: () => Promise<void>,
+): Promise<Refusal | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Error) || !isExpected(error)) throw error;
+    return { error };
+  }
+}
+
+async function readCount(client: ClientBase, statement: { text: string }): Promise<number> {
+  const { rows } = await queryInCallersPath<{ count: number }>(client, statement.text);
+  return rows[0]!.count;
+}

@@ -1,0 +1,57 @@
+/**
+ * Numbers the different sets of columns that are sent for the rows of an upload. Such a set is a *shape*. Each COPY sends rows of one
+ * shape, and one statement moves all rows of a shape.
+ */
+import { limitExceeded } from '../../../core/limit-exceeded.ts';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+
+export class Shapes {
+  /** The columns of each shape, as indexes. */
+  readonly all: (readonly number[])[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /**
+   * Returns the number of a shape.
+   *
+   * @throws AppError `limit-exceeded`
+   */
+  numberOf(columns: readonly number[]): number {
+    const key = columns.toSorted((a, b) => a - b).join();
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    if (this.all.length === this.#max) {
+      throw limitExceeded(
+        'The rows have too many different sets of keys',
+        this.#max,
+        'sets',
+        'Give every row the same keys, with null for missing values.',
+      );
+    }
+    this.#numbers.set(key, this.all.length);
+    this.all.push(columns);
+    return this.all.length - 1;
+  }
+
+  /** Returns the columns that every row has. */
+  common(): number[] {
+    const [first = [], ...others] = this.all;
+    return first.filter((column) => others.every((columns) => columns.includes(column)));
+  }
+
+  /** Returns the numbers of the shapes that do not have the column. */
+  without(column: number): number[] {
+    return [...this.all.keys()].filter((shape) => !this.all[shape]!.includes(column));
+  }
+}
+
+/**
+ * Returns the columns that decide the value of a column: the column itself, or the columns from which PostgreSQL computes it.
+ */
+export function sourcesOf(name: string, columns: LoadColumn[]): string[] {
+  return columns.find((column) => column.name === name)?.generatedFrom ?? [name];
+}

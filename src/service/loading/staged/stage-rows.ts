@@ -1,0 +1,89 @@
+/** Copies all rows of an input into the staging table. */
+import type { ClientBase } from 'pg';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import type { Problems } from '../../../encoding/problems/problems.ts';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { type CopiedRows, type CopyOptions, copyRows } from '../copying/copy-rows.ts';
+import type { LoadInput } from '../inputs/load-input.ts';
+import { type ConflictKey, type ConflictOption, conflictRule } from './conflict-rule.ts';
+import { createProgress } from './merge-statements.ts';
+import { Shapes } from './shapes.ts';
+import { stagedColumns } from './staged-columns.ts';
+import type { StagedLoad } from './staged-load.ts';
+import { createStagingTable, leadingColumns, stagingTable } from './staging-table.ts';
+
+/** The target table of the rows. */
+export type StageTarget = Pick<
+  StagedLoad,
+  'relation' | 'columns' | 'isBare' | 'changesRows' | 'hasRules' | 'isSharded'
+> & {
+  keys: ConflictKey[];
+};
+
+export interface StageOptions
+  extends Omit<
+    CopyOptions,
+    'freezes' | 'isSharded' | 'relation' | 'columns' | 'mayFill' | 'numbers' | 'mayUpdate'
+  > {
+  conflict: ConflictOption | undefined;
+  maxShapes: number;
+}
+
+/**
+ * Creates the staging table and copies the rows into it.
+ *
+ * @throws AppError `limit-exceeded` if the rows have more than `maxShapes` different sets of columns; the errors of `copyRows`
+ */
+export async function stageRows(
+  client: ClientBase,
+  input: LoadInput,
+  target: StageTarget,
+  { conflict, maxShapes, ...options }: StageOptions,
+  problems: Problems,
+): Promise<{ staged: StagedLoad; copied: CopiedRows }> {
+  const { relation, isBare, changesRows, hasRules, isSharded } = target;
+  const columns = stagedColumns(target.columns, target.keys);
+  await queryInCallersPath(client, `${createStagingTable(columns).text}; ${createProgress.text}`);
+  const shapes = new Shapes(maxShapes);
+  const copied = await copyRows(
+    client,
+    input,
+    {
+      ...options,
+      relation: stagingTable,
+      columns,
+      freezes: false,
+      isSharded: false,
+      mayFill: mayFill(conflict),
+      numbers: { columns: leadingColumns, numberOfSet: (set) => shapes.numberOf(set) },
+      mayUpdate: conflict?.action === 'update',
+    },
+    problems,
+  );
+  const { places } = copied;
+  const isInData = (name: string) => places.sourceColumn(name) >= 0;
+  const rule = conflict && conflictRule(conflict, columns, shapes, isInData);
+  const staged = {
+    relation,
+    columns,
+    isBare,
+    changesRows,
+    hasRules,
+    isSharded,
+    shapes,
+    conflict: rule,
+    places,
+  };
+  return { staged, copied };
+}
+
+/**
+ * Returns whether a default may be filled into staged rows without the column. It must not be filled in before an update,
+ * because an update must not change columns that the row does not have. It must not be filled into a column of the key, because
+ * a row without a key must differ from a row with one.
+ */
+function mayFill(conflict: ConflictOption | undefined): (column: LoadColumn) => boolean {
+  if (conflict?.action === 'update') return () => false;
+  const keyColumns = new Set(conflict?.keys.flatMap((key) => key.columns));
+  return ({ name }) => !keyColumns.has(name);
+}

@@ -1,0 +1,169 @@
+/**
+ * The staging table: a temporary table for the rows of an upload before they are moved into the target table. Each row has the
+ * number of its data row and of its shape (shapes.ts).
+ *
+ * The target tables belong to callers, so the statements here run in the callers' search path and qualify all names
+ * (search-path.ts).
+ */
+import { randomBytes } from 'node:crypto';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
+import { readAsType } from '../../tables/read-as-type.ts';
+import { isStagedAsText } from '../copying/target-columns.ts';
+
+/** The quoted name. The table is dropped at the end of the transaction. */
+export const stagingTable = 'pg_temp."tablewright rows"';
+
+// A table may have columns of any name. The random part makes these names different from all of them.
+export const unlike = randomBytes(8).toString('hex');
+const rowNumberColumn = `tablewright row ${unlike}`;
+const shapeNumberColumn = `tablewright shape ${unlike}`;
+/** The column for the number of the data row, quoted. Its type is `integer`. */
+export const rowNumber = quoteIdentifier(rowNumberColumn);
+/** The column for the number of the shape, quoted. Its type is `integer`. */
+export const shapeNumber = quoteIdentifier(shapeNumberColumn);
+/** The columns that come before the columns of the rows. */
+export const leadingColumns = [rowNumberColumn, shapeNumberColumn];
+
+/** The most columns of the rows in the staging table: PostgreSQL's limit of 1,600 (appendix K), minus the leading columns. */
+export const maxStagedColumns = 1600 - leadingColumns.length;
+
+/**
+ * Creates the staging table. First it drops all temporary objects: a function of another role may have left objects with these
+ * names in the session, which the service could neither use nor drop. `DISCARD TEMP` drops them, whoever owns them.
+ */
+export function createStagingTable(columns: LoadColumn[]): Statement {
+  const definitions = columns.map((column) => {
+    // A check of a domain must not stop the staging. The rows that fail it are found afterwards.
+    const stored = column.type.base ?? column.type;
+    const type = isStagedAsText(column) ? 'pg_catalog.text' : (stored.sqlName ?? stored.name);
+    return `${quoteIdentifier(column.name)} ${type}${isStagedAsText(column) ? '' : collation(column)}`;
+  });
+  const leading = [rowNumber, shapeNumber].map((name) => `${name} integer NOT NULL`);
+  return {
+    text: `DISCARD TEMP;
+CREATE TEMPORARY TABLE ${stagingTable} (${[...leading, ...definitions].join(', ')}) ON COMMIT DROP`,
+  };
+}
+
+/** Returns a collation. Values that are equal in the table must be equal in the staging table, too. */
+function collation(column: LoadColumn): string {
+  return column.collation === undefined ? '' : ` COLLATE ${column.collation}`;
+}
+
+/** Returns an SQL condition that is true if the row of the staging table has one of the shapes. */
+export function hasShape(alias: string, shapes: readonly number[]): string {
+  return shapes.length === 0
+    ? 'false'
+    : `${alias}.${shapeNumber} OPERATOR(pg_catalog.=) ANY (ARRAY[${shapes.join(', ')}])`;
+}
+
+/**
+ * Lets PostgreSQL count the staged rows. Autovacuum never processes temporary tables, and without statistics PostgreSQL assumes that a
+ * shape has 0.5 % of the rows: it then joins large tables row by row.
+ *
+ * @param columns the columns that the next statements read
+ */
+export function analyzeStagingTable(columns: readonly string[]): Statement {
+  const names = [...new Set(columns)].map((name) => `, ${quoteIdentifier(name)}`).join('');
+  return { text: `ANALYZE ${stagingTable} (${shapeNumber}, ${rowNumber}${names})` };
+}
+
+/**
+ * Deletes all other rows from the staging table.
+ *
+ * @param found the quoted name of a table with the numbers of the rows in the column `number`
+ */
+export function keepOnly(found: string): Statement {
+  return {
+    text: `DELETE FROM ${stagingTable} s WHERE s.${rowNumber} NOT IN (SELECT f.number FROM ${found} f)`,
+  };
+}
+
+/** Creates an index that finds the rows of one shape in their order. */
+export const indexByShape: Statement = {
+  text: `CREATE INDEX ON ${stagingTable} (${shapeNumber}, ${rowNumber})`,
+};
+
+/** Creates an index that finds single rows. */
+export const indexByRow: Statement = { text: `CREATE INDEX ON ${stagingTable} (${rowNumber})` };
+
+/** Returns one row `count`: the highest data row number. */
+export const lastRowNumber: Statement = {
+  text: `SELECT coalesce(pg_catalog.max(${rowNumber}), 0) AS count FROM ${stagingTable}`,
+};
+
+/** Returns one row `shape`, or no row. */
+export function shapeOfRow(row: number): Statement {
+  const text = `SELECT ${shapeNumber} AS shape FROM ${stagingTable} WHERE ${rowNumber} = $1`;
+  return { text, values: [row] };
+}
+
+/** Returns one row `row`: the lowest data row number among the rows of the shapes. */
+export function firstRowOf(shapes: number[]): Statement {
+  const text = `SELECT pg_catalog.min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeNumber} = ANY ($1)`;
+  return { text, values: [shapes] };
+}
+
+/** Counts the rows that have none of the shapes or have NULL in one of the columns, and finds the lowest of their data row numbers. */
+export function countRowsWithout(shapes: readonly number[], columns: string[]): Statement {
+  const isWithout = [
+    `NOT ${hasShape('s', shapes)}`,
+    ...columns.map((name) => `${quoteIdentifier(name)} IS NULL`),
+  ];
+  return {
+    text: `SELECT count(*)::int AS count, min(${rowNumber}) AS row FROM ${stagingTable} s WHERE ${isWithout.join(' OR ')}`,
+  };
+}
+
+/** The function that returns whether text is valid input of a type. PostgreSQL has it since version 16. */
+export const builtInInputCheck = 'pg_catalog.pg_input_is_valid';
+/** A function that tries to convert the text, for PostgreSQL 15. It is many times slower than the built-in function. */
+export const ownInputCheck = 'pg_temp."tablewright input is valid"';
+
+export const findBuiltInInputCheck: Statement = {
+  text: `SELECT pg_catalog.to_regproc('${builtInInputCheck}') IS NOT NULL AS exists`,
+};
+
+export const createOwnInputCheck: Statement = {
+  text: `CREATE OR REPLACE FUNCTION ${ownInputCheck}(value pg_catalog.text, type pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  -- A cast would cut off surplus bits instead of failing.
+  EXECUTE 'SELECT v FROM pg_catalog.json_to_record(pg_catalog.json_build_object(''v'', $1)) AS r(v ' OPERATOR(pg_catalog.||) type OPERATOR(pg_catalog.||) ')' USING value;
+  RETURN true;
+EXCEPTION WHEN OTHERS THEN
+  RETURN false;
+END $$`,
+};
+
+export const dropOwnInputCheck: Statement = {
+  text: `DROP FUNCTION IF EXISTS ${ownInputCheck}(pg_catalog.text, pg_catalog.text)`,
+};
+
+/**
+ * Returns an SQL expression with the value of a column of the staging table, converted to the type that the column has in the
+ * target table.
+ */
+export function stagedValue(alias: string, column: LoadColumn): string {
+  const value = `${alias}.${quoteIdentifier(column.name)}`;
+  return isStagedAsText(column) ? readAsType(value, column) : value;
+}
+
+/**
+ * Returns the staging table as a relation whose columns all have their own types.
+ *
+ * @param inputCheck the function that finds invalid text, which then becomes NULL; undefined: invalid text fails the query
+ */
+export function typedStagingTable(columns: LoadColumn[], inputCheck: string | undefined): string {
+  if (!columns.some(isStagedAsText)) return stagingTable;
+  const list = columns.map((column) => {
+    const name = quoteIdentifier(column.name);
+    if (!isStagedAsText(column)) return name;
+    const type = column.type.sqlName ?? column.type.name;
+    const value = `${readAsType(name, column)}${collation(column)}`;
+    return inputCheck === undefined
+      ? `${value} AS ${name}`
+      : `CASE WHEN ${inputCheck}(${name}, ${quoteLiteral(type)}) THEN ${value} END AS ${name}`;
+  });
+  return `(SELECT ${rowNumber}, ${shapeNumber}, ${list.join(', ')} FROM ${stagingTable})`;
+}

@@ -1,0 +1,150 @@
+/**
+ * Opens an existing table to add rows to it, or to empty it first. The table itself is the definition.
+ */
+import type { ClientBase } from 'pg';
+import { AppError, wrongParameter } from '../../../core/errors.ts';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import type { InferredColumn } from '../../../encoding/infer/infer-types.ts';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { quoteQualified } from '../../postgres/sql.ts';
+import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/sqlstate.ts';
+import { checkTexts, isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import { workSequentially } from '../../tables/distribution/place-table.ts';
+import {
+  addColumnsTo,
+  type KindOfTable,
+  kindOfTable,
+  lockByPrepare,
+  lockTable,
+  mayLockTable,
+  type RowTreatment,
+  rowTreatment,
+  truncateTable,
+} from '../../tables/load-statements.ts';
+import { refuseReferences } from '../../tables/replace-table.ts';
+import type { ConflictKey } from '../staged/conflict-rule.ts';
+import { type RowRule, readRowRules } from '../staged/row-rules.ts';
+import type { ExistingTable } from './load-target.ts';
+
+export interface ExistingTableOptions {
+  schema: string;
+  name: string;
+  /** The table is emptied first. Readers wait from then until the commit. */
+  truncate: boolean;
+  /** Returns the columns to add, given the names of those that the table has; undefined: none may be added. */
+  addColumns: ((known: string[]) => InferredColumn[]) | undefined;
+}
+
+export async function openExistingTable(
+  client: ClientBase,
+  { schema, name, truncate, addColumns }: ExistingTableOptions,
+): Promise<ExistingTable> {
+  const relation = quoteQualified(schema, name);
+  if (truncate) await refuseReferences(client, schema, name);
+  await lock(client, await lockingStatement(client, relation, truncate, addColumns !== undefined));
+  const treatment = await client.query<RowTreatment>(rowTreatment(relation));
+  const { oid, kind, hasShortTrees, hasRowSecurity, hasRowTriggers, changesRows, hasRules, isSharded } =
+    treatment.rows[0]!;
+  if (!isTable(kind)) throw droppedMeanwhile();
+  // The answer describes the table, so a table that cannot be described is refused before its rows are read.
+  if (!hasShortTrees) await checkTexts(client, oid);
+  let columns = await readLoadColumns(client, schema, name);
+  const added = addColumns?.(columns.map((column) => column.name)) ?? [];
+  if (added.length > 0) {
+    if (isSharded) await readKind(client, relation);
+    await add(client, relation, added);
+    columns = await readLoadColumns(client, schema, name);
+  }
+  const rules = await readRowRules(client, schema, name);
+  if (changesRows) columns = columns.map(leaveNotNullToPostgres);
+  return {
+    relation,
+    columns,
+    added: added.map((column) => column.name),
+    isBare: false,
+    replaces: false,
+    // The error of a COPY to shards does not name the row.
+    mayRefuseRows: rules.length > 0 || hasRowTriggers || isSharded,
+    changesRows,
+    hasRules,
+    isSharded,
+    addsKeysAtOnce: false,
+    takesNoCopy: hasRowSecurity,
+    primaryKey: rules.find((rule) => rule.kind === 'unique' && rule.isPrimary)?.columns,
+    keys: keysOf(rules),
+    warnings: [],
+    readRules: async () => rules,
+  };
+}
+
+/**
+ * Returns the statement that takes the strongest lock that will be needed, because two uploads that strengthen their locks later would
+ * deadlock.
+ */
+async function lockingStatement(
+  client: ClientBase,
+  relation: string,
+  truncate: boolean,
+  mayAddColumns: boolean,
+): Promise<string> {
+  if (truncate) {
+    return truncateTable(relation, await readKind(client, relation));
+  }
+  if (mayAddColumns) return lockTable(relation, 'ACCESS EXCLUSIVE');
+  const { rows } = await client.query<{ may: boolean | null }>(mayLockTable(relation));
+  return (rows[0]!.may ?? true) ? lockTable(relation, 'ROW EXCLUSIVE') : lockByPrepare(relation);
+}
+
+/** Returns the kind of the table; undefined: there is none. If the table is about to be changed, Citus may have to do this sequentially. */
+async function readKind(client: ClientBase, relation: string): Promise<string | undefined> {
+  const { rows } = await client.query<KindOfTable>(kindOfTable(relation));
+  if (rows[0]?.isSequential) await client.query(workSequentially);
+  return rows[0]?.kind;
+}
+
+/**
+ * Locks a table that was found before.
+ *
+ * @throws AppError `write-conflict` if another session has dropped the table meanwhile
+ */
+async function lock(client: ClientBase, statement: string): Promise<void> {
+  try {
+    await queryInCallersPath(client, statement);
+  } catch (error) {
+    if (!isUndefinedTable(error) && !isOtherKindOfObject(error)) throw error;
+    throw droppedMeanwhile(error);
+  }
+}
+
+function droppedMeanwhile(cause?: unknown): AppError {
+  const detail = 'Another session dropped or renamed the table at the same moment; send the request again.';
+  return new AppError('write-conflict', detail, { cause });
+}
+
+async function add(client: ClientBase, relation: string, columns: InferredColumn[]): Promise<void> {
+  try {
+    await queryInCallersPath(client, addColumnsTo(relation, columns));
+  } catch (error) {
+    if (!isRefusalOfColumn(error)) throw error;
+    const detail = `PostgreSQL refused to add the columns to this table: ${error.message}.`;
+    throw wrongParameter('extra_columns', detail, { value: 'add' });
+  }
+}
+
+/**
+ * Lets PostgreSQL check NOT NULL, because a trigger may set the column before that check. The NOT NULL of a domain is checked
+ * before triggers run, so the service still checks it. The same is true of NULL in a distribution column.
+ */
+function leaveNotNullToPostgres(column: LoadColumn): LoadColumn {
+  return { ...column, isNullable: column.isDistributionColumn !== true };
+}
+
+/**
+ * Returns the keys that ON CONFLICT can use, the primary key first. It cannot use a key that is checked at the end of the
+ * transaction (documentation of INSERT).
+ */
+function keysOf(rules: RowRule[]): ConflictKey[] {
+  const uniques = rules.filter((rule) => rule.kind === 'unique');
+  const keys = uniques.filter((key) => !key.isDeferrable && !key.predicate);
+  return [...keys.filter((key) => key.isPrimary), ...keys.filter((key) => !key.isPrimary)];
+}

@@ -1,0 +1,162 @@
+/** Infers columns from all rows, for a new table without a definition or for columns that are added to a table. */
+
+import { withSecondReading } from '../../../core/cells/row-source.ts';
+import { AppError, wrongParameter } from '../../../core/errors.ts';
+import { didYouMean } from '../../../core/identifiers.ts';
+import { looseName } from '../../../encoding/columns/column-matching.ts';
+import {
+  type InferenceLimits,
+  type InferredColumn,
+  TypeInference,
+} from '../../../encoding/infer/infer-types.ts';
+import { impossibleNames } from '../../../encoding/infer/inferred-columns.ts';
+import { addRowFault, headerProblems, Problems, shortenValue } from '../../../encoding/problems/problems.ts';
+import type { LoadInput } from '../inputs/load-input.ts';
+import { nothingToLoad } from '../inputs/nothing-to-load.ts';
+import type { LoadContext, LoadRequest } from '../request/load-request.ts';
+import type { LoadTarget } from './load-target.ts';
+
+/**
+ * Infers types if a table will be created without a definition, or if columns may be added. Otherwise returns undefined.
+ *
+ * @param mayBeNew a table may be created
+ * @throws AppError `invalid-data`, `nothing-to-load`
+ */
+export async function inferWhereNeeded(
+  context: LoadContext,
+  request: LoadRequest,
+  input: LoadInput,
+  mayBeNew: boolean,
+): Promise<TypeInference | undefined> {
+  const isNeeded = request.extraColumns === 'add' || (mayBeNew && input.definition === undefined);
+  if (!isNeeded) return undefined;
+  const inferring = await withSecondReading(async () => {
+    const begun = new Inferring(context.limits, input);
+    await input.readAndKeep(begun.inference, request.signal);
+    return begun;
+  });
+  return inferring.end(mayBeNew);
+}
+
+/** One inference of types from the rows of an input. */
+export class Inferring {
+  readonly inference: TypeInference;
+  readonly #input: LoadInput;
+  /** The pass that loads the rows finds these problems again, together with all others. Here they matter only if there is nothing to load. */
+  readonly #faultyRows = new Problems();
+
+  constructor(limits: InferenceLimits, input: LoadInput) {
+    this.#input = input;
+    this.inference = new TypeInference(limits, (row, column, _name, fault, bytes, start, end) => {
+      if (column < 0) addRowFault(this.#faultyRows, input.locate, row, fault, bytes, start, end);
+    });
+  }
+
+  /**
+   * Returns the inferred types, after the rows were read.
+   *
+   * @param mayBeNew a table may be created
+   * @throws AppError `invalid-data` if no table can have the columns; `nothing-to-load`
+   */
+  end(mayBeNew: boolean): TypeInference {
+    const ofNames = new Problems();
+    for (const problem of impossibleNames(this.inference, this.#input.locate)) ofNames.add(problem);
+    if (ofNames.count > 0) for (const problem of headerProblems(this.#input)) ofNames.add(problem);
+    ofNames.throwIfAny();
+    if (mayBeNew && this.#input.definition === undefined && this.inference.columns().length === 0) {
+      this.#faultyRows.throwIfAny();
+      throw nothingToLoad(this.#input);
+    }
+    return this.inference;
+  }
+}
+
+/** Returns the sent definition with the inferred columns that it lacks. Without a definition it has all inferred columns. */
+export function definitionToMake(
+  { extraColumns, primaryKey }: LoadRequest,
+  input: LoadInput,
+  inferred: TypeInference | undefined,
+): unknown {
+  const columns = inferred?.columns().map(({ name, type }) => ({ name, type })) ?? [];
+  const sent = input.definition;
+  if (sent === undefined) return { columns, ...keyOf(primaryKey, columns, input) };
+  if (primaryKey !== undefined) {
+    const detail =
+      'A definition has the primary key in `constraints.primary_key`: leave the parameter `primary_key` out.';
+    throw wrongParameter('primary_key', detail);
+  }
+  return extraColumns === 'add' ? extendDefinition(sent, columns, input) : sent;
+}
+
+/**
+ * Returns the primary key of the definition.
+ *
+ * @throws AppError `invalid-parameter` if the data has no such column
+ */
+function keyOf(
+  primaryKey: readonly string[] | undefined,
+  columns: { name: string }[],
+  { nameMatching }: LoadInput,
+): { constraints?: unknown } {
+  if (primaryKey === undefined) return {};
+  const names = columns.map(({ name }) => name);
+  const found = primaryKey.map((wanted) => {
+    const isSame = (name: string) => nameMatching === 'loose' && looseName(name) === looseName(wanted);
+    const name = names.includes(wanted) ? wanted : names.find(isSame);
+    if (name !== undefined) return name;
+    const shown = names.slice(0, 20).map((known) => `"${shortenValue(known)}"`);
+    const more = names.length > shown.length ? ', …' : '';
+    const detail = `The data has no column "${shortenValue(wanted)}".${didYouMean(wanted, names, 0)} Its columns are ${shown.join(', ')}${more}.`;
+    throw wrongParameter('primary_key', detail);
+  });
+  return { constraints: { primary_key: { name: '', columns: found } } };
+}
+
+/** Changes an error about the primary key into an error about the parameter, because the caller sent no definition. */
+export function asKeyProblem(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== 'invalid-definition') return error;
+  const problem = error.errors?.find(({ pointer }) => pointer?.startsWith('/table/constraints/primary_key'));
+  return problem === undefined
+    ? error
+    : wrongParameter('primary_key', `No primary key can have these columns: ${problem.detail}.`);
+}
+
+/**
+ * Adds the inferred columns to the sent definition. An invalid definition is returned unchanged, because the checks refuse it
+ * later.
+ */
+function extendDefinition(sent: unknown, columns: { name: string }[], input: LoadInput): unknown {
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return sent;
+  const { columns: defined = [] } = sent as DefinedColumns;
+  if (!Array.isArray(defined)) return sent;
+  const added = columnsBeside(namesOf(sent as DefinedColumns), columns, input);
+  return { ...sent, columns: [...defined, ...added] };
+}
+
+/** A definition may have constraints alone, if all columns are inferred. */
+interface DefinedColumns {
+  columns?: { name?: unknown }[];
+}
+
+function namesOf({ columns = [] }: DefinedColumns): string[] {
+  return columns.map((column) => String(column?.name));
+}
+
+/** Returns the inferred columns that the load has made: those that the existing table or the definition did not have. */
+export function columnsMade(inferred: TypeInference, input: LoadInput, target: LoadTarget): InferredColumn[] {
+  const columns = inferred.columns();
+  if (!target.isBare) return columns.filter(({ name }) => target.added.includes(name));
+  if (input.definition === undefined) return columns;
+  return columnsBeside(namesOf(input.definition as DefinedColumns), columns, input);
+}
+
+/** Returns the columns that are not among the known ones. */
+export function columnsBeside<Column extends { name: string }>(
+  known: string[],
+  columns: Column[],
+  input: LoadInput,
+): Column[] {
+  const isLoose = input.nameMatching === 'loose';
+  const names = new Set(isLoose ? known.map(looseName) : known);
+  return columns.filter((column) => !names.has(isLoose ? looseName(column.name) : column.name));
+}

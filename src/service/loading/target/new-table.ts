@@ -1,0 +1,258 @@
+/**
+ * Creates the table of an upload. While rows are loaded the table is *bare*: keys and references are added after the rows. To
+ * replace an existing table, the new table is created under another name, and takes the name of the old one at the end.
+ */
+import type { ClientBase } from 'pg';
+import { AppError, type Warning } from '../../../core/errors.ts';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
+import { runWithSavepoint } from '../../postgres/savepoints.ts';
+import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
+import { quoteQualified, randomName } from '../../postgres/sql.ts';
+import {
+  conditionOf,
+  isChangeOfNamedObject,
+  isMissingSchema,
+  isNameClash,
+  isRefusalOfData,
+} from '../../postgres/sqlstate.ts';
+import { findRelation } from '../../tables/catalog.ts';
+import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-table.ts';
+import {
+  addConstraints,
+  continueNumbering,
+  continueNumberingAfter,
+  createPlacedTable,
+  hasConstraints,
+  highestNumber,
+  type Naming,
+} from '../../tables/ddl.ts';
+import { isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import { isSharded, needsStatementsApart } from '../../tables/distribution/placement.ts';
+import { changeColumnsOf } from '../../tables/load-statements.ts';
+import { namesAside } from '../../tables/object-names.ts';
+import type { ExistingObject, PreparedTable } from '../../tables/prepared-table.ts';
+import { refuseDependents, TableSwap } from '../../tables/replace-table.ts';
+import type { ConflictKey } from '../staged/conflict-rule.ts';
+import { type RowRule, readRowRules } from '../staged/row-rules.ts';
+import { conflictKeysOf, rulesOfNewTable } from '../staged/rules-of-new-table.ts';
+import type { RowTarget } from './row-target.ts';
+import type { TableChange } from './table-change.ts';
+
+export interface NewTableOptions {
+  /** The new table may replace an existing one. */
+  mayReplace: boolean;
+  lockTimeoutMs: number;
+  signal: AbortSignal;
+  extraFunctions: readonly string[];
+}
+
+/**
+ * Creates the table, or a table that will replace the existing one, and returns it as a target for rows.
+ *
+ * @throws AppError `table-exists`, `dependent-objects`
+ */
+export async function openNewTable(
+  client: ClientBase,
+  table: PreparedTable,
+  options: NewTableOptions,
+): Promise<NewTable> {
+  const { schema, existing } = table;
+  const replaces = options.mayReplace && existing !== undefined && isTable(existing.kind);
+  if (existing && !replaces) throw tableExists(schema, table.name, existing, uploadRemedies);
+  if (replaces) await refuseDependents(client, schema, table.name);
+  const naming = replaces ? nameAside(table) : table;
+  const refuseTaken = () => refuseTakenTableName(client, table);
+  try {
+    await createNamed(client, table, 'bare', async () => createPlacedTable(table, naming), refuseTaken);
+  } catch (error) {
+    throw isChangeOfNamedObject(error) && !isMissingSchema(error) ? namedObjectChanged(error) : error;
+  }
+  const columns = await readLoadColumns(client, schema, naming.name);
+  return new NewTable(table, naming, columns, await conflictKeysOf(table, columns), replaces, options);
+}
+
+/** A new table, from its creation until the end of the transaction. */
+export class NewTable implements RowTarget {
+  readonly relation: string;
+  columns: LoadColumn[];
+  readonly keys: ConflictKey[];
+  readonly replaces: boolean;
+  readonly added: string[] = [];
+  /** The table is empty, and its keys are created after the rows are copied. */
+  readonly isBare = true;
+  readonly mayRefuseRows: boolean;
+  readonly changesRows = false;
+  readonly hasRules = false;
+  readonly takesNoCopy = false;
+  readonly isSharded: boolean;
+  readonly addsKeysAtOnce: boolean;
+  readonly primaryKey: readonly string[] | undefined;
+  readonly warnings: Warning[];
+  readonly #table: PreparedTable;
+  /** The name until the end of the load. */
+  readonly #naming: Naming;
+  readonly #options: NewTableOptions;
+  #hasKeys = false;
+
+  constructor(
+    table: PreparedTable,
+    naming: Naming,
+    columns: LoadColumn[],
+    keys: ConflictKey[],
+    replaces: boolean,
+    options: NewTableOptions,
+  ) {
+    this.relation = quoteQualified(table.schema, naming.name);
+    this.columns = requireDistributionColumn(table, columns);
+    this.keys = keys;
+    this.replaces = replaces;
+    this.isSharded = isSharded(table.placement);
+    this.addsKeysAtOnce = table.placement?.kind === 'column' && hasConstraints(table);
+    this.mayRefuseRows = this.addsKeysAtOnce || columns.some(isDomain);
+    this.primaryKey = table.primaryKey?.columns;
+    this.warnings = table.warnings;
+    this.#table = table;
+    this.#naming = naming;
+    this.#options = options;
+  }
+
+  async readRules(client: ClientBase): Promise<RowRule[]> {
+    return [
+      ...(await readRowRules(client, this.#table.schema, this.#naming.name)),
+      ...(await rulesOfNewTable(client, this.#table, this.#naming.names, this.columns)),
+    ];
+  }
+
+  /** Adds columns and converts others, with the rows that the table has. The table must have no keys. */
+  async change(client: ClientBase, change: TableChange): Promise<void> {
+    await queryInCallersPath(client, changeColumnsOf(this.relation, change));
+    const columns = await readLoadColumns(client, this.#table.schema, this.#naming.name);
+    this.columns = requireDistributionColumn(this.#table, columns);
+  }
+
+  /**
+   * Adds the keys and references, if they were not added yet. If PostgreSQL refuses them, they are undone, and the error is returned.
+   *
+   * @throws AppError `write-conflict`
+   */
+  async addKeys(client: ClientBase): Promise<Error | undefined> {
+    if (this.#hasKeys || !hasConstraints(this.#table)) return undefined;
+    const statements = () => addConstraints(this.#table, this.#naming);
+    try {
+      await createNamed(client, this.#table, 'keys', statements, async () => {});
+      this.#hasKeys = true;
+      return undefined;
+    } catch (error) {
+      if (isChangeOfTarget(error)) throw targetChanged(error);
+      if (!isRefusalOfData(error)) throw error;
+      return error;
+    }
+  }
+
+  /** Advances the sequences of numbered columns past the numbers that the rows have. */
+  async continueNumbering(client: ClientBase, { sourceColumn }: CellPlaces): Promise<void> {
+    for (const { name, identity } of this.#table.columns) {
+      const isSent = sourceColumn(name) >= 0;
+      if (identity === 'none' || !isSent) continue;
+      if (isSharded(this.#table.placement)) await continueApart(client, this.relation, name);
+      else await client.query(continueNumbering(this.relation, name));
+    }
+  }
+
+  /** Begins to replace the existing table. */
+  swap(client: ClientBase): TableSwap {
+    const { extraFunctions } = this.#options;
+    const replacement = { table: this.#table, aside: this.#naming, extraFunctions };
+    return new TableSwap(client, replacement, this.#options);
+  }
+}
+
+/** Citus stores no row with NULL in the distribution column, whether or not the column is NOT NULL. */
+function requireDistributionColumn({ placement }: PreparedTable, columns: LoadColumn[]): LoadColumn[] {
+  if (placement?.kind !== 'column') return columns;
+  return columns.map((column) =>
+    column.name === placement.column ? { ...column, isNullable: false } : column,
+  );
+}
+
+async function continueApart(client: ClientBase, relation: string, column: string): Promise<void> {
+  const { rows } = await client.query<{ highest: string | null }>(highestNumber(relation, column));
+  await client.query(continueNumberingAfter(relation, column, rows[0]!.highest));
+}
+
+function nameAside(table: PreparedTable): Naming {
+  const name = randomName('table');
+  return { name, names: namesAside(table.names, name) };
+}
+
+/** Returns the error for a sequence or a function of a default that was dropped after the definition was checked. */
+function namedObjectChanged(cause: Error): AppError {
+  const detail = 'Another session dropped an object that the new table needs; send the request again.';
+  return new AppError('write-conflict', detail, { cause });
+}
+
+/**
+ * Returns whether another session has dropped or changed a table that a foreign key refers to, after the definition was checked. PostgreSQL
+ * also reports a type without a comparison as a function that does not exist.
+ */
+function isChangeOfTarget(error: unknown): error is Error {
+  return isChangeOfNamedObject(error) && conditionOf(error) !== 'undefined_function';
+}
+
+function targetChanged(cause: Error): AppError {
+  const detail =
+    'Another session dropped or changed a table that a foreign key refers to; send the request again.';
+  return new AppError('write-conflict', detail, { cause });
+}
+
+const maxNameTries = 3;
+
+/**
+ * Runs statements that create names, and runs them again with other names if a name already exists. If a statement fails, all are
+ * undone.
+ */
+async function createNamed(
+  client: ClientBase,
+  table: PreparedTable,
+  savepoint: string,
+  toStatements: () => Promise<string[]>,
+  onClash: () => Promise<void>,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const statements = await toStatements();
+    try {
+      await runWithSavepoint(
+        client,
+        savepoint,
+        apartInCallersPath(...statements),
+        needsStatementsApart(table.placement),
+      );
+      return;
+    } catch (error) {
+      if (!isNameClash(error)) throw error;
+      await onClash();
+      table.names = await table.chooseNamesAgain(client);
+      if (tries === maxNameTries) throw nameConflict(error);
+    }
+  }
+}
+
+/**
+ * Refuses the upload if another session has created the table meanwhile.
+ *
+ * @throws AppError `table-exists`
+ */
+async function refuseTakenTableName(
+  client: ClientBase,
+  { schema, name, existing }: PreparedTable,
+): Promise<void> {
+  const { rows } = await client.query<ExistingObject>(findRelation(schema, name));
+  if (rows[0] !== undefined && existing === undefined)
+    throw tableExists(schema, name, rows[0], uploadRemedies);
+}
+
+/** Returns whether the type is a domain. Only the checks of domains can refuse a row of a bare table. */
+function isDomain({ type }: LoadColumn): boolean {
+  return type.kind === 'domain' || type.element?.kind === 'domain';
+}

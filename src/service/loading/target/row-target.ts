@@ -1,0 +1,42 @@
+import type { ClientBase } from 'pg';
+import type { Warning } from '../../../core/errors.ts';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import type { ConflictKey } from '../staged/conflict-rule.ts';
+import type { RowRule } from '../staged/row-rules.ts';
+
+/** What new and existing tables have in common, as a relation that rows are loaded into. */
+export interface RowTarget {
+  /** The name of the relation, quoted. */
+  readonly relation: string;
+  readonly columns: LoadColumn[];
+  /** The names of columns that were added to the table. */
+  readonly added: string[];
+  /**
+   * The table has rules by which PostgreSQL may refuse a row. Then the rows must be kept, to find all refused rows and the
+   * reasons.
+   */
+  readonly mayRefuseRows: boolean;
+  /** The table has triggers that may change rows before they are stored. */
+  readonly changesRows: boolean;
+  /** The table has rules (CREATE RULE) that may do something else than insert a row. */
+  readonly hasRules: boolean;
+  /** Citus stores the table at its workers. */
+  readonly isSharded: boolean;
+  /**
+   * The keys of a new table are added when its rows are stored, and rows that break a key are found in the staging table. The rows of other
+   * new tables are found in the table itself, but the shards of a table do not keep the order of the rows.
+   */
+  readonly addsKeysAtOnce: boolean;
+  /** COPY is not possible, because row-level security applies to the role. */
+  readonly takesNoCopy: boolean;
+  /** The columns of the primary key. */
+  readonly primaryKey: readonly string[] | undefined;
+  /** The keys that ON CONFLICT can use: the primary key, then each unique constraint. */
+  readonly keys: ConflictKey[];
+  /** Warnings about the table. */
+  readonly warnings: Warning[];
+  /** The table takes the place of an existing table at the end. */
+  readonly replaces: boolean;
+  /** Reads every rule that the rows must meet. */
+  readRules(client: ClientBase): Promise<RowRule[]>;
+}

@@ -1,0 +1,67 @@
+/**
+ * Finds out how a table with the types of the first rows gets those of all rows, if PostgreSQL can convert the rows that it already has
+ * so that they are exactly as if they had been copied with the final types.
+ */
+
+import type { InferredColumn, InferredType, TypeInference } from '../../../encoding/infer/infer-types.ts';
+import type { ColumnConversion } from '../../tables/load-statements.ts';
+
+export interface TableChange {
+  /** The columns that follow the others. They are NULL in the rows before. */
+  added: { name: string; type: InferredType }[];
+  converted: ConvertedColumn[];
+}
+
+export interface ConvertedColumn {
+  name: string;
+  type: InferredType;
+  conversion: ColumnConversion;
+}
+
+/**
+ * Returns the change; undefined: no conversion is exact, or a new column is not behind all others.
+ *
+ * @param head the columns of the table
+ * @param inference the types of all rows
+ * @param row the first data row that the table does not have
+ */
+export function changeOfTable(
+  head: InferredColumn[],
+  inference: TypeInference,
+  row: number,
+): TableChange | undefined {
+  const columns = inference.columns();
+  const converted: ConvertedColumn[] = [];
+  for (const [place, { name, type: from }] of head.entries()) {
+    const { name: nameNow, type, column } = columns[place]!;
+    if (nameNow !== name) return undefined;
+    if (type === from) continue;
+    const hasValue = (inference.firstValueRow(column) ?? row) < row;
+    const isAsSent = !inference.hasMinusZero(column);
+    const conversion = hasValue ? exactConversion(from, type, isAsSent) : 'all-null';
+    if (conversion === undefined) return undefined;
+    converted.push({ name, type, conversion });
+  }
+  return { added: columns.slice(head.length).map(({ name, type }) => ({ name, type })), converted };
+}
+
+/**
+ * Returns how all values of a column are converted without loss; undefined: in no way.
+ *
+ * Text must be the text that was sent. Inference accepts only one way to write a date, a UUID or a boolean, and one way to write a whole
+ * number except zero. Other numbers and moments can be written in several ways.
+ *
+ * @param isAsSent a whole number becomes the text that was sent
+ */
+function exactConversion(
+  from: InferredType,
+  to: InferredType,
+  isAsSent: boolean,
+): ColumnConversion | undefined {
+  if (from === 'bigint' && to === 'numeric') return 'cast';
+  if (from === 'date' && to === 'timestamp without time zone') return 'cast';
+  if (to !== 'text') return undefined;
+  if (from === 'date') return 'date-to-text';
+  const isExact = from === 'boolean' || from === 'uuid' || (from === 'bigint' && isAsSent);
+  return isExact ? 'cast' : undefined;
+}

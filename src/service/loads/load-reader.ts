@@ -1,0 +1,109 @@
+/**
+ * Reads loads for callers. The record of a load in the database is its state, but the process that runs the load knows newer numbers, and a
+ * load of less than 200 milliseconds has no record before its end.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Problem } from '../../core/errors.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
+import { readRows, runStatement } from '../postgres/transaction.ts';
+import type { KeptAnswer } from './load-record.ts';
+import type { LoadRun } from './load-run.ts';
+import { type LoadFilter, listLoads, readLoad, type Visible, watchLoad } from './load-statements.ts';
+import { type LoadView, viewOf } from './load-view.ts';
+import { problemsFrom, readProblemPage } from './stored-problems.ts';
+
+/** How often a watched load is checked for changes, if this process runs it. */
+const ownMs = 250;
+/** How often the record of a watched load is read, and how often the process of the load writes it. */
+export const watchedMs = 500;
+
+export class LoadReader {
+  readonly #schema: ServiceSchema;
+  readonly #pool: Pool;
+  readonly #findRun: (id: string) => LoadRun | undefined;
+
+  /** @param findRun returns a load of this process whose end is not recorded yet */
+  constructor(schema: ServiceSchema, pool: Pool, findRun: (id: string) => LoadRun | undefined) {
+    this.#schema = schema;
+    this.#pool = pool;
+    this.#findRun = findRun;
+  }
+
+  /** Reads a load with its answer. @returns undefined if there is no such load, or the caller may not see it */
+  async read(id: string, visible: Visible): Promise<LoadView | undefined> {
+    // If the end is recorded meanwhile, the row that is read may be older.
+    const run = this.#findRun(id);
+    const [row] = await readRows<Record<string, unknown>>(this.#pool, readLoad(this.#schema, id, visible));
+    if (row === undefined) return run && isVisible(run, visible) ? viewOfUnrecorded(run) : undefined;
+    const { answer_status: status, answer_headers: headers, answer_body: body, ...view } = row;
+    const answer = status === null ? null : { status, headers, body: body ?? Buffer.alloc(0) };
+    return withRun({ ...(view as unknown as LoadView), answer: answer as KeptAnswer | null }, run);
+  }
+
+  /** Yields the stored problems of a load in lists, from the one after `after` on, at most `limit`. */
+  problemsOf(
+    { id, problemsStored }: LoadView,
+    { after, limit }: { after: number; limit: number },
+  ): AsyncGenerator<Problem[]> {
+    return problemsFrom(after, Math.min(problemsStored, after + limit), async (first) => {
+      const [page] = await readRows<{ problems: string }>(
+        this.#pool,
+        readProblemPage(this.#schema, id, first),
+      );
+      return page?.problems;
+    });
+  }
+
+  /** Reads a page of loads without their answers, the newest first. */
+  async list(filter: LoadFilter, visible: Visible): Promise<LoadView[]> {
+    const rows = await readRows<LoadView>(this.#pool, listLoads(this.#schema, filter, visible));
+    return rows.map((row) => withNumbers(row, this.#findRun(row.id)));
+  }
+
+  /**
+   * Yields a load at most four times a second if this process runs it, and at most twice a second otherwise, until it has ended. The last
+   * one has the answer. It yields nothing if there is no such load, or the caller may not see it.
+   *
+   * @throws the reason of the signal
+   */
+  async *watch(id: string, visible: Visible, signal: AbortSignal): AsyncGenerator<LoadView, void, undefined> {
+    for (;;) {
+      const run = this.#findRun(id);
+      const isOwn = run !== undefined && !run.hasEnded && isVisible(run, visible);
+      const view = isOwn ? viewOf(run) : await this.read(id, visible);
+      if (view === undefined) return;
+      if (!isOwn && view.endedAt === null) await runStatement(this.#pool, watchLoad(this.#schema, id));
+      yield view;
+      if (view.endedAt !== null) return;
+      await waitFor(isOwn ? ownMs : watchedMs, signal);
+    }
+  }
+}
+
+function isVisible({ facts }: LoadRun, { owner, maySee }: Visible): boolean {
+  return (owner === undefined || owner.equals(facts.owner)) && maySee(facts.schema);
+}
+
+/** Returns a load that has no record; undefined: it is not known how it ended. */
+function viewOfUnrecorded(run: LoadRun): LoadView | undefined {
+  return run.hasEnded && !run.isAnswered ? undefined : { ...viewOf(run), problemsStored: 0 };
+}
+
+/** Adds what this process knows about a load to its record. A load that was answered has ended, even if its end is not recorded yet. */
+function withRun(view: LoadView, run: LoadRun | undefined): LoadView {
+  if (run === undefined || view.endedAt !== null) return view;
+  if (!run.isAnswered) return withNumbers(view, run);
+  return { ...viewOf(run), cancelRequested: view.cancelRequested, problemsStored: 0 };
+}
+
+/** The numbers of a load of this process are newer than those in its record. */
+function withNumbers(view: LoadView, run: LoadRun | undefined): LoadView {
+  if (run === undefined || view.endedAt !== null) return view;
+  const { bytesReceived, rowsRead, problemsFound } = run.snapshot();
+  return { ...view, bytesReceived, rowsRead, problemsFound };
+}
+
+async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => signal.throwIfAborted());
+}

@@ -1,0 +1,49 @@
+/** What the service stores of a load in the table of loads. */
+import type { ErrorCode } from '../../core/errors.ts';
+import type { LoadState } from './load-state.ts';
+
+/** What is known of a load when it begins. */
+export interface LoadFacts {
+  operation: 'upload-json' | 'upload-excel';
+  schema: string;
+  table: string;
+  dryRun: boolean;
+  /** Identifies the caller. A token sees the loads of its own caller only. */
+  owner: Buffer;
+  /** The subject of the token, for people. */
+  subject: string | undefined;
+  /** The PostgreSQL role; undefined: the service's own. */
+  role: string | undefined;
+  /** The length of the body; undefined: it is not known. */
+  bytesExpected: number | undefined;
+}
+
+/** The answer to a request, as it is stored. */
+export interface KeptAnswer {
+  status: number;
+  /** The headers that describe the body or belong to the operation. */
+  headers: Record<string, string>;
+  body: Buffer;
+  /** The error code, which is stored only as a part of the body; undefined: there was no error. */
+  code?: ErrorCode;
+}
+
+/** The values of the row in the table of loads, as the process that runs the load knows them. */
+export interface LoadSnapshot {
+  id: string;
+  state: LoadState;
+  facts: LoadFacts;
+  process: string;
+  bytesReceived: number;
+  rowsRead: number;
+  problemsFound: number;
+  createdAt: Date;
+  startedAt: Date | undefined;
+  endedAt: Date | undefined;
+  answer: KeptAnswer | undefined;
+  /** The problems that are stored with the row; undefined: none. */
+  stored: { count: number; bytes: number } | undefined;
+}
+
+/** Longer bodies of answers are not stored. */
+export const maxKeptAnswerBytes = 1024 * 1024;

@@ -1,0 +1,360 @@
+/**
+ * The loads of this process, and their records in the database.
+ *
+ * A load is recorded in the transaction that writes its rows. Before that it is recorded only if it lasts long, so that short loads
+ * cost nothing more. If a load fails, its end is recorded before it is answered.
+ *
+ * A process that has recorded loads renews a lease. If a process ends before it has recorded the end of its loads, its lease expires, and another
+ * process records its loads as failed.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { AppError } from '../../core/errors.ts';
+import type { Log } from '../postgres/log.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
+import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
+import { AbandonedLoads } from './abandoned-loads.ts';
+import { History } from './history.ts';
+import { claimIdempotencyKey, type KeyClaim } from './idempotency-key.ts';
+import type { ClaimedKeyRow } from './idempotency-statements.ts';
+import { Lease } from './lease.ts';
+import { leaseLost, loadCancelled } from './load-errors.ts';
+import { LoadReader, watchedMs } from './load-reader.ts';
+import type { KeptAnswer, LoadFacts } from './load-record.ts';
+import { LoadRun, type RunOptions, type TakenRun } from './load-run.ts';
+import type { LoadState } from './load-state.ts';
+import {
+  amendAnswer,
+  readRequestsAbout,
+  removeLoad,
+  requestCancel,
+  type Visible,
+  type WrittenLoad,
+  writeLoads,
+} from './load-statements.ts';
+import { removeOlderProblems, storePages } from './stored-problems.ts';
+import { uuidV7 } from './uuid-v7.ts';
+
+export interface LoadsOptions {
+  schema: ServiceSchema;
+  /** For requests of callers. */
+  pool: Pool;
+  /** For the records of running loads, so that no request makes them wait. The caller ends it. */
+  recordPool: Pool;
+  /** For the lease of this process. The caller ends it. */
+  leasePool: Pool;
+  log: Log;
+  historyDays: number;
+  /** The answer of a load whose process ended. */
+  abandonedAnswer: KeptAnswer;
+  /** Called when the end of a load of this process was committed with its events. Default: nothing is called. */
+  onEvents?: () => void;
+  leaseMs?: number;
+}
+
+export const defaultLeaseMs = 15_000;
+/** How often the process checks its running loads. */
+const tickMs = 250;
+/** A load that has lasted this long is recorded. */
+const recordAfterMs = 200;
+/** How often the progress of a load that is not watched is written. */
+const unwatchedMs = 5000;
+const sweepMs = 60_000;
+/** How long the answer of a load waits for the record of its end. */
+const recordWaitMs = 2000;
+
+interface Running {
+  run: LoadRun;
+  startedAtMs: number;
+  writtenAtMs: number;
+  isWatched: boolean;
+}
+
+export class Loads {
+  readonly schema: ServiceSchema;
+  readonly lease: Lease;
+  readonly abandoned: AbandonedLoads;
+  /** Reads the loads of all processes. */
+  readonly reader: LoadReader;
+  readonly #options: LoadsOptions;
+  readonly #history: History;
+  readonly #running = new Map<string, Running>();
+  /** The claims of the requests with keys that run in this process. */
+  readonly #claims = new Set<string>();
+  /** The last request of this process that claims a key, by the owner and the key. It never rejects. */
+  readonly #claiming = new Map<string, Promise<unknown>>();
+  #ticking: NodeJS.Timeout | undefined;
+  #sweeping: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(options: LoadsOptions) {
+    this.#options = options;
+    const { schema, recordPool, leasePool, historyDays, abandonedAnswer, leaseMs = defaultLeaseMs } = options;
+    const { log } = options;
+    this.schema = schema;
+    const isNeeded = (): boolean => this.#running.size > 0 || this.#claims.size > 0;
+    this.lease = new Lease({ schema, leasePool, ms: leaseMs, isNeeded, log });
+    const isRunning = (id: string): boolean => this.#running.has(id);
+    this.reader = new LoadReader(schema, options.pool, (id) => this.#running.get(id)?.run);
+    const { lease } = this;
+    this.abandoned = new AbandonedLoads({ schema, recordPool, lease, answer: abandonedAnswer, isRunning });
+    this.#history = new History({ schema, recordPool, historyDays, leaseSeconds: lease.seconds, log });
+  }
+
+  /** Identifies this process. */
+  get process(): string {
+    return this.lease.process;
+  }
+
+  /** Records the abandoned loads of other processes as failed and removes old records, now and from time to time. */
+  async start(): Promise<void> {
+    await this.abandoned.sweep();
+    this.#history.removeIfDue();
+    const sweep = (): void => {
+      this.abandoned.sweep().catch((error) => this.#warn(error));
+      this.#history.removeIfDue();
+    };
+    this.#sweeping = setInterval(sweep, Math.min(sweepMs, this.lease.ms));
+    this.#sweeping.unref();
+  }
+
+  /** Writes the records that were not written yet. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#sweeping);
+    clearTimeout(this.#ticking);
+    await Promise.all([this.#writing, this.#history.stop()]);
+    await this.#writeDue(true).catch((error) => this.#warn(error));
+    this.lease.stop();
+  }
+
+  /**
+   * Claims an idempotency key for a request of this process, and renews the lease of the process while the request runs.
+   *
+   * @param claim the id of the load or, without one, a new id
+   */
+  async withKey<Result>(
+    owner: Buffer,
+    key: string,
+    claim: string,
+    work: (claim: KeyClaim) => Promise<Result>,
+  ): Promise<Result> {
+    this.#claims.add(claim);
+    this.#tickLater();
+    try {
+      return await work(await this.#claimInTurn({ owner, key, process: this.process, claim }));
+    } finally {
+      this.#claims.delete(claim);
+    }
+  }
+
+  /**
+   * Claims a key when no other request of this process is claiming it. The statement gets a list of the claims of this process. If another
+   * request claimed the key after this list was made, its claim would look like one whose request has ended.
+   */
+  async #claimInTurn(row: ClaimedKeyRow): Promise<KeyClaim> {
+    const name = `${row.owner.toString('hex')} ${row.key}`;
+    const before = this.#claiming.get(name);
+    const claimed = before === undefined ? this.#claim(row) : before.then(() => this.#claim(row));
+    const settled = claimed.catch(() => {});
+    this.#claiming.set(name, settled);
+    try {
+      return await claimed;
+    } finally {
+      if (this.#claiming.get(name) === settled) this.#claiming.delete(name);
+    }
+  }
+
+  async #claim(row: ClaimedKeyRow): Promise<KeyClaim> {
+    const { lease, schema } = this;
+    await lease.hold();
+    return claimIdempotencyKey(this.#options.recordPool, schema, row, lease.seconds, [...this.#claims]);
+  }
+
+  /** Records a load at once. Without this call, a load is recorded only if it lasts long. */
+  async record(run: LoadRun): Promise<void> {
+    await this.#write([run]);
+  }
+
+  /** Begins a load. The caller must call `end` when it ends. */
+  begin(facts: LoadFacts, body: Pick<RunOptions, 'bytesReceived' | 'isReceived'>): LoadRun {
+    const run = new LoadRun({ id: uuidV7(), schema: this.schema, process: this.process, facts, ...body });
+    const now = performance.now();
+    this.#running.set(run.id, {
+      run,
+      startedAtMs: now,
+      writtenAtMs: Number.NEGATIVE_INFINITY,
+      isWatched: false,
+    });
+    this.#tickLater();
+    return run;
+  }
+
+  /**
+   * Ends a load. Its end is recorded when this resolves, or soon after if the database does not answer.
+   *
+   * @param isCertain false: the load may have been committed nevertheless
+   */
+  async end(
+    run: LoadRun,
+    state: LoadState,
+    answer: KeptAnswer | undefined,
+    isCertain?: boolean,
+  ): Promise<void> {
+    run.end(state, answer, isCertain);
+    if (state === 'committed') {
+      this.#running.delete(run.id);
+      this.#options.onEvents?.();
+      if (run.found.count > 0) this.#removeOlderProblems(run);
+      return;
+    }
+    const written = this.#write([run]).then(this.#options.onEvents, (error) => this.#warn(error));
+    await Promise.race([written, sleep(recordWaitMs, undefined, { ref: false })]);
+  }
+
+  /** Returns the ids of the loads that run in this process. */
+  runningIds(): string[] {
+    return [...this.#running.keys()];
+  }
+
+  /** Records another body of the answer of a committed load, which has a warning that was found after the COMMIT. It never rejects. */
+  async amend({ id }: LoadRun, { body }: KeptAnswer): Promise<void> {
+    const amending = runStatement(this.#options.recordPool, amendAnswer(this.schema, id, body));
+    await amending.catch((error) => this.#warn(error));
+  }
+
+  /**
+   * Cancels a load of this process or of another one. When this resolves with `accepted`, the load will not be committed.
+   */
+  async cancel(id: string, visible: Visible): Promise<'accepted' | 'ended' | 'unknown'> {
+    const run = this.#running.get(id)?.run;
+    const isOwn = run !== undefined && (visible.owner === undefined || visible.owner.equals(run.facts.owner));
+    if (isOwn && !run.isRecorded && !run.hasEnded) await this.#write([run]);
+    if ((await this.reader.read(id, visible)) === undefined) return 'unknown';
+    const { rowCount } = await runStatement(this.#options.recordPool, requestCancel(this.schema, id));
+    if (rowCount === 0) return 'ended';
+    run?.cancel(loadCancelled());
+    return 'accepted';
+  }
+
+  /** Returns the error for the caller of a load whose transaction was refused because of its record: it is cancelled, or another process has it. */
+  async refusalOf({ id }: LoadRun): Promise<AppError> {
+    const all: Visible = { owner: undefined, schemas: undefined, maySee: () => true };
+    const found = await this.reader.read(id, all).catch(() => undefined);
+    return found?.cancelRequested === true ? loadCancelled() : leaseLost();
+  }
+
+  /** Runs a load of the queue in this process. The caller must call `end` or `forget` when it ends. */
+  adopt({ id, facts, bytesReceived, createdAt }: TakenRun): LoadRun {
+    const body = { isTaken: true, bytesReceived: () => bytesReceived, isReceived: () => true };
+    const run = new LoadRun({ id, schema: this.schema, process: this.process, facts, createdAt, ...body });
+    run.isRecorded = true;
+    run.start();
+    const now = performance.now();
+    this.#running.set(id, { run, startedAtMs: now, writtenAtMs: now, isWatched: false });
+    this.#tickLater();
+    return run;
+  }
+
+  /** Removes a load from the registry, because another process may continue it. */
+  forget(run: LoadRun): void {
+    if (this.#running.get(run.id)?.run === run) this.#running.delete(run.id);
+  }
+
+  /** Removes a load that did not begin from the registry, and removes its record. */
+  async discard(run: LoadRun): Promise<void> {
+    this.forget(run);
+    try {
+      await run.recording?.catch(() => {});
+      if (run.isRecorded) await runStatement(this.#options.recordPool, removeLoad(this.schema, run.id));
+    } catch (error) {
+      // The record has no load in this process then, and is ended by `sweep`.
+      this.#warn(error);
+    }
+  }
+
+  #tickLater(): void {
+    if (this.#isStopped || (this.#running.size === 0 && this.#claims.size === 0)) return;
+    this.lease.keep();
+    if (this.#ticking !== undefined) return;
+    this.#ticking = setTimeout(() => this.#tick(), tickMs);
+  }
+
+  async #tick(): Promise<void> {
+    this.#writing = this.#writeDue(false).catch((error) => this.#warn(error));
+    await this.#writing;
+    this.#ticking = undefined;
+    this.#tickLater();
+  }
+
+  /** Writes the records that are due, and reads which loads of this process were cancelled by a request to another process. */
+  async #writeDue(isLast: boolean): Promise<void> {
+    const { recordPool } = this.#options;
+    const now = performance.now();
+    const due: LoadRun[] = [];
+    const others: LoadRun[] = [];
+    for (const { run, startedAtMs, writtenAtMs, isWatched } of this.#running.values()) {
+      const pauseMs = isWatched ? watchedMs : unwatchedMs;
+      const isDue = run.hasEnded || (now - startedAtMs >= recordAfterMs && now - writtenAtMs >= pauseMs);
+      if (isDue && !run.isCommitting) due.push(run);
+      else if (run.isRecorded) others.push(run);
+    }
+    if (due.length > 0) await this.#write(due);
+    if (others.length === 0 || isLast) return;
+    const ids = others.map(({ id }) => id);
+    this.#note(others, await readRows<WrittenLoad>(recordPool, readRequestsAbout(this.schema, ids)));
+  }
+
+  #write(runs: LoadRun[]): Promise<void> {
+    const written = this.#writeRows(runs);
+    for (const run of runs) run.recording = written;
+    return written;
+  }
+
+  /** Writes the rows of loads, after the lease of this process if it must protect one of them. */
+  async #writeRows(runs: LoadRun[]): Promise<void> {
+    const { recordPool } = this.#options;
+    if (runs.some((run) => !run.hasEnded)) await this.lease.hold();
+    const now = performance.now();
+    const rows = runs.map((run) => run.snapshot());
+    const ended = runs.filter((run) => run.found.count > 0 && run.hasEnded);
+    const pages = ended.flatMap((run) => storePages(this.schema, run.id, run.storedPages()));
+    const [written] = await runStatements(recordPool, [writeLoads(this.schema, rows), ...pages]);
+    for (const run of ended) this.#removeOlderProblems(run);
+    for (const run of runs) {
+      run.isRecorded = true;
+      const running = this.#running.get(run.id);
+      if (running) running.writtenAtMs = now;
+    }
+    this.#note(runs, written!.rows as WrittenLoad[]);
+  }
+
+  #removeOlderProblems({ facts: { owner } }: LoadRun): void {
+    const removing = runStatement(this.#options.recordPool, removeOlderProblems(this.schema, owner));
+    removing.catch((error) => this.#warn(error));
+  }
+
+  /** Cancels the loads whose cancelling was requested at another process. If a load is not among the found rows, another process has ended it. */
+  #note(runs: LoadRun[], found: WrittenLoad[]): void {
+    const byId = new Map(found.map((one) => [one.id, one]));
+    for (const run of runs) {
+      const running = this.#running.get(run.id);
+      const one = byId.get(run.id);
+      if (running === undefined) continue;
+      if (run.hasEnded) this.#running.delete(run.id);
+      // The transaction that is being committed has perhaps ended it.
+      else if (one === undefined && !run.isCommitting) run.cancel(leaseLost());
+      else if (one === undefined) continue;
+      else if (one.cancelRequested) run.cancel(loadCancelled());
+      if (one) running.isWatched = one.isWatched;
+    }
+  }
+
+  #warn(error: unknown): void {
+    this.#options.log.warn(
+      { err: error },
+      'The records of loads could not be written; the service tries again',
+    );
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Collects the problems of an upload as lines of text, in the order of the rows.
+ *
+ * The lines are encoded at once, because a hundred thousand problems as objects take several times the memory.
+ */
+
+import { GrowableBytes } from '../../core/bytes/growable-bytes.ts';
+import type { Problem } from '../../core/errors.ts';
+
+/** The most problems that are collected, and the most bytes of their lines. */
+export const maxCollectedProblems = 100_000;
+const maxBytes = 32 * 1024 * 1024;
+
+export class ProblemLines {
+  /** The most problems that are collected. */
+  readonly max = maxCollectedProblems;
+  count = 0;
+  readonly #encode: (problem: Problem) => string;
+  /** The lines in the order in which they came. `add` checks their limit. */
+  readonly #lines = new GrowableBytes({
+    maxBytes: Number.POSITIVE_INFINITY,
+    exceeded: () => new RangeError('the lines have no limit'),
+  });
+  #rows = new Int32Array(256);
+  /** For each line: where it begins. */
+  #starts = new Int32Array(256);
+
+  /** @param encode returns the line of a problem */
+  constructor(encode: (problem: Problem) => string) {
+    this.#encode = encode;
+  }
+
+  /** The length of all lines. */
+  get bytes(): number {
+    return this.#lines.length;
+  }
+
+  /** Removes all problems, because the upload is read again. */
+  clear(): void {
+    this.count = 0;
+    this.#lines.clear();
+  }
+
+  add(problem: Problem): void {
+    if (this.count >= this.max || this.#lines.length > maxBytes) return;
+    const line = Buffer.from(this.#encode(problem));
+    if (this.count === this.#rows.length) {
+      this.#rows = doubled(this.#rows);
+      this.#starts = doubled(this.#starts);
+    }
+    this.#rows[this.count] = problem.row ?? 0;
+    this.#starts[this.count] = this.#lines.length;
+    this.count += 1;
+    this.#lines.append(line, 0, line.length);
+  }
+
+  /** Returns the numbers of the lines in the order of their rows. Lines of one row stay in the order in which they came. */
+  inOrder(): Int32Array {
+    const rows = this.#rows;
+    // A typed array is sorted fast only without a function, so each number has the row and the line.
+    const keys = Float64Array.from({ length: this.count }, (_, line) => rows[line]! * this.max + line);
+    return Int32Array.from(keys.sort(), (key) => key % this.max);
+  }
+
+  /** Returns lines, one after the other. */
+  join(lines: Int32Array): Buffer {
+    const { bytes } = this.#lines;
+    let length = 0;
+    for (const line of lines) length += this.#endOf(line) - this.#starts[line]!;
+    const joined = Buffer.allocUnsafe(length);
+    let at = 0;
+    for (const line of lines) at += bytes.copy(joined, at, this.#starts[line]!, this.#endOf(line));
+    return joined;
+  }
+
+  #endOf(line: number): number {
+    return line + 1 < this.count ? this.#starts[line + 1]! : this.#lines.length;
+  }
+}
+
+function doubled(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}

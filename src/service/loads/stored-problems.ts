@@ -1,0 +1,96 @@
+/**
+ * The problems of loads that are stored: all that were found, at most 100,000 of a load. They are pages of JSON, so that the database has
+ * a row for each thousand problems.
+ */
+import type { Problem } from '../../core/errors.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
+import { bytesLiteral, type Statement } from '../postgres/sql.ts';
+import { ProblemLines } from './problem-lines.ts';
+
+/** The number of problems of a page; the last page of a load may have fewer. */
+const pageProblems = 1000;
+
+/** The problems of the newest loads of a subject are kept: those of at most so many loads, and at most so many bytes. */
+export const keptProblems = { loads: 1000, bytes: 256 * 1024 * 1024 };
+
+export interface ProblemPage {
+  /** The number of the first problem of the page, from 0. */
+  first: number;
+  /** A list as JSON. */
+  json: Buffer;
+}
+
+/** Collects the problems of a load. */
+export class FoundProblems extends ProblemLines {
+  constructor() {
+    super((problem) => `${JSON.stringify(problem)},`);
+  }
+
+  pages(): ProblemPage[] {
+    const order = this.inOrder();
+    return Array.from({ length: Math.ceil(order.length / pageProblems) }, (_, page) => {
+      const first = page * pageProblems;
+      const lines = this.join(order.subarray(first, first + pageProblems));
+      // The last comma is left out.
+      return { first, json: Buffer.concat([open, lines.subarray(0, -1), close]) };
+    });
+  }
+}
+
+const open = Buffer.from('[');
+const close = Buffer.from(']');
+
+/** Returns the statements that store pages of a load, whose row the same transaction has written as ended before. */
+export function storePages({ quoted }: ServiceSchema, id: string, pages: ProblemPage[]): Statement[] {
+  return pages.map(({ first, json }) => ({
+    text: `INSERT INTO ${quoted}.load_problems (load, first, problems)
+      SELECT id, $2::pg_catalog.int4, $3::pg_catalog.json FROM ${quoted}.loads
+      WHERE id OPERATOR(pg_catalog.=) $1 AND problems_stored IS NOT NULL
+      ON CONFLICT (load, first) DO NOTHING`,
+    values: [id, first, json],
+  }));
+}
+
+/** Returns statements like `storePages` without values and with ASCII characters only, for the transaction that writes the rows. */
+export function storePagesAtCommit({ quoted }: ServiceSchema, id: string, pages: ProblemPage[]): string[] {
+  return pages.map(
+    ({ first, json }) => `INSERT INTO ${quoted}.load_problems (load, first, problems)
+      VALUES ('${id}'::pg_catalog.uuid, ${first}, pg_catalog.convert_from(${bytesLiteral(json)}, 'UTF8')::pg_catalog.json)`,
+  );
+}
+
+/** Removes the problems of a subject's older loads if the subject has more than are kept. */
+export function removeOlderProblems({ quoted }: ServiceSchema, owner: Buffer): Statement {
+  const text = `WITH older AS (
+      SELECT id FROM (
+        SELECT id, pg_catalog.row_number() OVER newest AS place, pg_catalog.sum(problem_bytes) OVER newest AS bytes
+        FROM ${quoted}.loads WHERE owner OPERATOR(pg_catalog.=) $1 AND problem_bytes IS NOT NULL
+        WINDOW newest AS (ORDER BY id DESC)) counted
+      WHERE place OPERATOR(pg_catalog.>) ${keptProblems.loads} OR (bytes OPERATOR(pg_catalog.>) ${keptProblems.bytes} AND place OPERATOR(pg_catalog.>) 1)),
+    removed AS (DELETE FROM ${quoted}.load_problems WHERE load OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT id FROM older)))
+    UPDATE ${quoted}.loads SET problems_stored = 0, problem_bytes = NULL WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT id FROM older))`;
+  return { text, values: [owner] };
+}
+
+/** Reads one page of a load. It returns the page as text, if there is one. */
+export function readProblemPage({ quoted }: ServiceSchema, id: string, first: number): Statement {
+  return {
+    text: `SELECT problems::pg_catalog.text AS problems FROM ${quoted}.load_problems
+      WHERE load OPERATOR(pg_catalog.=) $1 AND first OPERATOR(pg_catalog.=) $2`,
+    values: [id, first],
+  };
+}
+
+/** Yields the problems of a load in lists of at most a page. @param readPage returns the JSON of the page that begins with this problem */
+export async function* problemsFrom(
+  after: number,
+  end: number,
+  readPage: (first: number) => Promise<string | undefined>,
+): AsyncGenerator<Problem[]> {
+  for (let first = after - (after % pageProblems); first < end; first += pageProblems) {
+    const json = await readPage(first);
+    // The problems were removed meanwhile.
+    if (json === undefined) return;
+    yield (JSON.parse(json) as Problem[]).slice(Math.max(0, after - first), end - first);
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Estimates how long an expression of the catalogue becomes when PostgreSQL writes it as text, before PostgreSQL writes it.
+ *
+ * The catalogue has an expression as a tree (`pg_node_tree`), which is a text with about four characters for each byte of a constant. The text
+ * of most constants is shorter than that. A `numeric` is the exception: `1e131071` takes 12 bytes and has 131,072 digits, and PostgreSQL
+ * needs several copies of the text. The names in a tree are PostgreSQL's internals (server-internals.ts): nodes/outfuncs.c and
+ * utils/numeric.c. expression-trees.database.test.ts compares the estimates with a real server.
+ */
+import { HEAVY, Pace } from '../../core/pause-for-others.ts';
+
+/** The types `numeric` and `jsonb`, and PostgreSQL's own arrays, ranges and multiranges of them (pg_type.dat). */
+export const typesOfNumbers = [1700, 1231, 3906, 3907, 4532, 6151, 3802, 3807, 4072, 4073];
+
+/** A constant of a single number. */
+const oneNumber = ':consttype 1700 ';
+/** A constant that may contain several numbers. Types of users have numbers of five digits or more, and those with numbers have no collation. */
+const severalNumbers = `:consttype ((${typesOfNumbers.slice(1).join('|')}) |[1-9][0-9]{4,} :consttypmod -?[0-9]+ :constcollid 0 :constlen -1 )`;
+
+/** The most characters of a `numeric` as text: 131,072 digits, a point and 16,383 digits, and the sign. */
+const longestNumber = 147_457;
+
+/** The most bytes of a tree that is searched for constants. That of a text of 1 MiB has 4 to 5 MiB. */
+export const maxTreeBytes = 8 * 1024 * 1024;
+
+/** Returns the bytes of a tree as SQL. PostgreSQL knows them without reading a long tree. @param tree SQL of a `pg_node_tree` */
+export const treeBytes = (tree: string) => `pg_catalog.octet_length(${tree}::pg_catalog.text)`;
+
+/** Returns the most digits that the numbers in the tree can have, as SQL. A number in a constant takes at least six bytes, so 24 of the tree's. */
+export const mostDigits = (tree: string) => `
+  CASE WHEN ${treeBytes(tree)} > ${maxTreeBytes} THEN 0
+    WHEN ${tree}::pg_catalog.text ~ '${severalNumbers}' THEN ${treeBytes(tree)}::int8 * ${Math.ceil(longestNumber / 24)}
+    ELSE pg_catalog.regexp_count(${tree}::pg_catalog.text, '${oneNumber}')::int8 * ${longestNumber} END`;
+
+/** Returns whether the text of the expression has at most some MiB, and can be read without an estimate of its digits, as SQL. */
+export const isShortExpression = (tree: string) =>
+  `(${treeBytes(tree)} <= 4096 OR ${treeBytes(tree)} <= ${maxTreeBytes} AND ${tree}::pg_catalog.text !~ '${severalNumbers}')`;
+
+/** Returns whether PostgreSQL computes the value with a function or an operator that the expression calls, as SQL. Implicit casts do not count. */
+export const callsFunctions = (tree: string) =>
+  `(${treeBytes(tree)} > ${maxTreeBytes} OR ${tree}::pg_catalog.text ~ '\\{OPEXPR |:funcformat [013] ')`;
+
+/**
+ * Returns the most digits that the numbers in the tree have. Unlike `mostDigits`, it reads the numbers. The time grows with the length of
+ * the tree, and the work is done in turns.
+ *
+ * @param hasNumbers returns whether the values of a type of a user contain numbers of the type `numeric`
+ */
+export async function digitsOf(tree: string, hasNumbers: (type: number) => boolean): Promise<number> {
+  let digits = 0;
+  for (const [start, { 1: oid, 0: head }] of constantsOf(tree)) {
+    const type = Number(oid);
+    if (!(isOfUser(type) ? hasNumbers(type) : typesOfNumbers.includes(type))) continue;
+    const bytes = await readBytes(tree, start + head.length);
+    digits += await digitsOfBytes(bytes, alignedTypes.includes(type));
+  }
+  return digits;
+}
+
+/** Returns the types of users that the constants of the trees have. */
+export function typesOfConstants(trees: readonly string[]): number[] {
+  const types = new Set<number>();
+  for (const tree of trees) for (const [, { 1: oid }] of constantsOf(tree)) types.add(Number(oid));
+  return [...types].filter(isOfUser);
+}
+
+function* constantsOf(tree: string): Generator<[start: number, match: RegExpMatchArray]> {
+  const constants = tree.matchAll(/:consttype (\d+) [^{}[\]]*:constvalue \d+ \[ /g);
+  for (const match of constants) yield [match.index, match];
+}
+
+const isOfUser = (type: number): boolean => type >= 10_000;
+
+/** The characters of a tree, or the bytes of a constant, that one turn reads. */
+const piece = 65_536;
+
+/** Reads the bytes of a constant up to its closing bracket. In the tree they are signed numbers with spaces. */
+async function readBytes(tree: string, start: number): Promise<Uint8Array> {
+  const end = tree.indexOf(']', start);
+  const bytes = new Uint8Array(Math.ceil((end - start) / 2));
+  const pace = new Pace();
+  let count = 0;
+  let value = 0;
+  let sign = 1;
+  for (let at = start; at < end; at++) {
+    const code = tree.charCodeAt(at);
+    if (code === 32) {
+      bytes[count++] = sign * value;
+      value = 0;
+      sign = 1;
+    } else if (code === 45) sign = -1;
+    else value = value * 10 + code - 48;
+    if (at % piece !== 0) continue;
+    const pause = pace.pause(HEAVY);
+    if (pause) await pause;
+  }
+  return bytes.subarray(0, count);
+}
+
+/** The types whose values contain numbers at multiples of four bytes, with a header of four bytes: `numeric[]`, `jsonb` and `jsonb[]`. */
+const alignedTypes = [1231, 3802, 3807];
+
+/**
+ * Adds up the digits of everything in the bytes that may be a number with a long header: the length, the sign with the scale, the weight,
+ * and the digits to the base 10,000. Other numbers have few digits. Where they begin depends on the type, so all places are tried. It goes
+ * from the end to the beginning, and keeps for even and for odd places where the next bytes are that cannot be a digit.
+ */
+async function digitsOfBytes(bytes: Uint8Array, areAligned: boolean): Promise<number> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const noDigit = new Int32Array(bytes.length + 2).fill(bytes.length);
+  const pace = new Pace();
+  let digits = 0;
+  for (let at = bytes.length - 2; at >= 0; at--) {
+    noDigit[at] = view.getUint16(at, true) > 9999 ? at : noDigit[at + 2]!;
+    if (!areAligned || at % 4 === 0) digits += digitsAt(view, at, areAligned, noDigit);
+    if (at % piece !== 0) continue;
+    const pause = pace.pause(HEAVY);
+    if (pause) await pause;
+  }
+  return digits;
+}
+
+/** Returns the digits of the number that may begin at the place; 0: none begins there, or it has few digits. */
+function digitsAt(view: DataView, at: number, areAligned: boolean, noDigit: Int32Array): number {
+  const first = view.getUint8(at);
+  const isShort = !areAligned && (first & 1) === 1;
+  if (at + (isShort ? 7 : 10) > view.byteLength || (!isShort && (first & 3) !== 0)) return 0;
+  const header = isShort ? 1 : 4;
+  const length = isShort ? first >> 1 : view.getUint32(at, true) >>> 2;
+  const end = at + length;
+  if (length < header + 6 || end > view.byteLength || (length - header) % 2 !== 0) return 0;
+  const scale = view.getUint16(at + header, true);
+  const weight = view.getInt16(at + header + 2, true);
+  const start = at + header + 4;
+  if (scale >= 0x8000 || noDigit[start]! < end || view.getUint16(start, true) === 0) return 0;
+  // The digits of a number do not end with zeros, and are those before the point and after it.
+  const fraction = scale & 0x3fff;
+  if (view.getUint16(end - 2, true) === 0 || (end - start) / 2 > weight + 1 + Math.ceil(fraction / 4))
+    return 0;
+  return 4 * Math.max(0, weight + 1) + fraction;
+}

@@ -1,0 +1,674 @@
+/**
+ * Defines what each SQLSTATE means for the service (PostgreSQL appendix A). No other file contains a SQLSTATE. Other files use
+ * the functions below, or PostgreSQL's name of the condition.
+ *
+ * `toAppError` changes PostgreSQL's errors into errors of the catalogue. If the table below has no rule for an error, such as a
+ * syntax error, the service has a bug: the answer is 500, and the log has the detail.
+ */
+
+import type { DatabaseError } from 'pg';
+import { AppError, type ErrorCode } from '../../core/errors.ts';
+import { limitExceeded } from '../../core/limit-exceeded.ts';
+import { isErrorOfSocket } from './broken-connection.ts';
+import {
+  changesOfCatalogue,
+  isChangeOfCatalogue,
+  isOfFunction,
+  isRaised,
+  namesByIdentifier,
+} from './server-internals.ts';
+import { MessageTooLong, maxMessageBytes } from './server-messages.ts';
+
+interface Rule {
+  code: ErrorCode;
+  /**
+   * The text for the caller. It may contain names of tables, columns and constraints, but no SQL and no values. It contains PostgreSQL's
+   * message only if the table's owner wrote the message, or if the message names only privileges, objects and features.
+   */
+  detail: string | ((error: DatabaseError) => string);
+}
+
+const unreachable: Rule = {
+  code: 'database-unavailable',
+  detail: 'The database cannot be reached. Try again later.',
+};
+
+/** The message of an error that says that a worker of Citus cannot be reached. */
+export const workerUnavailable = 'a worker of the Citus cluster cannot be reached';
+
+const awayWorker: Rule = {
+  code: 'database-unavailable',
+  detail: 'A server of the database cluster cannot be reached, so nothing was changed. Try again later.',
+};
+
+/** The rule for a file or a device of the server that fails, for example while PostgreSQL is being ended. */
+const failingDevice: Rule = {
+  code: 'database-unavailable',
+  detail: 'The database server cannot use one of its files or devices. Try again later.',
+};
+
+/** The rule for a transaction that ended or failed without an answer that said so. */
+const isLost: Rule = {
+  code: 'database-unavailable',
+  detail: 'The database lost the transaction of the request, so nothing was changed. Try again later.',
+};
+
+/** The rule for a standby, or a server that an administrator has made read-only. */
+const isReadOnly: Rule = {
+  code: 'database-unavailable',
+  detail: 'The database is currently read-only, so nothing can be changed.',
+};
+
+const refusedValue: Rule = {
+  code: 'invalid-data',
+  detail: (error) => `PostgreSQL refuses a value${inColumn(error)}.`,
+};
+
+/** The rule for RAISE in a function. The table's owner wrote the message for the people who send rows. A CHECK or a default may call such a function, too. */
+const refusedByFunction: Rule = {
+  code: 'invalid-data',
+  detail: (error) => `A trigger or another function of the database refuses this: ${error.message}`,
+};
+
+const failedFunction: Rule = {
+  code: 'invalid-data',
+  detail: (error) => `A trigger or another function of the database fails: ${error.message}`,
+};
+
+/** The rule for errors of PostgreSQL's own catalogue when two sessions change or create the same object. */
+const changedMeanwhile: Rule = {
+  code: 'write-conflict',
+  detail:
+    'Another session created, changed or dropped the table, or an object that belongs to it, at the same moment. Send the request again.',
+};
+
+/** The rule for ON CONFLICT. DROP INDEX CONCURRENTLY makes an index unusable while other sessions use the table. */
+const keyDroppedMeanwhile: Rule = {
+  code: 'write-conflict',
+  detail: 'Another session dropped the unique index that on_conflict uses. Send the request again.',
+};
+
+const invalidDefinition: Rule = {
+  code: 'invalid-definition',
+  detail: 'PostgreSQL refuses the table definition.',
+};
+
+/** The rules by SQLSTATE or by its first two characters, its class. The rule with the longer key applies. */
+export const sqlstateRules: Record<string, Rule> = {
+  // Errors of the service's own connection: connection, shutdown, start, credentials, missing database.
+  '08': unreachable,
+  '28': unreachable,
+  '3D000': unreachable,
+  '53': {
+    code: 'database-unavailable',
+    detail: 'The database is out of memory or another resource. Try again later.',
+  },
+  '53100': { code: 'storage-full', detail: 'The database has no disk space left. Try again later.' },
+  '53300': { code: 'database-unavailable', detail: 'The database has no connection left. Try again later.' },
+  '57P': unreachable,
+  '58000': failingDevice,
+  '58030': failingDevice,
+  '25006': isReadOnly,
+
+  '55P03': {
+    code: 'database-busy',
+    detail:
+      'Another transaction held a lock that the request needs, usually on the table, for too long (LOCK_TIMEOUT_MS). Try again later.',
+  },
+  '57014': {
+    code: 'database-busy',
+    detail:
+      'A statement took longer than the service allows (STATEMENT_TIMEOUT_MS), or an administrator cancelled it.',
+  },
+  '40': {
+    code: 'write-conflict',
+    detail: 'Another transaction changed the same table or rows. Send the request again.',
+  },
+
+  '42501': { code: 'permission-denied', detail: lackOfPrivilege },
+  '3F000': { code: 'schema-not-found', detail: 'The schema does not exist.' },
+  '42P01': { code: 'table-not-found', detail: 'The table does not exist.' },
+  '42P07': {
+    code: 'table-exists',
+    detail: (error) => `The schema already has an object with this name: ${error.message}.`,
+  },
+  '2BP01': { code: 'dependent-objects', detail: 'Other objects depend on the table.' },
+  '42809': {
+    code: 'invalid-parameter',
+    detail: 'The object with this name is not a table that can take rows.',
+  },
+  '0A': {
+    code: 'invalid-parameter',
+    detail: (error) => `PostgreSQL does not support this for the table: ${error.message}.`,
+  },
+  '55': {
+    code: 'invalid-parameter',
+    detail: (error) => `PostgreSQL does not allow this in the current state of the table: ${error.message}.`,
+  },
+
+  '42P16': invalidDefinition,
+  '42P17': invalidDefinition,
+  '42611': invalidDefinition,
+  '42622': { code: 'invalid-definition', detail: 'A name is longer than PostgreSQL allows.' },
+  '42701': { code: 'invalid-definition', detail: 'A column name occurs twice.' },
+  '42704': {
+    code: 'invalid-definition',
+    detail: (error) => `PostgreSQL does not find a type or another object: ${error.message}.`,
+  },
+  '42710': {
+    code: 'invalid-definition',
+    detail: (error) => `The name of a constraint or of another object is already used: ${error.message}.`,
+  },
+  '42804': {
+    code: 'invalid-definition',
+    detail: 'The type of a default or a foreign key does not match the type of its column.',
+  },
+  '42830': { code: 'invalid-definition', detail: 'A foreign key refers to columns that are not unique.' },
+  '42939': { code: 'invalid-definition', detail: 'A name is reserved by PostgreSQL.' },
+  '54011': {
+    code: 'invalid-definition',
+    detail: 'The table would have more columns than PostgreSQL allows.',
+  },
+
+  '21': {
+    code: 'invalid-data',
+    detail:
+      'Two of the sent rows would change the same row of the table, or a query in a function of the table expected one row and found several.',
+  },
+  '22': refusedValue,
+  '23': {
+    code: 'invalid-data',
+    detail: (error) => `The data violates a rule of the table${ofConstraint(error)}.`,
+  },
+  '23502': {
+    code: 'invalid-data',
+    detail: (error) => `A value is missing${inColumn(error)}: null is not allowed.`,
+  },
+  '23503': {
+    code: 'invalid-data',
+    detail: (error) => `A row refers to a row that does not exist${ofConstraint(error)}.`,
+  },
+  '23505': { code: 'invalid-data', detail: (error) => `Two rows have the same key${ofConstraint(error)}.` },
+  '23514': { code: 'invalid-data', detail: (error) => `A row does not pass a check${ofConstraint(error)}.` },
+  '23P01': { code: 'invalid-data', detail: (error) => `Two rows exclude each other${ofConstraint(error)}.` },
+  '428C9': {
+    code: 'invalid-data',
+    detail: (error) =>
+      `PostgreSQL generates the values of a column, so rows cannot set them${inColumn(error)}.`,
+  },
+  '44000': {
+    code: 'invalid-data',
+    detail: 'The view through which a row is written does not allow the row.',
+  },
+  '54': { code: 'invalid-data', detail: 'A row, a key or a value is larger than PostgreSQL allows.' },
+  '54001': { code: 'invalid-data', detail: 'A value is nested more deeply than PostgreSQL allows.' },
+  // Errors that a trigger or another function of the table raises or causes.
+  P0: failedFunction,
+  P0001: refusedByFunction,
+  '09': failedFunction,
+  '20': failedFunction,
+  // A function removed a statement that the service had prepared in the session.
+  '26': failedFunction,
+  '27': failedFunction,
+  '2F': failedFunction,
+  '38': failedFunction,
+  '39': failedFunction,
+};
+
+/** PostgreSQL's names of the conditions on which single decisions of the service depend. */
+const conditions = {
+  '08007': 'transaction_resolution_unknown',
+  '08P01': 'protocol_violation',
+  '0A000': 'feature_not_supported',
+  '0LP01': 'invalid_grant_operation',
+  '21000': 'cardinality_violation',
+  '22001': 'string_data_right_truncation',
+  '22003': 'numeric_value_out_of_range',
+  '22008': 'datetime_field_overflow',
+  '22023': 'invalid_parameter_value',
+  '22026': 'string_data_length_mismatch',
+  '22P02': 'invalid_text_representation',
+  '23000': 'integrity_constraint_violation',
+  '23502': 'not_null_violation',
+  '23503': 'foreign_key_violation',
+  '23505': 'unique_violation',
+  '23514': 'check_violation',
+  '23P01': 'exclusion_violation',
+  '25006': 'read_only_sql_transaction',
+  '25P01': 'no_active_sql_transaction',
+  '25P02': 'in_failed_sql_transaction',
+  '28000': 'invalid_authorization_specification',
+  '28P01': 'invalid_password',
+  '3B001': 'invalid_savepoint_specification',
+  '3D000': 'invalid_catalog_name',
+  '40001': 'serialization_failure',
+  '40P01': 'deadlock_detected',
+  '3F000': 'invalid_schema_name',
+  '42501': 'insufficient_privilege',
+  '42703': 'undefined_column',
+  '42704': 'undefined_object',
+  '42710': 'duplicate_object',
+  '42804': 'datatype_mismatch',
+  '42809': 'wrong_object_type',
+  '42846': 'cannot_coerce',
+  '42883': 'undefined_function',
+  '42P01': 'undefined_table',
+  '42P07': 'duplicate_table',
+  '42P10': 'invalid_column_reference',
+  '53100': 'disk_full',
+  '53200': 'out_of_memory',
+  '53300': 'too_many_connections',
+  '54000': 'program_limit_exceeded',
+  '54001': 'statement_too_complex',
+  '55P03': 'lock_not_available',
+  '57014': 'query_canceled',
+  '57P01': 'admin_shutdown',
+  '57P02': 'crash_shutdown',
+  '57P03': 'cannot_connect_now',
+  P0001: 'raise_exception',
+  XX000: 'internal_error',
+} as const;
+
+export type Condition = (typeof conditions)[keyof typeof conditions];
+
+/** Every class that PostgreSQL itself uses (appendix A). A code of another class comes from a function of a user. */
+const knownClasses = new Set(
+  '00 01 02 03 08 09 0A 0B 0F 0L 0P 0Z 10 20 21 22 23 24 25 26 27 28 2B 2D 2F 34 38 39 3B 3D 3F 40 42 44 53 54 55 57 58 72 F0 HV P0 XX'.split(
+    ' ',
+  ),
+);
+
+/** Classes of errors that a value or a name in a statement can cause: data, integrity, syntax, access, and limits such as the depth of JSON. */
+const classesOfStatements = /^(0A|22|23|38|39|42|44|54|P0)/;
+
+/** Classes whose messages name objects, states and resources, and contain no values of rows. */
+const classesOfNames = /^(08|0A|25|26|28|3[BDF]|40|42|5[3-8]|XX)/;
+
+/** Codes of Node.js for the connection's socket. */
+const socketCodes = new Set(
+  'ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'.split(' '),
+);
+/** The process or the machine has no file descriptor left for a connection. */
+const noFilesLeft = new Set(['EMFILE', 'ENFILE']);
+/** Codes of Node.js and OpenSSL for TLS, such as that of a certificate that has expired. */
+const tlsCodes = /^(ERR_(TLS|SSL|OSSL)_|CERT_|UNABLE_TO_(VERIFY|GET)|SELF_SIGNED_|DEPTH_ZERO_)/;
+/** The driver's own errors have a message only. */
+const driverMessages =
+  /^(Connection terminated|timeout expired$|Client (was closed|has encountered a connection error)|The server does not support SSL|Cannot use a pool after)/;
+const poolExhausted = 'timeout exceeded when trying to connect';
+
+const retryAfterSeconds = 5;
+
+/** The words of the operating system for a full disk (ENOSPC) and for a disk quota that is used up (EDQUOT). */
+export const fullDisk = /No space left on device|Disk quota exceeded/;
+
+/** Turns errors of PostgreSQL and of the connection to it into `AppError`s, and returns everything else unchanged. */
+export function toAppError(error: unknown): unknown {
+  if (error instanceof AppError || !(error instanceof Error)) return error;
+  if (isDatabaseError(error)) {
+    const rule = ruleFor(error);
+    return rule === undefined ? error : appErrorOf(rule, error);
+  }
+  if (isPoolExhausted(error)) {
+    return appError(
+      'database-busy',
+      'All connections to the database are in use (DATABASE_POOL_SIZE). Try again later.',
+      error,
+    );
+  }
+  if (error instanceof MessageTooLong) return messageTooLong(error);
+  if (isConnectionError(error)) return appErrorOf(unreachable, error as DatabaseError);
+  return error;
+}
+
+/**
+ * Returns whether an error comes from PostgreSQL. Such errors have a severity and a SQLSTATE. Errors of Node.js have codes,
+ * too, and some of these have five letters.
+ */
+export function isDatabaseError(error: unknown): error is DatabaseError {
+  return error instanceof Error && 'severity' in error;
+}
+
+/** What a message of PostgreSQL is, by its type (PostgreSQL 54.7), and where its length comes from. The caller cannot see the message. */
+const longMessages: Record<string, readonly [what: string, remedy: string]> = {
+  E: [
+    'An error message of PostgreSQL is too long',
+    'It contains a key, a value, or the text of a trigger or of another function of the database.',
+  ],
+  N: ['A warning of PostgreSQL is too long', 'A trigger or another function of the database raised it.'],
+};
+const longRow = [
+  'A row in an answer of PostgreSQL is too long',
+  'It contains a value of the table or the default of a column, which must be shorter.',
+] as const;
+
+function messageTooLong({ type }: MessageTooLong): AppError {
+  const [what, remedy] = longMessages[type] ?? longRow;
+  return limitExceeded(what, maxMessageBytes, 'bytes', remedy);
+}
+
+/**
+ * Returns whether the connection broke, so PostgreSQL may have done what it was sent. A pooler reports with a SQLSTATE of the class 08 that
+ * its own connection to the server broke. If the connection was closed because an error message was too long, the statement has failed.
+ */
+export function isBrokenConnection(error: unknown): boolean {
+  if (error instanceof MessageTooLong) return !error.isRefusal;
+  return !isDatabaseError(error) || error.code?.startsWith('08') === true;
+}
+
+/** Conditions in which a server cannot be used now, but perhaps later. */
+const temporaryConditions = new Set<Condition | undefined>([
+  'admin_shutdown',
+  'crash_shutdown',
+  'cannot_connect_now',
+  'too_many_connections',
+]);
+/** PgBouncer answers everything with the SQLSTATE of a protocol violation. With these words it means a wrong setting. */
+const wrongForPooler = /no such|authentication|password|unsupported startup|not allowed|config error/i;
+
+/**
+ * Returns whether a connection failed because the server or the network was not there, so that waiting may help. It may also help if the
+ * server is a standby. A server that refuses the password, the role, the database or the certificate is there.
+ */
+export function isDatabaseAway(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  // The connection broke at the COMMIT of a migration, or the server is read-only.
+  if (error instanceof AppError) return error.code === 'database-unavailable';
+  if (isDatabaseError(error)) {
+    const condition = conditionOf(error);
+    if (condition === 'protocol_violation') return !wrongForPooler.test(error.message);
+    return temporaryConditions.has(condition) || error.code?.startsWith('08') === true;
+  }
+  if (isPoolExhausted(error) || /^Connection terminated|^timeout expired$/.test(error.message)) return true;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return isConnectionError(error) && !tlsCodes.test(code) && (code !== '' || error instanceof AggregateError);
+}
+
+/**
+ * Returns the SQLSTATE of an error of PostgreSQL, to compare it with that of another error; undefined: another kind of error.
+ */
+export function sqlstateOf(error: unknown): string | undefined {
+  return isDatabaseError(error) ? error.code : undefined;
+}
+
+/** Returns PostgreSQL's name of the error's condition; undefined: no decision depends on it, or it is another kind of error. */
+export function conditionOf(error: unknown): Condition | undefined {
+  return (conditions as Record<string, Condition>)[sqlstateOf(error) ?? ''];
+}
+
+/** Returns the SQLSTATE of a condition. */
+export function sqlstateFor(condition: Condition): string {
+  return Object.entries(conditions).find(([, name]) => name === condition)![0];
+}
+
+/** Returns whether PostgreSQL refused rows because of their content. Then the service searches for the cells with problems. */
+export function isRefusalOfData(error: unknown): error is DatabaseError {
+  return isDatabaseError(error) && ruleFor(error)?.code === 'invalid-data';
+}
+
+/**
+ * Returns whether a statement that turns text into values was refused for that text. The input function of a type may also find no such
+ * object (`regclass`), find a syntax error (`tsquery`, `jsonpath`), not support input at all (`pg_node_tree`), or fail with an internal error.
+ */
+export function isRefusalOfInput(error: unknown): error is DatabaseError {
+  if (isRefusalOfData(error)) return true;
+  if (!isDatabaseError(error)) return false;
+  if (isUnknownInternalError(error)) return true;
+  return /^(42|3F|0A|54)/.test(error.code ?? '') && !isLackOfPrivilege(error) && !isDroppedKey(error);
+}
+
+/**
+ * Returns whether this is an internal error of PostgreSQL itself, not of a function of the database, for which no cause is known. Some functions that read a value raise one for text that they
+ * cannot read ("tsquery stack too small"). So it may be about a value: a search then either finds the row or the default that causes it, which
+ * has a problem, or the request fails with 500.
+ */
+export function isUnknownInternalError(error: DatabaseError): boolean {
+  return conditionOf(error) === 'internal_error' && ruleFor(error) === undefined && !isOfFunction(error);
+}
+
+/** Returns whether the table has no unique index over the columns that ON CONFLICT names. */
+function isDroppedKey(error: DatabaseError): boolean {
+  return conditionOf(error) === 'invalid_column_reference' && !isOfFunction(error);
+}
+
+/**
+ * Returns whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. The result is false for
+ * errors that need a retry or a privilege.
+ */
+export function isFailureOfExpression(error: unknown): error is DatabaseError {
+  if (!isDatabaseError(error)) return false;
+  if (error.code?.startsWith('XX')) return isUnknownInternalError(error);
+  const rule = ruleFor(error);
+  return rule !== undefined && !meansTheSame.has(rule.code);
+}
+
+/**
+ * The errors that are never about a row, as a regular expression for PostgreSQL over the SQLSTATE, a space and the message: the connection, privileges,
+ * deadlocks, locks, resources, damage, and internal errors whose cause is known (`isUnknownInternalError`). All other errors of a statement that
+ * moves rows may be about one of the rows, and so may an error that RAISE makes
+ * with one of these SQLSTATEs. A policy of row-level security has the SQLSTATE of a missing privilege.
+ */
+export const errorsNotOfRows = notOfRows('');
+export const errorsNotOfRowsOrPrivileges = notOfRows('42501|');
+
+function notOfRows(more: string): string {
+  return `^(08|25|28|3D|40|${more}53|55|57|58|F0|XX(?!000)|XX000 (${changesOfCatalogue}|.*(${fullDisk.source})))`;
+}
+
+/** Returns whether a value or a name in the statement may have caused the error. The result is false for timeouts, a broken connection and a shutdown. */
+export function isStatementError(error: unknown): error is DatabaseError {
+  return (
+    classesOfStatements.test(sqlstateOf(error) ?? '') ||
+    (isDatabaseError(error) && isUnknownInternalError(error))
+  );
+}
+
+/** Returns whether the error is about a foreign key: a row refers to no row, or another row still refers to a removed row. */
+export function isBrokenReference(error: unknown): boolean {
+  return conditionOf(error) === 'foreign_key_violation';
+}
+
+/** Returns whether PostgreSQL ended one of several transactions that waited for each other. */
+export function isDeadlock(error: unknown): boolean {
+  return conditionOf(error) === 'deadlock_detected';
+}
+
+/** Returns whether a table that the statement itself names does not exist. The result is false for a table that a trigger does not find. */
+export function isUndefinedTable(error: unknown): error is DatabaseError {
+  return conditionOf(error) === 'undefined_table' && !isOfFunction(error as DatabaseError);
+}
+
+/** Returns whether a role, a type or another object that the statement itself names does not exist. */
+export function isUndefinedObject(error: unknown): error is DatabaseError {
+  return conditionOf(error) === 'undefined_object' && !isOfFunction(error as DatabaseError);
+}
+
+/** Returns whether the object with the name is not a table, so PostgreSQL cannot lock it or drop it as a table, or grant table privileges on it. */
+export function isOtherKindOfObject(error: unknown): error is DatabaseError {
+  const condition = conditionOf(error);
+  return condition === 'wrong_object_type' || condition === 'invalid_grant_operation';
+}
+
+/** Returns whether the schema of a name in the statement does not exist. */
+export function isMissingSchema(error: unknown): boolean {
+  return conditionOf(error) === 'invalid_schema_name';
+}
+
+const conditionsOfChange = new Set<Condition | undefined>([
+  'undefined_table',
+  'undefined_column',
+  'undefined_function',
+  'wrong_object_type',
+  'invalid_schema_name',
+]);
+
+/**
+ * Returns whether something that the statement itself names does not exist or is of another kind. If the service found it before, another
+ * session has dropped or changed it since. The result is false for the statements of a function.
+ */
+export function isChangeOfNamedObject(error: unknown): error is DatabaseError {
+  return conditionsOfChange.has(conditionOf(error)) && !isOfFunction(error as DatabaseError);
+}
+
+/** Returns whether a name in the statement is in use, or another session is creating an object with the name at this moment. */
+export function isNameClash(error: unknown): error is DatabaseError {
+  const condition = conditionOf(error);
+  if (condition === 'duplicate_table' || condition === 'duplicate_object') return true;
+  return condition === 'unique_violation' && (error as DatabaseError).schema === 'pg_catalog';
+}
+
+const conditionsOfLostObject = new Set<Condition | undefined>([
+  'undefined_table',
+  'undefined_column',
+  'undefined_object',
+  'invalid_schema_name',
+]);
+
+/**
+ * Returns whether the error comes from a change of the catalogue by another session: a second row for the same object, or an object that no
+ * longer exists.
+ */
+export function isCatalogueRace(error: unknown): error is DatabaseError {
+  if (!isDatabaseError(error) || isRaised(error)) return false;
+  const condition = conditionOf(error);
+  if (condition === 'unique_violation') return error.schema === 'pg_catalog';
+  if (conditionsOfLostObject.has(condition)) return namesByIdentifier(error) && !isOfFunction(error);
+  return condition === 'internal_error' && isChangeOfCatalogue(error);
+}
+
+/** Returns whether a table cannot get a new column: a partition, a table of a type, or a table whose child table has the column with another type. */
+export function isRefusalOfColumn(error: unknown): error is DatabaseError {
+  const condition = conditionOf(error);
+  return condition === 'wrong_object_type' || condition === 'datatype_mismatch';
+}
+
+/** Returns whether the role may not do or see something. */
+export function isLackOfPrivilege(error: unknown): boolean {
+  return conditionOf(error) === 'insufficient_privilege';
+}
+
+/** Returns whether SET ROLE was refused: the role does not exist, or the service is not a member of it. */
+export function isUnusableRole(error: unknown): boolean {
+  return isLackOfPrivilege(error) || conditionOf(error) === 'invalid_parameter_value';
+}
+
+/** Returns whether the error's message contains names of objects and no values. The message of a function may contain anything. */
+export function saysNamesOnly(error: DatabaseError): boolean {
+  return classesOfNames.test(error.code ?? '') && !isRaised(error);
+}
+
+const conditionsOfLostTransaction = new Set<Condition | undefined>([
+  'no_active_sql_transaction',
+  'in_failed_sql_transaction',
+  'invalid_savepoint_specification',
+]);
+
+/** Returns whether a statement of a savepoint failed because the savepoint or its transaction does not exist any more. */
+export function isLostTransaction(error: unknown): boolean {
+  return conditionsOfLostTransaction.has(conditionOf(error));
+}
+
+/** Returns the error for a transaction that was lost. @param cause is logged */
+export function lostTransaction(cause: unknown): AppError {
+  return appErrorOf(isLost, cause as DatabaseError);
+}
+
+/** Returns the error for a database that is read-only. */
+export function readOnlyDatabase(cause?: DatabaseError): AppError {
+  return appErrorOf(isReadOnly, cause);
+}
+
+/** Returns whether no connection of the pool became free in time. */
+export function isPoolExhausted(error: unknown): boolean {
+  return error instanceof Error && error.message === poolExhausted;
+}
+
+/** Returns whether this is the error of `readOnlyDatabase`. */
+export function isReadOnlyDatabase(error: unknown): boolean {
+  return error instanceof AppError && error.detail === isReadOnly.detail;
+}
+
+function ruleFor(error: DatabaseError): Rule | undefined {
+  const { code } = error;
+  if (code === undefined) return undefined;
+  if (error.message === workerUnavailable) return awayWorker;
+  if (isCatalogueRace(error)) return changedMeanwhile;
+  if (isDroppedKey(error)) return keyDroppedMeanwhile;
+  if (isFullDisk(error)) return sqlstateRules['53100'];
+  const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
+  // An internal error is a bug of the service or of PostgreSQL, even if it arose in a function.
+  if (isOfFunction(error) && !code.startsWith('XX')) {
+    const isRefusal = isRaised(error) && !isLackOfPrivilege(error) && !isDeadlock(error);
+    if (isRefusal) return refusedByFunction;
+    if (stated !== undefined && meansTheSame.has(stated.code)) return stated;
+    // An error within a function is not about the objects of the request. Example: a table that the function does not find.
+    return stated?.code === 'invalid-data' ? stated : failedFunction;
+  }
+  return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByFunction);
+}
+
+/**
+ * Returns whether a disk is full. PostgreSQL answers most such errors with the SQLSTATE 53100, in every language. It has no SQLSTATE for a disk quota that is
+ * used up (EDQUOT), which it answers as an internal error, and some places answer a full disk as an input or output error. No field of these errors has the
+ * error number of the operating system, so only the words of the message show it. They are English if `lc_messages` of the server is `C`, `POSIX` or
+ * English, and only a superuser can set `lc_messages` for a session. With another language such an error is a 500 or a 503 without the hint about the disk.
+ */
+function isFullDisk(error: DatabaseError): boolean {
+  return /^(58|XX|53)/.test(error.code ?? '') && fullDisk.test(error.message);
+}
+
+/**
+ * The codes that need the same action if a statement of a function causes the error: retry, or ask for a privilege. An error of RAISE is a
+ * decision of the function, which sending the request again does not change, except if it passes a deadlock on.
+ */
+const meansTheSame = new Set<ErrorCode>([
+  'permission-denied',
+  'write-conflict',
+  'database-busy',
+  'database-unavailable',
+  'storage-full',
+]);
+
+/**
+ * Describes a missing privilege. PostgreSQL's message names the object and not always the privilege ("permission denied for
+ * table orders"). Row-level security has the same SQLSTATE.
+ */
+function lackOfPrivilege(error: DatabaseError): string {
+  return `The role that this request runs under lacks a privilege in PostgreSQL: ${error.message}.`;
+}
+
+function isConnectionError(error: Error): boolean {
+  const { code, syscall, errors } = error as Error & { code?: string; syscall?: string; errors?: unknown[] };
+  if (isErrorOfSocket(error)) return !noFilesLeft.has(code ?? '');
+  // Node.js tried several addresses of one host.
+  if (error instanceof AggregateError)
+    return errors!.some((one) => one instanceof Error && isConnectionError(one));
+  // A file that does not exist has the same code as the socket of a server that does not run.
+  if (code === 'ENOENT') return syscall === 'connect';
+  // A request whose client closed the connection has the same code, but no system call.
+  if (code !== undefined) return tlsCodes.test(code) || (syscall !== undefined && socketCodes.has(code));
+  return driverMessages.test(error.message);
+}
+
+function appErrorOf({ code, detail }: Rule, cause: DatabaseError | undefined): AppError {
+  return appError(code, typeof detail === 'string' ? detail : detail(cause!), cause);
+}
+
+function appError(code: ErrorCode, detail: string, cause: Error | undefined): AppError {
+  const isTemporary = code === 'database-busy' || code === 'database-unavailable' || code === 'storage-full';
+  return new AppError(code, detail, {
+    cause,
+    ...(isTemporary && { headers: { 'retry-after': String(retryAfterSeconds) } }),
+  });
+}
+
+function inColumn(error: DatabaseError): string {
+  return error.column === undefined ? '' : ` in the column "${error.column}"`;
+}
+
+function ofConstraint(error: DatabaseError): string {
+  if (error.constraint === undefined) return inColumn(error);
+  return error.table === undefined
+    ? ` ("${error.constraint}")`
+    : ` ("${error.constraint}" of the table "${error.table}")`;
+}

@@ -1,0 +1,448 @@
+/**
+ * Runs one transaction on one connection. After a success, after a failure, and after the client has disconnected, the
+ * connection is returned to the pool clean, or it is closed.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { AppError } from '../../core/errors.ts';
+import { sendCancelRequest } from './cancel-request.ts';
+import { isLateCommit, type Notice } from './citus/worker-errors.ts';
+import { breakConnection } from './deadline-client.ts';
+import { GuardedClient } from './driver-internals.ts';
+import { noteSession, ownSession, type SessionFacts } from './own-session.ts';
+import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
+import { wasRefused } from './refuse-unless.ts';
+import { MessageTooLong } from './server-messages.ts';
+import { heedsReadOnlyDefault, isSpent, noteReadOnlyServer, noteWritableServer } from './servers.ts';
+import type { Statement } from './sql.ts';
+import { conditionOf, isBrokenConnection, isUnusableRole, readOnlyDatabase, toAppError } from './sqlstate.ts';
+import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
+import {
+  beginStatements,
+  settingsOfWorkers,
+  type TransactionSettings,
+  tryRole,
+  underOwnRole,
+} from './transaction-settings.ts';
+
+export interface TransactionOptions extends TransactionSettings {
+  /** Aborts the transaction at any point. */
+  signal?: AbortSignal | undefined;
+  /** true: a dry run. Everything is done, and then rolled back. */
+  rollback?: boolean | undefined;
+  /**
+   * Returns statements of the service itself that are sent together with the COMMIT, before it. They run under the role that the
+   * service connects as, also if the transaction has another role. They have no values, and they must contain only ASCII characters
+   * (`asciiLiteral`) and qualified names, because a function of a table may have changed the settings of the transaction.
+   *
+   * It is called for each attempt to commit. It is not called for a dry run and in a read-only transaction.
+   */
+  beforeCommit?: (() => string[]) | undefined;
+  /** Called if an attempt to commit failed without ending the transaction, which may be tried again (`endAtOnce`). */
+  onCommitRefused?: (() => void) | undefined;
+  /** Called if the transaction is committed, but a worker of Citus has not confirmed it (`isLateCommit`). */
+  onLateCommit?: (() => void) | undefined;
+}
+
+/** How long aborted work may take to end by itself. Nearly always it needs one round trip. */
+const graceMs = 100;
+/** How long a cancelled statement may take to end. */
+const cancelMs = 2000;
+const rollbackMs = 5000;
+/** How long the server may take to begin a transaction. BEGIN waits for no lock, but a pooler may need time to find a connection. */
+const beginMs = 15_000;
+
+/** The most bytes of one message, or of one row of a COPY, after which a connection is used again. */
+const maxKeptBytes = 16 * 1024 * 1024;
+
+/** Lets the work of a transaction save round trips. */
+export interface TransactionEdges {
+  /** The result of `first`. */
+  begun: pg.QueryResult | undefined;
+  /** Runs the last statements, ends the transaction in the same round trip, and returns the results. */
+  endWith(statements: Query[]): Promise<pg.QueryResult[]>;
+  /**
+   * Runs statements without values and ends the transaction, all in one message, so PostgreSQL does not wait for this process
+   * between them. If one statement fails, the statements after it do not run, and the transaction has not ended: the caller can
+   * roll back to a savepoint and continue.
+   *
+   * @param areApart true: each statement has a message of its own, as Citus needs it (`apartInCallersPath`). Ending the transaction then
+   *   takes a second round trip
+   */
+  endAtOnce(statements: string[], areApart?: boolean): Promise<void>;
+}
+
+/**
+ * Runs `work` in a transaction and commits. If `work` throws, the transaction is rolled back, and the error is thrown again. `work` must
+ * not use the client after it has returned or has called `endWith`.
+ *
+ * When the signal aborts, the running statement is cancelled, the transaction is rolled back, and the signal's reason is thrown. A COMMIT
+ * that was sent is never cancelled.
+ *
+ * @param first a statement that is sent together with BEGIN, even if BEGIN or SET ROLE then fails. It must do no harm outside the
+ *   transaction or under another role
+ * @throws AppError `permission-denied` if the role does not exist or the service may not use it, also if this has changed during the work
+ */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  options: TransactionOptions,
+  work: (client: pg.PoolClient, edges: TransactionEdges) => Promise<T>,
+  first?: Statement,
+): Promise<T> {
+  const { signal } = options;
+  const client = await acquire(pool, signal);
+  // A broken connection fails the query that runs on it. The event without a listener would end the process.
+  client.on('error', ignore);
+  const { onLateCommit } = options;
+  const onNotice = (notice: Notice): void => {
+    if (isLateCommit(notice)) onLateCommit?.();
+  };
+  if (onLateCommit) client.on('notice', onNotice);
+  let isClean = false;
+  let isEnding = false;
+  let hasEnded = false;
+  // A read-only transaction of the service does not run code of other people.
+  let isTidied = options.readOnly === true;
+  const ending: Ending = {
+    command: options.rollback ? 'ROLLBACK' : 'COMMIT',
+    ownStatements: () => ownStatements(options),
+    tidies: !isTidied,
+    onEnding: () => {
+      isEnding = true;
+    },
+    onEnded: (sessionIsTidy) => {
+      hasEnded = true;
+      isTidied ||= sessionIsTidy;
+    },
+  };
+  const endWith = (statements: Query[]) => end(client, statements, ending);
+  const endAtOnce = async (statements: string[], areApart = false) => {
+    try {
+      if (areApart) await pipeline(client, statements);
+      isEnding = true;
+      await endInOneMessage(client, areApart ? [] : statements, ending);
+    } finally {
+      isEnding = hasEnded;
+      if (!hasEnded) options.onCommitRefused?.();
+    }
+  };
+  const edges = (begun: pg.QueryResult | undefined) => ({ begun, endWith, endAtOnce });
+  const running = begin(client, options, first).then((begun) => work(client, edges(begun)));
+  try {
+    const result = await untilAborted(running, signal, () => settle(client, running, () => isEnding));
+    if (!hasEnded) await endWith([]);
+    isClean = true;
+    return result;
+  } catch (error) {
+    isClean = hasEnded && !(error instanceof Abandoned);
+    if (hasEnded) return running;
+    let isRoleLost = false;
+    if (!(error instanceof Abandoned)) ({ isClean, isRoleLost } = await rollBack(client, options.role));
+    if (signal?.aborted) throw signal.reason;
+    throw isRoleLost ? unusableRole(options.role!, error) : error;
+  } finally {
+    client.off('notice', onNotice);
+    // If the end of the transaction left something in the session, the clean-up is not tried again.
+    await giveBack(client, isClean && (isTidied || (!hasEnded && (await tidySession(client)))));
+  }
+}
+
+/**
+ * Runs statements of the service itself in a transaction of their own, in one round trip. They may run no code of other people, because the
+ * session is not cleaned up after them.
+ *
+ * @param statements are sent even if BEGIN then fails, which it does on a standby. A standby refuses to change anything
+ * @returns their results
+ */
+export async function runStatements(pool: pg.Pool, statements: Query[]): Promise<pg.QueryResult[]> {
+  return runAtOnce(pool, {}, statements);
+}
+
+/** Runs a statement like `runStatements`. @returns its result */
+export async function runStatement(pool: pg.Pool, statement: Statement): Promise<pg.QueryResult> {
+  return (await runStatements(pool, [statement]))[0]!;
+}
+
+/** Runs a query of the service itself like `runStatements`, in a read-only transaction. @returns its rows */
+export async function readRows<Row>(pool: pg.Pool, query: Statement): Promise<Row[]> {
+  const [result] = await runAtOnce(pool, { readOnly: true }, [query]);
+  return result!.rows;
+}
+
+/** Runs a whole transaction in one round trip. */
+async function runAtOnce(
+  pool: pg.Pool,
+  settings: TransactionSettings,
+  statements: Query[],
+): Promise<pg.QueryResult[]> {
+  const client = await acquire(pool, undefined);
+  client.on('error', ignore);
+  let isClean = false;
+  try {
+    const { results } = await beginWith(client, settings, [...statements, 'COMMIT']);
+    isClean = true;
+    return results.slice(0, -1);
+  } catch (error) {
+    ({ isClean } = await rollBack(client));
+    const isKnown = settings.readOnly || error instanceof AppError || !isBrokenConnection(error);
+    throw isKnown ? error : unknownOutcome(error);
+  } finally {
+    giveBack(client, isClean);
+  }
+}
+
+/** How a transaction ends. */
+interface Ending {
+  command: 'COMMIT' | 'ROLLBACK';
+  /** Returns the text of the last statements before the command; undefined: there are none. */
+  ownStatements: () => string | undefined;
+  /** The session is cleaned up in the same round trip. */
+  tidies: boolean;
+  /** This is called when only the command must still be sent. */
+  onEnding: () => void;
+  /**
+   * This is called after the command has succeeded.
+   *
+   * @param sessionIsTidy whether the session can be used again
+   */
+  onEnded: (sessionIsTidy: boolean) => void;
+}
+
+/**
+ * Returns one text with the statements of `beforeCommit`. The role of the transaction is set again after them, because deferred triggers
+ * run at the COMMIT and must not have the rights of the service.
+ */
+function ownStatements({ rollback, readOnly, role, beforeCommit }: TransactionOptions): string | undefined {
+  const statements = rollback || readOnly ? [] : (beforeCommit?.() ?? []);
+  if (statements.length === 0) return undefined;
+  return role === undefined ? statements.join(';\n') : underOwnRole(role, statements);
+}
+
+function giveBack(client: pg.PoolClient, isClean: boolean): void {
+  const isReusable = isClean && !hasGrown(client) && !isSpent(client);
+  if (!isReusable) setPipelining(client, false);
+  client.release(!isReusable);
+  if (isReusable) client.off('error', ignore);
+}
+
+/**
+ * Returns whether the server process may have kept the memory of a long value. It would keep it as long as the connection is open, so the
+ * connection is closed.
+ */
+function hasGrown(client: pg.PoolClient): boolean {
+  return client instanceof GuardedClient && client.longestBytes > maxKeptBytes;
+}
+
+/** The work was stopped in the middle of a statement, so the state of the connection is not known. */
+class Abandoned extends Error {}
+
+async function acquire(pool: pg.Pool, signal: AbortSignal | undefined): Promise<pg.PoolClient> {
+  signal?.throwIfAborted();
+  const connecting = pool.connect();
+  return untilAborted(connecting, signal, async () => {
+    connecting.then((client) => client.release(), ignore);
+    throw signal!.reason;
+  });
+}
+
+/** Begins the transaction and runs `first`, in one round trip. */
+async function begin(
+  client: pg.PoolClient,
+  options: TransactionOptions,
+  first: Statement | undefined,
+): Promise<pg.QueryResult | undefined> {
+  const { results, needsSettings } = await beginWith(client, options, first === undefined ? [] : [first]);
+  if (needsSettings) await client.query(settingsOfWorkers(options));
+  return results[0];
+}
+
+interface Begun {
+  /** The results of the queries. */
+  results: pg.QueryResult[];
+  /** The settings of the workers of Citus were not sent with BEGIN, because the session was not known. */
+  needsSettings: boolean;
+}
+
+/** Begins a transaction and runs queries, in one round trip. */
+async function beginWith(
+  client: pg.PoolClient,
+  settings: TransactionSettings,
+  queries: Query[],
+): Promise<Begun> {
+  const session = ownSession(client);
+  const deadline = setTimeout(() => breakConnection(client), beginMs);
+  let hasBegun = false;
+  const onBegun = (hasSucceeded: boolean): void => {
+    // The queries may wait for locks.
+    clearTimeout(deadline);
+    hasBegun = hasSucceeded;
+  };
+  try {
+    const all = [beginStatements(settings, session, heedsReadOnlyDefault(client)), ...queries];
+    const [began, ...results] = await pipeline(client, all, onBegun);
+    if (!settings.readOnly) noteWritableServer(client);
+    // A text with several statements has a list of results.
+    if (session !== undefined) return { results, needsSettings: false };
+    const facts: SessionFacts = (began as unknown as pg.QueryResult[]).at(-1)!.rows[0];
+    noteSession(client, facts);
+    return { results, needsSettings: facts.hasCitus };
+  } catch (error) {
+    if (hasBegun) throw error;
+    // A standby refuses READ WRITE with this SQLSTATE.
+    if (conditionOf(error) === 'feature_not_supported' || wasRefused(error, 'the server is read-only')) {
+      noteReadOnlyServer(client);
+      throw readOnlyDatabase(error as pg.DatabaseError);
+    }
+    const { role } = settings;
+    throw role === undefined || !isUnusableRole(error) ? error : unusableRole(role, error);
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
+function unusableRole(role: string, cause: unknown): AppError {
+  const detail = `The access token's role "${role}" does not exist, or this service may not use it.`;
+  return new AppError('permission-denied', detail, { cause });
+}
+
+/**
+ * Runs the last statements and ends the transaction.
+ *
+ * @throws the first error; the session has not been cleaned up then
+ */
+async function end(client: pg.PoolClient, statements: Query[], ending: Ending): Promise<pg.QueryResult[]> {
+  const own = ending.ownStatements();
+  const last = own === undefined ? [ending.command] : [own, ending.command];
+  const results = await sendEnd(client, [...statements, ...last], ending);
+  return results.slice(0, statements.length);
+}
+
+async function endInOneMessage(client: pg.PoolClient, statements: string[], ending: Ending): Promise<void> {
+  const own = ending.ownStatements();
+  const all = own === undefined ? [...statements, ending.command] : [...statements, own, ending.command];
+  await sendEnd(client, [all.join(';\n')], { ...ending, onEnding: ignore });
+}
+
+/**
+ * Sends queries whose last statement is the command, and after them the statements that clean up the session.
+ *
+ * @returns all results
+ */
+async function sendEnd(client: pg.PoolClient, queries: Query[], ending: Ending): Promise<pg.QueryResult[]> {
+  const { command, tidies, onEnding, onEnded } = ending;
+  const tail = tidies ? tidyUp(client) : undefined;
+  const sent = await pipelineWithTail(client, queries, tail, { onLast: onEnding });
+  const results = resultsOf(sent, command);
+  const last = results.at(-1);
+  // A text with several statements has a list of results.
+  const ended = Array.isArray(last) ? last.at(-1) : last;
+  // PostgreSQL answers the COMMIT of a failed transaction with a rollback, not with an error.
+  if (ended?.command !== command)
+    throw new Error(
+      `a statement failed, and its error was not reported: ${command} was answered with ${ended?.command}`,
+    );
+  onEnded(isTidy(client, sent.tail));
+  return results;
+}
+
+function resultsOf(sent: PipelineWithTail, command: Ending['command']): pg.QueryResult[] {
+  try {
+    return sent.results();
+  } catch (error) {
+    if (command === 'COMMIT' && isBrokenConnection(error)) throw unknownOutcome(error);
+    throw error;
+  }
+}
+
+/** Returns the error for a connection that broke between the COMMIT and its answer. */
+function unknownOutcome(cause: unknown): AppError {
+  if (cause instanceof MessageTooLong) {
+    const known = toAppError(cause) as AppError;
+    const detail = `${known.detail} It is not known whether the changes of the request were kept. Check the table before you send the request again.`;
+    return known.with({ detail, isOutcomeUnknown: true });
+  }
+  return new AppError(
+    'database-unavailable',
+    'The connection to the database broke at the end of the request, so it is not known whether its changes were kept. Check the table before you send the request again.',
+    { cause, isOutcomeUnknown: true },
+  );
+}
+
+interface RolledBack {
+  /** The connection can be used again. */
+  isClean: boolean;
+  /**
+   * The role of the transaction can no longer be used. If a role is dropped during a transaction, PostgreSQL refuses the statements after that
+   * with errors of many kinds, such as those for a type that does not exist.
+   */
+  isRoleLost: boolean;
+}
+
+/** Rolls back, and tries the role of the transaction. */
+async function rollBack(client: pg.PoolClient, role?: string): Promise<RolledBack> {
+  const isRoleLost = async (): Promise<boolean> =>
+    role !== undefined && client.query(tryRole(role)).then(() => false, isUnusableRole);
+  const unusable = { isClean: false, isRoleLost: false };
+  const rolledBack = client.query('ROLLBACK').then(
+    async () => ({ isClean: true, isRoleLost: await isRoleLost() }),
+    () => unusable,
+  );
+  return settledWithin(rolledBack, rollbackMs, unusable);
+}
+
+/** Waits for the end of the work after an abort. If it takes too long, its statement is cancelled, unless that is the COMMIT. */
+async function settle(
+  client: pg.PoolClient,
+  running: Promise<unknown>,
+  isEnding: () => boolean,
+): Promise<void> {
+  const settled = running.then(
+    () => true,
+    () => true,
+  );
+  if (await settledWithin(settled, graceMs, false)) return;
+  if (isEnding()) {
+    await settled;
+    return;
+  }
+  await sendCancelRequest(client, cancelMs);
+  await settledWithin(settled, cancelMs, false);
+  // A late cancel request would cancel the next statement on this connection, so the connection is not used again.
+  throw new Abandoned();
+}
+
+/** Returns the promise's result. If the signal aborts first, it waits for `onAbort` and then throws the signal's reason. */
+async function untilAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  onAbort: () => Promise<void>,
+): Promise<T> {
+  if (signal === undefined) return promise;
+  const aborted = Promise.withResolvers<typeof abortedFirst>();
+  const listener = () => aborted.resolve(abortedFirst);
+  signal.addEventListener('abort', listener, { once: true });
+  try {
+    if (signal.aborted) listener();
+    const first = await Promise.race([promise, aborted.promise]);
+    if (first !== abortedFirst) return first as T;
+    promise.catch(ignore);
+    await onAbort();
+    throw signal.reason;
+  } finally {
+    signal.removeEventListener('abort', listener);
+  }
+}
+
+const abortedFirst = Symbol('aborted');
+
+async function settledWithin<T>(promise: Promise<T>, timeoutMs: number, otherwise: T): Promise<T> {
+  const timer = new AbortController();
+  try {
+    return await Promise.race([promise, sleep(timeoutMs, otherwise, { signal: timer.signal })]);
+  } finally {
+    timer.abort();
+  }
+}
+
+function ignore(): void {}

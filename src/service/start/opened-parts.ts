@@ -1,0 +1,95 @@
+/** What the service opens at its start and must end: PostgreSQL, the connections to it, the metrics and the traces. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Config } from '../../core/settings/config.ts';
+import type { Lines } from '../http/admission/lines.ts';
+import type { RecordContext } from '../http/context.ts';
+import type { Measures } from '../http/observing/measures.ts';
+import type { Tracing } from '../http/observing/trace-requests.ts';
+import { defaultLeaseMs } from '../loads/loads.ts';
+import { type MetricsServer, startMetricsServer } from '../metrics/metrics-server.ts';
+import type { EmbeddedPostgres } from '../postgres/embedded.ts';
+import type { Log } from '../postgres/log.ts';
+import { createDatabaseCheck, createPool, createSinglePool, type DatabaseCheck } from '../postgres/pool.ts';
+import { Servers } from '../postgres/servers.ts';
+import { noRecords, type RecordPools, stopRecords } from './open-records.ts';
+import type { ServiceState } from './service-state.ts';
+
+/** How long connections to a database that does not answer may delay the end. A COMMIT that was sent is never cancelled. */
+const endMs = 5_000;
+
+/** The longest time for a statement that records loads. */
+const recordTimeoutMs = 10_000;
+
+export interface OpenedMetrics {
+  measures: Measures;
+  /** undefined: the primary process of the workers serves the metrics. */
+  server: MetricsServer | undefined;
+  text: () => Promise<string>;
+}
+
+/** The parts that are set later are undefined if the service does not have them, or has not opened them yet. */
+export class OpenedParts implements RecordPools {
+  /** undefined: DATABASE_URL names the database. */
+  readonly embedded: EmbeddedPostgres | undefined;
+  readonly pool: Pool;
+  readonly recordPool: Pool;
+  readonly leasePool: Pool;
+  readonly databaseCheck: DatabaseCheck;
+  metrics: OpenedMetrics | undefined;
+  tracing: Tracing | undefined;
+  records: RecordContext = noRecords;
+
+  constructor(database: Config['database'], embedded: EmbeddedPostgres | undefined, log: Log) {
+    const url = new Servers(embedded?.url ?? database.url!);
+    this.embedded = embedded;
+    this.pool = createPool({ ...database, url }, log);
+    this.recordPool = createPool({ url, poolSize: 2, statementTimeoutMs: recordTimeoutMs }, log);
+    // If a renewal gets no answer, there is time for another one before the lease expires.
+    this.leasePool = createSinglePool(url, defaultLeaseMs / 3, log);
+    this.databaseCheck = createDatabaseCheck(url, log);
+  }
+
+  /**
+   * Ends everything. The requests must have ended.
+   *
+   * @returns false: the database did not answer in time
+   */
+  async end(state: ServiceState): Promise<boolean> {
+    const { databaseCheck, metrics, tracing, embedded } = this;
+    const ended = Promise.all([
+      this.#endPools(state),
+      databaseCheck.end(),
+      metrics?.server?.close(),
+      tracing?.stop(),
+    ]);
+    try {
+      return await Promise.race([ended.then(() => true), sleep(endMs, false, { ref: false })]);
+    } finally {
+      await embedded?.stop();
+    }
+  }
+
+  async #endPools(state: ServiceState): Promise<void> {
+    await stopRecords(this.records, state);
+    await Promise.all([this.leasePool.end(), this.recordPool.end(), this.pool.end()]);
+  }
+}
+
+/** Starts the metrics; undefined: there are none. The library for metrics is loaded only if they are wanted. */
+export async function openMetrics(
+  { metrics: { host, port }, database: { poolSize } }: Config,
+  parts: OpenedParts,
+  lines: Lines,
+  log: Log,
+  worker: number | undefined,
+): Promise<OpenedMetrics | undefined> {
+  if (port === undefined) return undefined;
+  const { createMetrics } = await import('../metrics/metrics.ts');
+  const readQueue = async () => parts.records.queuedLoads?.counts();
+  const { registry, measures } = createMetrics({ pool: parts.pool, poolSize, lines, readQueue }, worker);
+  const text = () => registry.metrics();
+  // The primary process of the workers serves the metrics of all.
+  const server = worker === undefined ? await startMetricsServer(text, { host, port }, log) : undefined;
+  return { measures, server, text };
+}

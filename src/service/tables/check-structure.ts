@@ -1,0 +1,141 @@
+/** Checks whether the parts of a definition fit each other. These checks need no query. */
+
+import { isSystemColumn, shorten } from '../../core/identifiers.ts';
+import { forEachInTurns } from '../../core/pause-for-others.ts';
+import type { ForeignKeyDefinition, KeyDefinition, TableDefinition } from './definition.ts';
+import { columnPointer, maxColumns, maxKeyColumns, weightOfKey } from './definition.ts';
+import type { DefinitionProblems } from './definition-problems.ts';
+
+/** Adds the problems of the definition of a table with the name `table`. It works in turns. */
+export async function checkStructure(
+  table: string,
+  definition: TableDefinition,
+  problems: DefinitionProblems,
+): Promise<void> {
+  checkColumns(definition, problems);
+  const names = new Set(definition.columns.map((column) => column.name));
+  const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
+  await forEachInTurns(keys, (key) => checkKey(key, names, problems), weightOfKey);
+  await checkIdenticalKeys(definition.unique, problems);
+  const weightOfPairs = ({ pairs }: ForeignKeyDefinition) => pairs.length;
+  await forEachInTurns(definition.foreignKeys, (key) => checkForeignKey(key, names, problems), weightOfPairs);
+  checkConstraintNames(table, keys, definition.foreignKeys, problems);
+}
+
+function checkColumns(definition: TableDefinition, problems: DefinitionProblems): void {
+  const { columns } = definition;
+  if (columns.length > maxColumns) {
+    problems.add({
+      pointer: '/table/columns',
+      code: 'too-many-columns',
+      detail: `a table can have at most ${maxColumns} columns; this one has ${columns.length}`,
+    });
+  }
+  const firstIndex = new Map<string, number>();
+  for (const [index, { name }] of columns.entries()) {
+    if (name === '') continue;
+    const pointer = `${columnPointer(index)}/name`;
+    const first = firstIndex.get(name);
+    if (first !== undefined) {
+      const detail = `the column name "${name}" occurs twice; it is also at ${columnPointer(first)}`;
+      problems.add({ pointer, code: 'duplicate-column', detail, value: name });
+    } else firstIndex.set(name, index);
+    if (isSystemColumn(name)) {
+      const detail = `every table has a system column "${name}"; rename this column`;
+      problems.add({ pointer, code: 'reserved-name', detail, value: name });
+    }
+  }
+}
+
+function checkKey(key: KeyDefinition, names: ReadonlySet<string>, problems: DefinitionProblems): void {
+  if (key.columns.length > maxKeyColumns) {
+    problems.add({
+      pointer: `${key.pointer}/columns`,
+      code: 'too-many-columns',
+      detail: `a key can have at most ${maxKeyColumns} columns; this one has ${key.columns.length}`,
+    });
+  }
+  const seen = new Set<string>();
+  for (const [index, column] of key.columns.entries()) {
+    checkMember(column, names, seen, `${key.pointer}/columns/${index}`, problems);
+  }
+}
+
+function checkForeignKey(
+  key: ForeignKeyDefinition,
+  names: ReadonlySet<string>,
+  problems: DefinitionProblems,
+): void {
+  const seen = new Set<string>();
+  for (const pair of key.pairs) checkMember(pair.column, names, seen, `${pair.pointer}/column`, problems);
+  if (key.pairs.length > maxKeyColumns) {
+    problems.add({
+      pointer: key.pairs[0]!.pointer,
+      code: 'too-many-columns',
+      detail: `a foreign key can have at most ${maxKeyColumns} columns; this one has ${key.pairs.length}`,
+    });
+  }
+}
+
+function checkMember(
+  column: string,
+  names: ReadonlySet<string>,
+  seen: Set<string>,
+  pointer: string,
+  problems: DefinitionProblems,
+): void {
+  if (column === '') return;
+  const value = shorten(column.toWellFormed());
+  if (!names.has(column)) {
+    const detail = `the table has no column "${value}".`;
+    problems.add({ pointer, code: 'unknown-column', detail, value }, { name: column, among: names });
+  } else if (seen.has(column)) {
+    const detail = `the column "${value}" occurs twice in this constraint`;
+    problems.add({ pointer, code: 'repeated-column', detail, value });
+  }
+  seen.add(column);
+}
+
+async function checkIdenticalKeys(unique: KeyDefinition[], problems: DefinitionProblems): Promise<void> {
+  const first = new Map<string, string>();
+  await forEachInTurns(
+    unique,
+    (key) => {
+      const columns = JSON.stringify(key.columns);
+      const pointer = first.get(columns);
+      if (pointer === undefined) first.set(columns, key.pointer);
+      else {
+        const detail = `the same unique constraint is also at ${pointer}`;
+        problems.add({ pointer: key.pointer, code: 'duplicate-constraint', detail });
+      }
+    },
+    weightOfKey,
+  );
+}
+
+function checkConstraintNames(
+  table: string,
+  keys: KeyDefinition[],
+  foreignKeys: ForeignKeyDefinition[],
+  problems: DefinitionProblems,
+): void {
+  const first = new Map<string, string>();
+  const add = (name: string | undefined, pointer: string) => {
+    if (name === undefined) return;
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, pointer);
+    else {
+      const detail = `the constraint name "${name}" occurs twice; it is also at ${earlier}`;
+      problems.add({ pointer: `${pointer}/name`, code: 'duplicate-name', detail, value: name });
+    }
+  };
+  for (const key of keys) {
+    add(key.name, key.pointer);
+    // The index of a key is a relation of the schema, and so is the table: their names must differ.
+    if (key.name === table) {
+      const detail = 'the index of this constraint cannot have the name of the table';
+      problems.add({ pointer: `${key.pointer}/name`, code: 'duplicate-name', detail, value: table });
+    }
+  }
+  for (const key of foreignKeys) add(key.name, key.pairs[0]!.pointer);
+}

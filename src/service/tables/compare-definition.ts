@@ -1,0 +1,286 @@
+/**
+ * Finds the differences between an existing table and a definition. Types and defaults have more than one spelling, so PostgreSQL
+ * itself reads the definition: its columns are created as a temporary table, described, and rolled back.
+ */
+
+import type { ClientBase } from 'pg';
+import type { Problem } from '../../core/errors.ts';
+import { shorten } from '../../core/identifiers.ts';
+import { forEachInTurns } from '../../core/pause-for-others.ts';
+import type { ProblemCode } from '../../core/problem-codes.ts';
+import { runAndUndo } from '../postgres/savepoints.ts';
+import { queryInCallersPath } from '../postgres/search-path.ts';
+import { randomName } from '../postgres/sql.ts';
+import { asLackOfTemporary } from '../postgres/temporary-privilege.ts';
+import { createTemporaryTable } from './ddl.ts';
+import {
+  type ColumnDescription,
+  type DistributionDefinition,
+  type DistributionDescription,
+  distributionPointer,
+  type KeyDefinition,
+  type TableDescription,
+  weightOfKey,
+} from './definition.ts';
+import { describeTable, readTable, toDescription } from './describe-table.ts';
+import { checkDefinition } from './prepare-table.ts';
+import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
+import type { PrepareOptions } from './resolve-definition.ts';
+import { resolveDefinition } from './resolve-definition.ts';
+
+/** `same`: every difference counts. `fits`: only a difference counts that prevents rows for the definition from fitting the table. */
+export type Strictness = 'same' | 'fits';
+
+/**
+ * Finds where the definition of a load conflicts with the existing table. Columns and constraints that only the table has are not
+ * conflicts.
+ *
+ * @param isPartial the definition may leave out columns that its constraints name
+ * @throws AppError `invalid-definition` with every problem, `table-not-found`, and the errors of `resolveDefinition`
+ */
+export async function compareWithExisting(
+  client: ClientBase,
+  options: PrepareOptions,
+  isPartial = false,
+): Promise<Problem[]> {
+  const existing = await describeTable(client, options.schema, options.name, options.extraFunctions);
+  const table = isPartial ? withColumnsOf(existing, options.table) : options.table;
+  const prepared = await checkDefinition(client, await resolveDefinition(client, { ...options, table }));
+  return compareDefinition(client, prepared, existing, 'fits', options.extraFunctions);
+}
+
+/** Adds the table's other columns to the definition, because its constraints may name them. */
+function withColumnsOf(existing: TableDescription, sent: unknown): unknown {
+  const { columns = [] } = (sent ?? {}) as { columns?: unknown };
+  if (typeof sent !== 'object' || sent === null || !Array.isArray(columns)) return sent;
+  const names = new Set(columns.map((column: { name?: unknown } | null) => column?.name));
+  const others = existing.columns
+    .filter(({ name }) => !names.has(name))
+    .map(({ id: _, ...column }) => column);
+  return { ...sent, columns: [...columns, ...others] };
+}
+
+/** Takes four round trips. Needs the privilege to create temporary tables (TEMPORARY on the database). */
+export async function compareDefinition(
+  client: ClientBase,
+  prepared: PreparedTable,
+  existing: TableDescription,
+  strictness: Strictness,
+  extraFunctions: readonly string[] = [],
+): Promise<Problem[]> {
+  const columns = await describeColumns(client, prepared, extraFunctions);
+  const differences: Problem[] = [];
+  const report: Report = (pointer, detail, code = 'differs') => differences.push({ pointer, code, detail });
+  await compareColumns(columns, existing.columns, strictness, report);
+  await compareKeys(prepared, existing, strictness, report);
+  await compareForeignKeys(prepared.foreignKeys, existing, strictness, report);
+  compareDistribution(prepared.distribution, existing.distribution, strictness, report);
+  if (strictness === 'same') {
+    for (const { name } of existing.constraints.others ?? []) {
+      report('/table/constraints', `the table has a constraint "${name}" that a definition cannot express`);
+    }
+  }
+  return differences;
+}
+
+type Report = (pointer: string, detail: string, code?: ProblemCode) => void;
+
+async function describeColumns(
+  client: ClientBase,
+  prepared: PreparedTable,
+  extraFunctions: readonly string[],
+): Promise<ColumnDescription[]> {
+  const temporaryName = randomName('comparison');
+  const { text } = createTemporaryTable(prepared, temporaryName);
+  try {
+    return await runAndUndo(client, 'comparison', async () => {
+      await queryInCallersPath(client, text);
+      const facts = await readTable(client, 'pg_temp', temporaryName, true);
+      return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions, undefined)).columns;
+    });
+  } catch (error) {
+    throw await asLackOfTemporary(client, error);
+  }
+}
+
+async function compareColumns(
+  wanted: ColumnDescription[],
+  existing: ColumnDescription[],
+  strictness: Strictness,
+  report: Report,
+): Promise<void> {
+  const existingByName = new Map(existing.map((column) => [column.name, column]));
+  await forEachInTurns(wanted, (column, index) => {
+    const pointer = `/table/columns/${index}`;
+    const other = existingByName.get(column.name);
+    if (other === undefined) report(`${pointer}/name`, `the table has no column "${column.name}"`);
+    else compareColumn(column, other, pointer, report);
+  });
+  if (strictness === 'fits') return;
+  const names = new Set(wanted.map((column) => column.name));
+  const extra = existing.filter((column) => !names.has(column.name));
+  for (const { name } of extra)
+    report('/table/columns', `the table has the column "${name}", which the definition does not have`);
+  const shared = existing.filter((column) => names.has(column.name)).map((column) => column.name);
+  const inOrder = [...names].filter((name) => existingByName.has(name));
+  if (shared.some((name, index) => name !== inOrder[index])) {
+    report('/table/columns', 'the columns of the table are in another order');
+  }
+}
+
+function compareColumn(
+  wanted: ColumnDescription,
+  existing: ColumnDescription,
+  pointer: string,
+  report: Report,
+): void {
+  const { name } = wanted;
+  if (wanted.type !== existing.type) {
+    report(`${pointer}/type`, `the column "${name}" is of type ${existing.type}, not ${wanted.type}`);
+  }
+  if (wanted.is_nullable !== existing.is_nullable) {
+    report(`${pointer}/is_nullable`, `the column "${name}" is ${existing.is_nullable ? '' : 'not '}nullable`);
+  }
+  if ((wanted.identity ?? null) !== (existing.identity ?? null)) {
+    const shown = existing.identity === 'always' ? '' : 'not ';
+    report(`${pointer}/identity`, `the column "${name}" is ${shown}GENERATED ALWAYS AS IDENTITY`);
+  }
+  if (existing.generated) {
+    report(`${pointer}/generated`, `the column "${name}" is generated from other columns`);
+  } else if (constantOf(wanted.default) !== constantOf(existing.default)) {
+    const shown = existing.default === null ? 'no default' : `the default ${shorten(existing.default)}`;
+    report(`${pointer}/default`, `the column "${name}" has ${shown}`);
+  }
+}
+
+/** Makes two spellings of a constant equal. In columns of the same type, `'0'::bigint` and `0` are equal. */
+function constantOf(text: string | null): string | null {
+  const literal = text === null ? null : /^'((?:[^']|'')*)'(?:::[^()']+(?:\([^()']*\))?[^()']*)?$/.exec(text);
+  return literal === null ? text : `constant ${literal[1]}`.replace(/^constant (-?[\d.]+)$/, '$1');
+}
+
+async function compareKeys(
+  prepared: PreparedTable,
+  existing: TableDescription,
+  strictness: Strictness,
+  report: Report,
+): Promise<void> {
+  const { primary_key: primaryKey, unique } = existing.constraints;
+  const at = '/table/constraints/primary_key';
+  if (prepared.primaryKey !== undefined && !sameList(prepared.primaryKey.columns, primaryKey.columns)) {
+    const columns = quoteNames(primaryKey.columns);
+    report(
+      `${at}/columns`,
+      columns === '' ? 'the table has no primary key' : `the primary key of the table is ${columns}`,
+    );
+  } else if (prepared.primaryKey === undefined) {
+    if (strictness === 'same' && primaryKey.columns.length > 0) report(at, 'the table has a primary key');
+  } else if (strictness === 'same') compareName(prepared.primaryKey, primaryKey.name, report);
+  // Table and definition may each have thousands of keys.
+  const namesByColumns = new Map<string, string>();
+  const addFirst = ({ name, columns }: { name: string; columns: string[] }) => {
+    const text = JSON.stringify(columns);
+    if (!namesByColumns.has(text)) namesByColumns.set(text, name);
+  };
+  await forEachInTurns(unique, addFirst, ({ columns }) => columns.length);
+  const wanted = new Set<string>();
+  const compareKey = (key: KeyDefinition) => {
+    const columns = JSON.stringify(key.columns);
+    const name = namesByColumns.get(columns);
+    wanted.add(columns);
+    if (name === undefined)
+      report(key.pointer, `the table has no unique constraint over ${quoteNames(key.columns)}`);
+    else if (strictness === 'same') compareName(key, name, report);
+  };
+  await forEachInTurns(prepared.unique, compareKey, weightOfKey);
+  if (strictness === 'fits') return;
+  const reportExtra = ({ name, columns }: { name: string; columns: string[] }) => {
+    if (wanted.has(JSON.stringify(columns))) return;
+    report(
+      '/table/constraints/unique',
+      `the table has the unique constraint "${name}", which the definition does not have`,
+    );
+  };
+  await forEachInTurns(unique, reportExtra, ({ columns }) => columns.length);
+}
+
+/** Compares the distributions, if the definition says one or the table has another one than its schema would give it. */
+function compareDistribution(
+  wanted: DistributionDefinition | undefined,
+  existing: DistributionDescription | undefined,
+  strictness: Strictness,
+  report: Report,
+): void {
+  if (existing === undefined) return;
+  const { kind, column, shards } = existing;
+  const shown = kind === 'column' ? `distributed by the column "${column}"` : `of the kind "${kind}"`;
+  if (wanted === undefined) {
+    const isBySchema = kind === 'schema' || kind === 'local';
+    if (strictness === 'same' && !isBySchema) report(distributionPointer, `the table is ${shown}`);
+  } else if (wanted.kind !== kind || wanted.column !== column) {
+    report(distributionPointer, `the table is ${shown}`);
+  } else if (strictness === 'same' && wanted.shards !== undefined && wanted.shards !== shards) {
+    report(`${distributionPointer}/shards`, `the table has ${shards} shards`);
+  }
+}
+
+function compareName(key: KeyDefinition, name: string, report: Report): void {
+  if (key.name === undefined || key.name === name) return;
+  report(`${key.pointer}/name`, `the constraint is named "${name}" in the table`);
+}
+
+interface ExistingForeignKey {
+  name: string;
+  /** The target and the pairs of columns, as a text that can be compared. */
+  reference: string;
+}
+
+async function compareForeignKeys(
+  wanted: PreparedForeignKey[],
+  existing: TableDescription,
+  strictness: Strictness,
+  report: Report,
+): Promise<void> {
+  const keys = existingForeignKeys(existing);
+  const existingNames = new Map(keys.toReversed().map(({ name, reference }) => [reference, name]));
+  const references = new Set<string>();
+  await forEachInTurns(wanted, (key) => {
+    const columns = key.pairs.map((pair) => [pair.column, pair.referenceColumn]);
+    const reference = JSON.stringify([key.schema, key.table, columns]);
+    const { pointer } = key.pairs[0]!;
+    const name = existingNames.get(reference);
+    references.add(reference);
+    if (name === undefined) report(pointer, `the table has no foreign key from ${describeReference(key)}`);
+    else if (strictness === 'same') compareName({ pointer, name: key.name, columns: [] }, name, report);
+  });
+  if (strictness === 'fits') return;
+  for (const { name, reference } of keys) {
+    if (references.has(reference)) continue;
+    report(
+      '/table/constraints/foreign_keys',
+      `the table has the foreign key "${name}", which the definition does not have`,
+    );
+  }
+}
+
+function existingForeignKeys(existing: TableDescription): ExistingForeignKey[] {
+  const byName = Object.groupBy(existing.constraints.foreign_keys, (pair) => pair.name);
+  return Object.entries(byName).map(([name, pairs]) => {
+    const { reference_schema: schema, reference_table: table } = pairs![0]!;
+    const columns = pairs!.map((pair) => [pair.column, pair.reference_column]);
+    return { name, reference: JSON.stringify([schema, table, columns]) };
+  });
+}
+
+function describeReference({ schema, table, pairs }: PreparedForeignKey): string {
+  const own = quoteNames(pairs.map((pair) => pair.column));
+  return `${own} to ${quoteNames(pairs.map((pair) => pair.referenceColumn))} of "${schema}"."${table}"`;
+}
+
+function quoteNames(names: string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}
+
+function sameList(a: string[], b: string[]): boolean {
+  return a.length === b.length && a.every((name, index) => name === b[index]);
+}

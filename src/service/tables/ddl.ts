@@ -1,0 +1,165 @@
+/**
+ * Pure functions that return the DDL of a prepared table. Every part of the table was checked before, or comes from the catalogue. A table
+ * may have thousands of keys, so their clauses are written in turns.
+ */
+import { mapInTurns } from '../../core/pause-for-others.ts';
+import type { Statement } from '../postgres/sql.ts';
+import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
+import { type KeyDefinition, weightOfKey } from './definition.ts';
+import { distribute, workSequentially } from './distribution/place-table.ts';
+import { isSharded, needsStatementsApart } from './distribution/placement.ts';
+import type { ObjectNames } from './object-names.ts';
+import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
+
+/** The names of a table and its parts in the database. While a table is built to replace another one, they differ from the definition. */
+export interface Naming {
+  name: string;
+  names: ObjectNames;
+}
+
+/**
+ * Returns `CREATE TABLE` without keys and foreign keys. Columns of the primary key are NOT NULL from the start, so PostgreSQL does not
+ * search for NULLs when the key is added.
+ */
+export function createBareTable(table: PreparedTable, naming: Naming): Statement {
+  return {
+    text: `CREATE TABLE ${quoteQualified(table.schema, naming.name)} (${columnClauses(table, naming.names).join(', ')})`,
+  };
+}
+
+/** Returns the statement that creates a temporary table with the columns alone, to see how PostgreSQL reads them. */
+export function createTemporaryTable(table: PreparedTable, name: string): Statement {
+  return { text: `CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${columnClauses(table).join(', ')})` };
+}
+
+/** Returns the statements that create a table without keys and foreign keys and, if it is a table of Citus, distribute it. */
+export function createPlacedTable(table: PreparedTable, naming: Naming): string[] {
+  const create = createBareTable(table, naming).text;
+  const placing = distribute(quoteQualified(table.schema, naming.name), table.placement);
+  if (placing === undefined) return [create];
+  return table.placement?.isSequential ? [workSequentially, create, placing] : [create, placing];
+}
+
+/** Returns the statements that create a table with its keys and foreign keys. */
+export async function createWholeTable(table: PreparedTable): Promise<string[]> {
+  const { primaryKey, unique, placement } = table;
+  // In a single CREATE TABLE, PostgreSQL merges two constraints over the same columns.
+  const isMerged =
+    primaryKey !== undefined && unique.some((key) => isSameList(key.columns, primaryKey.columns));
+  if (isMerged || isSharded(placement))
+    return [...createPlacedTable(table, table), ...(await addConstraints(table, table))];
+  const clauses = [...columnClauses(table, table.names), ...(await constraintClauses(table, table))];
+  return [`CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`];
+}
+
+export function hasConstraints({ primaryKey, unique, foreignKeys }: PreparedTable): boolean {
+  return primaryKey !== undefined || unique.length > 0 || foreignKeys.length > 0;
+}
+
+/** Returns the statements that add the keys and foreign keys. */
+export async function addConstraints(table: PreparedTable, naming: Naming): Promise<string[]> {
+  const additions = (await constraintClauses(table, naming)).map((clause) => `ADD ${clause}`);
+  const alter = `ALTER TABLE ${quoteQualified(table.schema, naming.name)}`;
+  if (needsStatementsApart(table.placement)) return additions.map((addition) => `${alter} ${addition}`);
+  return additions.length === 0 ? [] : [`${alter} ${additions.join(', ')}`];
+}
+
+/**
+ * Sets the sequence of an identity column to the highest value in its rows. Use it only for a table that other sessions cannot see
+ * yet, because they could take numbers at the same moment.
+ */
+export function continueNumbering(relation: string, column: string): Statement {
+  const highest = `max(${quoteIdentifier(column)})`;
+  return {
+    text: `SELECT setval(pg_get_serial_sequence($1, $2), ${highest}) FROM ${relation}
+HAVING ${highest} > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass), 0)`,
+    values: [relation, column],
+  };
+}
+
+/** Returns a query of `highest`: the highest value in a column, as text; null: the column has no value. */
+export function highestNumber(relation: string, column: string): Statement {
+  return { text: `SELECT max(${quoteIdentifier(column)})::text AS highest FROM ${relation}` };
+}
+
+/**
+ * Does the same as `continueNumbering` for a value that `highestNumber` has found. Citus runs a query of a table with one shard
+ * at a worker as a whole, and a sequence has other bounds there.
+ */
+export function continueNumberingAfter(relation: string, column: string, highest: string | null): Statement {
+  return {
+    text: `SELECT setval(pg_get_serial_sequence($1, $2), $3::bigint)
+WHERE $3::bigint > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass), 0)`,
+    values: [relation, column, highest],
+  };
+}
+
+/**
+ * Returns the clauses of the columns.
+ *
+ * @param names undefined: PostgreSQL chooses the names
+ */
+function columnClauses(table: PreparedTable, names?: ObjectNames): string[] {
+  return table.columns.map((column) => {
+    const { name, typeSql, identity, isNullable, defaultSql } = column;
+    let clause = `${quoteIdentifier(name)} ${typeSql}`;
+    if (identity !== 'none') {
+      clause += ` GENERATED ${identity.toUpperCase()} AS IDENTITY`;
+      const sequence = names?.sequences.get(name);
+      if (sequence !== undefined) clause += ` (SEQUENCE NAME ${quoteQualified(table.schema, sequence)})`;
+    }
+    if (!isNullable) clause += `${constraintName(names?.notNull.get(name))} NOT NULL`;
+    if (defaultSql !== undefined) clause += ` DEFAULT ${defaultSql}`;
+    return clause;
+  });
+}
+
+/** Orders foreign keys by the tables that they refer to, so that all sessions lock these tables in the same order. */
+async function constraintClauses(table: PreparedTable, { name, names }: Naming): Promise<string[]> {
+  const { schema, primaryKey, unique } = table;
+  const columnList = columnLister();
+  const keyClause = (kind: string, key: KeyDefinition, keyName: string | undefined) =>
+    `${constraintName(keyName)} ${kind} (${columnList(key.columns)})`;
+  const clauses = await mapInTurns(
+    unique,
+    (key, index) => keyClause('UNIQUE', key, names.unique[index]),
+    weightOfKey,
+  );
+  if (primaryKey !== undefined) clauses.unshift(keyClause('PRIMARY KEY', primaryKey, names.primaryKey));
+  const foreignKeys = table.foreignKeys.map((key, index) => ({ ...key, name: names.foreignKeys[index] }));
+  const references = await mapInTurns(inLockOrder(foreignKeys), (key) => {
+    const target = key.isSelf ? quoteQualified(schema, name) : quoteQualified(key.schema, key.table);
+    const columns = columnList(key.pairs.map((pair) => pair.column));
+    const referenced = columnList(key.pairs.map((pair) => pair.referenceColumn));
+    return `${constraintName(key.name)} FOREIGN KEY (${columns}) REFERENCES ${target} (${referenced})`;
+  });
+  return [...clauses, ...references];
+}
+
+function constraintName(name: string | undefined): string {
+  return name === undefined ? '' : ` CONSTRAINT ${quoteIdentifier(name)}`;
+}
+
+function isSameList(a: string[], b: string[]): boolean {
+  return a.length === b.length && a.every((name, index) => name === b[index]);
+}
+
+function inLockOrder(keys: PreparedForeignKey[]): PreparedForeignKey[] {
+  const ordered = keys.map((key) => ({ key, place: quoteQualified(key.schema, key.table) }));
+  ordered.sort((a, b) => (a.place < b.place ? -1 : a.place > b.place ? 1 : 0));
+  return ordered.map(({ key }) => key);
+}
+
+/** Returns a function that writes a list of columns. It quotes each name once, because a column may be in thousands of keys. */
+function columnLister(): (columns: string[]) => string {
+  const quoted = new Map<string, string>();
+  const quote = (name: string): string => {
+    let text = quoted.get(name);
+    if (text === undefined) {
+      text = quoteIdentifier(name);
+      quoted.set(name, text);
+    }
+    return text;
+  };
+  return (columns) => columns.map(quote).join(', ');
+}

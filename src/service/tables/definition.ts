@@ -1,0 +1,418 @@
+/** The types of a table definition: the schemas of `table` in requests and answers, and the form that the code uses. */
+import Type from 'typebox';
+import { maxIdentifierBytes } from '../../core/identifiers.ts';
+
+/** The most columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
+export const maxColumns = 1600;
+export const maxKeyColumns = 32;
+
+/** A schema counts characters and PostgreSQL bytes, so the schema refuses no name that PostgreSQL allows. */
+const nameLength = { minLength: 1, maxLength: maxIdentifierBytes };
+
+const Name = (description: string, example: string) =>
+  Type.String({
+    ...nameLength,
+    description: `${description} 1 to ${maxIdentifierBytes} bytes of UTF-8, case-sensitive and used exactly as written.`,
+    examples: [example],
+  });
+
+export const ColumnNameSchema = Type.String(nameLength);
+
+const ConstraintName = (example: string) =>
+  Type.Optional(
+    Type.Union([Type.String({ maxLength: maxIdentifierBytes }), Type.Null()], {
+      description:
+        'Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.',
+      examples: [example],
+    }),
+  );
+
+const KeyColumns = (examples: string[]) =>
+  Type.Optional(
+    Type.Union([Type.Array(ColumnNameSchema, { maxItems: maxKeyColumns }), Type.Null()], {
+      description: 'Names of columns of this table, in the order of the key.',
+      examples: [examples],
+    }),
+  );
+
+export const UniqueSchema = Type.Object(
+  { name: ConstraintName('orders_number_key'), columns: KeyColumns(['number']) },
+  {
+    title: 'UniqueKey',
+    additionalProperties: false,
+    description: 'A unique constraint. An entry with an empty name and no columns is ignored.',
+  },
+);
+
+export const PrimaryKeySchema = Type.Object(
+  { name: ConstraintName('orders_pkey'), columns: KeyColumns(['id']) },
+  {
+    title: 'PrimaryKey',
+    additionalProperties: false,
+    description: 'The primary key. With an empty name and no columns the table has none.',
+  },
+);
+
+export const ForeignKeySchema = Type.Object(
+  {
+    name: ConstraintName('orders_customer_id_fkey'),
+    column: Type.String({ ...nameLength, description: 'A column of this table.', examples: ['customer_id'] }),
+    reference_table: Type.String({
+      ...nameLength,
+      description: 'The table that the column refers to. It may be this table.',
+      examples: ['customers'],
+    }),
+    reference_column: Type.String({
+      ...nameLength,
+      description: 'The column that the column refers to. It must be a primary key or unique.',
+      examples: ['id'],
+    }),
+    reference_schema: Type.Optional(
+      Type.Union([Type.String({ maxLength: maxIdentifierBytes }), Type.Null()], {
+        description: 'The schema of the table that the column refers to. Default: `public`.',
+      }),
+    ),
+  },
+  {
+    title: 'ForeignKey',
+    additionalProperties: false,
+    description:
+      'One pair of columns of a foreign key. Entries that share a non-empty name form one composite key, in their order.',
+  },
+);
+
+const OtherConstraintSchema = Type.Object(
+  { name: Type.String(), definition: Type.String({ examples: ['CHECK ((amount > (0)::numeric))'] }) },
+  {
+    title: 'OtherConstraint',
+    additionalProperties: false,
+    description: 'A constraint that a definition cannot express, as PostgreSQL writes it.',
+  },
+);
+
+const others = Type.Optional(
+  Type.Array(OtherConstraintSchema, {
+    description:
+      'Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request.',
+  }),
+);
+
+export const ConstraintsSchema = Type.Object(
+  {
+    unique: Type.Optional(Type.Union([Type.Array(UniqueSchema), Type.Null()])),
+    primary_key: Type.Optional(Type.Union([PrimaryKeySchema, Type.Null()])),
+    foreign_keys: Type.Optional(Type.Union([Type.Array(ForeignKeySchema), Type.Null()])),
+    others,
+  },
+  {
+    title: 'Constraints',
+    additionalProperties: false,
+    description: 'Keys and foreign keys. If absent or null, the table has none.',
+  },
+);
+
+const typeDescription =
+  'A type of the connected PostgreSQL as it spells it, with modifiers and arrays (varchar(20), numeric(12,2), timestamptz, text[], enums, domains, extension types); serial, bigserial or smallserial for an identity column; or a friendly alias (string, datetime, double, number, blob, …). An alias is always the alias; a type of the database with its name, and the row type of a table, are written in quotes or with their schema.';
+
+const defaultDescription =
+  "null: there is no default. '…' or '…'::type: an SQL literal. A call of an allowed function with literal arguments (now(), gen_random_uuid(), nextval('…')) or a keyword such as CURRENT_TIMESTAMP: that expression. Anything else: literal text in the input syntax of the column's type (0, true, pending, {}).";
+
+const answerOnly = {
+  identity: Type.Optional(
+    Type.Union([Type.Literal('always'), Type.Null()], {
+      description: 'always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value.',
+    }),
+  ),
+  generated: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description:
+        'Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request.',
+    }),
+  ),
+  default_is_expression: Type.Optional(
+    Type.Boolean({
+      description:
+        'Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request.',
+    }),
+  ),
+};
+
+export const ColumnSchema = Type.Object(
+  {
+    id: Type.Optional(Type.Unknown({ description: 'Ignored: PostgreSQL numbers the columns.' })),
+    name: Name('Name of the column.', 'amount'),
+    type: Type.String({
+      minLength: 1,
+      description: typeDescription,
+      examples: ['numeric(12,2)', 'text', 'timestamptz'],
+    }),
+    is_nullable: Type.Optional(
+      Type.Union([Type.Boolean(), Type.Null()], {
+        description:
+          'Whether the column accepts NULL. Default: true. Columns of the primary key never accept it.',
+      }),
+    ),
+    default: Type.Optional(
+      Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()], {
+        description: `${defaultDescription} A number or boolean means its JSON text.`,
+        examples: ['now()', '0', 'pending', 1.5, true, null],
+      }),
+    ),
+    ...answerOnly,
+  },
+  { title: 'ColumnDefinition', additionalProperties: false, description: 'A column.' },
+);
+
+/** The most shards of a table: MAX_SHARD_COUNT of Citus. */
+export const maxShards = 64_000;
+
+export const distributionPointer = '/table/distribution';
+
+export const distributionKinds = ['column', 'reference', 'schema', 'local'] as const;
+
+const distributionKind = Type.Unsafe<(typeof distributionKinds)[number]>(
+  Type.String({
+    enum: [...distributionKinds],
+    description:
+      'column: the value of one column decides on which node a row is. reference: every node has a copy. local: an ordinary table at the coordinator. schema: the schema of the table is distributed, and all its tables are on one node.',
+  }),
+);
+
+const distributionDescription =
+  'How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it.';
+
+export const DistributionSchema = Type.Object(
+  {
+    kind: distributionKind,
+    column: Type.Optional(
+      Type.Union([Type.String(nameLength), Type.Null()], {
+        description:
+          'With the kind `column`: the distribution column. Every key of the table must contain it.',
+        examples: ['customer_id'],
+      }),
+    ),
+    shards: Type.Optional(
+      Type.Union([Type.Number({ minimum: 1, maximum: maxShards, multipleOf: 1 }), Type.Null()], {
+        description:
+          'With the kind `column`: the number of shards. Default: that of the tables that it refers to or replaces, or the setting `citus.shard_count`. Other kinds ignore it.',
+      }),
+    ),
+    bytes: Type.Optional(Type.Unknown({ description: 'Ignored: only answers have it.' })),
+  },
+  {
+    title: 'Distribution',
+    additionalProperties: false,
+    description: `${distributionDescription} Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table.`,
+  },
+);
+
+export const DistributionDescriptionSchema = Type.Object(
+  {
+    kind: distributionKind,
+    column: Type.Optional(Type.String({ description: 'The distribution column.' })),
+    shards: Type.Optional(Type.Integer({ description: 'The number of shards. An ordinary table has none.' })),
+    bytes: Type.Optional(
+      Type.Union([Type.Integer(), Type.Null()], {
+        description:
+          'Only in the answer of Describe Table: the size of the table on all nodes, with indexes. null: a node does not answer.',
+      }),
+    ),
+  },
+  {
+    title: 'DistributionDescription',
+    additionalProperties: false,
+    description: distributionDescription,
+  },
+);
+
+/**
+ * The `table` of a request. No member has the keyword `default`, because several client generators make a member with a default
+ * required in requests. The description says the default instead.
+ *
+ * It accepts every member of the answer's `table`, so you can send an answer again.
+ */
+export const TableDefinitionSchema = Type.Object(
+  {
+    name: Type.Optional(Type.Unknown({ description: 'Ignored: the path names the table.' })),
+    schema: Type.Optional(Type.Unknown({ description: 'Ignored: the query names the schema.' })),
+    columns: Type.Array(ColumnSchema, {
+      minItems: 1,
+      maxItems: maxColumns,
+      description: 'The columns, in the order of the table.',
+    }),
+    constraints: Type.Optional(Type.Union([ConstraintsSchema, Type.Null()])),
+    distribution: Type.Optional(Type.Union([DistributionSchema, Type.Null()])),
+  },
+  {
+    title: 'TableDefinition',
+    additionalProperties: false,
+    description: 'A table definition.',
+    // The example has no `default`, because linters of OpenAPI documents treat an object with `type` and `default` as a schema.
+    examples: [
+      {
+        columns: [
+          { name: 'id', type: 'bigserial', is_nullable: false },
+          { name: 'number', type: 'varchar(20)', is_nullable: false },
+          { name: 'amount', type: 'numeric(12,2)' },
+          { name: 'ordered_on', type: 'date' },
+        ],
+        constraints: {
+          unique: [{ name: '', columns: ['number'] }],
+          primary_key: { name: 'orders_pkey', columns: ['id'] },
+          foreign_keys: [],
+        },
+      },
+    ],
+  },
+);
+
+/** The `table` of an upload. The columns may come from the rows. */
+export const UploadDefinitionSchema = Type.Object(
+  {
+    ...TableDefinitionSchema.properties,
+    columns: Type.Optional({
+      ...TableDefinitionSchema.properties.columns,
+      description:
+        'The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows.',
+    }),
+  },
+  {
+    title: 'UploadDefinition',
+    additionalProperties: false,
+    description: 'A table definition. With `extra_columns=add` it may have only constraints.',
+  },
+);
+
+/** The `table` of an answer. */
+export const TableDescriptionSchema = Type.Object(
+  {
+    name: Type.String(),
+    schema: Type.String(),
+    columns: Type.Array(
+      Type.Object(
+        {
+          id: Type.Integer({
+            description:
+              'The number of the column in PostgreSQL. It does not change when the column is renamed, and it is never used again.',
+          }),
+          name: Type.String(),
+          type: Type.String({
+            description:
+              'In the canonical form of PostgreSQL; identity columns as serial, bigserial or smallserial.',
+            examples: ['character varying(20)'],
+          }),
+          is_nullable: Type.Boolean(),
+          default: Type.Union([Type.String(), Type.Null()], { examples: ["'pending'::text", 'now()', null] }),
+          ...answerOnly,
+        },
+        {
+          title: 'ColumnDescription',
+          additionalProperties: false,
+          description: 'A column of the table in PostgreSQL.',
+        },
+      ),
+    ),
+    constraints: Type.Object(
+      {
+        unique: Type.Array(
+          Type.Object(
+            { name: Type.String(), columns: Type.Array(Type.String()) },
+            { additionalProperties: false },
+          ),
+        ),
+        primary_key: Type.Object(
+          { name: Type.String(), columns: Type.Array(Type.String()) },
+          {
+            additionalProperties: false,
+            description: 'With an empty name and no columns the table has no primary key.',
+          },
+        ),
+        foreign_keys: Type.Array(
+          Type.Object(
+            {
+              name: Type.String(),
+              column: Type.String(),
+              reference_table: Type.String(),
+              reference_column: Type.String(),
+              reference_schema: Type.String(),
+            },
+            { additionalProperties: false },
+          ),
+        ),
+        others,
+      },
+      { additionalProperties: false },
+    ),
+    distribution: Type.Optional(DistributionDescriptionSchema),
+  },
+  {
+    title: 'TableDescription',
+    additionalProperties: false,
+    description: 'The table in PostgreSQL. You can send this object again as a definition.',
+  },
+);
+
+export type TableDescription = Type.Static<typeof TableDescriptionSchema>;
+export type ColumnDescription = TableDescription['columns'][number];
+export type DistributionDescription = NonNullable<TableDescription['distribution']>;
+
+/** A definition whose JSON has the right form. An empty `name` or `type` marks a value whose problem is already reported. */
+export interface TableDefinition {
+  columns: ColumnDefinition[];
+  primaryKey: KeyDefinition | undefined;
+  unique: KeyDefinition[];
+  foreignKeys: ForeignKeyDefinition[];
+  /** Undefined: the schema of the table, or the table that it replaces, decides. */
+  distribution: DistributionDefinition | undefined;
+}
+
+/** How the table is to be distributed over the nodes of Citus. */
+export interface DistributionDefinition {
+  kind: (typeof distributionKinds)[number];
+  /** For the kind `column`. */
+  column: string | undefined;
+  shards: number | undefined;
+}
+
+export interface ColumnDefinition {
+  name: string;
+  /** The type as the caller wrote it. */
+  type: string;
+  isNullable: boolean;
+  /** The default as the caller wrote it; undefined: none. */
+  default: string | undefined;
+  /** For serial types: the column is GENERATED ALWAYS AS IDENTITY instead of BY DEFAULT. */
+  identityAlways: boolean;
+}
+
+export interface KeyDefinition {
+  /** The JSON Pointer of the key in the request. */
+  pointer: string;
+  /** Undefined: the service chooses a name (object-names.ts). */
+  name: string | undefined;
+  columns: string[];
+}
+
+/** One foreign key, composite or not. */
+export interface ForeignKeyDefinition {
+  name: string | undefined;
+  schema: string;
+  table: string;
+  pairs: ForeignKeyPair[];
+}
+
+export interface ForeignKeyPair {
+  pointer: string;
+  column: string;
+  referenceColumn: string;
+}
+
+/** Returns the JSON Pointer of the column at `index`. */
+export function columnPointer(index: number): string {
+  return `/table/columns/${index}`;
+}
+
+/** Returns how many items the work on a key counts for (`forEachInTurns`): its columns. */
+export function weightOfKey({ columns }: KeyDefinition): number {
+  return columns.length;
+}

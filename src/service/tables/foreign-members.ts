@@ -1,0 +1,64 @@
+/** Advice for members of a definition that other programs have, and that are elsewhere here or that a definition cannot have. */
+
+const length = 'A length is part of the type: write "varchar(5)".';
+const precision = 'Precision and scale are part of the type: write "numeric(12,2)".';
+const nullable = 'Send "is_nullable": false for NOT NULL.';
+const primaryKey = 'Put it into the table: "constraints": {"primary_key": {"columns": ["id"]}}.';
+const unique = 'Put it into the table: "constraints": {"unique": [{"columns": ["email"]}]}.';
+const reference =
+  'Put it into the table: "constraints": {"foreign_keys": [{"column": "customer_id", "reference_table": "customers", "reference_column": "id"}]}.';
+const identity = 'Send the type "serial" or "bigserial".';
+const enumType =
+  'Create an enum type in the database (CREATE TYPE … AS ENUM) and send its name as the type, or send "text".';
+const afterwards = 'A definition cannot have it. Create the table, and then add it in PostgreSQL, with';
+
+const advice: Record<string, string> = {
+  length,
+  size: length,
+  max_length: length,
+  maxlength: length,
+  precision,
+  scale: precision,
+  null: nullable,
+  not_null: nullable,
+  notnull: nullable,
+  required: nullable,
+  primary_key: primaryKey,
+  primarykey: primaryKey,
+  primary: primaryKey,
+  data_type: 'Write "type".',
+  datatype: 'Write "type".',
+  column: 'Write "name".',
+  column_name: 'Write "name".',
+  field: 'Write "name".',
+  fields: 'Write "columns".',
+  values: enumType,
+  enum: enumType,
+  pk: primaryKey,
+  is_primary_key: primaryKey,
+  unique,
+  is_unique: unique,
+  references: reference,
+  foreign_key: reference,
+  foreignkey: reference,
+  auto_increment: identity,
+  autoincrement: identity,
+  on_delete: `${afterwards} a foreign key that has ON DELETE.`,
+  on_update: `${afterwards} a foreign key that has ON UPDATE.`,
+  check: `${afterwards} a CHECK constraint.`,
+  checks: `${afterwards} a CHECK constraint.`,
+  index: `${afterwards} CREATE INDEX.`,
+  indexes: `${afterwards} CREATE INDEX.`,
+  indices: `${afterwards} CREATE INDEX.`,
+  comment: `${afterwards} COMMENT ON.`,
+  description: `${afterwards} COMMENT ON.`,
+  triggers: `${afterwards} CREATE TRIGGER.`,
+  partition_by:
+    'A definition cannot have it. Create the table in PostgreSQL, and then load its rows with if_exists=append.',
+};
+
+/** Returns the advice for an unknown member; undefined: nothing is known about it. */
+export function adviceForMember(name: string): string | undefined {
+  const key = name.toLowerCase();
+  return Object.hasOwn(advice, key) ? advice[key] : undefined;
+}

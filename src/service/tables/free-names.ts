@@ -1,0 +1,108 @@
+/** Finds names for the constraints and sequences of a table that no other relation of the schema has. */
+import type { ClientBase } from 'pg';
+import { AppError, maxListedProblems, type Problem } from '../../core/errors.ts';
+import type { TakenName } from './catalog.ts';
+import { findRelationNames } from './catalog.ts';
+import type { TableDefinition } from './definition.ts';
+import { chooseNames, type NameSeries, type ObjectNames } from './object-names.ts';
+
+/** The relations of the schema that have the names that were looked up; null: no relation has the name. */
+export type KnownNames = Map<string, TakenName | null>;
+
+export interface NamedTable {
+  schema: string;
+  name: string;
+  definition: TableDefinition;
+  /** Whether the name will be free, because the relation that has it will be dropped. */
+  isFreed: (taken: TakenName) => boolean;
+}
+
+/**
+ * Chooses names that are free. Takes no round trip if `known` has every name that is needed.
+ *
+ * @param known the names that were looked up before; new ones are added
+ */
+export async function chooseFreeNames(
+  client: ClientBase,
+  { schema, name, definition, isFreed }: NamedTable,
+  known: KnownNames,
+): Promise<ObjectNames> {
+  for (;;) {
+    const unknown = new Set<string>();
+    const isFree = (name: string, series: NameSeries, attempt: number) => {
+      const taken = known.get(name);
+      // Thousands of series may be equal. Then the names of one series are enough for all of them.
+      if (taken === undefined && !unknown.has(name)) addNextNames(unknown, series, attempt);
+      return taken === undefined || taken === null || isFreed(taken);
+    };
+    const names = await chooseNames(name, definition, isFree);
+    if (unknown.size === 0) return names;
+    await lookUpNames(client, schema, [...unknown], known);
+  }
+}
+
+/**
+ * Chooses names again, after another session has created an object with one of the chosen names.
+ *
+ * @throws AppError `invalid-definition` if the definition itself gives that name
+ */
+export async function chooseNamesAgain(client: ClientBase, table: NamedTable): Promise<ObjectNames> {
+  const known: KnownNames = new Map();
+  const given = namedKeys(table.definition).map((key) => key.name!);
+  await lookUpNames(client, table.schema, given, known);
+  const problems = checkGivenNames(table, known);
+  if (problems.length > 0) {
+    throw new AppError('invalid-definition', problems[0]!.detail, {
+      errors: problems.slice(0, maxListedProblems),
+      errorCount: problems.length,
+    });
+  }
+  return chooseFreeNames(client, table, known);
+}
+
+/** Returns a problem for each primary key and unique constraint whose name another relation of the schema has. */
+export function checkGivenNames({ definition, isFreed }: NamedTable, known: KnownNames): Problem[] {
+  return namedKeys(definition).flatMap(({ name, pointer }): Problem[] => {
+    const taken = known.get(name!);
+    if (!taken || isFreed(taken)) return [];
+    const owner = taken.ownerName === null ? '' : ` of the table ${taken.ownerName}`;
+    const detail = `the name "${name}" is already used by ${kinds[taken.kind] ?? 'a relation'}${owner}; use another name or leave it empty`;
+    return [{ pointer: `${pointer}/name`, code: 'name-taken', detail, value: name! }];
+  });
+}
+
+/** `pg_class.relkind` */
+const kinds: Record<string, string> = {
+  r: 'a table',
+  p: 'a table',
+  v: 'a view',
+  m: 'a materialized view',
+  f: 'a foreign table',
+  S: 'a sequence',
+  i: 'an index',
+  I: 'an index',
+  c: 'a type',
+};
+
+function namedKeys({ primaryKey, unique }: TableDefinition) {
+  return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique].filter(
+    (key) => key.name !== undefined,
+  );
+}
+
+/** Adds several names of the series, because looking them up one by one would take a round trip for each. */
+function addNextNames(names: Set<string>, series: NameSeries, attempt: number): void {
+  for (let index = 0; index <= attempt; index++) names.add(series.name(attempt + index));
+}
+
+async function lookUpNames(
+  client: ClientBase,
+  schema: string,
+  names: string[],
+  known: KnownNames,
+): Promise<void> {
+  if (names.length === 0) return;
+  const { rows } = await client.query<{ found: TakenName[] }>(findRelationNames(schema, names));
+  for (const name of names) known.set(name, null);
+  for (const row of rows[0]!.found) known.set(row.name, row);
+}

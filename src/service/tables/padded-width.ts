@@ -1,0 +1,190 @@
+/**
+ * Computes how long the defaults of a definition become in PostgreSQL, before it tries them.
+ *
+ * PostgreSQL pads values: `char(10485760)` stores one letter as 10 MiB, and so does a cast to `bit(83886080)`. It has several copies of
+ * a row while it tries the defaults. It also writes the text of each default again for every description of the table: `1e131071` in a
+ * `numeric` column becomes 131,072 digits. And it visits all types within the types of the columns.
+ */
+
+import type { Problem } from '../../core/errors.ts';
+import { overLimit } from '../../core/limit-exceeded.ts';
+import { forEachInTurns } from '../../core/pause-for-others.ts';
+import { countCost, found, MOST_UNITS, ownCost } from '../../encoding/columns/reading-cost.ts';
+import type { CatalogType, TypeName } from './column-types.ts';
+import type { Expression } from './defaults.ts';
+import { countParts } from './type-width.ts';
+
+/** The type of a number in an expression. */
+const number = { baseOid: 1700 };
+
+/** The limit for a padded row. PostgreSQL needs about six times as much memory to try a row of defaults. */
+const maxPaddedBytes = 16 * 1024 * 1024;
+
+/** The limit for the texts of all defaults as PostgreSQL writes them. An answer, a record of a load and an event may contain them. */
+const maxWrittenDefaults = 4 * 1024 * 1024;
+
+/**
+ * The limit for the types within the types of all columns. PostgreSQL visits each of them when it creates the table, and half a second is
+ * enough for a million. A row type of two columns whose types are such a row type, and so on, doubles the number with each level.
+ */
+const maxVisitedTypes = 1_000_000;
+
+/**
+ * The types that pad their values, and their array types, by object identifier (pg_type.dat): the largest modifier, and the number of
+ * its units in a byte.
+ */
+const paddedTypes = new Map([
+  [1042, { most: 10_485_760, perByte: 1 }],
+  [1014, { most: 10_485_760, perByte: 1 }],
+  [1560, { most: 83_886_080, perByte: 8 }],
+  [1561, { most: 83_886_080, perByte: 8 }],
+]);
+
+export interface PaddedColumn {
+  /** The JSON Pointer of the column. */
+  pointer: string;
+  type: CatalogType;
+  typeName: TypeName;
+  /** The text of a literal default. */
+  literal?: string | undefined;
+  expression?: Expression | undefined;
+}
+
+type FindType = (name: TypeName) => CatalogType | null | undefined;
+
+/**
+ * Returns the problem of a table whose types contain too many others, whose padded values are too long for a row, or whose defaults are too
+ * long as text. It works in turns.
+ *
+ * @param typeOf finds a type that an expression casts to; undefined or null: the type does not exist
+ */
+export async function widthProblem(columns: PaddedColumn[], typeOf: FindType): Promise<Problem | undefined> {
+  let padded = 0;
+  let written = 0;
+  let visited = 0;
+  let tooNested: string | undefined;
+  const read: Reading = { units: 0 };
+  let tooLong: Problem | undefined;
+  await forEachInTurns(columns, ({ pointer, type, typeName, literal, expression }) => {
+    visited += type.width?.visits ?? 1;
+    if (visited > maxVisitedTypes) tooNested ??= pointer;
+    padded += paddedBytes(type, typeName, literal);
+    if (literal !== undefined) written += measureLiteral(type, literal, read);
+    if (expression !== undefined) {
+      padded += paddedInExpression(expression, typeOf);
+      written += writtenExpression(expression, typeOf, read);
+    }
+    if (written > maxWrittenDefaults) tooLong ??= defaultsTooLong(pointer);
+    if (read.units > MOST_UNITS) tooLong ??= defaultsTooComplex(pointer);
+  });
+  if (tooNested !== undefined) return typesTooNested(tooNested);
+  if (padded > maxPaddedBytes) return rowTooLong(padded);
+  return tooLong;
+}
+
+function rowTooLong(bytes: number): Problem {
+  return {
+    pointer: '/table/columns',
+    code: 'row-too-long',
+    detail: `${overLimit(`the types char(n) and bit(n) pad each row of this table to at least ${bytes.toLocaleString('en-US')} bytes`, maxPaddedBytes, 'bytes')}. Use text, varchar(n) or bit varying(n), which are not padded`,
+  };
+}
+
+function typesTooNested(pointer: string): Problem {
+  const what = 'the types of the columns up to this one contain too many other types, and these again others';
+  return {
+    pointer: `${pointer}/type`,
+    code: 'types-too-nested',
+    detail: `${overLimit(what, maxVisitedTypes, 'types')}. Use jsonb, or a type with fewer fields`,
+  };
+}
+
+function defaultsTooLong(pointer: string): Problem {
+  const what =
+    'the defaults up to this one are too long as PostgreSQL writes them, with all digits of numbers';
+  return {
+    pointer: `${pointer}/default`,
+    code: 'defaults-too-long',
+    detail: overLimit(what, maxWrittenDefaults, 'bytes'),
+  };
+}
+
+function defaultsTooComplex(pointer: string): Problem {
+  const detail =
+    'PostgreSQL would need too much memory or time to read the defaults up to this one: they have too many parts, or are too long for their types';
+  return { pointer: `${pointer}/default`, code: 'defaults-too-long', detail };
+}
+
+function paddedInExpression(expression: Expression, typeOf: FindType): number {
+  if (expression.kind === 'call') {
+    return expression.arguments.reduce((sum, argument) => sum + paddedInExpression(argument, typeOf), 0);
+  }
+  const inner = expression.kind === 'cast' ? paddedInExpression(expression.argument, typeOf) : 0;
+  const type = expression.cast && typeOf(expression.cast);
+  if (!type) return inner;
+  const text = expression.kind === 'string' ? expression.text : '';
+  // As text, a bit string has one character for each bit.
+  return inner + 8 * paddedBytes(type, expression.cast!, text);
+}
+
+/** Returns the bytes of a padded value. An array counts with the most elements that its text can contain. */
+function paddedBytes(type: CatalogType, { modifiers, isArray }: TypeName, text = ''): number {
+  if (type.width !== undefined) return type.width.paddedBytes * valuesOf(type.width.repeats, text);
+  const padded = paddedTypes.get(type.baseOid);
+  if (padded === undefined) return 0;
+  const units = modifiers === '' ? 0 : unitsOf(modifiers, padded.most);
+  return Math.ceil(units / padded.perByte) * valuesOf(isArray || arrayTypes.has(type.baseOid), text);
+}
+
+function valuesOf(isRepeated: boolean, text: string): number {
+  if (!isRepeated) return 1;
+  return text === '' ? 0 : countParts(text);
+}
+
+function unitsOf(modifiers: string, most: number): number {
+  const [, digits] = /^\('?(\d{1,8})'?\)$/.exec(modifiers) ?? [];
+  return Math.min(digits === undefined ? most : Number(digits), most);
+}
+
+const arrayTypes = new Set([1014, 1561]);
+
+/** The units that the defaults up to one cost. */
+interface Reading {
+  units: number;
+}
+
+function writtenExpression(expression: Expression, typeOf: FindType, read: Reading): number {
+  switch (expression.kind) {
+    case 'call':
+      return expression.arguments.reduce(
+        (sum, argument) => sum + writtenExpression(argument, typeOf, read),
+        0,
+      );
+    case 'cast':
+      return writtenExpression(expression.argument, typeOf, read);
+    case 'word':
+      return measureLiteral(number, expression.sql, read);
+    case 'string': {
+      const type = expression.cast && typeOf(expression.cast);
+      return type ? measureLiteral(type, expression.text, read) : Buffer.byteLength(expression.text);
+    }
+  }
+}
+
+/**
+ * Returns the bytes of a literal as PostgreSQL writes it, and adds what PostgreSQL needs to read it. It stores the modifier of a column apart
+ * from the literal, but not that of a field.
+ */
+function measureLiteral(
+  { baseOid, width }: Pick<CatalogType, 'baseOid' | 'width'>,
+  text: string,
+  read: Reading,
+): number {
+  const cost = width?.cost ?? ownCost(baseOid);
+  const bytes = Buffer.from(text);
+  if (bytes.length > cost.mostBytes) read.units = Number.POSITIVE_INFINITY;
+  countCost(cost, bytes, 0, bytes.length);
+  read.units += Math.max(found.units, bytes.length * cost.unitsPerByte);
+  const added = width === undefined ? 0 : width.addedText * valuesOf(width.repeats, text);
+  return bytes.length + found.digits + added;
+}

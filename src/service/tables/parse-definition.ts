@@ -1,0 +1,294 @@
+/**
+ * Turns any JSON value into a definition, and reports every problem that can be found without a query, with its place. The form of
+ * the JSON is checked by the schemas (read-members.ts); what a schema cannot say is checked here. The parts without a problem are
+ * kept, so the later checks can add their problems to the same answer.
+ */
+
+import { identifierProblem, shorten } from '../../core/identifiers.ts';
+import { amountInWords, overLimit } from '../../core/limit-exceeded.ts';
+import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
+import {
+  type ColumnDefinition,
+  ColumnNameSchema,
+  ColumnSchema,
+  ConstraintsSchema,
+  columnPointer,
+  type DistributionDefinition,
+  DistributionSchema,
+  distributionKinds,
+  distributionPointer,
+  type ForeignKeyDefinition,
+  type ForeignKeyPair,
+  ForeignKeySchema,
+  type KeyDefinition,
+  maxShards,
+  PrimaryKeySchema,
+  type TableDefinition,
+  TableDefinitionSchema,
+  UniqueSchema,
+} from './definition.ts';
+import type { DefinitionProblems } from './definition-problems.ts';
+import { isOfType, type Members, type Report, readMembers, reportTo } from './read-members.ts';
+
+/** The limit for the entries of a list: more than any table can have, and few enough to report the problems of each entry. */
+const maxEntries = 5000;
+
+const keyForm = ': {"columns": ["id"]}, with the names of the columns of the key';
+
+/** Reads the `table` of a request (already parsed JSON, of any shape) in turns, and adds its problems. Never throws. */
+export async function parseDefinition(
+  value: unknown,
+  problems: DefinitionProblems,
+): Promise<TableDefinition> {
+  const report = reportTo(problems);
+  const definition: TableDefinition = {
+    columns: [],
+    primaryKey: undefined,
+    unique: [],
+    foreignKeys: [],
+    distribution: undefined,
+  };
+  const table = readMembers(
+    TableDefinitionSchema,
+    value,
+    '/table',
+    report,
+    ': {"columns": [{"name": "id", "type": "bigint"}]}',
+  );
+  if (table !== undefined) {
+    const columns = table(
+      'columns',
+      ': the list of the columns, each with a name and a type, as in [{"name": "id", "type": "bigint"}]',
+    );
+    definition.columns = await parseColumns(columns, report);
+    await parseConstraints(table('constraints', constraintsForm), definition, report);
+    definition.distribution = parseDistribution(table('distribution'), report);
+  }
+  return definition;
+}
+
+const constraintsForm = ': {"primary_key": {"columns": ["id"]}}';
+const uniqueForm = ': [{"columns": ["email"]}]';
+
+/** Returns the end of the message about a default that has a wrong type. */
+function defaultForm(column: unknown): string {
+  const sent = (column as { default?: unknown } | null)?.default;
+  if (typeof sent !== 'object' || sent === null) return ', or null for no default';
+  const text = Array.isArray(sent) ? '{a,b}' : '{\\"a\\": 1}';
+  return `: write its text, as in "${text}"`;
+}
+
+async function parseColumns(
+  value: unknown[] | null | undefined,
+  report: Report,
+): Promise<ColumnDefinition[]> {
+  const pointer = '/table/columns';
+  if (value?.length === 0) report(pointer, 'missing', 'the table needs at least one column');
+  const entries = entriesOf(value, pointer, report);
+  return mapInTurns(entries, (entry, index) => parseColumn(entry, columnPointer(index), report));
+}
+
+function parseColumn(value: unknown, pointer: string, report: Report): ColumnDefinition {
+  const column = readMembers(ColumnSchema, value, pointer, report, ': {"name": "id", "type": "bigint"}');
+  if (column === undefined) {
+    return { name: '', type: '', default: undefined, isNullable: true, identityAlways: false };
+  }
+  const name = column('name');
+  const type = column('type', ': a PostgreSQL type such as text, bigint or numeric(12,2)');
+  const sent = column('default', defaultForm(value));
+  // A default that is refused as a whole is not checked.
+  const isRefused = refuseMembersOfAnswers(column, sent, pointer, report);
+  return {
+    name: readName(name, `${pointer}/name`, report) ?? '',
+    type: readText(type, `${pointer}/type`, report) ?? '',
+    default: isRefused ? undefined : readText(sent?.toString(), `${pointer}/default`, report),
+    isNullable: column('is_nullable') ?? true,
+    identityAlways: column('identity') === 'always',
+  };
+}
+
+/**
+ * Refuses members that only answers have. Ignoring them would create a table that differs from the original.
+ *
+ * @returns whether the default is refused
+ */
+function refuseMembersOfAnswers(
+  column: Members<typeof ColumnSchema>,
+  sent: unknown,
+  pointer: string,
+  report: Report,
+): boolean {
+  if (typeof column('generated') === 'string') {
+    const detail = 'a generated column cannot be defined here; leave "generated" out for an ordinary column';
+    report(`${pointer}/generated`, 'not-supported', detail);
+  }
+  if (column('default_is_expression') !== true) return false;
+  const detail =
+    'this default is an expression that cannot be defined here; leave "default" and "default_is_expression" out';
+  report(`${pointer}/default`, 'not-supported', detail, sent ?? undefined);
+  return true;
+}
+
+async function parseConstraints(value: unknown, definition: TableDefinition, report: Report): Promise<void> {
+  if (value === undefined || value === null) return;
+  const pointer = '/table/constraints';
+  const constraints = readMembers(ConstraintsSchema, value, pointer, report);
+  if (constraints === undefined) return;
+  const primaryKey = constraints('primary_key', keyForm);
+  if (primaryKey !== undefined && primaryKey !== null) {
+    definition.primaryKey = parseKey(PrimaryKeySchema, primaryKey, `${pointer}/primary_key`, report);
+  }
+  const unique = entriesOf(constraints('unique', uniqueForm), `${pointer}/unique`, report);
+  const addUnique = (entry: unknown, index: number) => {
+    const key = parseKey(UniqueSchema, entry, `${pointer}/unique/${index}`, report);
+    if (key !== undefined) definition.unique.push(key);
+  };
+  await forEachInTurns(unique, addUnique, weightOfEntry);
+  const foreignKeys = entriesOf(constraints('foreign_keys'), `${pointer}/foreign_keys`, report);
+  const byName = new Map<string, ForeignKeyDefinition>();
+  await forEachInTurns(foreignKeys, (entry, index) => {
+    parseForeignKey(entry, `${pointer}/foreign_keys/${index}`, definition.foreignKeys, byName, report);
+  });
+  if (entriesOf(constraints('others'), `${pointer}/others`, report).length > 0) {
+    const detail = 'these constraints cannot be defined here; leave "others" out';
+    report(`${pointer}/others`, 'not-supported', detail);
+  }
+}
+
+/** Returns undefined if the definition has no distribution, or one with a problem. */
+function parseDistribution(value: unknown, report: Report): DistributionDefinition | undefined {
+  if (value === undefined || value === null) return undefined;
+  const pointer = distributionPointer;
+  const distribution = readMembers(DistributionSchema, value, pointer, report);
+  const kind = distribution?.('kind', `: one of ${distributionKinds.join(', ')}`);
+  if (distribution === undefined || typeof kind !== 'string') return undefined;
+  if (!distributionKinds.includes(kind)) {
+    report(`${pointer}/kind`, 'wrong-type', `must be one of ${distributionKinds.join(', ')}`, kind);
+    return undefined;
+  }
+  const shards = distribution('shards');
+  if (typeof shards === 'number' && !isShardCount(shards)) {
+    report(`${pointer}/shards`, 'wrong-type', `must be a whole number from 1 to ${maxShards}`, shards);
+    return undefined;
+  }
+  const column = readName(distribution('column'), `${pointer}/column`, report);
+  if (kind === 'column' && column === undefined) {
+    const detail = 'the kind "column" needs the name of the distribution column';
+    report(`${pointer}/column`, 'distribution-conflict', detail);
+    return undefined;
+  }
+  if (kind !== 'column') return { kind, column: undefined, shards: undefined };
+  return { kind, column, shards: shards ?? undefined };
+}
+
+function isShardCount(value: number): boolean {
+  return Number.isInteger(value) && value >= 1 && value <= maxShards;
+}
+
+/** Returns how many items the work on the entry of a key counts for: the columns that it has, if it is a key. */
+function weightOfEntry(entry: unknown): number {
+  const columns = (entry as { columns?: unknown } | null)?.columns;
+  return Array.isArray(columns) ? 1 + columns.length : 1;
+}
+
+/** Returns undefined for an entry that means no key (an empty name and no columns), and for a value that is not a key. */
+function parseKey(
+  schema: typeof UniqueSchema | typeof PrimaryKeySchema,
+  value: unknown,
+  pointer: string,
+  report: Report,
+): KeyDefinition | undefined {
+  const key = readMembers(schema, value, pointer, report, keyForm);
+  if (key === undefined) return undefined;
+  const name = readName(key('name'), `${pointer}/name`, report);
+  const at = `${pointer}/columns`;
+  const list = key('columns', ': ["id"]');
+  const entries = entriesOf(list, at, report);
+  if (entries.length === 0) {
+    const isReported = list === null;
+    if (name !== undefined && !isReported) {
+      report(at, 'missing', `the constraint "${shorten(name)}" has no columns`);
+    }
+    return undefined;
+  }
+  const columns = entries.map((entry, index) => readColumnName(entry, `${at}/${index}`, report));
+  return { pointer, name, columns };
+}
+
+/** Returns '' for an entry that is not a name. */
+function readColumnName(entry: unknown, pointer: string, report: Report): string {
+  if (entry === '') report(pointer, 'missing', 'the name of a column is missing');
+  else if (isOfType(ColumnNameSchema, entry, pointer, report, ': the name of a column'))
+    return entry as string;
+  return '';
+}
+
+/**
+ * Adds a pair of columns to the foreign key with the same name, or adds a new foreign key.
+ *
+ * @param byName the foreign keys in `into` that have a name
+ */
+function parseForeignKey(
+  value: unknown,
+  pointer: string,
+  into: ForeignKeyDefinition[],
+  byName: Map<string, ForeignKeyDefinition>,
+  report: Report,
+): void {
+  const key = readMembers(ForeignKeySchema, value, pointer, report);
+  if (key === undefined) return;
+  const read = (member: Parameters<typeof key>[0]) => readName(key(member), `${pointer}/${member}`, report);
+  const name = read('name');
+  const schema = read('reference_schema') ?? 'public';
+  const table = read('reference_table') ?? '';
+  const pair: ForeignKeyPair = {
+    pointer,
+    column: read('column') ?? '',
+    referenceColumn: read('reference_column') ?? '',
+  };
+  const same = name === undefined ? undefined : byName.get(name);
+  if (same === undefined) {
+    const added: ForeignKeyDefinition = { name, schema, table, pairs: [pair] };
+    into.push(added);
+    if (name !== undefined) byName.set(name, added);
+    return;
+  }
+  same.pairs.push(pair);
+  // An empty name marks a problem that is already reported, not another table.
+  const hasTables = table !== '' && same.table !== '';
+  if (hasTables && (same.table !== table || same.schema !== schema)) {
+    report(
+      pointer,
+      'mixed-reference',
+      `the foreign key "${shorten(name!)}" refers to more than one table; entries with the same name form one composite key`,
+    );
+    // It is not clear which table is meant, so the later checks get neither of them.
+    same.table = '';
+  }
+}
+
+/** Returns undefined for a name that is absent or empty, or that PostgreSQL does not allow. */
+function readName(name: string | null | undefined, pointer: string, report: Report): string | undefined {
+  if (!name) return undefined;
+  const problem = identifierProblem(name);
+  if (problem === undefined) return name;
+  report(pointer, 'invalid-name', `the name ${problem}`, name.toWellFormed());
+  return undefined;
+}
+
+/** Returns undefined for a text that is absent, or that PostgreSQL cannot store. */
+function readText(text: string | null | undefined, pointer: string, report: Report): string | undefined {
+  if (text === undefined || text === null) return undefined;
+  if (text.isWellFormed() && !text.includes('\0')) return text;
+  report(pointer, 'invalid-text', 'must be valid Unicode without the character NUL');
+  return undefined;
+}
+
+/** Returns the entries of a list; none if it is absent. */
+function entriesOf(list: unknown[] | null | undefined, pointer: string, report: Report): unknown[] {
+  if (!list) return [];
+  if (list.length <= maxEntries) return list;
+  const detail = overLimit(`there are ${amountInWords(list.length, 'entries')}`, maxEntries, 'entries');
+  report(pointer, 'too-many-columns', detail);
+  return list.slice(0, maxEntries);
+}

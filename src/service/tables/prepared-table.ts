@@ -1,0 +1,57 @@
+/** A definition that was checked against the database, and that PostgreSQL will accept. */
+
+import type { ClientBase } from 'pg';
+import type { Warning } from '../../core/errors.ts';
+import type { CatalogType } from './column-types.ts';
+import type { DistributionDefinition, ForeignKeyDefinition, KeyDefinition } from './definition.ts';
+import type { Placement } from './distribution/placement.ts';
+import type { ObjectNames } from './object-names.ts';
+
+export interface PreparedTable {
+  schema: string;
+  name: string;
+  columns: PreparedColumn[];
+  primaryKey: KeyDefinition | undefined;
+  unique: KeyDefinition[];
+  foreignKeys: PreparedForeignKey[];
+  /** Undefined: the database has no Citus. */
+  placement: Placement | undefined;
+  /** The distribution in the definition; undefined: the definition has none. */
+  distribution: DistributionDefinition | undefined;
+  /** The names of all its parts. They were free in the schema when they were looked up. */
+  names: ObjectNames;
+  /**
+   * Chooses names that are free now, after another session has used one of `names`.
+   *
+   * @throws AppError `invalid-definition` if the definition itself gives that name
+   */
+  chooseNamesAgain: (client: ClientBase) => Promise<ObjectNames>;
+  /** The table or other object that had the name in the schema when the name was locked. */
+  existing: ExistingObject | undefined;
+  /** The warnings for the answer, if the table is created. */
+  warnings: Warning[];
+}
+
+export interface ExistingObject {
+  oid: number;
+  /** `pg_class.relkind`, or `type`. */
+  kind: string;
+}
+
+export interface PreparedColumn {
+  name: string;
+  /** The type as the caller wrote it. */
+  typeText: string;
+  /** The type in SQL, qualified and with modifiers. */
+  typeSql: string;
+  type: CatalogType;
+  isNullable: boolean;
+  identity: 'none' | 'by default' | 'always';
+  /** The default in SQL: a literal or an expression. */
+  defaultSql: string | undefined;
+}
+
+export interface PreparedForeignKey extends ForeignKeyDefinition {
+  /** The foreign key refers to its own table, which may have a temporary name while it is built. */
+  isSelf: boolean;
+}

@@ -1,0 +1,111 @@
+/**
+ * Computes how much longer than its text a value of a type may become. `char(1000)` stores one letter as 1,000 bytes, and a field
+ * `numeric(500,500)` of a composite type writes `0` with 500 digits. A type may contain such types: a domain, an array, a composite
+ * type, a range, and any of these within another one.
+ */
+
+import { addCost, ownCost, type ReadingCost, UNITS_OF_PART } from '../../encoding/columns/reading-cost.ts';
+
+/** A type with its modifier, and the types that its values directly contain. */
+export interface TypeNode {
+  oid: number;
+  typmod: number;
+  /** A value may contain any number of values of its parts. */
+  isRepeating: boolean;
+  /** The type is a composite type, a range or a multirange. */
+  isOfParts: boolean;
+  /** The base type of a domain, the type of the elements or of the bounds, or those of the fields. null: none. */
+  parts: { oid: number; typmod: number; count: number }[] | null;
+}
+
+export interface TypeWidth {
+  /** The bytes to which PostgreSQL pads a value. For an array it is that of one element. */
+  paddedBytes: number;
+  /** The characters that PostgreSQL adds to the text of a value, as `paddedBytes`. */
+  addedText: number;
+  /** A value is an array or contains one, so it can have any number of parts of `paddedBytes`. */
+  repeats: boolean;
+  /** The number of types within the type, and one more. A type counts each time, also within another one, because PostgreSQL visits it each time. */
+  visits: number;
+  /** The type is a composite type, a range or a multirange, or contains one. */
+  hasParts: boolean;
+  /** What PostgreSQL needs to read a text of the type. */
+  cost: ReadingCost;
+}
+
+const NUMERIC = 1700;
+
+/** The width of a type that another session has dropped, or that is not read because it has too many parts. No value fits. */
+const unknownWidth: TypeWidth = {
+  paddedBytes: Number.MAX_SAFE_INTEGER,
+  addedText: Number.MAX_SAFE_INTEGER,
+  repeats: false,
+  visits: Number.MAX_SAFE_INTEGER,
+  hasParts: true,
+  cost: { ...ownCost(NUMERIC), mostBytes: 0 },
+};
+
+/** Returns a function that finds the width of each of the types. Each type is computed once, because its parts may share types. */
+export function typeWidths(nodes: Iterable<TypeNode>): (oid: number, typmod: number) => TypeWidth {
+  const byKey = new Map<string, TypeNode>();
+  for (const node of nodes) byKey.set(typeKey(node.oid, node.typmod), node);
+  const known = new Map<string, TypeWidth>();
+  const widthOf = (oid: number, typmod: number): TypeWidth => {
+    const key = typeKey(oid, typmod);
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const node = byKey.get(key);
+    const width = node === undefined ? unknownWidth : leafWidth(oid, typmod);
+    known.set(key, width);
+    for (const part of node?.parts ?? []) {
+      const inner = widthOf(part.oid, part.typmod);
+      width.paddedBytes += inner.paddedBytes * part.count;
+      width.addedText += inner.addedText * part.count;
+      width.visits += inner.visits * part.count;
+      width.repeats ||= inner.repeats;
+      width.hasParts ||= inner.hasParts;
+      addCost(width.cost, inner.cost);
+      if (!node!.isRepeating && !node!.isOfParts) width.cost.isJson = inner.cost.isJson;
+    }
+    if (node?.isRepeating) {
+      width.repeats = true;
+      // Each element of any other type takes up to 100 bytes.
+      width.cost.partUnits = Math.max(width.cost.partUnits, width.hasParts ? UNITS_OF_PART : 1);
+    }
+    if (node?.isOfParts) width.hasParts = true;
+    return width;
+  };
+  return widthOf;
+}
+
+export function typeKey(oid: number, typmod: number): string {
+  return `${oid} ${typmod}`;
+}
+
+function leafWidth(oid: number, typmod: number): TypeWidth {
+  const width = {
+    paddedBytes: 0,
+    addedText: 0,
+    repeats: false,
+    hasParts: false,
+    visits: 1,
+    cost: { ...ownCost(oid) },
+  };
+  if (typmod < 0) return width;
+  // bpchartypmodin and numerictypmodin add the length of the header.
+  if (oid === 1042) width.paddedBytes = width.addedText = Math.max(typmod - 4, 0);
+  if (oid === 1560) {
+    width.paddedBytes = Math.ceil(typmod / 8);
+    width.addedText = typmod;
+  }
+  // The lower eleven bits have a signed scale.
+  if (oid === NUMERIC) width.addedText = Math.max((((typmod - 4) & 0x7ff) ^ 1024) - 1024, 0);
+  return width;
+}
+
+/** Returns the most parts that the text of an array or a composite value can have: the number of its commas, and one more. */
+export function countParts(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf(','); at >= 0; at = text.indexOf(',', at + 1)) count++;
+  return count;
+}

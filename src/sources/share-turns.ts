@@ -1,9 +1,0 @@
-/** Lets a source pause between slices of rows, so that sinks and other requests keep up. */
-import { pauseForOthers } from '../pause-for-others.ts';
-import type { CellSink } from './cell-sink.ts';
-
-/** A source calls this between slices of rows. It returns a promise if the source must wait for the sink or for a turn. */
-export function pauseBetweenSlices(sink: CellSink): Promise<void> | undefined {
-  // A sink whose output has room drains without a turn of the event loop.
-  return sink.drain()?.then(pauseForOthers) ?? pauseForOthers();
-}
