@@ -11,6 +11,8 @@ import process from 'node:process';
 import { allGroups, type Group, processesOf, root, writeModules } from '../test/support/groups.ts';
 
 const names = process.argv.slice(2);
+/** A signal has ended a run. */
+let isStopped = false;
 const groups = allGroups();
 
 if (names.length === 0) await runGroups(groups.filter(({ tier }) => tier === 1));
@@ -20,7 +22,7 @@ else if (names[0] === 'rest') {
     { TEST_SIZE: 'whole' },
   );
   // Each file of the matrix runs several processes itself.
-  await runNode(1, ['test/matrix/*.matrix.ts']);
+  if (!isStopped) await runNode(1, ['test/matrix/*.matrix.ts']);
 } else {
   const unknown = names.filter((name) => !groups.some((group) => group.name === name));
   if (unknown.length === 0) await runGroups(groups.filter(({ name }) => names.includes(name)));
@@ -57,7 +59,10 @@ async function runNode(
     env: { ...process.env, ...environment },
     stdio: 'inherit',
   });
-  const stop = (signal: NodeJS.Signals) => child.kill(signal);
+  const stop = (signal: NodeJS.Signals) => {
+    isStopped = true;
+    child.kill(signal);
+  };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, stop);
   const [code] = await once(child, 'exit');
