@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 f309cb92d78ca2b1b496973fc47b06e7f3600b9b10b6136b7341cab25cc17013.
+// The structure of the OpenAPI document has the SHA-256 2ad8b7595de5a9c302dd83dd60c694fc40e6b8645f68426f82563a624a67fcb1.
 
 export interface paths {
   '/healthz': {
