@@ -15,11 +15,12 @@ import {
   Warnings,
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
-import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../uploads/json-body.ts';
-import { textParameters, textReadingOf } from '../uploads/text-parameters.ts';
+import { jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
+import { querySchema } from '../uploads/parameters.ts';
+import { textReadingOf } from '../uploads/text-parameters.ts';
 import { readBody } from '../wire/request-body.ts';
 
-const Query = Type.Object({ rows_at: rowsAtParameter, ...textParameters });
+const Query = querySchema('inspect-json');
 
 const Body = Type.Unknown({
   description: 'Any JSON document: `{"data": […]}`, an array of rows, the answer of another API.',

@@ -13,18 +13,18 @@ import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/
 import { queryParser } from '../query.ts';
 import { answerUpload } from '../uploads/answer-upload.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
-import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../uploads/json-body.ts';
+import { jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
+import { querySchema } from '../uploads/parameters.ts';
 import {
   type AdmittedUpload,
   csvInWords,
   preferHeader,
   uploadErrors,
-  uploadParameters,
   uploadResponses,
 } from '../uploads/upload.ts';
 import type { UploadBody, UploadOperation } from '../uploads/upload-operation.ts';
 
-const Query = Type.Object({ ...uploadParameters, rows_at: rowsAtParameter });
+const Query = querySchema('upload-json');
 
 const Rows = Type.Array(Type.Object({}, { additionalProperties: true }), {
   description:
