@@ -78,7 +78,7 @@ export const uploadParameters: readonly UploadParameter[] = [
     name: 'conflict_key',
     group: 'Existing table',
     value: 'COLUMNS',
-    about: 'the key that --on-conflict uses',
+    about: 'the key by which rows are compared',
     endpoints: ['upload-json', 'upload-excel'],
   },
   {

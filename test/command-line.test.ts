@@ -585,6 +585,7 @@ suite('exit codes', () => {
     [['load', 'nowhere.xlsx'], /There is no file "nowhere\.xlsx"/],
     [['load', 'orders.xlsx', '.'], /"\." is a folder/],
     [['load', 'orders.xlsx', '--if-exists', 'maybe'], /--if-exists is fail or append or .*, not "maybe"/],
+    [['load', 'orders.xlsx', '--decimal-sign', ';'], /--decimal-sign is \. or ,, not ";"/],
     [['load', 'orders.xlsx', '--if-exist', 'append'], /--if-exist/],
   ] as const) {
     test(`the exit code is 2 for: tablewright ${parameters.join(' ')}`, async () => {
@@ -784,6 +785,9 @@ suite('completion', () => {
     assert.equal(complete('tablewright load --if-exists tr'), 'truncate');
     assert.equal(complete('tablewright load --if-exists = r'), 'replace');
     assert.equal(complete('tablewright load --if-exists ='), 'fail append truncate replace');
+    // Signs, which shells would read as quotes, are not proposed.
+    assert.equal(complete('tablewright load --quote ='), 'none');
+    assert.equal(complete('tablewright load --thousands-sign ='), 'none space');
     // The words of zsh.
     assert.equal(complete('tablewright load --if-exists=r'), '--if-exists=replace');
   });
