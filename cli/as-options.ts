@@ -1,15 +1,23 @@
 /** Prints texts of the service, which speak of its parameters, in the words of the command line. */
 import { uploadParameters } from '../client/parameters.ts';
-import { optionOf } from './commands.ts';
+import { isFlag, optionOf } from './commands.ts';
 import { note } from './print.ts';
 
 const known: ReadonlySet<string> = new Set(['if_not_exists', ...uploadParameters.map(({ name }) => name)]);
 
-/** Returns the text with its parameters written as options: `if_exists=append` is `--if-exists append`. */
+/**
+ * Returns the text with its parameters written as options: `if_exists=append` is `--if-exists append`, `trim=true` is `--trim`, and a
+ * parameter between backticks is its option without them.
+ */
 export function asOptions(text: string): string {
-  return text.replaceAll(/\b([a-z]+(?:_[a-z]+)*)=/g, (found, name) =>
-    known.has(name) ? `--${optionOf(name)} ` : found,
-  );
+  return text
+    .replaceAll(/\b([a-z]+(?:_[a-z]+)*)=(true\b)?/g, (found, name, isTrue = '') => {
+      if (!known.has(name)) return found;
+      return isTrue && isFlag(name) ? `--${optionOf(name)}` : `--${optionOf(name)} ${isTrue}`;
+    })
+    .replaceAll(/`([a-z]+(?:_[a-z]+)*)`/g, (found, name) =>
+      known.has(name) ? `--${optionOf(name)}` : found,
+    );
 }
 
 export function noteWarnings(warnings: readonly { detail: string; code: string }[]): void {

@@ -87,6 +87,12 @@ export function optionOf(parameter: string): string {
   return parameter.replaceAll('_', '-');
 }
 
+/** Returns whether nothing follows the option of a parameter: `trim=true` is `--trim`. */
+export function isFlag(parameter: string): boolean {
+  const all = Object.values<Command>(commands).map(({ options }) => options[optionOf(parameter)]);
+  return all.some((option) => option !== undefined && option.value === undefined);
+}
+
 export const commands = {
   load: {
     usage: 'load FILE… [options]',

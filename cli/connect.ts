@@ -6,9 +6,9 @@ import process from 'node:process';
 import { addressOf } from '../client/address-of.ts';
 import { type Client, createClient, type Transport } from '../client/client.ts';
 import type { CommandLine } from './commands.ts';
-import type { EmbeddedService } from './embedded-service.ts';
 import { awaitEndSignal, Interrupted, unlessEnded } from './end-signals.ts';
 import { WrongUse } from './exit-codes.ts';
+import { loadServer, type Server } from './load-server.ts';
 import { nodeTransport } from './node-transport.ts';
 import { note } from './print.ts';
 
@@ -66,13 +66,13 @@ export async function withClient(
 /** Stops the service also if a signal ends the command, so that its PostgreSQL does not run on. @throws Interrupted, WrongUse */
 async function withEmbedded(
   isQuiet: boolean,
-  work: (service: EmbeddedService, ended: AbortSignal) => Promise<number>,
+  work: (service: Awaited<ReturnType<Server['startEmbedded']>>, ended: AbortSignal) => Promise<number>,
 ): Promise<number> {
   const ended = awaitEndSignal();
-  const { startEmbedded } = await import('./embedded-service.ts');
-  const service = await startEmbedded(isQuiet).catch((error) => {
+  const { startEmbedded } = await loadServer();
+  const service = await startEmbedded(isQuiet ? () => {} : note).catch((error) => {
     // A Ctrl-C also reaches the programs that create the database.
-    throw ended.aborted ? new Interrupted() : error;
+    throw ended.aborted ? new Interrupted() : new WrongUse((error as Error).message);
   });
   try {
     if (ended.aborted) throw new Interrupted();

@@ -51,11 +51,13 @@ export async function unlessEnded<Result>(work: Promise<Result>): Promise<Result
   work.catch(() => {});
   const signal = awaitEndSignal();
   if (signal.aborted) throw new Interrupted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(new Interrupted());
+  let stop = (): void => {};
+  const interrupted = new Promise<never>((_, reject) => {
+    stop = () => reject(new Interrupted());
+  });
   signal.addEventListener('abort', stop);
   try {
-    return await Promise.race([work, promise]);
+    return await Promise.race([work, interrupted]);
   } finally {
     signal.removeEventListener('abort', stop);
   }

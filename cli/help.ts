@@ -25,7 +25,7 @@ Exit codes: 0 done, 1 refused, 2 wrong use, 3 no service reached, 130 Ctrl-C (14
 }
 
 export function commandHelp({ usage, about, notes, options, examples }: Command): string {
-  const groups = Map.groupBy(Object.entries(options), ([, { group = 'Options' }]) => group);
+  const groups = inGroups(Object.entries(options));
   const all = Object.entries(options).map(([name, option]) => optionText(name, option));
   const width = Math.max(0, ...all.map(({ length }) => length));
   const parts = [
@@ -41,6 +41,16 @@ export function commandHelp({ usage, about, notes, options, examples }: Command)
     ),
   ];
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
+}
+
+/** Node.js 20 has no `Map.groupBy`. */
+function inGroups(options: [string, Option][]): Map<string, [string, Option][]> {
+  const groups = new Map<string, [string, Option][]>();
+  for (const one of options) {
+    const { group = 'Options' } = one[1];
+    groups.set(group, [...(groups.get(group) ?? []), one]);
+  }
+  return groups;
 }
 
 function optionText(name: string, { value }: Option): string {

@@ -137,7 +137,7 @@ function printHelp(name: string | undefined): number {
 }
 
 async function printVersion(): Promise<number> {
-  const { version } = await import('../src/program-files.ts');
+  const { version } = await import('./program.ts');
   process.stdout.write(`${version}\n`);
   return exitCodes.done;
 }

@@ -10,17 +10,21 @@ import process from 'node:process';
 
 export const neededMajor = 24;
 
-/** Returns the path of a Node.js that is new enough: this one, or the one that npm has installed. Undefined: there is none. */
-export function findNode() {
+/**
+ * Returns the path of a Node.js that is new enough: this one, or the one that npm has installed. Undefined: there is none.
+ *
+ * @param place the file of the package with which npm installs it; undefined: that package is not installed
+ */
+export function findNode(place) {
   const isRecent = Number.parseInt(process.versions.node, 10) >= neededMajor;
-  return isRecent ? process.execPath : findInstalledNode();
+  return isRecent ? process.execPath : place && findInstalledNode(place);
 }
 
 /** npm may have installed it beside this package or inside it. It may be missing from the PATH, because npm 10 does not link it. */
-function findInstalledNode() {
+function findInstalledNode(place) {
   const platform = process.platform === 'win32' ? 'win' : process.platform;
   const program = platform === 'win' ? 'node.exe' : 'node';
-  const { resolve } = createRequire(import.meta.url);
+  const { resolve } = createRequire(place);
   for (const name of ['node', 'node-bin'].map((prefix) => `${prefix}-${platform}-${process.arch}`)) {
     try {
       const path = join(dirname(resolve(`${name}/package.json`)), 'bin', program);

@@ -1,6 +1,6 @@
 /** The files of a command: what they are, and how they are opened for each attempt. */
 import { constants, createReadStream, openSync, readFileSync, statSync } from 'node:fs';
-import { glob, open } from 'node:fs/promises';
+import * as files from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { basename, extname, join } from 'node:path';
 import process from 'node:process';
@@ -45,8 +45,15 @@ export async function expandPaths(patterns: string[]): Promise<string[]> {
   return paths;
 }
 
+/** @throws WrongUse */
 async function filesOf(pattern: string): Promise<string[]> {
-  const paths = await Array.fromAsync(glob(pattern));
+  if (!('glob' in files)) {
+    throw new WrongUse(
+      `There is no file "${pattern}". A pattern in quotes needs Node.js 22 or newer, and this is ${process.version}. Write it without quotes, so that your shell expands it.`,
+    );
+  }
+  const paths: string[] = [];
+  for await (const path of files.glob(pattern)) paths.push(path);
   return paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true);
 }
 
@@ -83,7 +90,7 @@ export const byteOrderMark = '\u00ef\u00bb\u00bf';
 
 async function firstBytes(path: string): Promise<string> {
   if (!statSync(path).isFile()) return '';
-  const file = await open(path);
+  const file = await files.open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(sniffedBytes), 0, sniffedBytes, 0);
     return buffer.toString('latin1', 0, bytesRead);

@@ -2,7 +2,6 @@
  * Notices that the service does not answer while the page waits for it. A connection may be gone although no request fails: the stream of
  * a load is silent also while nothing happens. So the page asks /healthz when it has heard nothing for a moment.
  */
-
 import type { Transport } from '../client/client.ts';
 import { xhrTransport } from '../client/xhr-transport.ts';
 import { serviceUrl } from './service-url.ts';

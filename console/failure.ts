@@ -1,7 +1,25 @@
 /** Says why something did not succeed, for a person. */
-import { ConnectionError, ProblemError } from '../client/client.ts';
-import { ChangedFileError } from './chosen-file.ts';
-import type { Failure } from './state.ts';
+import { ConnectionError, type components, type Problem, ProblemError } from '../client/client.ts';
+import { ChangedFileError } from './file/chosen-file.ts';
+
+type Schemas = components['schemas'];
+export type Warning = Schemas['Warning'];
+export type ProblemGroup = NonNullable<Schemas['ProblemDocument']['error_groups']>[number];
+
+/** Why a request did not succeed, for a person. */
+export interface Failure {
+  title: string;
+  detail: string;
+  code: string | undefined;
+  errors: Problem[];
+  errorCount: number;
+  groups: ProblemGroup[];
+  warnings: Warning[];
+  /** The id of the load; undefined: the request was not an upload, or the service records no loads. */
+  loadId: string | undefined;
+  /** Whether the file cannot be read any more. */
+  isOfFile?: boolean;
+}
 
 export function failureFrom(error: unknown): Failure {
   if (error instanceof ProblemError) {

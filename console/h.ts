@@ -1,10 +1,22 @@
 /** Makes elements. Preact's own `h` gives each element a type of its own, which no list of different elements has. */
-import { type ComponentChildren, type ComponentType, h as create, type VNode } from 'preact';
+import { type ComponentChildren, type ComponentType, h as create, type JSX, type VNode } from 'preact';
 
-export type Attributes = Record<string, unknown> | null;
+type Tag = keyof JSX.IntrinsicElements;
 
-export function h(tag: string, attributes: Attributes, ...children: ComponentChildren[]): VNode;
+/** The attributes that an element may have. */
+export type Attributes<Name extends Tag> = JSX.IntrinsicElements[Name] & {
+  [name: `data-${string}`]: string | number;
+};
+
 export function h<Props extends object>(component: ComponentType<Props>, props: Props): VNode;
-export function h(type: unknown, attributes: unknown, ...children: ComponentChildren[]): VNode {
-  return create(type as string, attributes as null, ...children) as VNode;
+/** @param children one child, or a list of several */
+export function h<Name extends Tag>(
+  tag: Name,
+  attributes: Attributes<Name> | null,
+  children?: ComponentChildren,
+): VNode;
+export function h(type: unknown, attributes: unknown, children?: ComponentChildren): VNode {
+  // With a third argument, even undefined, Preact ignores the children in the properties of a component.
+  if (children === undefined) return create(type as string, attributes as null) as VNode;
+  return create(type as string, attributes as null, children) as VNode;
 }

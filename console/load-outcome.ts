@@ -3,33 +3,51 @@
  * or from the answer to its upload. Everything else that goes wrong on the way is `unknown`.
  */
 import { type Load, type LoadedTable, ProblemError, resultOf } from '../client/client.ts';
-import { failureFrom } from './failure.ts';
-import type { Failure, LoadOutcome } from './state.ts';
+import { type Failure, failureFrom } from './failure.ts';
+
+export type LoadOutcome =
+  /** The service has not answered the upload yet. */
+  | { is: 'sending' }
+  | { is: 'running'; record: Load }
+  /** The page does not know how the load goes on. `record` is the last one that it has seen. */
+  | { is: 'unknown'; reason: Failure; record: Load | undefined }
+  /** The file could not be read, so the service has not got a whole file and loads nothing. */
+  | { is: 'unsent'; failure: Failure }
+  | Ended;
 
 declare const isSaidByService: unique symbol;
 
-/** The load has ended. Either `result` or `failure` is set. */
-export interface Ended {
-  is: 'ended';
-  result: LoadedTable | undefined;
-  failure: Failure | undefined;
-  isCancelled: boolean;
+/** Nothing outside this file can make a value of this type. */
+interface SaidByService {
   readonly [isSaidByService]: true;
+}
+
+type EndFacts =
+  | { is: 'loaded'; result: LoadResult }
+  | { is: 'not-loaded'; failure: Failure; isCancelled: boolean };
+
+/** The load has ended. */
+export type Ended = EndFacts & SaidByService;
+
+/** What the page shows of a load with success. */
+export interface LoadResult {
+  table: Pick<LoadedTable['table'], 'schema' | 'name' | 'columns'>;
+  load: Omit<LoadedTable['load'], 'format'>;
 }
 
 /** @param record of a load that has ended */
 export function endOf(record: Load): Ended {
-  const isCancelled = record.state === 'cancelled';
   try {
-    return ended({ result: resultOf(record) ?? shortResult(record), failure: undefined, isCancelled });
+    return ended({ is: 'loaded', result: resultIn(record) });
   } catch (error) {
-    return ended({ result: undefined, failure: failureFrom(error), isCancelled });
+    const isCancelled = record.state === 'cancelled';
+    return ended({ is: 'not-loaded', failure: failureFrom(error), isCancelled });
   }
 }
 
 /** @param answer to the upload, of a service without records of loads */
 export function endOfAnswer(answer: LoadedTable): Ended {
-  return ended({ result: answer, failure: undefined, isCancelled: false });
+  return ended({ is: 'loaded', result: answer });
 }
 
 /**
@@ -39,12 +57,7 @@ export function endOfAnswer(answer: LoadedTable): Ended {
 export function endOfRefusal(error: unknown): Ended | undefined {
   if (!(error instanceof ProblemError) || error.code === undefined || error.status >= 500) return undefined;
   const isCancelled = error.code === 'load-cancelled';
-  return ended({ result: undefined, failure: failureFrom(error), isCancelled });
-}
-
-/** Returns the end of a load of which the service has not got a whole file, because the file could not be read. */
-export function endOfUnsent(failure: Failure): Ended {
-  return ended({ result: undefined, failure, isCancelled: false });
+  return ended({ is: 'not-loaded', failure: failureFrom(error), isCancelled });
 }
 
 /** Returns the record of the load, as far as the page has seen it. */
@@ -52,22 +65,22 @@ export function recordOf(outcome: LoadOutcome): Load | undefined {
   return outcome.is === 'running' || outcome.is === 'unknown' ? outcome.record : undefined;
 }
 
-function ended(facts: Omit<Ended, 'is' | typeof isSaidByService>): Ended {
-  return { is: 'ended', ...facts } as Ended;
+/**
+ * Returns the result in the record of a load. The service keeps no answer of more than 1 MiB. Then the page shows what the record itself says.
+ *
+ * @throws ProblemError if the load was refused, failed or was cancelled
+ */
+export function resultIn(record: Load): LoadResult {
+  const { table, rows_read: rows, created_at: from, ended_at: to } = record;
+  const ms = to === null ? 0 : Date.parse(to) - Date.parse(from);
+  return (
+    resultOf(record) ?? {
+      table: { schema: table.schema, name: table.name, columns: [] },
+      load: { rows, skipped: 0, updated: 0, warnings: [], duration_ms: ms },
+    }
+  );
 }
 
-/** The service keeps no answer of more than 1 MiB. Then the page shows what the load itself says. */
-export function shortResult({ table, rows_read: rows, created_at: from, ended_at: to }: Load): LoadedTable {
-  const { schema, name } = table;
-  return {
-    table: { schema, name, columns: [], constraints: { unique: [], primary_key: null, foreign_keys: [] } },
-    load: {
-      rows,
-      skipped: 0,
-      updated: 0,
-      format: '',
-      warnings: [],
-      duration_ms: to === null ? 0 : Date.parse(to) - Date.parse(from),
-    },
-  } as unknown as LoadedTable;
+function ended(facts: EndFacts): Ended {
+  return facts as Ended;
 }

@@ -1,7 +1,9 @@
 /** Starts the page: reads the settings of the service, signs in, and draws what the page knows. */
 import { render } from 'preact';
-import { createActions } from './actions.ts';
-import { losesWork, routeOf, shownStep } from './follows.ts';
+import { createActions } from './actions/create-actions.ts';
+import { losesWork } from './derived/load.ts';
+import { routeOf } from './derived/routes.ts';
+import { shownStep } from './derived/steps.ts';
 import { beginSession, takeLinkedToken } from './sign-in.ts';
 import { initialState, type SignInSettings, type Step } from './state.ts';
 import { createStepHistory } from './step-history.ts';
@@ -40,7 +42,7 @@ addEventListener('hashchange', () => {
   // A sign-in link can be opened in a tab that has the console already.
   const token = takeLinkedToken();
   if (token !== undefined) {
-    store.update((state) => ({ ...state, route: routeOf(location.hash) }));
+    store.set({ route: routeOf(location.hash) });
     if (settings.signIn == null) actions.followLink(token);
     return;
   }
@@ -52,4 +54,4 @@ for (const type of ['dragover', 'drop']) addEventListener(type, (event) => event
 addEventListener('beforeunload', (event) => {
   if (losesWork(store.state)) event.preventDefault();
 });
-matchMedia('(max-width: 800px)').addEventListener('change', () => store.update((state) => state));
+matchMedia('(max-width: 800px)').addEventListener('change', () => store.set({}));

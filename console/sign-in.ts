@@ -3,8 +3,7 @@
  * (RFC 7636). The token is kept for this tab only. A person who has chosen a file signs in in another window, because a page that leaves
  * its address loses the file.
  */
-
-import { claimsOf, linkedToken } from './follows.ts';
+import { claimsOf, linkedToken } from './derived/session.ts';
 import { serviceUrl } from './service-url.ts';
 import type { Session, SignInSettings } from './state.ts';
 

@@ -1,14 +1,16 @@
-/** What the page knows. `follows.ts` has what follows from it, `actions.ts` changes it, and `views/` draw it. */
-import type { components } from '../client/api-types.ts';
-import type { Load, LoadedTable, Problem, TableDescription } from '../client/client.ts';
-import type { Ended } from './load-outcome.ts';
+/** What the page knows. `derived/` has what follows from it, `actions/` change it, and `views/` draw it. */
+import type {
+  components,
+  ListedLoad,
+  ListedTable,
+  Load,
+  Problem,
+  TableDescription,
+} from '../client/client.ts';
+import type { Failure, Warning } from './failure.ts';
+import type { LoadOutcome, LoadResult } from './load-outcome.ts';
 
-type Schemas = components['schemas'];
-export type Warning = Schemas['Warning'];
-export type ListedTable = Schemas['ListedTables']['tables'][number];
-export type ListedLoad = Schemas['ListedLoad'];
-export type FirstRows = Schemas['FirstRows'];
-export type ProblemGroup = NonNullable<Schemas['ProblemDocument']['error_groups']>[number];
+export type FirstRows = components['schemas']['FirstRows'];
 
 export interface State {
   session: Session;
@@ -90,21 +92,6 @@ export type Remote<Value> =
   | { is: 'busy'; sentBytes: number; load?: Load | undefined }
   | { is: 'ready'; value: Value }
   | { is: 'failed'; failure: Failure };
-
-/** Why a request did not succeed, for a person. */
-export interface Failure {
-  title: string;
-  detail: string;
-  code: string | undefined;
-  errors: Problem[];
-  errorCount: number;
-  groups: ProblemGroup[];
-  warnings: Warning[];
-  /** The id of the load; undefined: the request was not an upload, or the service records no loads. */
-  loadId: string | undefined;
-  /** Whether the file cannot be read any more. */
-  isOfFile?: boolean;
-}
 
 export interface ChosenFile {
   name: string;
@@ -201,7 +188,7 @@ export interface RowRules {
 }
 
 export interface Checked {
-  result: LoadedTable | undefined;
+  result: LoadResult | undefined;
   failure: Failure | undefined;
   /** All problems; undefined: only those that the answer listed are known. */
   all: Problem[] | undefined;
@@ -239,14 +226,6 @@ export interface LoadProgress {
   rowsFailure: Failure | undefined;
 }
 
-export type LoadOutcome =
-  /** The service has not answered the upload yet. */
-  | { is: 'sending' }
-  | { is: 'running'; record: Load }
-  /** The page does not know how the load goes on. `record` is the last one that it has seen. */
-  | { is: 'unknown'; reason: Failure; record: Load | undefined }
-  | Ended;
-
 export type Dialog =
   | { is: 'definition' }
   | { is: 'curl' }
@@ -276,6 +255,8 @@ export const emptyReading: Reading = {
   errorsAreNull: false,
   rowsAt: undefined,
 };
+
+export const noRules: RowRules = { leaveOutFaulty: false, maxFaulty: 100, extraColumns: 'fail' };
 
 export function initialState(session: Session, route: Route): State {
   return {
@@ -310,7 +291,7 @@ export function emptyWork() {
     otherPlans: {},
     target: { schema: 'public', table: '', ifExists: 'fail', onConflict: 'fail' },
     existing: { is: 'none' },
-    rows: { leaveOutFaulty: false, maxFaulty: 100, extraColumns: 'fail' },
+    rows: noRules,
     check: { is: 'none' },
     checkedRequest: undefined,
     shownProblem: undefined,

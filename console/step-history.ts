@@ -2,7 +2,8 @@
  * Keeps the steps of the flow as entries of the browser's history, so that Back goes to the step before. All steps have the same address,
  * and each entry has the steps from the first one to its own.
  */
-import { canShow, isLoadPage, shownStep } from './follows.ts';
+import { isLoadPage } from './derived/routes.ts';
+import { canShow, shownStep } from './derived/steps.ts';
 import type { State, Step } from './state.ts';
 
 export interface StepHistory {

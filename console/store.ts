@@ -1,9 +1,12 @@
 /** Keeps what the page knows, and draws the page again after each change. */
 import type { State } from './state.ts';
 
+type Change = Partial<State>;
+
 export interface Store {
   readonly state: State;
-  update(change: (state: State) => State): void;
+  /** Replaces parts of the state. */
+  set(change: Change | ((state: State) => Change)): void;
 }
 
 export function createStore(first: State, draw: (state: State) => void): Store {
@@ -13,8 +16,8 @@ export function createStore(first: State, draw: (state: State) => void): Store {
     get state() {
       return state;
     },
-    update(change) {
-      state = change(state);
+    set(change) {
+      state = { ...state, ...(typeof change === 'function' ? change(state) : change) };
       if (isDrawing) return;
       isDrawing = true;
       // Several changes in a row are drawn once.

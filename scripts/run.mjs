@@ -10,7 +10,7 @@ import { fail, failWithoutNode, findNode, runAsChild } from '../cli/node-24.mjs'
 const parentCheckMs = 1000;
 
 const parameters = process.argv.slice(2);
-const node = findNode();
+const node = findNode(import.meta.url);
 
 if (node === undefined) {
   failWithoutNode('run "npm ci" (without --omit=optional), which also installs the right Node.js');

@@ -5,7 +5,7 @@
 
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { printToken, readTokenOptions } from '../cli/token.ts';
+import { printToken, readTokenOptions } from '../src/for-commands/print-token.ts';
 
 const usage =
   'Usage: npm run -s token -- [--scope "table:create table:load"] [--schemas "public,sales_*"] [--role NAME] [--ttl 1h]';

@@ -1,6 +1,6 @@
 /**
- * Finds the files of the program. The modules are in `src/` of a clone (TypeScript), in `dist/src/` of the package, or in one folder
- * of the container image (`scripts/build.ts`). The other files are next to the nearest `package.json`.
+ * Finds the files of the program. The modules are in `src/` of a clone (TypeScript), or in the folder of the npm package or of
+ * the container image (`scripts/build.ts`). The other files are next to the nearest `package.json`.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';

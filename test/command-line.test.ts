@@ -11,10 +11,12 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { commands } from '../cli/commands.ts';
+import { asOptions } from '../cli/as-options.ts';
+import { commands, type Option } from '../cli/commands.ts';
 import { harmless, harmlessJson } from '../cli/harmless.ts';
 import { commandHelp, generalHelp } from '../cli/help.ts';
 import { progressText } from '../cli/progress.ts';
+import { uploadParameters } from '../client/parameters.ts';
 import { allScopes } from '../src/service/start/dev-token.ts';
 import { scriptEnvironment } from './support/child-environment.ts';
 import { type ChildService, startChildService } from './support/child-service.ts';
@@ -723,6 +725,31 @@ test('messages name the options of the command line', async () => {
   const { err } = await run(['load', 'orders.xlsx', '--table', 'orders_twice']);
   assert.match(err, /Send --if-exists append/);
   assert.doesNotMatch(err, /if_exists/);
+});
+
+test('what a message advises can be typed as it is shown', async () => {
+  const options: Record<string, Option> = { ...commands.load.options, ...commands.create.options };
+  for (const name of [...uploadParameters.map(({ name }) => name), 'if_not_exists']) {
+    const option = name.replaceAll('_', '-');
+    const { value } = options[option]!;
+    const typed = value === undefined ? `--${option}` : `--${option} true`;
+    assert.equal(
+      asOptions(`Send ${name}=true, or name it with \`${name}\`.`),
+      `Send ${typed}, or name it with --${option}.`,
+    );
+  }
+  assert.equal(
+    asOptions('search_path=true, `pg_class` and a=true'),
+    'search_path=true, `pg_class` and a=true',
+  );
+
+  await writeFile(join(folder, 'twice.json'), '{"columns": [{"name": "n", "type": "integer"}]}');
+  const create = ['create', 'created_twice', '--definition', 'twice.json'];
+  assert.equal((await run(create)).code, 0);
+  const refused = await run(create);
+  const [, advice] = /Send (--\S+?), or/.exec(refused.err) ?? [];
+  assert.ok(advice !== undefined, refused.err);
+  assert.equal((await run([...create, advice])).code, 0);
 });
 
 test('a terminal that cannot draw gets no bar', { skip: !hasScript }, async () => {

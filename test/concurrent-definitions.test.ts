@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import { lookUpDefinition } from '../src/service/tables/catalog.ts';
+import { lookUpDefinition } from '../src/service/tables/catalog/look-up-definition.ts';
 import { toDescription } from '../src/service/tables/describe-table.ts';
-import { refuseDependents } from '../src/service/tables/replace-table.ts';
-import { draftDefinition, resolveDraft } from '../src/service/tables/resolve-definition.ts';
+import { draftDefinition } from '../src/service/tables/draft-definition.ts';
+import { refuseDependents } from '../src/service/tables/replace/refuse-dependents.ts';
+import { resolveDraft } from '../src/service/tables/resolve-definition.ts';
 import { assertProblem } from './support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from './support/service.ts';
 import { sized } from './support/sized.ts';

@@ -13,58 +13,29 @@ import {
   ProblemError,
   type TableDescription,
 } from '../client/client.ts';
-import { offeredChoices } from '../console/choices.ts';
-import { ChangedFileError, changeOf } from '../console/chosen-file.ts';
-import {
-  canLeaveOut,
-  canShow,
-  cellOf,
-  claimsOf,
-  curlText,
-  definitionOf,
-  existingColumn,
-  fixesOf,
-  fullPlaceOf,
-  groupProblems,
-  hashOf,
-  isRunning,
-  keptLoadOf,
-  linkedToken,
-  losesWork,
-  lossWords,
-  lostWords,
-  pastedToken,
-  placeOf,
-  planColumns,
-  planFaults,
-  psqlText,
-  reasonOf,
-  routeOf,
-  rowOfSheet,
-  rowsBar,
-  sendingBar,
-  shownStep,
-  sizeInWords,
-  tableNameOf,
-  unseenWords,
-  uploadPlan,
-  withFix,
-  withKey,
-  withoutTokenFailures,
-  withPlans,
-  withVisibleControls,
-} from '../console/follows.ts';
-import { endOf, endOfAnswer, endOfRefusal, endOfUnsent } from '../console/load-outcome.ts';
-import { rowOfJson } from '../console/row-of-json.ts';
+import { offeredChoices } from '../console/derived/choices.ts';
+import { definitionOf, planColumns, reasonOf, withKey, withPlans } from '../console/derived/columns.ts';
+import { curlText, psqlText } from '../console/derived/commands.ts';
+import { canLeaveOut, fixesOf, withFix } from '../console/derived/fixes.ts';
+import { isRunning, keptLoadOf, losesWork, lostWords, rowsBar, sendingBar } from '../console/derived/load.ts';
+import { cellOf, fullPlaceOf, groupProblems, placeOf, rowOfSheet } from '../console/derived/problems.ts';
+import { planFaults, uploadPlan } from '../console/derived/request.ts';
+import { hashOf, routeOf } from '../console/derived/routes.ts';
+import { claimsOf, linkedToken, pastedToken, withoutTokenFailures } from '../console/derived/session.ts';
+import { canShow, shownStep } from '../console/derived/steps.ts';
+import { existingColumn, lossWords, tableNameOf, unseenWords } from '../console/derived/target.ts';
+import { sizeInWords, withVisibleControls } from '../console/derived/words.ts';
+import type { Failure, Warning } from '../console/failure.ts';
+import { ChangedFileError, changeOf } from '../console/file/chosen-file.ts';
+import { rowOfJson } from '../console/file/row-of-json.ts';
+import { type Ended, endOf, endOfAnswer, endOfRefusal } from '../console/load-outcome.ts';
 import {
   type ColumnPlan,
   emptyWork,
-  type Failure,
   type Inspection,
   initialState,
   type LoadProgress,
   type State,
-  type Warning,
 } from '../console/state.ts';
 
 const inspection: Inspection = {
@@ -315,8 +286,10 @@ test('only what the service says of a load ends it', () => {
       typeof body === 'string' ? body : JSON.stringify(body),
     );
   const refused = endOfRefusal(refusal(422, { code: 'invalid-data', title: 'No', detail: 'no' }));
-  assert.deepEqual([refused?.failure?.code, refused?.isCancelled], ['invalid-data', false]);
-  assert.equal(endOfRefusal(refusal(409, { code: 'load-cancelled', title: 'No' }))?.isCancelled, true);
+  assert.ok(refused?.is === 'not-loaded');
+  assert.deepEqual([refused.failure.code, refused.isCancelled], ['invalid-data', false]);
+  const stopped = endOfRefusal(refusal(409, { code: 'load-cancelled', title: 'No' }));
+  assert.equal(stopped?.is === 'not-loaded' && stopped.isCancelled, true);
   for (const error of [
     refusal(503, { code: 'database-unavailable', title: 'No' }),
     refusal(504, 'Gateway Timeout'),
@@ -334,10 +307,15 @@ test('only what the service says of a load ends it', () => {
     ended_at: '2026-01-01T00:00:02Z',
     answer: null,
   } as unknown as Load;
-  const { result } = endOf(record);
-  assert.deepEqual([result?.table.name, result?.load.rows, result?.load.duration_ms], ['t', 3, 2000]);
+  const end = endOf(record);
+  assert.ok(end.is === 'loaded');
+  const { table, load } = end.result;
+  assert.deepEqual([table.name, load.rows, load.duration_ms], ['t', 3, 2000]);
   const cancelled = endOf({ ...record, state: 'cancelled' });
-  assert.deepEqual([cancelled.result, cancelled.isCancelled], [undefined, true]);
+  assert.equal(cancelled.is === 'not-loaded' && cancelled.isCancelled, true);
+  // @ts-expect-error an end is made only from what the service says
+  const made: Ended = { is: 'loaded', result: end.result };
+  assert.ok(made);
 });
 
 test('each sheet and each array keeps its own choices of columns', () => {
@@ -448,7 +426,7 @@ test('a load that the page cannot follow still runs, and is not called failed', 
   assert.equal(isRunning({ outcome: unrecorded } as LoadProgress), false);
   assert.match(lostWords(unrecorded), /Look under Loads/);
   assert.match(lostWords({ ...lost, reason: { ...reason, code: 'load-not-found' } }), /does not say/);
-  assert.equal(isRunning({ outcome: endOfUnsent(reason) } as LoadProgress), false);
+  assert.equal(isRunning({ outcome: { is: 'unsent', failure: reason } } as LoadProgress), false);
 });
 
 test('pages have addresses, whatever the names of tables are', () => {
@@ -481,7 +459,12 @@ test('a new token removes only the failures of the earlier token', () => {
   assert.deepEqual([after.check.is, after.step, after.file?.name], ['none', 'columns', 'orders.xlsx']);
   const other: State = { ...state, check: failed('table-exists') };
   assert.deepEqual(withoutTokenFailures(other), other);
-  const load = { outcome: endOfUnsent(failed('invalid-token').failure) } as LoadProgress;
+  const refused = new ProblemError(
+    401,
+    new Headers({ 'content-type': 'application/problem+json' }),
+    JSON.stringify({ code: 'invalid-token', title: 'No' }),
+  );
+  const load = { outcome: endOfRefusal(refused)! } as LoadProgress;
   assert.equal(withoutTokenFailures({ ...other, load }).load, undefined);
   const lost = {
     is: 'unknown' as const,
@@ -552,13 +535,14 @@ test('leaving the page loses a file until its load has taken it', () => {
   const load = { outcome: { is: 'sending' } } as LoadProgress;
   const at = (state: string) => ({ outcome: { is: 'running', record: { state } } }) as LoadProgress;
   const result = {} as LoadedTable;
+  const unsent = { is: 'unsent' as const, failure: {} as Failure };
   assert.equal(losesWork({ file: undefined, load: undefined }), false);
   assert.equal(losesWork({ file, load: undefined }), true);
   assert.equal(losesWork({ file, load }), true);
   assert.equal(losesWork({ file, load: at('receiving') }), true);
   assert.equal(losesWork({ file, load: at('running') }), false);
   assert.equal(losesWork({ file, load: { outcome: endOfAnswer(result) } as LoadProgress }), false);
-  assert.equal(losesWork({ file, load: { outcome: endOfUnsent({} as Failure) } as LoadProgress }), true);
+  assert.equal(losesWork({ file, load: { outcome: unsent } as LoadProgress }), true);
 });
 
 test('places, sizes and tokens are read as they are written', () => {

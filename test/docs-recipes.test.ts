@@ -3,13 +3,14 @@
  * answers and the rows are those that it shows.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { comparable, isShownAnswer, type Recipe, recipesOf, type Step } from './support/recipes.ts';
+import { followRecipe } from './support/follow-recipe.ts';
+import { recipesOf, type Step } from './support/recipes.ts';
 import { startTestService, type TestService } from './support/service.ts';
-import { sendByFetch, sendExample } from './support/shell-examples.ts';
+import { sendByFetch } from './support/shell-examples.ts';
 
 const page = await readFile(join(import.meta.dirname, '..', 'docs', 'recipes.md'), 'utf8');
 const recipes = recipesOf(page);
@@ -56,7 +57,9 @@ test('every block of code and every query is a step of a recipe', () => {
 });
 
 for (const recipe of recipes) {
-  test(recipe.title, () => follow(recipe));
+  test(recipe.title, () =>
+    followRecipe(recipe, { url: service.url, token, folder, pool: service.database.pool }),
+  );
 }
 
 test('the requests are understood without curl, too', async () => {
@@ -71,31 +74,3 @@ test('the requests are understood without curl, too', async () => {
     assert.ok([200, 201].includes(status), body);
   }
 });
-
-async function follow({ steps }: Recipe): Promise<void> {
-  for (const step of steps) {
-    if (step.kind === 'file') await writeFile(join(folder, step.name), step.content);
-    else if (step.kind === 'statement') await service.rows(step.sql);
-    else if (step.kind === 'query') assert.deepEqual(await shownRows(step.sql), step.rows);
-    else await send(step.command, step.shown);
-  }
-}
-
-async function send(command: string, shown: string | undefined): Promise<void> {
-  const { status, body } = await sendExample(command, service.url, token, folder);
-  if (shown === undefined) assert.ok([200, 201].includes(status), body);
-  else {
-    const answer = comparable(`${status}\n${body}`);
-    if (!isShownAnswer(answer, comparable(shown))) assert.equal(answer, comparable(shown));
-  }
-}
-
-/** Returns the names of the columns and the rows as the page shows them: texts, and `NULL`. */
-async function shownRows(sql: string): Promise<string[][]> {
-  const types = { getTypeParser: () => (value: string | null) => value };
-  const { fields, rows } = await service.database.pool.query({ text: sql, rowMode: 'array', types });
-  return [
-    fields.map(({ name }) => name),
-    ...rows.map((row) => row.map((value: string | null) => value ?? 'NULL')),
-  ];
-}

@@ -12,6 +12,7 @@ const root = join(import.meta.dirname, '..');
 
 /** Each layer may import itself and the layers named here, and every layer that those may import. */
 const layersBelow: Record<string, string[]> = {
+  'for-commands': ['main'],
   main: ['workers'],
   workers: ['start'],
   start: ['metrics', 'tracing'],
@@ -192,6 +193,12 @@ test('statements of savepoints are written in one file', () => {
   assert.deepEqual(placesOf(found, 'src/service/postgres/savepoints.ts'), []);
 });
 
+test('statements for the callers’ search path are made in one file', () => {
+  const cast = (code: string) => code.match(/\bas (?:unknown as )?CallersStatement\b/g) ?? [];
+  assert.deepEqual(placesOf(cast, 'src/service/postgres/callers-statement.ts'), []);
+  assert.equal(cast(codeOf(read('src/service/postgres/callers-statement.ts'))).length, 1);
+});
+
 test('problems of rows that PostgreSQL refuses are made in one file', () => {
   const codes = Object.keys(problemCodes['invalid-data']).join('|');
   const made = (code: string) => code.match(new RegExp(`\\bcode: '(?:${codes})'`, 'g')) ?? [];
@@ -277,7 +284,7 @@ function sqlstatesIn(code: string): string[] {
   return [...code.matchAll(new RegExp(`${whole}|${beginning}`, 'g'))].map(([found]) => found);
 }
 
-/** Returns the beginnings of SQL statements, and the names of the schema that every expression of the service qualifies. */
+/** Returns the beginnings of SQL statements, and the name of the schema of PostgreSQL's own objects. */
 function sqlIn(code: string): string[] {
   const keywords =
     'SELECT INSERT UPDATE DELETE MERGE WITH VALUES COPY LOCK TRUNCATE CREATE ALTER DROP SAVEPOINT ROLLBACK RELEASE BEGIN COMMIT SET RESET PREPARE DEALLOCATE ANALYZE EXPLAIN GRANT';

@@ -11,14 +11,16 @@ import type { LoadState } from '../src/service/loads/load-state.ts';
 import {
   disownLoads,
   failAbandonedLoads,
-  queueAbandonedLoads,
-  queueAgain,
-  queueLoad,
   requestCancel,
-  takeQueuedLoad,
   writeLoads,
 } from '../src/service/loads/load-statements.ts';
 import { renewLease, serveSpool } from '../src/service/loads/process-statements.ts';
+import {
+  queueAbandonedLoads,
+  queueAgain,
+  queueLoad,
+  takeQueuedLoad,
+} from '../src/service/loads/queue-statements.ts';
 import { uuidV7 } from '../src/service/loads/uuid-v7.ts';
 import type { Statement } from '../src/service/postgres/sql.ts';
 import { inTransaction } from '../src/service/postgres/transaction.ts';

@@ -1,12 +1,13 @@
 /** The dialogs: the definition, the request as a command, and the rest of a column. */
-
 import type { VNode } from 'preact';
-import type { Actions } from '../actions.ts';
-import { curlText, definitionOf, uploadPlan } from '../follows.ts';
+import type { Actions } from '../actions/create-actions.ts';
+import { definitionOf } from '../derived/columns.ts';
+import { curlText } from '../derived/commands.ts';
+import { uploadPlan } from '../derived/request.ts';
 import { h } from '../h.ts';
 import { serviceUrl } from '../service-url.ts';
 import type { ColumnPlan, Dialog, State } from '../state.ts';
-import { button, checkbox, codeBlock, data, field, Modal, select, textInput } from './parts.ts';
+import { button, type Child, checkbox, codeBlock, data, field, Modal, select, textInput } from './parts.ts';
 
 export function dialogView(state: State, actions: Actions): VNode | null {
   const { dialog } = state;
@@ -15,45 +16,33 @@ export function dialogView(state: State, actions: Actions): VNode | null {
   switch (dialog.is) {
     case 'definition': {
       const text = JSON.stringify({ table: definitionOf(state.columns) }, null, 2);
-      return h(Modal, {
-        key: 'definition',
-        title: 'Definition as JSON',
-        onClose,
-        children: [
-          h('p', { class: 'hint' }, 'Create Table and both uploads take this definition.'),
-          codeBlock(text, 'Definition', actions.copy),
-        ],
-      });
+      return modal('definition', 'Definition as JSON', onClose, [
+        h('p', { class: 'hint' }, 'Create Table and both uploads take this definition.'),
+        codeBlock(text, 'Definition', actions.copy),
+      ]);
     }
     case 'curl': {
       const text = curlText(uploadPlan(state), state.file?.name ?? 'file', serviceUrl);
-      return h(Modal, {
-        key: 'curl',
-        title: 'The load as a command',
-        onClose,
-        children: [
-          h(
-            'p',
-            { class: 'hint' },
-            'Put an access token into the variable TOKEN. The page never writes its own token into the command.',
-          ),
-          codeBlock(text, 'Command', actions.copy),
-        ],
-      });
+      return modal('curl', 'The load as a command', onClose, [
+        h('p', { class: 'hint' }, [
+          'Put an access token into the variable TOKEN. The page never writes its own token into the command.',
+        ]),
+        codeBlock(text, 'Command', actions.copy),
+      ]);
     }
     case 'link':
       return linkDialog(state, dialog, onClose, actions);
     case 'column': {
       const column = state.columns[dialog.index];
       if (column === undefined) return null;
-      return h(Modal, {
-        key: `column ${dialog.index}`,
-        title: ['Column ', data(column.name)],
-        onClose,
-        children: columnFields(column, dialog, actions),
-      });
+      const title = ['Column ', data(column.name)];
+      return modal(`column ${dialog.index}`, title, onClose, columnFields(column, dialog, actions));
     }
   }
+}
+
+function modal(key: string, title: Child, onClose: () => void, children: Child): VNode {
+  return h(Modal, { key, title, onClose, children });
 }
 
 function linkDialog(
@@ -63,43 +52,29 @@ function linkDialog(
   actions: Actions,
 ): VNode {
   if (problem !== undefined) {
-    return h(Modal, {
-      key: 'link',
-      title: 'The link cannot be used',
-      onClose,
-      children: [
-        h('p', null, 'The service does not accept the token of the sign-in link: ', data(problem)),
-        h('p', { class: 'hint' }, session.token === undefined ? null : 'You are still signed in as before.'),
-      ],
-    });
+    return modal('link', 'The link cannot be used', onClose, [
+      h('p', null, ['The service does not accept the token of the sign-in link: ', data(problem)]),
+      h('p', { class: 'hint' }, session.token !== undefined && 'You are still signed in as before.'),
+    ]);
   }
   const other = subject ?? 'somebody without a name';
-  return h(Modal, {
-    key: 'link',
-    title: ['Continue as ', data(other), '?'],
-    onClose,
-    children: [
-      h(
-        'p',
-        null,
-        'You opened a sign-in link of another person. ',
-        worker === undefined ? null : ['You work here as ', data(worker), '. '],
-        'Everything that you do afterwards is done with the rights of ',
-        data(other),
-        ', who can see it.',
-        file ? ' The file that you chose, and your choices, are removed from this tab.' : null,
-      ),
-      h(
-        'div',
-        { class: 'action-bar' },
-        button('Stay', onClose, { kind: 'main' }),
-        button(['Continue as ', data(other)], () => {
-          onClose();
-          actions.signInWith(token);
-        }),
-      ),
-    ],
-  });
+  return modal('link', ['Continue as ', data(other), '?'], onClose, [
+    h('p', null, [
+      'You opened a sign-in link of another person. ',
+      worker === undefined ? null : ['You work here as ', data(worker), '. '],
+      'Everything that you do afterwards is done with the rights of ',
+      data(other),
+      ', who can see it.',
+      file && ' The file that you chose, and your choices, are removed from this tab.',
+    ]),
+    h('div', { class: 'action-bar' }, [
+      button('Stay', onClose, { kind: 'main' }),
+      button(['Continue as ', data(other)], () => {
+        onClose();
+        actions.signInWith(token);
+      }),
+    ]),
+  ]);
 }
 
 function columnFields(
@@ -120,9 +95,7 @@ function columnFields(
   ];
   if (chosen !== '' && !options.some(([value]) => value === chosen))
     options.push([chosen, `${reference!.schema}.${reference!.table}`]);
-  return h(
-    'div',
-    { class: 'stack' },
+  return h('div', { class: 'stack' }, [
     h('p', { class: 'hint' }, reason),
     field(
       'Default',
@@ -135,32 +108,29 @@ function columnFields(
       : field(
           'Foreign key to the table',
           select(chosen, options, (value) => {
-            if (value === '') {
-              change({ reference: undefined });
-              return;
-            }
+            if (value === '') return change({ reference: undefined });
             const [schema, table] = JSON.parse(value) as [string, string];
             change({ reference: { schema, table, column: '' } });
             actions.readReferenced(schema, table);
           }),
         ),
-    reference && tables?.length !== 0
-      ? field(
-          'and its column',
-          referenced === undefined
-            ? textInput(reference.column, (to) => change({ reference: { ...reference, column: to } }))
-            : select(
-                reference.column,
-                [
-                  ['', 'Choose a column'],
-                  ...referenced.columns.map(({ name, type }) => [name, `${name} (${type})`] as const),
-                ],
-                (to) => change({ reference: { ...reference, column: to } }),
-              ),
-          'The column must be a primary key or unique.',
-        )
-      : null,
-  );
+    reference &&
+      tables?.length !== 0 &&
+      field(
+        'and its column',
+        referenced === undefined
+          ? textInput(reference.column, (to) => change({ reference: { ...reference, column: to } }))
+          : select(
+              reference.column,
+              [
+                ['', 'Choose a column'],
+                ...referenced.columns.map(({ name, type }) => [name, `${name} (${type})`] as const),
+              ],
+              (to) => change({ reference: { ...reference, column: to } }),
+            ),
+        'The column must be a primary key or unique.',
+      ),
+  ]);
 }
 
 /** The fields of a foreign key, if the page cannot offer tables. */

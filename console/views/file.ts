@@ -1,7 +1,7 @@
 /** Step 1: choose a file. */
 import type { VNode } from 'preact';
-import type { Actions } from '../actions.ts';
-import { sizeInWords } from '../follows.ts';
+import type { Actions } from '../actions/create-actions.ts';
+import { sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { ChosenFile, State } from '../state.ts';
 import { bar, busy, button, data, failureBox } from './parts.ts';
@@ -28,68 +28,63 @@ export function fileView({ file, inspection, reading }: State, actions: Actions)
     const [first] = files ?? [];
     if (first) actions.chooseFile(first);
   };
-  return h(
-    'section',
-    { class: 'file-step' },
+  return h('section', { class: 'file-step' }, [
     h('h1', null, 'Load a file into a table'),
-    h(
-      'p',
-      { class: 'lead' },
+    h('p', { class: 'lead' }, [
       'The whole file is checked before anything is written. Either every row is loaded, or nothing is changed.',
-    ),
-    h(
-      'label',
-      {
-        class: 'drop',
-        onDragOver: (event: DragEvent) => {
-          event.preventDefault();
-          (event.currentTarget as HTMLElement).classList.add('over');
-        },
-        onDragLeave: (event: DragEvent) => (event.currentTarget as HTMLElement).classList.remove('over'),
-        onDrop: (event: DragEvent) => {
-          event.preventDefault();
-          (event.currentTarget as HTMLElement).classList.remove('over');
-          choose(event.dataTransfer?.files);
-        },
+    ]),
+    dropPlace(choose),
+    file &&
+      inspection.is === 'busy' &&
+      h('div', { class: 'card' }, [h('p', null, data(file.name)), inspecting(file, inspection.sentBytes)]),
+    file &&
+      inspection.is === 'failed' &&
+      h('div', { class: 'stack' }, [
+        h('p', null, [data(file.name), ` (${sizeInWords(file.size)}) cannot be read.`]),
+        needsPassword(inspection.failure)
+          ? passwordField(inspection.failure, file.name, actions.openWith)
+          : failureBox(
+              inspection.failure,
+              inspection.failure.isOfFile ? undefined : () => actions.inspect(reading),
+            ),
+      ]),
+    file &&
+      inspection.is === 'ready' &&
+      h('p', null, [
+        data(file.name),
+        ' is chosen. ',
+        button('Continue with it', () => actions.showStep('columns')),
+      ]),
+  ]);
+}
+
+function dropPlace(choose: (files: FileList | null | undefined) => void): VNode {
+  const mark = (event: DragEvent, isOver: boolean): void => {
+    if (event.type !== 'dragleave') event.preventDefault();
+    (event.currentTarget as HTMLElement).classList.toggle('over', isOver);
+  };
+  const place = {
+    class: 'drop',
+    onDragOver: (event: DragEvent) => mark(event, true),
+    onDragLeave: (event: DragEvent) => mark(event, false),
+    onDrop: (event: DragEvent) => {
+      mark(event, false);
+      choose(event.dataTransfer?.files);
+    },
+  };
+  return h('label', place, [
+    h('input', {
+      type: 'file',
+      class: 'unseen',
+      id: 'file',
+      accept: extensions,
+      // Browsers open the dialog by the space bar only.
+      onKeyDown: ({ key, currentTarget }) => {
+        if (key === 'Enter') currentTarget.click();
       },
-      h('input', {
-        type: 'file',
-        class: 'unseen',
-        id: 'file',
-        accept: extensions,
-        // Browsers open the dialog by the space bar only.
-        onKeyDown: (event: KeyboardEvent) => {
-          if (event.key === 'Enter') (event.currentTarget as HTMLInputElement).click();
-        },
-        onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => choose(currentTarget.files),
-      }),
-      h('span', { class: 'drop-title' }, 'Drop a file here, or choose one'),
-      h('span', { class: 'drop-kinds' }, '.xlsx  .xls  .xlsb  .ods  .csv  .tsv  .json  .ndjson'),
-    ),
-    file && inspection.is === 'busy'
-      ? h('div', { class: 'card' }, h('p', null, data(file.name)), inspecting(file, inspection.sentBytes))
-      : null,
-    file && inspection.is === 'failed'
-      ? h(
-          'div',
-          { class: 'stack' },
-          h('p', null, data(file.name), ` (${sizeInWords(file.size)}) cannot be read.`),
-          needsPassword(inspection.failure)
-            ? passwordField(inspection.failure, file.name, actions.openWith)
-            : failureBox(
-                inspection.failure,
-                inspection.failure.isOfFile ? undefined : () => actions.inspect(reading),
-              ),
-        )
-      : null,
-    file && inspection.is === 'ready'
-      ? h(
-          'p',
-          null,
-          data(file.name),
-          ' is chosen. ',
-          button('Continue with it', () => actions.showStep('columns')),
-        )
-      : null,
-  );
+      onChange: ({ currentTarget }) => choose(currentTarget.files),
+    }),
+    h('span', { class: 'drop-title' }, 'Drop a file here, or choose one'),
+    h('span', { class: 'drop-kinds' }, '.xlsx  .xls  .xlsb  .ods  .csv  .tsv  .json  .ndjson'),
+  ]);
 }

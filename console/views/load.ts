@@ -1,13 +1,27 @@
 /** Step 4: the load, its progress and its result. */
 import type { VNode } from 'preact';
-import type { LoadedTable } from '../../client/client.ts';
-import type { Actions } from '../actions.ts';
-import { offeredChoices } from '../choices.ts';
-import { type Bar, countInWords, lostWords, plural, psqlText, rowsBar, sendingBar } from '../follows.ts';
+import type { Actions } from '../actions/create-actions.ts';
+import { offeredChoices } from '../derived/choices.ts';
+import { psqlText } from '../derived/commands.ts';
+import { type Bar, lostWords, rowsBar, sendingBar } from '../derived/load.ts';
+import { hashOf } from '../derived/routes.ts';
+import { countInWords, plural } from '../derived/words.ts';
+import type { Failure } from '../failure.ts';
 import { h } from '../h.ts';
-import { type Ended, recordOf } from '../load-outcome.ts';
-import type { LoadOutcome, LoadProgress, State } from '../state.ts';
-import { bar, busy, button, changedFileBox, codeBlock, data, failureBox, warningList } from './parts.ts';
+import { type LoadOutcome, type LoadResult, recordOf } from '../load-outcome.ts';
+import type { LoadProgress, State } from '../state.ts';
+import {
+  bar,
+  busy,
+  button,
+  type Child,
+  changedFileBox,
+  codeBlock,
+  data,
+  factList,
+  failureBox,
+  warningList,
+} from './parts.ts';
 import { rowsGrid } from './tables.ts';
 
 const stateInWords: Record<string, string> = {
@@ -22,38 +36,41 @@ const stateInWords: Record<string, string> = {
 };
 
 export function loadView(state: State, load: LoadProgress, actions: Actions): VNode {
-  const { outcome } = load;
-  if (outcome.is === 'unknown') return lost(load, outcome, actions);
-  if (outcome.is !== 'ended')
-    return h(
-      'section',
-      { class: 'load-step' },
-      h('h1', null, ['Loading ', data(load.fileName)]),
-      running(load, actions),
-    );
-  if (outcome.result !== undefined) return loaded(state, load, outcome.result, actions);
-  return notLoaded(state, outcome, actions);
+  return h('section', { class: 'load-step' }, outcomeView(state, load, actions));
 }
 
-function notLoaded({ file }: State, { failure, isCancelled }: Ended, actions: Actions): VNode {
-  return h(
-    'section',
-    { class: 'load-step' },
+function outcomeView(state: State, load: LoadProgress, actions: Actions): Child {
+  const { outcome } = load;
+  switch (outcome.is) {
+    case 'sending':
+    case 'running':
+      return [h('h1', null, ['Loading ', data(load.fileName)]), running(load, actions)];
+    case 'unknown':
+      return lost(load, outcome, actions);
+    case 'unsent':
+      return notLoaded(state, outcome.failure, false, actions);
+    case 'not-loaded':
+      return notLoaded(state, outcome.failure, outcome.isCancelled, actions);
+    case 'loaded':
+      return loaded(state, load, outcome.result, actions);
+  }
+}
+
+function notLoaded({ file }: State, failure: Failure, isCancelled: boolean, actions: Actions): Child {
+  return [
     h('h1', null, isCancelled ? 'Cancelled' : 'Not loaded'),
     isCancelled
       ? h('p', { class: 'notice warn', role: 'status' }, 'The load was cancelled. Nothing was changed.')
-      : failure!.isOfFile
-        ? changedFileBox(failure!, actions)
-        : failureBox(failure!),
-    h(
-      'div',
-      { class: 'action-bar' },
-      file ? button('Back to the columns', () => actions.showStep('columns')) : null,
+      : failure.isOfFile
+        ? changedFileBox(failure, actions)
+        : failureBox(failure),
+    h('div', { class: 'action-bar' }, [
+      file && button('Back to the columns', () => actions.showStep('columns')),
       file
         ? button('Check again', actions.check)
         : button('Load a file', actions.forgetFile, { kind: 'main' }),
-    ),
-  );
+    ]),
+  ];
 }
 
 /** The page does not know how the load goes on, so it must not say that nothing was loaded. */
@@ -61,45 +78,35 @@ function lost(
   { fileName }: LoadProgress,
   outcome: Extract<LoadOutcome, { is: 'unknown' }>,
   actions: Actions,
-): VNode {
-  return h(
-    'section',
-    { class: 'load-step' },
+): Child {
+  return [
     h('h1', null, ['Loading ', data(fileName)]),
-    h(
-      'div',
-      { class: 'notice warn', role: 'alert' },
+    h('div', { class: 'notice warn', role: 'alert' }, [
       h('p', { class: 'notice-title' }, lostWords(outcome)),
       h('p', null, data(outcome.reason.detail)),
-    ),
-    h(
-      'div',
-      { class: 'action-bar' },
+    ]),
+    h('div', { class: 'action-bar' }, [
       button('Load another file', actions.forgetFile),
-      outcome.record === undefined ? button('Back to the columns', () => actions.showStep('columns')) : null,
+      outcome.record === undefined && button('Back to the columns', () => actions.showStep('columns')),
       button('Look again', actions.lookAgain, { kind: 'main', id: 'look-again' }),
-    ),
-  );
+    ]),
+  ];
 }
 
 function running(load: LoadProgress, actions: Actions): VNode {
   const now = performance.now();
   const state = recordOf(load.outcome)?.state ?? 'receiving';
-  return h(
-    'div',
-    { class: 'card stack' },
+  return h('div', { class: 'card stack' }, [
     shownBar('Sending', sendingBar(load, now)),
     shownBar('Rows', rowsBar(load, now)),
     busy(load.isCancelling ? 'The load is being cancelled.' : (stateInWords[state] ?? state)),
-    h(
-      'p',
-      { class: 'hint' },
+    h('p', { class: 'hint' }, [
       state === 'receiving'
         ? 'Keep this page open until the file is sent.'
         : 'The load goes on if you close or reload this page. You find it again under Loads.',
-    ),
-    h('div', null, button('Cancel', actions.cancelLoad, { isDisabled: load.isCancelling, id: 'cancel' })),
-  );
+    ]),
+    h('div', null, button('Cancel', actions.cancelLoad, { disabled: load.isCancelling, id: 'cancel' })),
+  ]);
 }
 
 function shownBar(label: string, { share, words, rate, left }: Bar): VNode {
@@ -110,55 +117,31 @@ function shownBar(label: string, { share, words, rate, left }: Bar): VNode {
 function loaded(
   state: State,
   { rows, rowsFailure, fileName }: LoadProgress,
-  { table, load }: LoadedTable,
+  { table, load }: LoadResult,
   actions: Actions,
-): VNode {
+): Child {
   const { rows: added, updated, skipped, rows_left_out: leftOut = 0, warnings, duration_ms: ms } = load;
-  const numbers: (readonly [string, number])[] = [
-    ['added', added],
-    ['updated', updated],
-    ['skipped', skipped],
-    ['left out', leftOut],
-  ];
-  return h(
-    'section',
-    { class: 'load-step' },
+  const time = ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+  const counts = { added, updated, skipped, ...(leftOut > 0 && { 'left out': leftOut }) };
+  const numbers = Object.entries(counts).map(
+    ([name, count]) => [`Rows ${name}`, countInWords(count)] as const,
+  );
+  return [
     h('h1', null, 'Loaded'),
-    h(
-      'p',
-      { class: 'lead' },
+    h('p', { class: 'lead' }, [
       data(fileName),
       ' is in the table ',
-      h(
-        'a',
-        { href: `#/tables/${encodeURIComponent(table.schema)}/${encodeURIComponent(table.name)}` },
+      h('a', { href: hashOf({ page: 'table', schema: table.schema, name: table.name }) }, [
         data(`${table.schema}.${table.name}`),
-      ),
+      ]),
       '.',
-    ),
-    h(
-      'dl',
-      { class: 'numbers' },
-      numbers
-        .filter(([name, count]) => name !== 'left out' || count > 0)
-        .map(([name, count]) =>
-          h('div', null, h('dt', null, `Rows ${name}`), h('dd', null, countInWords(count))),
-        ),
-      h(
-        'div',
-        null,
-        h('dt', null, 'Time'),
-        h('dd', null, ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`),
-      ),
-    ),
+    ]),
+    factList('numbers', [...numbers, ['Time', time]]),
     warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
-    rows
-      ? [h('h2', null, `First ${plural(rows.rows.length, 'row')}`), rowsGrid(table.columns, rows.rows)]
-      : null,
-    rowsFailure
-      ? h('p', { class: 'hint' }, 'The rows of the table cannot be shown here. ', data(rowsFailure.detail))
-      : null,
+    rows && [h('h2', null, `First ${plural(rows.rows.length, 'row')}`), rowsGrid(table.columns, rows.rows)],
+    rowsFailure &&
+      h('p', { class: 'hint' }, ['The rows of the table cannot be shown here. ', data(rowsFailure.detail)]),
     codeBlock(psqlText(table.schema, table.name), 'Command for psql', actions.copy),
     h('div', { class: 'action-bar' }, button('Load another file', actions.forgetFile, { kind: 'main' })),
-  );
+  ];
 }

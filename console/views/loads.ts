@@ -1,67 +1,62 @@
 /** The history of loads, and one load. */
 import type { VNode } from 'preact';
-import { hasEnded, type Problem } from '../../client/client.ts';
-import type { Actions } from '../actions.ts';
-import { countInWords, fullPlaceOf, hashOf, plural, sizeInWords } from '../follows.ts';
+import { hasEnded, type ListedLoad, type Load, type Problem } from '../../client/client.ts';
+import type { Actions } from '../actions/create-actions.ts';
+import { fullPlaceOf } from '../derived/problems.ts';
+import { hashOf } from '../derived/routes.ts';
+import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
-import type { ListedLoad, State } from '../state.ts';
-import { busy, button, data, failureBox, shortened, warningList } from './parts.ts';
+import type { State } from '../state.ts';
+import {
+  busy,
+  button,
+  type Child,
+  data,
+  factList,
+  failureBox,
+  problemCells,
+  remoteView,
+  shortened,
+  warningList,
+} from './parts.ts';
 import { VirtualRows } from './virtual-grid.ts';
 
 export function loadsView({ loads }: State, actions: Actions): VNode {
-  return h(
-    'section',
-    null,
-    h(
-      'div',
-      { class: 'title-row' },
+  const again = (): void => actions.open({ page: 'loads' });
+  return h('section', null, [
+    h('div', { class: 'title-row' }, [
       h('h1', null, 'Loads'),
-      button('Read again', () => actions.open({ page: 'loads' }), { kind: 'quiet' }),
-    ),
-    loads.is === 'busy' ? busy('The loads are being read.') : null,
-    loads.is === 'failed' ? failureBox(loads.failure, () => actions.open({ page: 'loads' })) : null,
-    loads.is === 'ready'
-      ? [
-          h(
-            'p',
-            { class: 'dim' },
-            loads.value.hasMore
-              ? `The newest ${countInWords(loads.value.loads.length)} loads`
-              : plural(loads.value.loads.length, 'load'),
-          ),
-          h(VirtualRows, {
-            label: 'Loads, the newest first',
-            count: loads.value.loads.length,
-            rowHeight: 46,
-            maxHeight: 46 * 18,
-            row: (index: number) => loadRow(loads.value.loads[index]!),
-          }),
-        ]
-      : null,
-  );
+      button('Read again', again, { kind: 'quiet' }),
+    ]),
+    remoteView(loads, 'The loads are being read.', loadList, again),
+  ]);
 }
 
-function loadRow({
-  id,
-  state,
-  table,
-  dry_run: isDryRun,
-  rows_read: rows,
-  problems_found: problems,
-  created_at: at,
-}: ListedLoad): VNode {
-  return h(
-    'a',
-    { class: 'list-row', href: hashOf({ page: 'one-load', id }) },
-    stateMark(state),
-    h('span', { class: 'list-name' }, h('span', { class: 'dim' }, data(table.schema), '.'), data(table.name)),
-    h(
-      'span',
-      { class: 'dim list-comment' },
-      `${isDryRun ? 'check, ' : ''}${plural(rows, 'row')}${problems > 0 ? `, ${plural(problems, 'problem')}` : ''}`,
-    ),
-    h('span', { class: 'list-number' }, moment(at)),
-  );
+function loadList({ loads, hasMore }: { loads: ListedLoad[]; hasMore: boolean }): VNode[] {
+  return [
+    h('p', { class: 'dim' }, [
+      hasMore ? `The newest ${countInWords(loads.length)} loads` : plural(loads.length, 'load'),
+    ]),
+    h(VirtualRows, {
+      label: 'Loads, the newest first',
+      count: loads.length,
+      rowHeight: 46,
+      maxHeight: 46 * 18,
+      row: (index: number) => loadRow(loads[index]!),
+    }),
+  ];
+}
+
+function loadRow(load: ListedLoad): VNode {
+  const { schema, name } = load.table;
+  const problems = load.problems_found > 0 ? `, ${plural(load.problems_found, 'problem')}` : '';
+  const facts = `${load.dry_run ? 'check, ' : ''}${plural(load.rows_read, 'row')}${problems}`;
+  return h('a', { class: 'list-row', href: hashOf({ page: 'one-load', id: load.id }) }, [
+    stateMark(load.state),
+    h('span', { class: 'list-name' }, [h('span', { class: 'dim' }, [data(schema), '.']), data(name)]),
+    h('span', { class: 'dim list-comment' }, facts),
+    h('span', { class: 'list-number' }, moment(load.created_at)),
+  ]);
 }
 
 /** The state has a text, so nobody needs to see its colour. */
@@ -80,93 +75,79 @@ function moment(text: string): string {
 }
 
 export function oneLoadView({ oneLoad }: State, actions: Actions): VNode {
-  if (oneLoad.is === 'failed') return h('section', null, h('h1', null, 'Load'), failureBox(oneLoad.failure));
-  if (oneLoad.is !== 'ready')
-    return h('section', null, h('h1', null, 'Load'), busy('The load is being read.'));
-  const load = oneLoad.value;
-  const { table, answer, bytes_expected: expected } = load;
+  if (oneLoad.is === 'ready') return h('section', null, loadDetails(oneLoad.value, actions));
+  return h('section', null, [
+    h('h1', null, 'Load'),
+    oneLoad.is === 'failed' ? failureBox(oneLoad.failure) : busy('The load is being read.'),
+  ]);
+}
+
+function loadDetails(load: Load, actions: Actions): Child[] {
+  const { table, answer } = load;
   const body = answer?.body as
     | { detail?: string; errors?: Problem[]; error_count?: number; load?: { warnings?: [] } }
     | null
     | undefined;
   const errors = body?.errors ?? [];
-  const facts: (readonly [string, string])[] = [
-    ['Begun', moment(load.created_at)],
-    ['Ended', load.ended_at ? moment(load.ended_at) : 'not yet'],
-    [
-      'Received',
-      `${sizeInWords(load.bytes_received)}${expected && expected > load.bytes_received ? ` of ${sizeInWords(expected)}` : ''}`,
-    ],
-    ['Rows read', countInWords(load.rows_read)],
-    ['Problems', countInWords(load.problems_found)],
-    ['Started by', load.subject ?? ''],
-    ['Id', load.id],
-  ];
-  return h(
-    'section',
-    null,
-    h(
-      'div',
-      { class: 'title-row' },
+  return [
+    h('div', { class: 'title-row' }, [
       h('h1', null, data(`${table.schema}.${table.name}`)),
       stateMark(load.state),
-      load.dry_run ? h('span', { class: 'dim' }, 'check only') : null,
-    ),
-    h(
-      'dl',
-      { class: 'keys' },
-      facts.map(([label, text]) => h('div', null, h('dt', null, label), h('dd', null, data(text)))),
-    ),
-    hasEnded(load)
-      ? null
-      : h(
-          'div',
-          null,
-          button('Cancel', () => actions.cancelOne(load.id), { isDisabled: load.cancel_requested }),
-        ),
-    load.state === 'committed'
-      ? h(
-          'p',
-          null,
-          h(
-            'a',
-            { href: hashOf({ page: 'table', schema: table.schema, name: table.name }) },
-            'Show the table',
-          ),
-        )
-      : null,
-    answer && answer.status >= 400
-      ? h('p', { class: 'notice bad' }, data(body?.detail ?? `The answer has the status ${answer.status}.`))
-      : null,
+      load.dry_run && h('span', { class: 'dim' }, 'check only'),
+    ]),
+    factList('keys', factsOf(load)),
+    !hasEnded(load) &&
+      h('div', null, [
+        button('Cancel', () => actions.cancelOne(load.id), { disabled: load.cancel_requested }),
+      ]),
+    load.state === 'committed' &&
+      h('p', null, [
+        h('a', { href: hashOf({ page: 'table', schema: table.schema, name: table.name }) }, [
+          'Show the table',
+        ]),
+      ]),
+    answer &&
+      answer.status >= 400 &&
+      h('p', { class: 'notice bad' }, data(body?.detail ?? `The answer has the status ${answer.status}.`)),
     warningList(
       body?.load?.warnings ?? [],
       () => [],
       () => {},
     ),
-    errors.length > 0
-      ? [
-          h(
-            'h2',
-            null,
-            `${plural(body?.error_count ?? errors.length, 'problem')}${(body?.error_count ?? 0) > errors.length ? `, the first ${errors.length}` : ''}`,
-          ),
-          h(VirtualRows, {
-            label: 'Problems',
-            count: errors.length,
-            rowHeight: rowHeight(),
-            maxHeight: rowHeight() * 14,
-            row: (index: number) => {
-              const problem = errors[index]!;
-              return h(
-                'div',
-                { class: 'problem' },
-                h('span', { class: 'place' }, data(fullPlaceOf(problem))),
-                h('span', { class: 'value' }, h('bdi', null, shortened(problem.value ?? ''))),
-                h('span', { class: 'why' }, data(problem.detail)),
-              );
-            },
-          }),
-        ]
-      : null,
-  );
+    errors.length > 0 && problemList(errors, body?.error_count ?? errors.length),
+  ];
+}
+
+/** The facts of a load, with their labels. */
+function factsOf(load: Load): (readonly [string, VNode])[] {
+  const { bytes_received: received, bytes_expected: expected } = load;
+  const all = expected && expected > received ? ` of ${sizeInWords(expected)}` : '';
+  const facts = {
+    Begun: moment(load.created_at),
+    Ended: load.ended_at ? moment(load.ended_at) : 'not yet',
+    Received: `${sizeInWords(received)}${all}`,
+    'Rows read': countInWords(load.rows_read),
+    Problems: countInWords(load.problems_found),
+    'Started by': load.subject ?? '',
+    Id: load.id,
+  };
+  return Object.entries(facts).map(([label, fact]) => [label, data(fact)]);
+}
+
+function problemList(errors: Problem[], count: number): VNode[] {
+  const words = plural(count, 'problem');
+  return [
+    h('h2', null, count > errors.length ? `${words}, the first ${errors.length}` : words),
+    h(VirtualRows, {
+      label: 'Problems',
+      count: errors.length,
+      rowHeight: rowHeight(),
+      maxHeight: rowHeight() * 14,
+      row: (index: number) => {
+        const problem = errors[index]!;
+        const value = h('bdi', null, shortened(problem.value ?? ''));
+        return h('div', { class: 'problem' }, problemCells(fullPlaceOf(problem), value, problem));
+      },
+    }),
+  ];
 }

@@ -1,57 +1,61 @@
 /** Small parts that all views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
-import type { Actions } from '../actions.ts';
-import type { OfferedChoice } from '../choices.ts';
-import { withVisibleControls } from '../follows.ts';
-import { h } from '../h.ts';
-import type { Failure, Warning } from '../state.ts';
+import type { Problem } from '../../client/client.ts';
+import type { Actions } from '../actions/create-actions.ts';
+import type { OfferedChoice } from '../derived/choices.ts';
+import { withVisibleControls } from '../derived/words.ts';
+import type { Failure, Warning } from '../failure.ts';
+import { type Attributes, h } from '../h.ts';
+import type { Remote } from '../state.ts';
 
 export type Child = ComponentChildren;
+
+/** Attributes of a button, and its look in style.css. */
+type ButtonAttributes = Attributes<'button'> & { kind?: string };
 
 export function button(
   label: Child,
   onClick: () => void,
-  options: {
-    kind?: string;
-    isDisabled?: boolean;
-    label?: string;
-    id?: string;
-    describedBy?: string;
-    isExpanded?: boolean;
-  } = {},
+  { kind = 'plain', ...attributes }: ButtonAttributes = {},
 ): VNode {
-  const { kind = 'plain', isDisabled = false, label: name, id, describedBy, isExpanded } = options;
-  return h(
-    'button',
-    {
-      type: 'button',
-      class: `button ${kind}`,
-      disabled: isDisabled,
-      'aria-label': name,
-      'aria-describedby': describedBy,
-      'aria-expanded': isExpanded,
-      id,
-      onClick,
-    },
-    label,
-  );
+  return h('button', { type: 'button', class: `button ${kind}`, ...attributes, onClick }, label);
+}
+
+/** A button for one of several tables or sheets. */
+export function chip(
+  name: Child,
+  more: string,
+  onClick: () => void,
+  attributes: ButtonAttributes = {},
+): VNode {
+  const label = [h('span', { class: 'chip-name' }, name), h('span', { class: 'chip-more' }, more)];
+  return button(label, onClick, { class: 'chip', ...attributes });
+}
+
+/** What a control may have besides its value. */
+interface ControlAttributes {
+  type?: 'text' | 'search';
+  name?: string;
+  class?: string;
+  list?: string;
+  placeholder?: string;
+  disabled?: boolean;
+  'aria-label'?: string;
 }
 
 /** A label above its control. */
 export function field(label: string, control: VNode, hint?: Child, kind = ''): VNode {
-  return h(
-    'label',
-    { class: `field ${kind}` },
+  return h('label', { class: `field ${kind}` }, [
     h('span', { class: 'field-label' }, label),
     control,
     hint ? h('span', { class: 'hint' }, hint) : null,
-  );
+  ]);
 }
 
 export function textInput(
   value: string,
   onInput: (value: string) => void,
-  more: Record<string, unknown> = {},
+  more: ControlAttributes = {},
 ): VNode {
   return h('input', {
     type: 'text',
@@ -60,7 +64,7 @@ export function textInput(
     spellcheck: false,
     autocapitalize: 'off',
     ...more,
-    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => onInput(currentTarget.value),
+    onInput: ({ currentTarget }) => onInput(currentTarget.value),
   });
 }
 
@@ -68,37 +72,57 @@ export function checkbox(
   label: Child,
   isChecked: boolean,
   onChange: (isChecked: boolean) => void,
-  more: Record<string, unknown> = {},
+  more: Omit<ControlAttributes, 'type'> = {},
 ): VNode {
-  return h(
-    'label',
-    { class: 'checkbox' },
+  return h('label', { class: 'checkbox' }, [
     h('input', {
       type: 'checkbox',
       checked: isChecked,
       ...more,
-      onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => onChange(currentTarget.checked),
+      onChange: ({ currentTarget }) => onChange(currentTarget.checked),
     }),
     h('span', null, label),
-  );
+  ]);
 }
 
 export function select<Value extends string>(
   value: Value,
   options: readonly (readonly [Value, string])[],
   onChange: (value: Value) => void,
-  more: Record<string, unknown> = {},
+  more: ControlAttributes = {},
 ): VNode {
   return h(
     'select',
-    {
-      value,
-      ...more,
-      onChange: ({ currentTarget }: { currentTarget: HTMLSelectElement }) =>
-        onChange(currentTarget.value as Value),
-    },
-    options.map(([option, label]) => h('option', { value: option, selected: option === value }, label)),
+    { value, ...more, onChange: ({ currentTarget }) => onChange(currentTarget.value as Value) },
+    [options.map(([option, label]) => h('option', { value: option, selected: option === value }, label))],
   );
+}
+
+/** A problem in a list: its place, its value and its reason. */
+export function problemCells(place: string, value: VNode, { detail }: Problem): VNode[] {
+  return [
+    h('span', { class: 'place' }, data(place)),
+    h('span', { class: 'value' }, value),
+    h('span', { class: 'why' }, data(detail)),
+  ];
+}
+
+/** Facts with their labels. */
+export function factList(kind: string, facts: (readonly [label: string, fact: Child])[]): VNode {
+  const pairs = facts.map(([label, fact]) => h('div', null, [h('dt', null, label), h('dd', null, fact)]));
+  return h('dl', { class: kind }, pairs);
+}
+
+/** Shows a part of the page that the service is asked for. @param words what is said until it answers */
+export function remoteView<Value>(
+  remote: Remote<Value>,
+  words: string,
+  onReady: (value: Value) => Child,
+  onRetry?: () => void,
+): Child {
+  if (remote.is === 'failed') return failureBox(remote.failure, onRetry);
+  if (remote.is === 'ready') return onReady(remote.value);
+  return remote.is === 'busy' && busy(words);
 }
 
 /** A text of the file or the database. Marks of direction in it do not turn the text around it. */
@@ -118,36 +142,25 @@ export function failureBox(
   onRetry?: () => void,
 ): VNode {
   const listed = errors.slice(0, 8);
-  return h(
-    'div',
-    { class: 'notice bad', role: 'alert' },
+  return h('div', { class: 'notice bad', role: 'alert' }, [
     h('p', { class: 'notice-title' }, title),
     h('p', null, data(detail)),
-    listed.length > 1
-      ? h(
-          'ul',
-          null,
-          listed.map((problem) =>
-            h('li', null, problem.column ? [data(problem.column), ': '] : null, data(problem.detail)),
-          ),
-        )
-      : null,
-    errorCount > listed.length && listed.length > 1
-      ? h('p', null, `and ${errorCount - listed.length} more`)
-      : null,
-    h(
-      'p',
-      { class: 'notice-actions' },
-      onRetry ? button('Try again', onRetry) : null,
+    listed.length > 1 &&
+      h('ul', null, [
+        listed.map((problem) =>
+          h('li', null, [problem.column ? [data(problem.column), ': '] : null, data(problem.detail)]),
+        ),
+      ]),
+    errorCount > listed.length && listed.length > 1 && h('p', null, `and ${errorCount - listed.length} more`),
+    h('p', { class: 'notice-actions' }, [
+      onRetry && button('Try again', onRetry),
       code
-        ? h(
-            'a',
-            { href: `/docs/errors/${encodeURIComponent(code)}`, target: '_blank', rel: 'noopener' },
+        ? h('a', { href: `/docs/errors/${encodeURIComponent(code)}`, target: '_blank', rel: 'noopener' }, [
             'What this error means',
-          )
+          ])
         : null,
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** A file that was changed after it was chosen. Another file with the same name keeps the choices. */
@@ -172,56 +185,41 @@ export function warningList(
 ): VNode | null {
   if (warnings.length === 0) return null;
   const rest = warnings.length - maxWarnings;
-  return h(
-    'details',
-    { class: 'notice warn', open: true },
+  return h('details', { class: 'notice warn', open: true }, [
     h('summary', null, h('span', { class: 'notice-title' }, `Warnings (${warnings.length})`)),
-    h(
-      'ul',
-      null,
+    h('ul', null, [
       warnings.slice(0, maxWarnings).map((warning, index) => {
         const id = `warning-${index}`;
         const choices = choicesOf(warning);
-        return h(
-          'li',
-          null,
+        return h('li', null, [
           h('span', { id }, data(warning.detail)),
-          choices.length === 0
-            ? null
-            : h(
-                'div',
-                { class: 'fixes' },
-                choices.map((choice) =>
-                  button(data(choice.label), () => onChoice(choice), { kind: 'fix', describedBy: id }),
-                ),
+          choices.length !== 0 &&
+            h('div', { class: 'fixes' }, [
+              choices.map((choice) =>
+                button(data(choice.label), () => onChoice(choice), { kind: 'fix', 'aria-describedby': id }),
               ),
-        );
+            ]),
+        ]);
       }),
-    ),
-    rest > 0 ? h('p', null, `and ${rest} more`) : null,
-  );
+    ]),
+    rest > 0 && h('p', null, `and ${rest} more`),
+  ]);
 }
 
 export function busy(words: string): VNode {
-  return h(
-    'p',
-    { class: 'busy', role: 'status' },
+  return h('p', { class: 'busy', role: 'status' }, [
     h('span', { class: 'spinner', 'aria-hidden': 'true' }),
     words,
-  );
+  ]);
 }
 
 export function bar(label: string, share: number | undefined, words: Child): VNode {
   const percent = share === undefined ? undefined : Math.round(share * 1000) / 10;
-  return h(
-    'div',
-    { class: 'bar' },
-    h(
-      'div',
-      { class: 'bar-head' },
+  return h('div', { class: 'bar' }, [
+    h('div', { class: 'bar-head' }, [
       h('span', { class: 'bar-label' }, label),
       h('span', { class: 'bar-words' }, words),
-    ),
+    ]),
     h(
       'div',
       {
@@ -232,9 +230,9 @@ export function bar(label: string, share: number | undefined, words: Child): VNo
         'aria-valuemax': 100,
         ...(percent !== undefined && { 'aria-valuenow': percent }),
       },
-      h('div', { class: 'bar-done', style: { width: `${percent ?? 30}%` } }),
+      [h('div', { class: 'bar-done', style: { width: `${percent ?? 30}%` } })],
     ),
-  );
+  ]);
 }
 
 interface DialogProps {
@@ -269,29 +267,25 @@ export class Modal extends Component<DialogProps> {
           if (target === currentTarget) this.#close();
         },
       },
-      h(
-        'div',
-        { class: 'dialog-body' },
-        h(
-          'header',
-          { class: 'dialog-head' },
-          h('h2', { id: 'dialog-title' }, title),
-          button('Close', this.#close, { kind: 'quiet' }),
-        ),
-        children,
-      ),
+      [
+        h('div', { class: 'dialog-body' }, [
+          h('header', { class: 'dialog-head' }, [
+            h('h2', { id: 'dialog-title' }, title),
+            button('Close', this.#close, { kind: 'quiet' }),
+          ]),
+          children,
+        ]),
+      ],
     );
   }
 }
 
 /** Text to copy, such as a command. */
 export function codeBlock(text: string, label: string, onCopy: (text: string) => void): VNode {
-  return h(
-    'div',
-    { class: 'code' },
+  return h('div', { class: 'code' }, [
     h('pre', { tabIndex: 0, role: 'region', 'aria-label': label }, shownCode(text)),
     button('Copy', () => onCopy(text), { kind: 'quiet' }),
-  );
+  ]);
 }
 
 const maxCode = 20_000;

@@ -1,7 +1,7 @@
 /** Asks for the password of an encrypted workbook. */
 import type { VNode } from 'preact';
+import type { Failure } from '../failure.ts';
 import { h } from '../h.ts';
-import type { Failure } from '../state.ts';
 import { data } from './parts.ts';
 
 /** Returns whether the service has refused a workbook because of its password. */

@@ -1,71 +1,62 @@
 /** The tables that the token may see, and one table. */
 import type { VNode } from 'preact';
-import type { TableDescription } from '../../client/client.ts';
-import type { Actions } from '../actions.ts';
-import { countInWords, hashOf, plural, shownValue, sizeInWords } from '../follows.ts';
+import type { ListedTable, TableDescription } from '../../client/client.ts';
+import type { Actions } from '../actions/create-actions.ts';
+import { hashOf } from '../derived/routes.ts';
+import { countInWords, plural, shownValue, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { State } from '../state.ts';
-import { cellOf } from './columns.ts';
-import { busy, data, failureBox, field, textInput } from './parts.ts';
+import { cellOf } from './cell.ts';
+import { busy, data, factList, failureBox, field, remoteView, textInput } from './parts.ts';
 import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
 
 export function tablesView({ tables, tableFilter }: State, actions: Actions): VNode {
   const all = tables.is === 'ready' ? tables.value.tables : [];
   const wanted = tableFilter.toLowerCase();
   const shown = all.filter(({ schema, name }) => `${schema}.${name}`.toLowerCase().includes(wanted));
-  return h(
-    'section',
-    null,
+  const again = (): void => actions.open({ page: 'tables' });
+  return h('section', null, [
     h('h1', null, 'Tables'),
-    tables.is === 'busy' ? busy('The tables are being read.') : null,
-    tables.is === 'failed' ? failureBox(tables.failure, () => actions.open({ page: 'tables' })) : null,
-    tables.is === 'ready'
-      ? [
-          field(
-            'Find a table',
-            textInput(tableFilter, actions.filterTables, { type: 'search' }),
-            '',
-            'short',
-          ),
-          h(
-            'p',
-            { class: 'dim', role: 'status' },
-            shown.length === all.length
-              ? plural(all.length, 'table')
-              : `${countInWords(shown.length)} of ${plural(all.length, 'table')}`,
-          ),
-          h(VirtualRows, {
-            label: 'Tables',
-            count: shown.length,
-            rowHeight: 46,
-            maxHeight: 46 * 18,
-            row: (index: number) => {
-              const { schema, name, estimated_rows: rows, bytes, comment, distribution } = shown[index]!;
-              const placed = distributionInWords(distribution);
-              return h(
-                'a',
-                { class: 'list-row', href: hashOf({ page: 'table', schema, name }) },
-                h('span', { class: 'list-name' }, h('span', { class: 'dim' }, data(schema), '.'), data(name)),
-                h('span', { class: 'list-comment dim' }, comment ? data(comment) : ''),
-                placed === undefined ? null : h('span', { class: 'dim' }, data(placed)),
-                h('span', { class: 'list-number' }, rows === null ? '' : `about ${plural(rows, 'row')}`),
-                h('span', { class: 'list-number' }, bytes === null ? '' : sizeInWords(bytes)),
-              );
-            },
-          }),
-        ]
-      : null,
-  );
+    remoteView(
+      tables,
+      'The tables are being read.',
+      () => [
+        field('Find a table', textInput(tableFilter, actions.filterTables, { type: 'search' }), '', 'short'),
+        h('p', { class: 'dim', role: 'status' }, [
+          shown.length === all.length
+            ? plural(all.length, 'table')
+            : `${countInWords(shown.length)} of ${plural(all.length, 'table')}`,
+        ]),
+        h(VirtualRows, {
+          label: 'Tables',
+          count: shown.length,
+          rowHeight: 46,
+          maxHeight: 46 * 18,
+          row: (index: number) => tableRow(shown[index]!),
+        }),
+      ],
+      again,
+    ),
+  ]);
+}
+
+function tableRow({ schema, name, estimated_rows: rows, bytes, comment, distribution }: ListedTable): VNode {
+  const placed = distributionInWords(distribution);
+  return h('a', { class: 'list-row', href: hashOf({ page: 'table', schema, name }) }, [
+    h('span', { class: 'list-name' }, [h('span', { class: 'dim' }, [data(schema), '.']), data(name)]),
+    h('span', { class: 'list-comment dim' }, comment ? data(comment) : ''),
+    placed !== undefined && h('span', { class: 'dim' }, data(placed)),
+    h('span', { class: 'list-number' }, rows === null ? '' : `about ${plural(rows, 'row')}`),
+    h('span', { class: 'list-number' }, bytes === null ? '' : sizeInWords(bytes)),
+  ]);
 }
 
 export function tableView({ table }: State): VNode {
-  if (table.is === 'failed') return h('section', null, h('h1', null, 'Table'), failureBox(table.failure));
+  if (table.is === 'failed') return h('section', null, [h('h1', null, 'Table'), failureBox(table.failure)]);
   if (table.is !== 'ready')
-    return h('section', null, h('h1', null, 'Table'), busy('The table is being read.'));
+    return h('section', null, [h('h1', null, 'Table'), busy('The table is being read.')]);
   const { table: found, rows } = table.value;
-  return h(
-    'section',
-    null,
+  return h('section', null, [
     h('h1', null, data(`${found.schema}.${found.name}`)),
     keysOf(found),
     h('h2', null, plural(found.columns.length, 'column')),
@@ -76,23 +67,19 @@ export function tableView({ table }: State): VNode {
       maxHeight: 38 * 12,
       row: (index: number) => {
         const { name, type, is_nullable: isNullable, default: byDefault } = found.columns[index]!;
-        return h(
-          'div',
-          { class: 'list-row' },
+        return h('div', { class: 'list-row' }, [
           h('span', { class: 'list-name' }, data(name)),
           h('span', { class: 'list-type' }, data(type)),
           h('span', { class: 'dim' }, isNullable ? '' : 'not NULL'),
           h('span', { class: 'dim list-comment' }, byDefault == null ? '' : ['default ', data(byDefault)]),
-        );
+        ]);
       },
     }),
-    rows
-      ? [
-          h('h2', null, rows.rows.length === 0 ? 'No rows' : `First ${plural(rows.rows.length, 'row')}`),
-          rows.rows.length === 0 ? null : rowsGrid(found.columns, rows.rows),
-        ]
-      : null,
-  );
+    rows && [
+      h('h2', null, rows.rows.length === 0 ? 'No rows' : `First ${plural(rows.rows.length, 'row')}`),
+      rows.rows.length !== 0 && rowsGrid(found.columns, rows.rows),
+    ],
+  ]);
 }
 
 /** Returns how Citus distributes a table; undefined: it is an ordinary table. */
@@ -110,21 +97,16 @@ function keysOf({ constraints, distribution }: TableDescription): VNode | null {
   const lines: [string, string][] = [];
   if (primary?.columns?.length) lines.push(['Primary key', primary.columns.join(', ')]);
   for (const { columns } of unique ?? []) if (columns?.length) lines.push(['Unique', columns.join(', ')]);
-  for (const {
-    column,
-    reference_schema: schema,
-    reference_table: name,
-    reference_column: of,
-  } of references ?? []) {
-    lines.push(['Foreign key', `${column} to ${schema ?? 'public'}.${name}.${of}`]);
+  for (const { column, reference_schema: schema, ...to } of references ?? []) {
+    const target = `${schema ?? 'public'}.${to.reference_table}.${to.reference_column}`;
+    lines.push(['Foreign key', `${column} to ${target}`]);
   }
   const placed = distributionInWords(distribution);
   if (placed !== undefined) lines.push(['Distributed', placed]);
   if (lines.length === 0) return null;
-  return h(
-    'dl',
-    { class: 'keys' },
-    lines.map(([label, text]) => h('div', null, h('dt', null, label), h('dd', null, data(text)))),
+  return factList(
+    'keys',
+    lines.map(([label, text]) => [label, data(text)]),
   );
 }
 
@@ -138,12 +120,10 @@ export function rowsGrid(columns: { name: string; type: string }[], rows: Record
     headHeight: 52,
     maxHeight: 460,
     head: (column: number) =>
-      h(
-        'div',
-        { class: 'head-cell' },
+      h('div', { class: 'head-cell' }, [
         h('span', { class: 'head-name' }, data(columns[column]!.name)),
         h('span', { class: 'head-type' }, columns[column]!.type),
-      ),
+      ]),
     cell: (row: number, column: number) => {
       const { name, type } = columns[column]!;
       return cellOf(shownValue(rows[row]?.[name]), type);

@@ -53,43 +53,55 @@ const observer = new ResizeObserver((entries) => {
   for (const { target } of entries) measures.get(target)?.();
 });
 
-export class VirtualGrid extends Component<GridProps> {
-  readonly #element = createRef<HTMLDivElement>();
+/** Draws again when other parts become visible, because it was scrolled or its size has changed. */
+abstract class Virtual<Props, Own = object> extends Component<Props, Own> {
+  protected readonly element = createRef<HTMLDivElement>();
   /** undefined: not measured yet. */
-  #columns: Part | undefined;
-  #rows: Part | undefined;
+  protected columns: Part | undefined;
+  protected rows: Part | undefined;
 
-  readonly #measure = (): void => {
-    const element = this.#element.current;
-    if (!element) return;
+  /** Notes the parts that are visible. @returns whether they are drawn already */
+  protected abstract note(element: HTMLDivElement): boolean;
+
+  protected readonly measure = (): void => {
+    const element = this.element.current;
+    if (element && !this.note(element)) this.forceUpdate();
+  };
+
+  override componentDidMount(): void {
+    measures.set(this.element.current!, this.measure);
+    observer.observe(this.element.current!);
+  }
+
+  override componentWillUnmount(): void {
+    observer.unobserve(this.element.current!);
+  }
+}
+
+export class VirtualGrid extends Virtual<GridProps> {
+  protected override note({ scrollLeft, scrollTop, clientWidth, clientHeight }: HTMLDivElement): boolean {
     const { columnWidth, rowHeight, columnCount, rowCount } = scaled(this.props);
-    const { scrollLeft, scrollTop, clientWidth, clientHeight } = element;
     const columns = partAt(scrollLeft, clientWidth, columnWidth);
     const rows = partAt(scrollTop, clientHeight, rowHeight);
     const isDrawn =
       isSamePart(columns, this.#drawnColumns(columnWidth), columnCount) &&
       isSamePart(rows, this.#drawnRows(rowHeight), rowCount);
-    this.#columns = columns;
-    this.#rows = rows;
-    if (!isDrawn) this.forceUpdate();
-  };
+    this.columns = columns;
+    this.rows = rows;
+    return isDrawn;
+  }
 
   #drawnColumns(columnWidth: number): Part {
-    return this.#columns ?? partAt(0, innerWidth, columnWidth);
+    return this.columns ?? partAt(0, innerWidth, columnWidth);
   }
 
   #drawnRows(rowHeight: number): Part {
-    return this.#rows ?? partAt(0, this.props.maxHeight, rowHeight);
+    return this.rows ?? partAt(0, this.props.maxHeight, rowHeight);
   }
 
   override componentDidMount(): void {
-    measures.set(this.#element.current!, this.#measure);
-    observer.observe(this.#element.current!);
+    super.componentDidMount();
     this.#showColumn();
-  }
-
-  override componentWillUnmount(): void {
-    observer.unobserve(this.#element.current!);
   }
 
   override componentDidUpdate({ shownColumn }: GridProps): void {
@@ -99,125 +111,74 @@ export class VirtualGrid extends Component<GridProps> {
   /** Scrolls the column into the middle. */
   #showColumn(): void {
     const { shownColumn = -1, columnWidth, numberWidth = 0 } = scaled(this.props);
-    const element = this.#element.current!;
+    const element = this.element.current!;
     if (shownColumn < 0) return;
     element.scrollLeft = numberWidth + (shownColumn + 0.5) * columnWidth - element.clientWidth / 2;
   }
 
   render(given: GridProps): VNode {
     const props = scaled(given);
-    const {
-      label,
-      columnCount,
-      rowCount,
-      columnWidth,
-      rowHeight,
-      headHeight,
-      maxHeight,
-      numberWidth = 0,
-    } = props;
+    const { label, columnCount, rowCount, columnWidth, rowHeight, headHeight, maxHeight } = props;
+    const { numberWidth = 0, cornerLabel = 'Row' } = props;
     const columns = within(this.#drawnColumns(columnWidth), columnCount);
-    const allWidth = numberWidth + columnCount * columnWidth;
-    const place = (column: number) => ({
-      left: `${numberWidth + column * columnWidth}px`,
-      width: `${columnWidth}px`,
-    });
-    const numberIndex = numberWidth > 0 ? 1 : 0;
-    return h(
-      'div',
-      {
-        ref: this.#element,
-        class: 'grid',
-        role: 'table',
-        tabIndex: 0,
-        'aria-label': label,
-        'aria-rowcount': rowCount + 1,
-        'aria-colcount': columnCount + numberIndex,
-        style: { maxHeight: `${maxHeight}px`, height: `${headHeight + rowCount * rowHeight + 18}px` },
-        onScroll: this.#measure,
-      },
-      h(
-        'div',
-        {
-          class: 'grid-head',
-          role: 'row',
-          'aria-rowindex': 1,
-          style: { width: `${allWidth}px`, height: `${headHeight}px` },
-        },
-        numberWidth > 0
-          ? h(
-              'div',
-              {
-                class: 'grid-number',
-                role: 'columnheader',
-                'aria-colindex': 1,
-                style: { width: `${numberWidth}px` },
-              },
-              h('span', { class: 'unseen' }, props.cornerLabel ?? 'Row'),
-            )
-          : null,
-        columns.map((column) =>
-          h(
-            'div',
-            {
-              class: 'grid-cell',
-              role: 'columnheader',
-              key: column,
-              'aria-colindex': column + 1 + numberIndex,
-              style: place(column),
-            },
-            props.head(column),
-          ),
-        ),
-      ),
-      h(
-        'div',
-        {
-          class: 'grid-body',
-          role: 'rowgroup',
-          style: { width: `${allWidth}px`, height: `${rowCount * rowHeight}px` },
-        },
-        within(this.#drawnRows(rowHeight), rowCount).map((row) =>
-          h(
-            'div',
-            {
-              class: `grid-row ${props.rowKind?.(row) ?? ''}`,
-              role: 'row',
-              key: row,
-              'aria-rowindex': row + 2,
-              style: { top: `${row * rowHeight}px`, height: `${rowHeight}px`, width: `${allWidth}px` },
-            },
-            numberWidth > 0
-              ? h(
-                  'div',
-                  {
-                    class: 'grid-number',
-                    role: 'rowheader',
-                    'aria-colindex': 1,
-                    style: { width: `${numberWidth}px` },
-                  },
-                  props.number?.(row),
-                )
-              : null,
-            columns.map((column) => {
-              const { content, kind = '' } = props.cell(row, column);
-              return h(
-                'div',
-                {
-                  class: `grid-cell ${kind}`,
-                  role: 'cell',
-                  key: column,
-                  'aria-colindex': column + 1 + numberIndex,
-                  style: place(column),
-                },
-                content,
-              );
-            }),
-          ),
-        ),
-      ),
-    );
+    const rows = within(this.#drawnRows(rowHeight), rowCount);
+    const width = `${numberWidth + columnCount * columnWidth}px`;
+    const corner = h('span', { class: 'unseen' }, cornerLabel);
+    const head = cellsOf(props, columns, corner, (column) => ({ content: props.head(column) }), true);
+    const grid = {
+      ref: this.element,
+      class: 'grid',
+      role: 'table',
+      tabIndex: 0,
+      'aria-label': label,
+      'aria-rowcount': rowCount + 1,
+      'aria-colcount': columnCount + (numberWidth > 0 ? 1 : 0),
+      style: { maxHeight: `${maxHeight}px`, height: `${headHeight + rowCount * rowHeight + 18}px` },
+      onScroll: this.measure,
+    } as const;
+    const headStyle = { width, height: `${headHeight}px` };
+    const bodyStyle = { width, height: `${rowCount * rowHeight}px` };
+    return h('div', grid, [
+      h('div', { class: 'grid-head', role: 'row', 'aria-rowindex': 1, style: headStyle }, head),
+      h('div', { class: 'grid-body', role: 'rowgroup', style: bodyStyle }, [
+        rows.map((row) => {
+          const kind = `grid-row ${props.rowKind?.(row) ?? ''}`;
+          const style = { top: `${row * rowHeight}px`, height: `${rowHeight}px`, width };
+          const cells = cellsOf(props, columns, props.number?.(row), (column) => props.cell(row, column));
+          return h('div', { class: kind, role: 'row', key: row, 'aria-rowindex': row + 2, style }, cells);
+        }),
+      ]),
+    ]);
   }
+}
+
+/** Returns the cells of a row or of the head: the one of its number, and those of the columns that are drawn. */
+function cellsOf(
+  { numberWidth = 0, columnWidth }: GridProps,
+  columns: number[],
+  number: Child,
+  cell: (column: number) => { content: Child; kind?: string },
+  isHead = false,
+): Child[] {
+  const [numberRole, role] = isHead
+    ? (['columnheader', 'columnheader'] as const)
+    : (['rowheader', 'cell'] as const);
+  const isNumbered = numberWidth > 0;
+  const numberStyle = { width: `${numberWidth}px` };
+  return [
+    isNumbered &&
+      h('div', { class: 'grid-number', role: numberRole, 'aria-colindex': 1, style: numberStyle }, number),
+    columns.map((column) => {
+      const { content, kind = '' } = cell(column);
+      const style = { left: `${numberWidth + column * columnWidth}px`, width: `${columnWidth}px` };
+      const index = column + 1 + (isNumbered ? 1 : 0);
+      return h(
+        'div',
+        { class: `grid-cell ${kind}`, role, key: column, 'aria-colindex': index, style },
+        content,
+      );
+    }),
+  ];
 }
 
 /** Sizes are given for a font of 15 px. Large screens have a larger font (style.css). */
@@ -255,33 +216,19 @@ interface RowsProps {
 }
 
 /** A list that draws only its visible rows and the row with the focus. */
-export class VirtualRows extends Component<RowsProps, { focused: number }> {
-  readonly #element = createRef<HTMLDivElement>();
-  /** undefined: not measured yet. */
-  #rows: Part | undefined;
+export class VirtualRows extends Virtual<RowsProps, { focused: number }> {
   override state = { focused: -1 };
 
-  readonly #measure = (): void => {
-    const element = this.#element.current;
-    if (!element) return;
+  protected override note({ scrollTop, clientHeight }: HTMLDivElement): boolean {
     const rowHeight = this.props.rowHeight * scaleOfPage();
-    const rows = partAt(element.scrollTop, element.clientHeight, rowHeight);
+    const rows = partAt(scrollTop, clientHeight, rowHeight);
     const isDrawn = isSamePart(rows, this.#drawnRows(rowHeight), this.props.count);
-    this.#rows = rows;
-    if (!isDrawn) this.forceUpdate();
-  };
+    this.rows = rows;
+    return isDrawn;
+  }
 
   #drawnRows(rowHeight: number): Part {
-    return this.#rows ?? partAt(0, this.props.maxHeight, rowHeight);
-  }
-
-  override componentDidMount(): void {
-    measures.set(this.#element.current!, this.#measure);
-    observer.observe(this.#element.current!);
-  }
-
-  override componentWillUnmount(): void {
-    observer.unobserve(this.#element.current!);
+    return this.rows ?? partAt(0, this.props.maxHeight, rowHeight);
   }
 
   render(
@@ -293,40 +240,35 @@ export class VirtualRows extends Component<RowsProps, { focused: number }> {
     const shown = within(this.#drawnRows(rowHeight), count);
     if (focused >= 0 && focused < count && !shown.includes(focused)) shown.push(focused);
     const itemRole = role === 'list' ? 'listitem' : 'group';
-    return h(
-      'div',
-      {
-        ref: this.#element,
-        class: 'virtual-rows',
-        role: 'region',
-        tabIndex: 0,
-        'aria-label': label,
-        style: { maxHeight: `${maxHeight * scale}px`, height: `${count * rowHeight + 2}px` },
-        onScroll: this.#measure,
-        onFocusIn: ({ target }: FocusEvent) => {
-          const index = (target as HTMLElement).closest('[data-index]')?.getAttribute('data-index');
-          if (index != null) this.setState({ focused: Number(index) });
-        },
+    const list = {
+      ref: this.element,
+      class: 'virtual-rows',
+      role: 'region',
+      tabIndex: 0,
+      'aria-label': label,
+      style: { maxHeight: `${maxHeight * scale}px`, height: `${count * rowHeight + 2}px` },
+      onScroll: this.measure,
+      onFocusIn: ({ target }: FocusEvent) => {
+        const index = (target as HTMLElement).closest('[data-index]')?.getAttribute('data-index');
+        if (index != null) this.setState({ focused: Number(index) });
       },
-      h(
-        'div',
-        { class: 'virtual-all', role, style: { height: `${count * rowHeight}px` } },
-        shown.map((index) =>
-          h(
-            'div',
-            {
-              class: 'virtual-row',
-              role: itemRole,
-              key: index,
-              'data-index': index,
-              ...(role === 'list' && { 'aria-setsize': count, 'aria-posinset': index + 1 }),
-              style: { top: `${index * rowHeight}px`, height: `${rowHeight}px` },
-            },
-            row(index),
-          ),
-        ),
-      ),
-    );
+    } as const;
+    return h('div', list, [
+      h('div', { class: 'virtual-all', role, style: { height: `${count * rowHeight}px` } }, [
+        shown.map((index) => {
+          const place = role === 'list' && { 'aria-setsize': count, 'aria-posinset': index + 1 };
+          const style = { top: `${index * rowHeight}px`, height: `${rowHeight}px` };
+          const item = {
+            class: 'virtual-row',
+            role: itemRole,
+            key: index,
+            'data-index': index,
+            style,
+          } as const;
+          return h('div', { ...item, ...place }, row(index));
+        }),
+      ]),
+    ]);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Makes a folder that has the program of the container image and nothing else: its modules and those of its packages in few files,
+ * Makes a folder that has the program of the service and nothing else, for the container image and for the npm package: its modules and those of its packages in few files,
  * the guides, and the licences of the packages. It needs only Node.js.
  *
  * Few files, because finding and compiling the modules takes most of the time of a start (docs/decisions/0039-bundle-in-the-image.md).
@@ -10,11 +10,12 @@ import { join } from 'node:path';
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown';
 import { packConsole, toText } from '../../src/service/http/console/pack-console.ts';
 
-/** The programs, by their names in the folder. The last one is a process of its own, which may read only the files in `readers/` and `core/`. */
-const programs = [
-  { main: 'src/main.ts', token: 'scripts/token.ts' },
-  { 'readers/spreadsheet/legacy/reader-process': 'src/readers/spreadsheet/legacy/reader-process.ts' },
-];
+/** The programs of the container image, by their names in the folder. */
+const ofImage = { main: 'src/main.ts', token: 'scripts/token.ts' };
+/** A process of its own, which may read only the files in `readers/` and `core/`. */
+const reader = {
+  'readers/spreadsheet/legacy/reader-process': 'src/readers/spreadsheet/legacy/reader-process.ts',
+};
 
 /** Packages that the service imports only if the settings ask for them, and names in its error if they are missing. */
 const imported = [
@@ -25,10 +26,15 @@ const imported = [
 /** Packages that other packages require within a `try`. */
 const required = ['pg-native', 'supports-color'];
 
-export async function bundle(project: string, folder: string): Promise<void> {
+/** @param programs the files that are started or imported, by their names in the folder */
+export async function bundle(
+  project: string,
+  folder: string,
+  programs: Record<string, string> = ofImage,
+): Promise<void> {
   await mkdir(folder, { recursive: true });
   const modules = new Set<string>();
-  for (const input of programs) {
+  for (const input of [programs, reader]) {
     const build = await rolldown({
       cwd: project,
       input,

@@ -76,6 +76,7 @@ test('on an older Node.js the command line runs on the installed one, with its e
   assert.equal((await run(older, program, 'unknown')).code, 2);
 
   const alone = await withoutPackages('cli/tablewright.mjs');
+  await cp(join(root, 'cli', 'main.ts'), join(folder, 'cli', 'main.ts'));
   const refused = await run(older, alone, '--version');
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^Tablewright needs Node\.js 24 or newer and this is v[^\n]+\n$/);

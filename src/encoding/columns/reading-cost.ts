@@ -5,7 +5,7 @@
  * The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the results.
  */
 
-import { isCostlyXml } from '../../service/tables/xml-cost.ts';
+import { isCostlyXml } from './xml-cost.ts';
 
 export interface ReadingCost {
   /** The units of 100 bytes of memory that PostgreSQL needs for a comma. */

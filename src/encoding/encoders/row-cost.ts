@@ -1,6 +1,5 @@
 /** Decides whether PostgreSQL would need too much for the values of a row (tables/reading-cost.ts). */
 import { STRING } from '../../core/cells/cell-kind.ts';
-import { ZoneNames } from '../../service/tables/zone-names.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 import {
   countCost,
@@ -10,6 +9,7 @@ import {
   type ReadingCost,
   UNITS_PER_BYTE,
 } from '../columns/reading-cost.ts';
+import { ZoneNames } from '../columns/zone-names.ts';
 import { ARRAY, codeOfOid } from './type-codes.ts';
 
 /** The most digits of the numbers of a row. A message about a key or a check, for example, has whole values. */

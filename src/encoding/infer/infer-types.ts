@@ -41,10 +41,11 @@ import {
   WHOLE,
 } from '../text-reading/seen.ts';
 import { classifyString } from '../text-reading/string-class.ts';
+import { ALL_FORMS, COMMA_FORMS } from './form-bits.ts';
 import { classifyNested } from './nested-class.ts';
 import { ALWAYS_NUMERIC_BYTES, classifyNumber } from './number-class.ts';
 import { type Oddity, OddValues, type Sighting } from './odd-values.ts';
-import { ALL_FORMS, COMMA_FORMS, type FormHint, TextForms } from './text-forms.ts';
+import { type FormHint, TextForms } from './text-forms.ts';
 import { type InferredType, typeOf } from './type-of.ts';
 
 export type { InferredType } from './type-of.ts';

@@ -30,17 +30,10 @@ import {
   WHOLE,
 } from '../text-reading/seen.ts';
 import { classifyString } from '../text-reading/string-class.ts';
+import * as bits from './form-bits.ts';
 import type { Sighting } from './odd-values.ts';
 import { queryText } from './query-text.ts';
-import {
-  SHAPE_FACTS,
-  SHAPES,
-  type ShapeHint,
-  shapeHint,
-  shapesOf,
-  shapesOfGrouped,
-  shapesWithClass,
-} from './text-shapes.ts';
+import { type ShapeHint, shapeHint, shapesOf, shapesOfGrouped, shapesWithClass } from './text-shapes.ts';
 
 interface DateForm {
   bit: number;
@@ -57,42 +50,21 @@ interface NumberForm {
 }
 
 const dateForms: readonly DateForm[] = [
-  { bit: 1, order: DAY_MONTH_YEAR, parameters: { date_order: 'dmy' }, looksLike: 'day/month/year' },
-  { bit: 2, order: MONTH_DAY_YEAR, parameters: { date_order: 'mdy' }, looksLike: 'month/day/year' },
-  { bit: 4, order: YEAR_MONTH_DAY, parameters: { date_order: 'ymd' }, looksLike: 'year/month/day' },
+  { bit: bits.DMY, order: DAY_MONTH_YEAR, parameters: { date_order: 'dmy' }, looksLike: 'day/month/year' },
+  { bit: bits.MDY, order: MONTH_DAY_YEAR, parameters: { date_order: 'mdy' }, looksLike: 'month/day/year' },
+  { bit: bits.YMD, order: YEAR_MONTH_DAY, parameters: { date_order: 'ymd' }, looksLike: 'year/month/day' },
 ];
 
 /** Forms that need fewer parameters come first. */
 const numberForms: readonly NumberForm[] = [
-  numberForm(1 << 3, COMMA, 0),
-  numberForm(1 << 4, POINT, COMMA),
-  numberForm(1 << 5, POINT, SPACE),
-  numberForm(1 << 6, POINT, APOSTROPHE),
-  numberForm(1 << 7, COMMA, POINT),
-  numberForm(1 << 8, COMMA, SPACE),
-  numberForm(1 << 9, COMMA, APOSTROPHE),
+  numberForm(bits.COMMA_ALONE, COMMA, 0),
+  numberForm(bits.GROUPED_BY_COMMA, POINT, COMMA),
+  numberForm(bits.GROUPED_BY_SPACE, POINT, SPACE),
+  numberForm(bits.GROUPED_BY_APOSTROPHE, POINT, APOSTROPHE),
+  numberForm(bits.GROUPED_BY_POINT, COMMA, POINT),
+  numberForm(bits.SPACE_AND_COMMA, COMMA, SPACE),
+  numberForm(bits.APOSTROPHE_AND_COMMA, COMMA, APOSTROPHE),
 ];
-
-const DATE_FORMS = 0b111;
-const NUMBER_FORMS = 0b1111111 << 3;
-/** The forms in which `1.5` is not a number and `1.500` is 1500. */
-export const COMMA_FORMS = (1 << 3) | (1 << 7) | (1 << 8) | (1 << 9);
-const GROUPED_BY_POINT = 1 << 7;
-/** Every value is a number in PostgreSQL's form, at most with white space around it. */
-const PLAIN_NUMBER = 1 << 10;
-/** Every value is a date in ISO 8601, at most with white space around it. */
-const PLAIN_DATE = 1 << 11;
-const PLAIN_FORMS = PLAIN_NUMBER | PLAIN_DATE;
-/** What a parameter reads. */
-const NOTATIONS = DATE_FORMS | NUMBER_FORMS | PLAIN_FORMS;
-/** The column has a value with white space around it. */
-const HAS_SPACE = 1 << 14;
-/** The column has a value that PostgreSQL cannot read without one of these forms. */
-const IS_NEEDED = 1 << 15;
-const FACTS = HAS_SPACE | IS_NEEDED | SHAPE_FACTS;
-
-/** The bits of text-shapes.ts are among them. */
-export const ALL_FORMS = DATE_FORMS | NUMBER_FORMS | PLAIN_FORMS | SHAPES;
 
 /**
  * Texts, in lower case, that people and programs write for a missing value. They never become NULL by themselves: they only let a
@@ -150,8 +122,9 @@ export function parameterReading(
   start: number,
   end: number,
 ): string | undefined {
-  const forms = new TextForms().withText(isDate ? DATE_FORMS : NUMBER_FORMS, STRING, 0, 0, bytes, start, end);
-  if ((forms & IS_NEEDED) === 0) return undefined;
+  const asked = isDate ? bits.DATE_FORMS : bits.NUMBER_FORMS;
+  const forms = new TextForms().withText(asked, STRING, 0, 0, bytes, start, end);
+  if ((forms & bits.IS_NEEDED) === 0) return undefined;
   return formsOf(forms)
     .map(({ parameters }) => queryText(parameters))
     .join(' or ');
@@ -174,14 +147,17 @@ export class TextForms {
 
   /** Returns the forms that are still possible after a value of the class `found` (seen.ts), which is not `OTHER`. */
   withClass(forms: number, found: number): number {
-    const left = (forms & FACTS) | (forms & notationsWithClass(found)) | shapesWithClass(forms, found);
-    return (left & ~FACTS) === 0 ? 0 : left;
+    const left = (forms & bits.FACTS) | (forms & notationsWithClass(found)) | shapesWithClass(forms, found);
+    return (left & ~bits.FACTS) === 0 ? 0 : left;
   }
 
   /** Returns the forms that are still possible after a number with a point, `1.5`, in a file whose cells have no types. */
   withPoint(forms: number, bytes: Buffer, start: number, end: number): number {
-    if ((forms & COMMA_FORMS) === 0 || !bytes.subarray(start, end).includes(POINT)) return forms;
-    return forms & ~(isGroupedByPoint(bytes, start, end) ? COMMA_FORMS & ~GROUPED_BY_POINT : COMMA_FORMS);
+    if ((forms & bits.COMMA_FORMS) === 0 || !bytes.subarray(start, end).includes(POINT)) return forms;
+    return (
+      forms &
+      ~(isGroupedByPoint(bytes, start, end) ? bits.COMMA_FORMS & ~bits.GROUPED_BY_POINT : bits.COMMA_FORMS)
+    );
   }
 
   /**
@@ -199,9 +175,9 @@ export class TextForms {
     end: number,
   ): number {
     // If a column can only have shapes of text-shapes.ts, most values need no other check.
-    if ((forms & NOTATIONS) === 0 && (forms & IS_NEEDED) !== 0) {
+    if ((forms & bits.NOTATIONS) === 0 && (forms & bits.IS_NEEDED) !== 0) {
       const shape = shapesAmong(forms, bytes, start, end);
-      if (shape !== 0) return (forms & FACTS) | shape;
+      if (shape !== 0) return (forms & bits.FACTS) | shape;
     }
     const from = trimmedStart(bytes, start, end);
     const to = trimmedEnd(bytes, from, end);
@@ -213,25 +189,25 @@ export class TextForms {
     }
     const hasSpace = from !== start || to !== end;
     const plain = hasSpace ? plainForm(kind, bytes, from, to) : 0;
-    let left = (forms & FACTS) | (hasSpace ? HAS_SPACE : 0);
+    let left = (forms & bits.FACTS) | (hasSpace ? bits.HAS_SPACE : 0);
     // In a text file a text of white space only means that there is no value, if white space is removed.
     if (from === to && kind === TEXT) left |= forms;
-    else if (plain === PLAIN_NUMBER)
+    else if (plain === bits.PLAIN_NUMBER)
       left |=
-        this.withPoint(forms & (NUMBER_FORMS | PLAIN_NUMBER), bytes, from, to) |
+        this.withPoint(forms & (bits.NUMBER_FORMS | bits.PLAIN_NUMBER), bytes, from, to) |
         shapesWithClass(forms, WHOLE);
-    else if (plain === PLAIN_DATE) left |= forms & (DATE_FORMS | PLAIN_DATE);
+    else if (plain === bits.PLAIN_DATE) left |= forms & (bits.DATE_FORMS | bits.PLAIN_DATE);
     else {
       const notations = this.#notationsOf(forms, bytes, from, to);
-      if ((notations & NUMBER_FORMS) !== 0) left |= notations | shapesOfGrouped(forms);
+      if ((notations & bits.NUMBER_FORMS) !== 0) left |= notations | shapesOfGrouped(forms);
       else left |= notations !== 0 ? notations : shapesAmong(forms, bytes, from, to);
     }
-    if ((left & ~FACTS) === 0) return 0;
+    if ((left & ~bits.FACTS) === 0) return 0;
     // A JSON string or a text cell of a workbook that PostgreSQL can read as a number does not show which signs are used.
     const isTyped = (kind === TEXT ? textKind(bytes, start, end) : textKind(bytes, from, to)) !== STRING;
-    if ((left & IS_NEEDED) === 0 && !isTyped) {
+    if ((left & bits.IS_NEEDED) === 0 && !isTyped) {
       this.#first[column] = { row, value: bytes.toString('utf8', start, end) };
-      left |= IS_NEEDED;
+      left |= bits.IS_NEEDED;
     }
     return left;
   }
@@ -239,14 +215,14 @@ export class TextForms {
   /** Returns the parameters with which the text column would have another type; undefined: none. */
   hint(column: number, forms: number): FormHint | undefined {
     const first = this.#first[column];
-    if ((forms & IS_NEEDED) === 0 || first === undefined) return undefined;
+    if ((forms & bits.IS_NEEDED) === 0 || first === undefined) return undefined;
     // A column with only white space and words for no value shows no type.
-    if ((forms & PLAIN_FORMS) === PLAIN_FORMS) return undefined;
+    if ((forms & bits.PLAIN_FORMS) === bits.PLAIN_FORMS) return undefined;
     const words = this.#nullWords[column] ?? [];
-    const hasSpace = (forms & HAS_SPACE) !== 0;
+    const hasSpace = (forms & bits.HAS_SPACE) !== 0;
     const nullWords = hasSpace ? [...new Set(words.map(trimText))] : words;
-    const isNotation = (forms & (DATE_FORMS | NUMBER_FORMS)) !== 0;
-    if (isNotation || (hasSpace && (forms & PLAIN_FORMS) !== 0))
+    const isNotation = (forms & (bits.DATE_FORMS | bits.NUMBER_FORMS)) !== 0;
+    if (isNotation || (hasSpace && (forms & bits.PLAIN_FORMS) !== 0))
       return { forms: formsOf(forms), first, nullWords };
     const shape = shapeHint(forms);
     return shape && { forms: [], shape: { ...shape, hasSpace }, first, nullWords };
@@ -255,14 +231,15 @@ export class TextForms {
   /** Returns the words for no value, if every other value of the text column is a number or every other value is a date. */
   nullWordsHint(column: number, forms: number): FormHint | undefined {
     const nullWords = this.#nullWords[column];
-    const plain = forms & PLAIN_FORMS;
-    if (nullWords === undefined || (plain !== PLAIN_NUMBER && plain !== PLAIN_DATE)) return undefined;
-    return { forms: [], plain: plain === PLAIN_DATE ? 'date' : 'number', first: undefined, nullWords };
+    const plain = forms & bits.PLAIN_FORMS;
+    if (nullWords === undefined || (plain !== bits.PLAIN_NUMBER && plain !== bits.PLAIN_DATE))
+      return undefined;
+    return { forms: [], plain: plain === bits.PLAIN_DATE ? 'date' : 'number', first: undefined, nullWords };
   }
 
   /** Returns whether the points of all numbers with a point in the column may separate thousands. */
   isGroupedByPoint(forms: number): boolean {
-    return (forms & COMMA_FORMS) === GROUPED_BY_POINT;
+    return (forms & bits.COMMA_FORMS) === bits.GROUPED_BY_POINT;
   }
 
   /** Returns the forms among `forms` that the text has. */
@@ -304,14 +281,14 @@ function notationsWithClass(found: number): number {
   switch (found) {
     case WHOLE:
     case EXACT:
-      return NUMBER_FORMS | PLAIN_NUMBER;
+      return bits.NUMBER_FORMS | bits.PLAIN_NUMBER;
     case DATE_STRING:
     case DATE_CELL:
-      return DATE_FORMS | PLAIN_DATE;
+      return bits.DATE_FORMS | bits.PLAIN_DATE;
     case TIMESTAMP_STRING:
     case TIMESTAMPTZ_STRING:
     case TIMESTAMP_CELL:
-      return DATE_FORMS;
+      return bits.DATE_FORMS;
     default:
       return 0;
   }
@@ -319,24 +296,24 @@ function notationsWithClass(found: number): number {
 
 /** Returns the shapes among `forms` that the text has, and what it shows of them. */
 function shapesAmong(forms: number, bytes: Buffer, start: number, end: number): number {
-  if ((forms & SHAPES) === 0) return 0;
+  if ((forms & bits.SHAPES) === 0) return 0;
   const found = shapesOf(bytes, start, end);
-  const left = forms & found & SHAPES;
-  return left === 0 ? 0 : left | (found & SHAPE_FACTS);
+  const left = forms & found & bits.SHAPES;
+  return left === 0 ? 0 : left | (found & bits.SHAPE_FACTS);
 }
 
-/** Returns the form of `PLAIN_FORMS` that the text has; 0: none. */
+/** Returns the form of `bits.PLAIN_FORMS` that the text has; 0: none. */
 function plainForm(kind: number, bytes: Buffer, start: number, end: number): number {
-  if (kind === TEXT && textKind(bytes, start, end) === NUMBER) return PLAIN_NUMBER;
-  return classifyString(bytes, start, end) === DATE_STRING ? PLAIN_DATE : 0;
+  if (kind === TEXT && textKind(bytes, start, end) === NUMBER) return bits.PLAIN_NUMBER;
+  return classifyString(bytes, start, end) === DATE_STRING ? bits.PLAIN_DATE : 0;
 }
 
 function formsOf(forms: number): FormHint['forms'] {
-  if ((forms & HAS_SPACE) === 0) return notationsOf(forms);
-  if ((forms & PLAIN_FORMS) === 0) {
+  if ((forms & bits.HAS_SPACE) === 0) return notationsOf(forms);
+  if ((forms & bits.PLAIN_FORMS) === 0) {
     return notationsOf(forms).map((form) => ({ ...form, parameters: { ...form.parameters, trim: 'true' } }));
   }
-  const values = (forms & PLAIN_NUMBER) === 0 ? 'dates' : 'numbers';
+  const values = (forms & bits.PLAIN_NUMBER) === 0 ? 'dates' : 'numbers';
   return [{ parameters: { trim: 'true' }, looksLike: `${values} with white space around them` }];
 }
 

@@ -21,48 +21,11 @@ import { NUMBER } from '../../core/cells/cell-kind.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
 import { type NumberSigns, readNumber } from '../text-reading/number-form.ts';
 import { BOOLEAN, EXACT, INTERVAL_CELL, TIME_CELL, WHOLE } from '../text-reading/seen.ts';
-
-/** The shapes that all values of a column may have. The bits below are those of text-forms.ts. */
-const AMOUNT = 1 << 16;
-const PERCENT = 1 << 17;
-const EXPONENT = 1 << 18;
-const TIME = 1 << 19;
-const DURATION = 1 << 20;
-const TRUE_FALSE = 1 << 21;
-const YES_NO = 1 << 22;
-export const SHAPES = AMOUNT | PERCENT | EXPONENT | TIME | DURATION | TRUE_FALSE | YES_NO;
-
-/** Signs that at least one value of a column has. Without such a sign the values do not show the shape. */
-const HAS_CURRENCY = 1 << 23;
-const HAS_PARENTHESES = 1 << 24;
-const HAS_MINUS_BEHIND = 1 << 25;
-const HAS_PERCENT_SIGN = 1 << 26;
-const HAS_EXPONENT = 1 << 27;
-/** `true` or `false`. `T` and `F` may mean anything, unless a column has both. */
-const HAS_WHOLE_WORD = 1 << 28;
-const HAS_TRUE = 1 << 29;
-const HAS_FALSE = 1 << 30;
-/** A number that begins with its point: `.5`. */
-const HAS_POINT_FIRST = 1 << 12;
-/** A number without any of these signs. */
-const HAS_BARE_NUMBER = 1 << 13;
-export const SHAPE_FACTS =
-  HAS_CURRENCY |
-  HAS_PARENTHESES |
-  HAS_MINUS_BEHIND |
-  HAS_PERCENT_SIGN |
-  HAS_EXPONENT |
-  HAS_WHOLE_WORD |
-  HAS_TRUE |
-  HAS_FALSE |
-  HAS_POINT_FIRST |
-  HAS_BARE_NUMBER;
-
-const NUMBER_SHAPES = AMOUNT | PERCENT | EXPONENT;
+import * as bits from './form-bits.ts';
 
 /** Returns the shapes that are still possible after a number in another notation, such as `1.234,50`. */
 export function shapesOfGrouped(forms: number): number {
-  return (forms & (AMOUNT | PERCENT)) | HAS_BARE_NUMBER;
+  return (forms & (bits.AMOUNT | bits.PERCENT)) | bits.HAS_BARE_NUMBER;
 }
 
 /** Returns the shapes that are still possible after a value of the class `found` (seen.ts), which is not `OTHER`. */
@@ -70,13 +33,13 @@ export function shapesWithClass(forms: number, found: number): number {
   switch (found) {
     case WHOLE:
     case EXACT:
-      return (forms & (NUMBER_SHAPES | SHAPE_FACTS)) | HAS_BARE_NUMBER;
+      return (forms & (bits.NUMBER_SHAPES | bits.SHAPE_FACTS)) | bits.HAS_BARE_NUMBER;
     case BOOLEAN:
-      return forms & (TRUE_FALSE | SHAPE_FACTS);
+      return forms & (bits.TRUE_FALSE | bits.SHAPE_FACTS);
     case TIME_CELL:
-      return forms & (TIME | DURATION | SHAPE_FACTS);
+      return forms & (bits.TIME | bits.DURATION | bits.SHAPE_FACTS);
     case INTERVAL_CELL:
-      return forms & (DURATION | SHAPE_FACTS);
+      return forms & (bits.DURATION | bits.SHAPE_FACTS);
     default:
       return 0;
   }
@@ -90,28 +53,28 @@ export interface ShapeHint {
 }
 
 const signsOfNumbers = [
-  { shape: AMOUNT, fact: HAS_CURRENCY, name: 'a currency sign' },
-  { shape: AMOUNT, fact: HAS_PARENTHESES, name: 'parentheses' },
-  { shape: AMOUNT, fact: HAS_MINUS_BEHIND, name: 'a minus sign at the end' },
-  { shape: PERCENT, fact: HAS_PERCENT_SIGN, name: 'a percent sign' },
-  { shape: EXPONENT, fact: HAS_EXPONENT, name: 'an exponent' },
-  { shape: EXPONENT, fact: HAS_POINT_FIRST, name: 'no digit before the point' },
+  { shape: bits.AMOUNT, fact: bits.HAS_CURRENCY, name: 'a currency sign' },
+  { shape: bits.AMOUNT, fact: bits.HAS_PARENTHESES, name: 'parentheses' },
+  { shape: bits.AMOUNT, fact: bits.HAS_MINUS_BEHIND, name: 'a minus sign at the end' },
+  { shape: bits.PERCENT, fact: bits.HAS_PERCENT_SIGN, name: 'a percent sign' },
+  { shape: bits.EXPONENT, fact: bits.HAS_EXPONENT, name: 'an exponent' },
+  { shape: bits.EXPONENT, fact: bits.HAS_POINT_FIRST, name: 'no digit before the point' },
 ];
 
 /** Returns what the values with these shapes look like; undefined: they show no shape. */
 export function shapeHint(forms: number): ShapeHint | undefined {
   const signs = signsOfNumbers.filter(({ shape, fact }) => (forms & shape) !== 0 && (forms & fact) !== 0);
   if (signs.length > 0) {
-    const isSome = (forms & HAS_BARE_NUMBER) !== 0 || signs.length > 1;
+    const isSome = (forms & bits.HAS_BARE_NUMBER) !== 0 || signs.length > 1;
     const names = signs.map(({ name }) => name).join(' or ');
-    const type = (forms & EXPONENT) !== 0 ? 'numeric' : undefined;
+    const type = (forms & bits.EXPONENT) !== 0 ? 'numeric' : undefined;
     return { looksLike: `numbers${isSome ? ', some of them' : ''} with ${names}`, type };
   }
-  if ((forms & TIME) !== 0) return { looksLike: 'times of day', type: 'time' };
-  if ((forms & DURATION) !== 0) return { looksLike: 'durations', type: 'interval' };
-  const isTrueFalse = (forms & TRUE_FALSE) !== 0 && (forms & HAS_WHOLE_WORD) !== 0;
-  const hasBoth = (forms & HAS_TRUE) !== 0 && (forms & HAS_FALSE) !== 0;
-  if (isTrueFalse || ((forms & (TRUE_FALSE | YES_NO)) !== 0 && hasBoth))
+  if ((forms & bits.TIME) !== 0) return { looksLike: 'times of day', type: 'time' };
+  if ((forms & bits.DURATION) !== 0) return { looksLike: 'durations', type: 'interval' };
+  const isTrueFalse = (forms & bits.TRUE_FALSE) !== 0 && (forms & bits.HAS_WHOLE_WORD) !== 0;
+  const hasBoth = (forms & bits.HAS_TRUE) !== 0 && (forms & bits.HAS_FALSE) !== 0;
+  if (isTrueFalse || ((forms & (bits.TRUE_FALSE | bits.YES_NO)) !== 0 && hasBoth))
     return { looksLike: 'words for true and false', type: 'boolean' };
   return undefined;
 }
@@ -136,14 +99,14 @@ const maxShapeBytes = 64;
 
 /** The words that PostgreSQL reads as a boolean, except for `on` and `off`, which often mean more than that. */
 const words = new Map<string, number>([
-  ['true', TRUE_FALSE | HAS_TRUE | HAS_WHOLE_WORD],
-  ['false', TRUE_FALSE | HAS_FALSE | HAS_WHOLE_WORD],
-  ['t', TRUE_FALSE | HAS_TRUE],
-  ['f', TRUE_FALSE | HAS_FALSE],
-  ['yes', YES_NO | HAS_TRUE],
-  ['no', YES_NO | HAS_FALSE],
-  ['y', YES_NO | HAS_TRUE],
-  ['n', YES_NO | HAS_FALSE],
+  ['true', bits.TRUE_FALSE | bits.HAS_TRUE | bits.HAS_WHOLE_WORD],
+  ['false', bits.TRUE_FALSE | bits.HAS_FALSE | bits.HAS_WHOLE_WORD],
+  ['t', bits.TRUE_FALSE | bits.HAS_TRUE],
+  ['f', bits.TRUE_FALSE | bits.HAS_FALSE],
+  ['yes', bits.YES_NO | bits.HAS_TRUE],
+  ['no', bits.YES_NO | bits.HAS_FALSE],
+  ['y', bits.YES_NO | bits.HAS_TRUE],
+  ['n', bits.YES_NO | bits.HAS_FALSE],
 ]);
 /** The words in small letters, as bytes, with their shapes. */
 const wordBytes = [...words].map(([word, shape]) => ({ bytes: Buffer.from(word), shape }));
@@ -178,11 +141,11 @@ function timeShape(bytes: Buffer, start: number, end: number): number {
       while (at < end && isDigit(bytes[at]!)) at++;
     }
   }
-  if (at === end) return hourDigits <= 2 && hours < 24 ? TIME | DURATION : DURATION;
+  if (at === end) return hourDigits <= 2 && hours < 24 ? bits.TIME | bits.DURATION : bits.DURATION;
   if (bytes[at] === SPACE) at++;
   const half = at + 2 === end ? bytes[at]! | LOWER : 0;
   const isHalf = (half === 0x61 || half === 0x70) && (bytes[at + 1]! | LOWER) === 0x6d;
-  return isHalf && hours >= 1 && hours <= 12 ? TIME : 0;
+  return isHalf && hours >= 1 && hours <= 12 ? bits.TIME : 0;
 }
 
 /** Returns whether a colon and a number below 60 are at `at`. */
@@ -238,7 +201,7 @@ function numberShape(bytes: Buffer, start: number, end: number): number {
         length = minusBefore(bytes, from, to);
         if (length > 0) {
           minus++;
-          facts |= HAS_MINUS_BEHIND;
+          facts |= bits.HAS_MINUS_BEHIND;
         }
       }
       if (length === 0) {
@@ -250,28 +213,29 @@ function numberShape(bytes: Buffer, start: number, end: number): number {
     to -= length;
   }
   if (opening !== closing || minus + plus + opening > 1 || currencies + percents > 1) return 0;
-  if (opening > 0) facts |= HAS_PARENTHESES;
-  if (currencies > 0) facts |= HAS_CURRENCY;
-  if (percents > 0) facts |= HAS_PERCENT_SIGN;
+  if (opening > 0) facts |= bits.HAS_PARENTHESES;
+  if (currencies > 0) facts |= bits.HAS_CURRENCY;
+  if (percents > 0) facts |= bits.HAS_PERCENT_SIGN;
   // Accounting formats show zero as a minus sign: `€ -`.
-  if (from === to) return currencies === 1 && minus === 1 ? AMOUNT | HAS_CURRENCY : 0;
+  if (from === to) return currencies === 1 && minus === 1 ? bits.AMOUNT | bits.HAS_CURRENCY : 0;
   if (facts === 0) return bareShape(bytes, start, end);
   if (!isNumber(bytes, from, to)) return 0;
-  return facts | (percents > 0 ? PERCENT : AMOUNT);
+  return facts | (percents > 0 ? bits.PERCENT : bits.AMOUNT);
 }
 
 /** Returns the shape of a number without a sign of an amount. Numbers with leading zeros or a plus sign are often no amounts. */
 function bareShape(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] === PLUS) return 0;
-  if (textKind(bytes, start, end) === NUMBER) return NUMBER_SHAPES | HAS_BARE_NUMBER;
+  if (textKind(bytes, start, end) === NUMBER) return bits.NUMBER_SHAPES | bits.HAS_BARE_NUMBER;
   if (readNumber(bytes, start, end, plainSigns, scratch) > 0) {
-    if (hasExponent(bytes, start, end)) return EXPONENT | HAS_EXPONENT;
+    if (hasExponent(bytes, start, end)) return bits.EXPONENT | bits.HAS_EXPONENT;
     const first = bytes[start] === MINUS ? start + 1 : start;
-    return bytes[first] === POINT ? EXPONENT | HAS_POINT_FIRST : 0;
+    return bytes[first] === POINT ? bits.EXPONENT | bits.HAS_POINT_FIRST : 0;
   }
   for (const signs of groupedSigns) {
     const read = readNumber(bytes, start, end, signs, scratch);
-    if (read > 0 && textKind(scratch, 0, read) === NUMBER) return AMOUNT | PERCENT | HAS_BARE_NUMBER;
+    if (read > 0 && textKind(scratch, 0, read) === NUMBER)
+      return bits.AMOUNT | bits.PERCENT | bits.HAS_BARE_NUMBER;
   }
   return 0;
 }

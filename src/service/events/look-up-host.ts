@@ -10,7 +10,6 @@ import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { orAborted } from './or-aborted.ts';
 
 export interface LookUpOptions {
   signal: AbortSignal;
@@ -85,4 +84,17 @@ async function askSystem(host: string, signal: AbortSignal): Promise<LookupAddre
   });
   lastOfSystem = asked.catch(() => {});
   return orAborted(asked, signal);
+}
+
+/** Waits for a promise that cannot be aborted. @throws Error if the signal aborts first */
+async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(new Error('aborted'));
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }

@@ -9,10 +9,11 @@
  * commits a transaction with NOTIFY, and holds it until the commit has ended: with Citus until all workers have answered, and with synchronous
  * replication until the standby has. So no transaction with the work of a caller may contain NOTIFY.
  *
- * `insertEvents` and `storeEvents` are parts of transactions in which code of other people may have run, so they qualify all names. All
- * other statements about events and webhooks run in transactions of their own, in the service's own search path (search-path.ts).
+ * `insertEvents` is a part of transactions in which code of other people may have run. All other statements about events and webhooks run in
+ * transactions of their own, in the service's own search path (search-path.ts).
  */
 import { randomUUID } from 'node:crypto';
+import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { asciiLiteral, type Statement } from '../postgres/sql.ts';
 import { type EventFacts, toCloudEvent } from './event.ts';
@@ -20,11 +21,8 @@ import { type EventFacts, toCloudEvent } from './event.ts';
 /** The channel on which PostgreSQL tells its clients the id of each event (NOTIFY). */
 const channel = 'tablewright';
 
-/**
- * Returns the statements that insert events. They contain only ASCII characters and qualified names (`beforeCommit` of
- * `inTransaction`).
- */
-export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): string[] {
+/** Returns the statements that insert events. They contain only ASCII characters (`beforeCommit` of `inTransaction`). */
+export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): CallersStatement[] {
   const time = new Date();
   const rows = facts.map((one) => {
     const id = randomUUID();
@@ -33,7 +31,7 @@ export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): st
   });
   return rows.length === 0
     ? []
-    : [`INSERT INTO ${quoted}.events (id, table_schema, event) VALUES ${rows.join(', ')}`];
+    : [qualified`INSERT INTO ${quoted}.events (id, table_schema, event) VALUES ${rows.join(', ')}`];
 }
 
 /**

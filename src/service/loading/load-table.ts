@@ -15,9 +15,14 @@ import { nothingToLoad } from './inputs/nothing-to-load.ts';
 import { loadRows } from './load-rows.ts';
 import { type LoadedRows, receivedRows } from './loaded-rows.ts';
 import { loadInOnePass, type Outcome, type TableTypes, usualHead } from './one-pass/one-pass.ts';
-import { timed } from './request/load-phase.ts';
 import { LoadProgress } from './request/load-progress.ts';
-import { addsRows, type LoadContext, type LoadRequest, type LoadResult } from './request/load-request.ts';
+import {
+  addsRows,
+  type LoadContext,
+  type LoadPhase,
+  type LoadRequest,
+  type LoadResult,
+} from './request/load-request.ts';
 import { rowOptions } from './row-options.ts';
 import { explainRefusal, type RefusedLoad } from './staged/explain-refusal.ts';
 import { inferWhereNeeded } from './target/infer-definition.ts';
@@ -158,4 +163,21 @@ async function addKeys(
 ): Promise<RefusedLoad | undefined> {
   const error = target.isBare ? await target.addKeys(client) : undefined;
   return error && { refusal: { error }, target, places, stored };
+}
+
+/** Does the work of a phase and reports its duration. Nothing is reported if there was nothing to do. */
+async function timed<Result>(
+  { onPhase }: LoadContext,
+  phase: LoadPhase,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const since = performance.now();
+  let isDone = true;
+  try {
+    const result = await work();
+    isDone = result !== undefined;
+    return result;
+  } finally {
+    if (isDone) onPhase?.(phase, (performance.now() - since) / 1000);
+  }
 }

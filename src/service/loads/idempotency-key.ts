@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import type { CallersStatement } from '../postgres/callers-statement.ts';
 import { wasRefused } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { runStatement, runStatements } from '../postgres/transaction.ts';
@@ -74,7 +75,7 @@ export class ClaimedKey {
   }
 
   /** Returns the statement that keeps the answer, for the transaction that does the work. */
-  commitStatement(answer: KeptAnswer): string {
+  commitStatement(answer: KeptAnswer): CallersStatement {
     if (this.fingerprint === undefined) throw new Error('the body has not arrived');
     return answerKey(this.#schema, this.#row, this.fingerprint, answer);
   }

@@ -1,5 +1,6 @@
 /** The statements for the table of idempotency keys. */
 
+import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
 import { refuseUnless } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
@@ -19,8 +20,7 @@ export interface ClaimedKeyRow {
   claim: string;
 }
 
-const isOld = `known.created_at OPERATOR(pg_catalog.<)
-  (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(hours => ${keyHours}))`;
+const isOld = `known.created_at < clock_timestamp() - make_interval(hours => ${keyHours})`;
 
 /**
  * Claims a key. It returns no row if another request has the key: an answered request that claimed it less than 24 hours ago, a request in
@@ -37,9 +37,9 @@ export function claimKey(
   return {
     text: `INSERT INTO ${quoted}.idempotency_keys AS known (owner, key, process, load) VALUES ($1, $2, $3, $4)
       ON CONFLICT (owner, key) DO UPDATE SET process = excluded.process, load = excluded.load, fingerprint = NULL,
-        created_at = pg_catalog.clock_timestamp(), answer_status = NULL, answer_headers = NULL, answer_body = NULL
+        created_at = clock_timestamp(), answer_status = NULL, answer_headers = NULL, answer_body = NULL
       WHERE CASE WHEN known.answer_status IS NOT NULL THEN ${isOld}
-        WHEN known.process OPERATOR(pg_catalog.=) $3 THEN known.load OPERATOR(pg_catalog.<>) ALL ($6::pg_catalog.uuid[])
+        WHEN known.process = $3 THEN known.load <> ALL ($6::uuid[])
         ELSE NOT ${isAlive(quoted, '$5')} END
       RETURNING key`,
     values: [owner, key, process, claim, leaseSeconds, running],
@@ -50,7 +50,7 @@ export function claimKey(
 export function readKey({ quoted }: ServiceSchema, owner: Buffer, key: string): Statement {
   return {
     text: `SELECT fingerprint, answer_status AS status, answer_headers AS headers, answer_body AS body
-      FROM ${quoted}.idempotency_keys WHERE owner OPERATOR(pg_catalog.=) $1 AND key OPERATOR(pg_catalog.=) $2`,
+      FROM ${quoted}.idempotency_keys WHERE owner = $1 AND key = $2`,
     values: [owner, key],
   };
 }
@@ -64,13 +64,12 @@ export function answerKey(
   { owner, key, claim }: ClaimedKeyRow,
   fingerprint: Buffer,
   { status, headers, body }: KeptAnswer,
-): string {
-  return `WITH written AS (
+): CallersStatement {
+  return qualified`WITH written AS (
     UPDATE ${quoted}.idempotency_keys SET fingerprint = ${bytesLiteral(fingerprint)}, answer_status = ${Math.trunc(status)},
       answer_headers = ${asciiLiteral(JSON.stringify(headers))}::pg_catalog.jsonb, answer_body = ${bytesLiteral(body)}
     WHERE owner OPERATOR(pg_catalog.=) ${bytesLiteral(owner)} AND key OPERATOR(pg_catalog.=) ${asciiLiteral(key)}
-      AND load OPERATOR(pg_catalog.=) '${claim}'::pg_catalog.uuid AND answer_status IS NULL
-    RETURNING key)
+      AND load OPERATOR(pg_catalog.=) '${claim}'::pg_catalog.uuid AND answer_status IS NULL RETURNING key)
   ${refuseUnless('EXISTS (SELECT FROM written)', 'another request has the idempotency key')}`;
 }
 
@@ -81,8 +80,8 @@ export function amendKey(
   body: Buffer,
 ): Statement {
   return {
-    text: `UPDATE ${quoted}.idempotency_keys SET answer_body = $4 WHERE owner OPERATOR(pg_catalog.=) $1
-      AND key OPERATOR(pg_catalog.=) $2 AND load OPERATOR(pg_catalog.=) $3 AND answer_status IS NOT NULL`,
+    text: `UPDATE ${quoted}.idempotency_keys SET answer_body = $4 WHERE owner = $1
+      AND key = $2 AND load = $3 AND answer_status IS NOT NULL`,
     values: [owner, key, claim, body],
   };
 }
@@ -90,8 +89,8 @@ export function amendKey(
 /** Releases a key that has no answer. */
 export function releaseKey({ quoted }: ServiceSchema, { owner, key, claim }: ClaimedKeyRow): Statement {
   return {
-    text: `DELETE FROM ${quoted}.idempotency_keys WHERE owner OPERATOR(pg_catalog.=) $1 AND key OPERATOR(pg_catalog.=) $2
-      AND load OPERATOR(pg_catalog.=) $3 AND answer_status IS NULL`,
+    text: `DELETE FROM ${quoted}.idempotency_keys WHERE owner = $1 AND key = $2
+      AND load = $3 AND answer_status IS NULL`,
     values: [owner, key, claim],
   };
 }
@@ -107,11 +106,11 @@ export function removeOldKeys(
   from: string,
 ): Statement {
   return {
-    text: `WITH removed AS (DELETE FROM ${quoted}.idempotency_keys WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY(
+    text: `WITH removed AS (DELETE FROM ${quoted}.idempotency_keys WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM ${quoted}.idempotency_keys known
-      WHERE known.created_at OPERATOR(pg_catalog.>=) $3 AND ${isOld} AND (answer_status IS NOT NULL OR NOT ${isAlive(quoted, '$1')})
+      WHERE known.created_at >= $3 AND ${isOld} AND (answer_status IS NOT NULL OR NOT ${isAlive(quoted, '$1')})
       ORDER BY known.created_at LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING created_at)
-      SELECT pg_catalog.count(*)::pg_catalog.int4 AS count, pg_catalog.max(created_at)::pg_catalog.text AS last FROM removed`,
+      SELECT count(*)::int4 AS count, max(created_at)::text AS last FROM removed`,
     values: [leaseSeconds, atMost, from],
   };
 }
@@ -119,5 +118,5 @@ export function removeOldKeys(
 /** The process of a key has renewed its lease. */
 function isAlive(quoted: string, leaseSeconds: string): string {
   return `EXISTS (SELECT FROM ${quoted}.processes p
-    WHERE p.id OPERATOR(pg_catalog.=) known.process AND ${hasRenewed('p', `secs => ${leaseSeconds}`)})`;
+    WHERE p.id = known.process AND ${hasRenewed('p', `secs => ${leaseSeconds}`)})`;
 }

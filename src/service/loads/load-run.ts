@@ -2,6 +2,7 @@
 import type { EventFacts } from '../events/event.ts';
 import { insertEvents } from '../events/outbox.ts';
 import type { LoadObserver, LoadResult } from '../loading/request/load-request.ts';
+import type { CallersStatement } from '../postgres/callers-statement.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { eventsOfCommit } from './load-events.ts';
 import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
@@ -103,7 +104,7 @@ export class LoadRun implements LoadObserver {
   }
 
   /** Returns the statements that record the load as committed in the transaction that writes its rows, with its events. */
-  commitStatements(): string[] {
+  commitStatements(): CallersStatement[] {
     this.isCommitting = true;
     return [
       commitLoad(this.#options.schema, this.#committed()),

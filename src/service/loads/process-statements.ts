@@ -9,15 +9,14 @@ import type { Statement } from '../postgres/sql.ts';
  * @param interval an argument of `make_interval`, such as `secs => $1`
  */
 export function hasRenewed(process: string, interval: string): string {
-  return `${process}.seen_at OPERATOR(pg_catalog.>)
-    (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) pg_catalog.make_interval(${interval}))`;
+  return `${process}.seen_at > clock_timestamp() - make_interval(${interval})`;
 }
 
 /** Renews the lease of a process. */
 export function renewLease({ quoted }: ServiceSchema, process: string): Statement {
   return {
     text: `INSERT INTO ${quoted}.processes AS known (id) VALUES ($1)
-      ON CONFLICT (id) DO UPDATE SET seen_at = pg_catalog.clock_timestamp()`,
+      ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()`,
     values: [process],
   };
 }
@@ -25,7 +24,7 @@ export function renewLease({ quoted }: ServiceSchema, process: string): Statemen
 /** Ends the leases of processes that have ended. */
 export function endLeases({ quoted }: ServiceSchema, processes: string[]): Statement {
   return {
-    text: `UPDATE ${quoted}.processes SET seen_at = '-infinity' WHERE id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.uuid[])`,
+    text: `UPDATE ${quoted}.processes SET seen_at = '-infinity' WHERE id = ANY ($1::uuid[])`,
     values: [processes],
   };
 }
@@ -34,7 +33,7 @@ export function endLeases({ quoted }: ServiceSchema, processes: string[]): State
 export function serveSpool({ quoted }: ServiceSchema, process: string, spool: string): Statement {
   return {
     text: `INSERT INTO ${quoted}.processes AS known (id, spool) VALUES ($1, $2)
-      ON CONFLICT (id) DO UPDATE SET spool = excluded.spool, seen_at = pg_catalog.clock_timestamp()`,
+      ON CONFLICT (id) DO UPDATE SET spool = excluded.spool, seen_at = clock_timestamp()`,
     values: [process, spool],
   };
 }
@@ -46,12 +45,11 @@ export function removeOldProcesses(
   atMost: number,
 ): Statement {
   return {
-    text: `DELETE FROM ${quoted}.processes WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(
+    text: `DELETE FROM ${quoted}.processes WHERE id = ANY (ARRAY(
       SELECT p.id FROM ${quoted}.processes p
       WHERE NOT ${hasRenewed('p', 'secs => $1')}
-        AND NOT EXISTS (SELECT FROM ${quoted}.loads l WHERE l.process OPERATOR(pg_catalog.=) p.id AND l.ended_at IS NULL)
-        AND (p.spool IS NULL OR NOT ${hasRenewed('p', 'days => 2')})
-      LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+        AND NOT EXISTS (SELECT FROM ${quoted}.loads l WHERE l.process = p.id AND l.ended_at IS NULL)
+        AND (p.spool IS NULL OR NOT ${hasRenewed('p', 'days => 2')}) LIMIT $2 FOR UPDATE SKIP LOCKED))`,
     values: [leaseSeconds * 10, atMost],
   };
 }

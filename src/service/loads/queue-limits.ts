@@ -8,7 +8,7 @@ import { limitDetail } from '../../core/limit-exceeded.ts';
 import type { SettingName } from '../../core/settings/config.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { type QueuedSize, readQueueSize } from './load-statements.ts';
+import { type QueuedSize, readQueueSize } from './queue-statements.ts';
 
 /** The limits. The settings have the same names. */
 export interface QueueLimitValues {

@@ -8,13 +8,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { isDatabaseAway } from '../postgres/database-away.ts';
 import type { Log } from '../postgres/log.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { isDatabaseAway } from '../postgres/sqlstate.ts';
 import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import { leaseLost } from './load-errors.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
+import type { Loads } from './loads.ts';
+import { serveSpool } from './process-statements.ts';
+import { QueueLimits, type QueueLimitValues } from './queue-limits.ts';
 import {
   failUnservedLoads,
   type GivenUpLoad,
@@ -28,10 +31,7 @@ import {
   readQueued,
   type StoredRequest,
   takeQueuedLoad,
-} from './load-statements.ts';
-import type { Loads } from './loads.ts';
-import { serveSpool } from './process-statements.ts';
-import { QueueLimits, type QueueLimitValues } from './queue-limits.ts';
+} from './queue-statements.ts';
 import { StoredBodies } from './stored-bodies.ts';
 
 /** A load that was taken from the queue. */

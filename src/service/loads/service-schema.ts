@@ -53,7 +53,7 @@ async function prepareWithin(
   schema: ServiceSchema,
   steps: readonly Migration[],
 ): Promise<string | undefined> {
-  await client.query('SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))', [
+  await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
     `tablewright migrations of ${schema.name}`,
   ]);
   const { rows } = await client.query<SchemaFacts>(schemaFacts, [schema.name]);
@@ -73,7 +73,7 @@ async function prepareWithin(
 
 async function versionOf(client: ClientBase, { quoted }: ServiceSchema): Promise<number> {
   const { rows } = await client.query<{ version: number | null }>(
-    `SELECT pg_catalog.max(version) AS version FROM ${quoted}.migrations`,
+    `SELECT max(version) AS version FROM ${quoted}.migrations`,
   );
   return rows[0]!.version ?? 0;
 }
@@ -88,9 +88,9 @@ async function migrate(client: ClientBase, { quoted }: ServiceSchema, step: Migr
 
 function createMigrations({ quoted }: ServiceSchema): string {
   return `CREATE TABLE ${quoted}.migrations (
-    version pg_catalog.int4 PRIMARY KEY,
-    name pg_catalog.text NOT NULL,
-    applied_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now())`;
+    version int4 PRIMARY KEY,
+    name text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now())`;
 }
 
 /** Default privileges of the database may have granted something. */
@@ -115,22 +115,20 @@ interface SchemaFacts {
 }
 
 const schemaFacts = `WITH objects AS (
-  SELECT c.relname AS name, c.relowner AS owner FROM pg_catalog.pg_class c
-  WHERE c.relnamespace OPERATOR(pg_catalog.=) (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname OPERATOR(pg_catalog.=) $1)
-  UNION ALL SELECT p.proname, p.proowner FROM pg_catalog.pg_proc p
-  WHERE p.pronamespace OPERATOR(pg_catalog.=) (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname OPERATOR(pg_catalog.=) $1))
+  SELECT c.relname AS name, c.relowner AS owner FROM pg_class c
+  WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
+  UNION ALL SELECT p.proname, p.proowner FROM pg_proc p
+  WHERE p.pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1))
 SELECT n.oid IS NOT NULL AS exists,
-  $1 OPERATOR(pg_catalog.=) ANY (ARRAY[CURRENT_USER, SESSION_USER]::pg_catalog.text[]) AS "isNameOfRole",
-  pg_catalog.has_database_privilege(d.oid, 'CREATE') AS "mayCreate",
-  n.nspowner OPERATOR(pg_catalog.=) ANY (ARRAY[me.oid, d.datdba])
-    OR (SELECT owner.rolsuper FROM pg_catalog.pg_roles owner WHERE owner.oid OPERATOR(pg_catalog.=) n.nspowner) AS "isTrusted",
-  EXISTS (SELECT FROM objects WHERE name OPERATOR(pg_catalog.=) 'migrations') AS "hasMigrations",
+  $1 = ANY (ARRAY[CURRENT_USER, SESSION_USER]::text[]) AS "isNameOfRole",
+  has_database_privilege(d.oid, 'CREATE') AS "mayCreate",
+  n.nspowner = ANY (ARRAY[me.oid, d.datdba])
+    OR (SELECT owner.rolsuper FROM pg_roles owner WHERE owner.oid = n.nspowner) AS "isTrusted",
+  EXISTS (SELECT FROM objects WHERE name = 'migrations') AS "hasMigrations",
   EXISTS (SELECT FROM objects) AS "hasObjects",
-  EXISTS (SELECT FROM objects WHERE owner OPERATOR(pg_catalog.<>) me.oid) AS "hasOthers"
-FROM pg_catalog.pg_database d
-JOIN pg_catalog.pg_roles me ON me.rolname OPERATOR(pg_catalog.=) CURRENT_USER
-LEFT JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) $1
-WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()`;
+  EXISTS (SELECT FROM objects WHERE owner <> me.oid) AS "hasOthers"
+FROM pg_database d JOIN pg_roles me ON me.rolname = CURRENT_USER LEFT JOIN pg_namespace n ON n.nspname = $1
+WHERE d.datname = current_database()`;
 
 /** Returns why the schema cannot be used, if it cannot. */
 function refusalOf(facts: SchemaFacts, { name }: ServiceSchema): string | undefined {

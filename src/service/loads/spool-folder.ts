@@ -31,14 +31,13 @@ interface SchemaIdentity {
   maySeeSystem: boolean;
 }
 
-const identityOf = `SELECT d.oid::pg_catalog.text AS database, n.oid::pg_catalog.text AS schema,
-    pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS "maySeeSystem"
-  FROM pg_catalog.pg_database d, pg_catalog.pg_namespace n
-  WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database() AND n.nspname OPERATOR(pg_catalog.=) $1`;
+const identityOf = `SELECT d.oid::text AS database, n.oid::text AS schema,
+    has_function_privilege('pg_control_system()', 'EXECUTE') AS "maySeeSystem"
+  FROM pg_database d, pg_namespace n
+  WHERE d.datname = current_database() AND n.nspname = $1`;
 
 /** The identifier of the cluster. Its standby servers have the same. */
-const systemIdentifier =
-  'SELECT system_identifier::pg_catalog.text AS system FROM pg_catalog.pg_control_system()';
+const systemIdentifier = 'SELECT system_identifier::text AS system FROM pg_control_system()';
 
 /** Returns why the folder, or the nearest one above it that exists, cannot be written to; undefined: it can. */
 export async function spoolProblem(folder: string): Promise<string | undefined> {

@@ -3,6 +3,7 @@
  * a row for each thousand problems.
  */
 import type { Problem } from '../../core/errors.ts';
+import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { bytesLiteral, type Statement } from '../postgres/sql.ts';
 import { ProblemLines } from './problem-lines.ts';
@@ -44,17 +45,21 @@ const close = Buffer.from(']');
 export function storePages({ quoted }: ServiceSchema, id: string, pages: ProblemPage[]): Statement[] {
   return pages.map(({ first, json }) => ({
     text: `INSERT INTO ${quoted}.load_problems (load, first, problems)
-      SELECT id, $2::pg_catalog.int4, $3::pg_catalog.json FROM ${quoted}.loads
-      WHERE id OPERATOR(pg_catalog.=) $1 AND problems_stored IS NOT NULL
+      SELECT id, $2::int4, $3::json FROM ${quoted}.loads
+      WHERE id = $1 AND problems_stored IS NOT NULL
       ON CONFLICT (load, first) DO NOTHING`,
     values: [id, first, json],
   }));
 }
 
 /** Returns statements like `storePages` without values and with ASCII characters only, for the transaction that writes the rows. */
-export function storePagesAtCommit({ quoted }: ServiceSchema, id: string, pages: ProblemPage[]): string[] {
+export function storePagesAtCommit(
+  { quoted }: ServiceSchema,
+  id: string,
+  pages: ProblemPage[],
+): CallersStatement[] {
   return pages.map(
-    ({ first, json }) => `INSERT INTO ${quoted}.load_problems (load, first, problems)
+    ({ first, json }) => qualified`INSERT INTO ${quoted}.load_problems (load, first, problems)
       VALUES ('${id}'::pg_catalog.uuid, ${first}, pg_catalog.convert_from(${bytesLiteral(json)}, 'UTF8')::pg_catalog.json)`,
   );
 }
@@ -63,20 +68,19 @@ export function storePagesAtCommit({ quoted }: ServiceSchema, id: string, pages:
 export function removeOlderProblems({ quoted }: ServiceSchema, owner: Buffer): Statement {
   const text = `WITH older AS (
       SELECT id FROM (
-        SELECT id, pg_catalog.row_number() OVER newest AS place, pg_catalog.sum(problem_bytes) OVER newest AS bytes
-        FROM ${quoted}.loads WHERE owner OPERATOR(pg_catalog.=) $1 AND problem_bytes IS NOT NULL
+        SELECT id, row_number() OVER newest AS place, sum(problem_bytes) OVER newest AS bytes
+        FROM ${quoted}.loads WHERE owner = $1 AND problem_bytes IS NOT NULL
         WINDOW newest AS (ORDER BY id DESC)) counted
-      WHERE place OPERATOR(pg_catalog.>) ${keptProblems.loads} OR (bytes OPERATOR(pg_catalog.>) ${keptProblems.bytes} AND place OPERATOR(pg_catalog.>) 1)),
-    removed AS (DELETE FROM ${quoted}.load_problems WHERE load OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT id FROM older)))
-    UPDATE ${quoted}.loads SET problems_stored = 0, problem_bytes = NULL WHERE id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT id FROM older))`;
+      WHERE place > ${keptProblems.loads} OR (bytes > ${keptProblems.bytes} AND place > 1)),
+    removed AS (DELETE FROM ${quoted}.load_problems WHERE load = ANY (ARRAY(SELECT id FROM older)))
+    UPDATE ${quoted}.loads SET problems_stored = 0, problem_bytes = NULL WHERE id = ANY (ARRAY(SELECT id FROM older))`;
   return { text, values: [owner] };
 }
 
 /** Reads one page of a load. It returns the page as text, if there is one. */
 export function readProblemPage({ quoted }: ServiceSchema, id: string, first: number): Statement {
   return {
-    text: `SELECT problems::pg_catalog.text AS problems FROM ${quoted}.load_problems
-      WHERE load OPERATOR(pg_catalog.=) $1 AND first OPERATOR(pg_catalog.=) $2`,
+    text: `SELECT problems::text AS problems FROM ${quoted}.load_problems WHERE load = $1 AND first = $2`,
     values: [id, first],
   };
 }

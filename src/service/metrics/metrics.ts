@@ -10,7 +10,7 @@ import { errorCatalogue } from '../../core/errors.ts';
 import type { Lines } from '../http/admission/lines.ts';
 import type { Measures } from '../http/observing/measures.ts';
 import { tokenRefusals } from '../http/tokens/invalid-token.ts';
-import type { QueueCounts } from '../loads/load-statements.ts';
+import type { QueueCounts } from '../loads/queue-statements.ts';
 
 export interface Metrics {
   registry: Registry;

@@ -4,6 +4,7 @@
  * that fails: a cast of a text that is not a number. PostgreSQL's error contains the text.
  */
 import { randomBytes } from 'node:crypto';
+import { type CallersStatement, qualified } from './callers-statement.ts';
 import { conditionOf } from './sqlstate.ts';
 
 export type Reason =
@@ -15,9 +16,12 @@ export type Reason =
 /** A random mark of this process. A function of a table does not know it, so it cannot raise an error that looks like a refusal. */
 const mark = randomBytes(8).toString('hex');
 
-/** Returns a query, which may follow a WITH clause. It fails unless the condition, an SQL expression, is true. */
-export function refuseUnless(condition: string, reason: Reason): string {
-  return `SELECT CAST(CASE WHEN ${condition} THEN '0' ELSE '${textOf(reason)}' END AS pg_catalog.int4)`;
+/**
+ * Returns a query, which may follow a WITH clause. It fails unless the condition, an SQL expression, is true. The condition of a query that
+ * runs in another path than the service's own must qualify its names.
+ */
+export function refuseUnless(condition: string, reason: Reason): CallersStatement {
+  return qualified`SELECT CAST(CASE WHEN ${condition} THEN '0' ELSE '${textOf(reason)}' END AS pg_catalog.int4)`;
 }
 
 /** Returns whether `refuseUnless` of this process caused the error, for this reason. */

@@ -7,7 +7,7 @@
  *
  * - Statements that run other people's code, such as triggers, defaults and checks, or that name their tables. That code
  *   expects the *callers' path*: the `search_path` of the role, the database or the server. `inCallersPath` runs such a
- *   statement. It must qualify every function, operator and type: `pg_catalog.count(*)`, `OPERATOR(pg_catalog.=)`.
+ *   statement. It must qualify every function, operator and type, so it is a `CallersStatement` (callers-statement.ts).
  * - Queries that look up or write names as callers know them (`to_regtype`, `format_type`, `pg_get_expr`).
  *   `readInCallersPath` resolves the names in the query itself before it changes the path.
  *
@@ -15,6 +15,7 @@
  * of another caller.
  */
 import type { ClientBase, QueryResult } from 'pg';
+import type { CallersStatement } from './callers-statement.ts';
 import { pipeline } from './pipeline.ts';
 
 /** The value of `search_path` outside the callers' path. */
@@ -28,8 +29,8 @@ const leaveCallersPath = `pg_catalog.set_config('search_path', '${ownPath}', tru
 /** Restores the service's own path after `SELECT enterCallersPath`. */
 const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;
 
-/** Returns one text that runs the statements in the callers' path. They must qualify every name. */
-export function inCallersPath(...statements: string[]): string {
+/** Returns one text that runs the statements in the callers' path. */
+export function inCallersPath(...statements: CallersStatement[]): string {
   return apartInCallersPath(...statements).join(';\n');
 }
 
@@ -37,14 +38,19 @@ export function inCallersPath(...statements: string[]): string {
  * Returns the statements that run others in the callers' path. Send each of them in a message of its own (`pipeline`) if one of them
  * changes a table that Citus distributes: Citus sends the whole text of the message to the workers.
  */
-export function apartInCallersPath(...statements: string[]): string[] {
-  return [`SELECT ${enterCallersPath}`, ...statements, restoreOwnPath];
+export function apartInCallersPath(...statements: CallersStatement[]): string[] {
+  return [...toEndInCallersPath(...statements), restoreOwnPath];
 }
 
-/** Runs one statement in the callers' path, in one round trip. It must qualify every name. */
+/** Returns statements like `apartInCallersPath`, after which the transaction ends in the callers' path. */
+export function toEndInCallersPath(...statements: CallersStatement[]): string[] {
+  return [`SELECT ${enterCallersPath}`, ...statements];
+}
+
+/** Runs one statement in the callers' path, in one round trip. */
 export async function queryInCallersPath<Row extends object = Record<string, unknown>>(
   client: ClientBase,
-  statement: string,
+  statement: CallersStatement,
 ): Promise<QueryResult<Row & Record<string, unknown>>> {
   const results = await pipeline(client, apartInCallersPath(statement));
   return results[1] as QueryResult<Row & Record<string, unknown>>;

@@ -6,6 +6,8 @@
  * Therefore the length of each message is checked before pg receives it, and an exception of pg or of a listener closes the connection, and
  * nothing else.
  */
+import type { AppError } from '../../core/errors.ts';
+import { limitExceeded } from '../../core/limit-exceeded.ts';
 
 /**
  * The most bytes of one message. With the default limits, no message that the service needs has more than about 33 MiB: an error message
@@ -31,6 +33,25 @@ export class MessageTooLong extends Error {
     this.isRefusal = type === errorResponse;
     this.type = String.fromCharCode(type);
   }
+}
+
+/** What a message of PostgreSQL is, by its type (PostgreSQL 54.7), and where its length comes from. The caller cannot see the message. */
+const longMessages: Record<string, readonly [what: string, remedy: string]> = {
+  E: [
+    'An error message of PostgreSQL is too long',
+    'It contains a key, a value, or the text of a trigger or of another function of the database.',
+  ],
+  N: ['A warning of PostgreSQL is too long', 'A trigger or another function of the database raised it.'],
+};
+const longRow = [
+  'A row in an answer of PostgreSQL is too long',
+  'It contains a value of the table or the default of a column, which must be shorter.',
+] as const;
+
+/** Returns the error for the caller. */
+export function messageTooLong({ type }: MessageTooLong): AppError {
+  const [what, remedy] = longMessages[type] ?? longRow;
+  return limitExceeded(what, maxMessageBytes, 'bytes', remedy);
 }
 
 /** A message cannot be read, or a listener failed, so the connection was closed. */

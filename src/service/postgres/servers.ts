@@ -11,14 +11,10 @@
  */
 import pg from 'pg';
 import { type DatabaseHosts, databaseHosts } from '../../core/settings/database-url.ts';
+import { isPoolExhausted } from './connection-errors.ts';
+import { isDatabaseAway } from './database-away.ts';
 import { internalsOf } from './driver-internals.ts';
-import {
-  conditionOf,
-  isDatabaseAway,
-  isPoolExhausted,
-  isReadOnlyDatabase,
-  readOnlyDatabase,
-} from './sqlstate.ts';
+import { conditionOf, isReadOnlyDatabase, readOnlyDatabase } from './sqlstate.ts';
 import { isWritable } from './transaction-settings.ts';
 
 export class Servers {

@@ -8,8 +8,8 @@
 
 import type { DatabaseError } from 'pg';
 import { AppError, type ErrorCode } from '../../core/errors.ts';
-import { limitExceeded } from '../../core/limit-exceeded.ts';
-import { isErrorOfSocket } from './broken-connection.ts';
+import { isConnectionError, isPoolExhausted } from './connection-errors.ts';
+import * as rules from './error-rules.ts';
 import {
   changesOfCatalogue,
   isChangeOfCatalogue,
@@ -17,98 +17,24 @@ import {
   isRaised,
   namesByIdentifier,
 } from './server-internals.ts';
-import { MessageTooLong, maxMessageBytes } from './server-messages.ts';
-
-interface Rule {
-  code: ErrorCode;
-  /**
-   * The text for the caller. It may contain names of tables, columns and constraints, but no SQL and no values. It contains PostgreSQL's
-   * message only if the table's owner wrote the message, or if the message names only privileges, objects and features.
-   */
-  detail: string | ((error: DatabaseError) => string);
-}
-
-const unreachable: Rule = {
-  code: 'database-unavailable',
-  detail: 'The database cannot be reached. Try again later.',
-};
-
-/** The message of an error that says that a worker of Citus cannot be reached. */
-export const workerUnavailable = 'a worker of the Citus cluster cannot be reached';
-
-const awayWorker: Rule = {
-  code: 'database-unavailable',
-  detail: 'A server of the database cluster cannot be reached, so nothing was changed. Try again later.',
-};
-
-/** The rule for a file or a device of the server that fails, for example while PostgreSQL is being ended. */
-const failingDevice: Rule = {
-  code: 'database-unavailable',
-  detail: 'The database server cannot use one of its files or devices. Try again later.',
-};
-
-/** The rule for a transaction that ended or failed without an answer that said so. */
-const isLost: Rule = {
-  code: 'database-unavailable',
-  detail: 'The database lost the transaction of the request, so nothing was changed. Try again later.',
-};
-
-/** The rule for a standby, or a server that an administrator has made read-only. */
-const isReadOnly: Rule = {
-  code: 'database-unavailable',
-  detail: 'The database is currently read-only, so nothing can be changed.',
-};
-
-const refusedValue: Rule = {
-  code: 'invalid-data',
-  detail: (error) => `PostgreSQL refuses a value${inColumn(error)}.`,
-};
-
-/** The rule for RAISE in a function. The table's owner wrote the message for the people who send rows. A CHECK or a default may call such a function, too. */
-const refusedByFunction: Rule = {
-  code: 'invalid-data',
-  detail: (error) => `A trigger or another function of the database refuses this: ${error.message}`,
-};
-
-const failedFunction: Rule = {
-  code: 'invalid-data',
-  detail: (error) => `A trigger or another function of the database fails: ${error.message}`,
-};
-
-/** The rule for errors of PostgreSQL's own catalogue when two sessions change or create the same object. */
-const changedMeanwhile: Rule = {
-  code: 'write-conflict',
-  detail:
-    'Another session created, changed or dropped the table, or an object that belongs to it, at the same moment. Send the request again.',
-};
-
-/** The rule for ON CONFLICT. DROP INDEX CONCURRENTLY makes an index unusable while other sessions use the table. */
-const keyDroppedMeanwhile: Rule = {
-  code: 'write-conflict',
-  detail: 'Another session dropped the unique index that on_conflict uses. Send the request again.',
-};
-
-const invalidDefinition: Rule = {
-  code: 'invalid-definition',
-  detail: 'PostgreSQL refuses the table definition.',
-};
+import { MessageTooLong, messageTooLong } from './server-messages.ts';
 
 /** The rules by SQLSTATE or by its first two characters, its class. The rule with the longer key applies. */
-export const sqlstateRules: Record<string, Rule> = {
+export const sqlstateRules: Record<string, rules.Rule> = {
   // Errors of the service's own connection: connection, shutdown, start, credentials, missing database.
-  '08': unreachable,
-  '28': unreachable,
-  '3D000': unreachable,
+  '08': rules.unreachable,
+  '28': rules.unreachable,
+  '3D000': rules.unreachable,
   '53': {
     code: 'database-unavailable',
     detail: 'The database is out of memory or another resource. Try again later.',
   },
   '53100': { code: 'storage-full', detail: 'The database has no disk space left. Try again later.' },
   '53300': { code: 'database-unavailable', detail: 'The database has no connection left. Try again later.' },
-  '57P': unreachable,
-  '58000': failingDevice,
-  '58030': failingDevice,
-  '25006': isReadOnly,
+  '57P': rules.unreachable,
+  '58000': rules.failingDevice,
+  '58030': rules.failingDevice,
+  '25006': rules.isReadOnly,
 
   '55P03': {
     code: 'database-busy',
@@ -125,7 +51,7 @@ export const sqlstateRules: Record<string, Rule> = {
     detail: 'Another transaction changed the same table or rows. Send the request again.',
   },
 
-  '42501': { code: 'permission-denied', detail: lackOfPrivilege },
+  '42501': { code: 'permission-denied', detail: rules.lackOfPrivilege },
   '3F000': { code: 'schema-not-found', detail: 'The schema does not exist.' },
   '42P01': { code: 'table-not-found', detail: 'The table does not exist.' },
   '42P07': {
@@ -146,9 +72,9 @@ export const sqlstateRules: Record<string, Rule> = {
     detail: (error) => `PostgreSQL does not allow this in the current state of the table: ${error.message}.`,
   },
 
-  '42P16': invalidDefinition,
-  '42P17': invalidDefinition,
-  '42611': invalidDefinition,
+  '42P16': rules.invalidDefinition,
+  '42P17': rules.invalidDefinition,
+  '42611': rules.invalidDefinition,
   '42622': { code: 'invalid-definition', detail: 'A name is longer than PostgreSQL allows.' },
   '42701': { code: 'invalid-definition', detail: 'A column name occurs twice.' },
   '42704': {
@@ -175,26 +101,35 @@ export const sqlstateRules: Record<string, Rule> = {
     detail:
       'Two of the sent rows would change the same row of the table, or a query in a function of the table expected one row and found several.',
   },
-  '22': refusedValue,
+  '22': rules.refusedValue,
   '23': {
     code: 'invalid-data',
-    detail: (error) => `The data violates a rule of the table${ofConstraint(error)}.`,
+    detail: (error) => `The data violates a rule of the table${rules.ofConstraint(error)}.`,
   },
   '23502': {
     code: 'invalid-data',
-    detail: (error) => `A value is missing${inColumn(error)}: null is not allowed.`,
+    detail: (error) => `A value is missing${rules.inColumn(error)}: null is not allowed.`,
   },
   '23503': {
     code: 'invalid-data',
-    detail: (error) => `A row refers to a row that does not exist${ofConstraint(error)}.`,
+    detail: (error) => `A row refers to a row that does not exist${rules.ofConstraint(error)}.`,
   },
-  '23505': { code: 'invalid-data', detail: (error) => `Two rows have the same key${ofConstraint(error)}.` },
-  '23514': { code: 'invalid-data', detail: (error) => `A row does not pass a check${ofConstraint(error)}.` },
-  '23P01': { code: 'invalid-data', detail: (error) => `Two rows exclude each other${ofConstraint(error)}.` },
+  '23505': {
+    code: 'invalid-data',
+    detail: (error) => `Two rows have the same key${rules.ofConstraint(error)}.`,
+  },
+  '23514': {
+    code: 'invalid-data',
+    detail: (error) => `A row does not pass a check${rules.ofConstraint(error)}.`,
+  },
+  '23P01': {
+    code: 'invalid-data',
+    detail: (error) => `Two rows exclude each other${rules.ofConstraint(error)}.`,
+  },
   '428C9': {
     code: 'invalid-data',
     detail: (error) =>
-      `PostgreSQL generates the values of a column, so rows cannot set them${inColumn(error)}.`,
+      `PostgreSQL generates the values of a column, so rows cannot set them${rules.inColumn(error)}.`,
   },
   '44000': {
     code: 'invalid-data',
@@ -203,16 +138,16 @@ export const sqlstateRules: Record<string, Rule> = {
   '54': { code: 'invalid-data', detail: 'A row, a key or a value is larger than PostgreSQL allows.' },
   '54001': { code: 'invalid-data', detail: 'A value is nested more deeply than PostgreSQL allows.' },
   // Errors that a trigger or another function of the table raises or causes.
-  P0: failedFunction,
-  P0001: refusedByFunction,
-  '09': failedFunction,
-  '20': failedFunction,
+  P0: rules.failedFunction,
+  P0001: rules.refusedByFunction,
+  '09': rules.failedFunction,
+  '20': rules.failedFunction,
   // A function removed a statement that the service had prepared in the session.
-  '26': failedFunction,
-  '27': failedFunction,
-  '2F': failedFunction,
-  '38': failedFunction,
-  '39': failedFunction,
+  '26': rules.failedFunction,
+  '27': rules.failedFunction,
+  '2F': rules.failedFunction,
+  '38': rules.failedFunction,
+  '39': rules.failedFunction,
 };
 
 /** PostgreSQL's names of the conditions on which single decisions of the service depend. */
@@ -284,19 +219,6 @@ const classesOfStatements = /^(0A|22|23|38|39|42|44|54|P0)/;
 /** Classes whose messages name objects, states and resources, and contain no values of rows. */
 const classesOfNames = /^(08|0A|25|26|28|3[BDF]|40|42|5[3-8]|XX)/;
 
-/** Codes of Node.js for the connection's socket. */
-const socketCodes = new Set(
-  'ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'.split(' '),
-);
-/** The process or the machine has no file descriptor left for a connection. */
-const noFilesLeft = new Set(['EMFILE', 'ENFILE']);
-/** Codes of Node.js and OpenSSL for TLS, such as that of a certificate that has expired. */
-const tlsCodes = /^(ERR_(TLS|SSL|OSSL)_|CERT_|UNABLE_TO_(VERIFY|GET)|SELF_SIGNED_|DEPTH_ZERO_)/;
-/** The driver's own errors have a message only. */
-const driverMessages =
-  /^(Connection terminated|timeout expired$|Client (was closed|has encountered a connection error)|The server does not support SSL|Cannot use a pool after)/;
-const poolExhausted = 'timeout exceeded when trying to connect';
-
 const retryAfterSeconds = 5;
 
 /** The words of the operating system for a full disk (ENOSPC) and for a disk quota that is used up (EDQUOT). */
@@ -317,7 +239,7 @@ export function toAppError(error: unknown): unknown {
     );
   }
   if (error instanceof MessageTooLong) return messageTooLong(error);
-  if (isConnectionError(error)) return appErrorOf(unreachable, error as DatabaseError);
+  if (isConnectionError(error)) return appErrorOf(rules.unreachable, error as DatabaseError);
   return error;
 }
 
@@ -329,24 +251,6 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
   return error instanceof Error && 'severity' in error;
 }
 
-/** What a message of PostgreSQL is, by its type (PostgreSQL 54.7), and where its length comes from. The caller cannot see the message. */
-const longMessages: Record<string, readonly [what: string, remedy: string]> = {
-  E: [
-    'An error message of PostgreSQL is too long',
-    'It contains a key, a value, or the text of a trigger or of another function of the database.',
-  ],
-  N: ['A warning of PostgreSQL is too long', 'A trigger or another function of the database raised it.'],
-};
-const longRow = [
-  'A row in an answer of PostgreSQL is too long',
-  'It contains a value of the table or the default of a column, which must be shorter.',
-] as const;
-
-function messageTooLong({ type }: MessageTooLong): AppError {
-  const [what, remedy] = longMessages[type] ?? longRow;
-  return limitExceeded(what, maxMessageBytes, 'bytes', remedy);
-}
-
 /**
  * Returns whether the connection broke, so PostgreSQL may have done what it was sent. A pooler reports with a SQLSTATE of the class 08 that
  * its own connection to the server broke. If the connection was closed because an error message was too long, the statement has failed.
@@ -354,34 +258,6 @@ function messageTooLong({ type }: MessageTooLong): AppError {
 export function isBrokenConnection(error: unknown): boolean {
   if (error instanceof MessageTooLong) return !error.isRefusal;
   return !isDatabaseError(error) || error.code?.startsWith('08') === true;
-}
-
-/** Conditions in which a server cannot be used now, but perhaps later. */
-const temporaryConditions = new Set<Condition | undefined>([
-  'admin_shutdown',
-  'crash_shutdown',
-  'cannot_connect_now',
-  'too_many_connections',
-]);
-/** PgBouncer answers everything with the SQLSTATE of a protocol violation. With these words it means a wrong setting. */
-const wrongForPooler = /no such|authentication|password|unsupported startup|not allowed|config error/i;
-
-/**
- * Returns whether a connection failed because the server or the network was not there, so that waiting may help. It may also help if the
- * server is a standby. A server that refuses the password, the role, the database or the certificate is there.
- */
-export function isDatabaseAway(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
-  // The connection broke at the COMMIT of a migration, or the server is read-only.
-  if (error instanceof AppError) return error.code === 'database-unavailable';
-  if (isDatabaseError(error)) {
-    const condition = conditionOf(error);
-    if (condition === 'protocol_violation') return !wrongForPooler.test(error.message);
-    return temporaryConditions.has(condition) || error.code?.startsWith('08') === true;
-  }
-  if (isPoolExhausted(error) || /^Connection terminated|^timeout expired$/.test(error.message)) return true;
-  const { code = '' } = error as NodeJS.ErrnoException;
-  return isConnectionError(error) && !tlsCodes.test(code) && (code !== '' || error instanceof AggregateError);
 }
 
 /**
@@ -473,50 +349,6 @@ export function isDeadlock(error: unknown): boolean {
   return conditionOf(error) === 'deadlock_detected';
 }
 
-/** Returns whether a table that the statement itself names does not exist. The result is false for a table that a trigger does not find. */
-export function isUndefinedTable(error: unknown): error is DatabaseError {
-  return conditionOf(error) === 'undefined_table' && !isOfFunction(error as DatabaseError);
-}
-
-/** Returns whether a role, a type or another object that the statement itself names does not exist. */
-export function isUndefinedObject(error: unknown): error is DatabaseError {
-  return conditionOf(error) === 'undefined_object' && !isOfFunction(error as DatabaseError);
-}
-
-/** Returns whether the object with the name is not a table, so PostgreSQL cannot lock it or drop it as a table, or grant table privileges on it. */
-export function isOtherKindOfObject(error: unknown): error is DatabaseError {
-  const condition = conditionOf(error);
-  return condition === 'wrong_object_type' || condition === 'invalid_grant_operation';
-}
-
-/** Returns whether the schema of a name in the statement does not exist. */
-export function isMissingSchema(error: unknown): boolean {
-  return conditionOf(error) === 'invalid_schema_name';
-}
-
-const conditionsOfChange = new Set<Condition | undefined>([
-  'undefined_table',
-  'undefined_column',
-  'undefined_function',
-  'wrong_object_type',
-  'invalid_schema_name',
-]);
-
-/**
- * Returns whether something that the statement itself names does not exist or is of another kind. If the service found it before, another
- * session has dropped or changed it since. The result is false for the statements of a function.
- */
-export function isChangeOfNamedObject(error: unknown): error is DatabaseError {
-  return conditionsOfChange.has(conditionOf(error)) && !isOfFunction(error as DatabaseError);
-}
-
-/** Returns whether a name in the statement is in use, or another session is creating an object with the name at this moment. */
-export function isNameClash(error: unknown): error is DatabaseError {
-  const condition = conditionOf(error);
-  if (condition === 'duplicate_table' || condition === 'duplicate_object') return true;
-  return condition === 'unique_violation' && (error as DatabaseError).schema === 'pg_catalog';
-}
-
 const conditionsOfLostObject = new Set<Condition | undefined>([
   'undefined_table',
   'undefined_column',
@@ -534,12 +366,6 @@ export function isCatalogueRace(error: unknown): error is DatabaseError {
   if (condition === 'unique_violation') return error.schema === 'pg_catalog';
   if (conditionsOfLostObject.has(condition)) return namesByIdentifier(error) && !isOfFunction(error);
   return condition === 'internal_error' && isChangeOfCatalogue(error);
-}
-
-/** Returns whether a table cannot get a new column: a partition, a table of a type, or a table whose child table has the column with another type. */
-export function isRefusalOfColumn(error: unknown): error is DatabaseError {
-  const condition = conditionOf(error);
-  return condition === 'wrong_object_type' || condition === 'datatype_mismatch';
 }
 
 /** Returns whether the role may not do or see something. */
@@ -570,41 +396,36 @@ export function isLostTransaction(error: unknown): boolean {
 
 /** Returns the error for a transaction that was lost. @param cause is logged */
 export function lostTransaction(cause: unknown): AppError {
-  return appErrorOf(isLost, cause as DatabaseError);
+  return appErrorOf(rules.isLost, cause as DatabaseError);
 }
 
 /** Returns the error for a database that is read-only. */
 export function readOnlyDatabase(cause?: DatabaseError): AppError {
-  return appErrorOf(isReadOnly, cause);
-}
-
-/** Returns whether no connection of the pool became free in time. */
-export function isPoolExhausted(error: unknown): boolean {
-  return error instanceof Error && error.message === poolExhausted;
+  return appErrorOf(rules.isReadOnly, cause);
 }
 
 /** Returns whether this is the error of `readOnlyDatabase`. */
 export function isReadOnlyDatabase(error: unknown): boolean {
-  return error instanceof AppError && error.detail === isReadOnly.detail;
+  return error instanceof AppError && error.detail === rules.isReadOnly.detail;
 }
 
-function ruleFor(error: DatabaseError): Rule | undefined {
+function ruleFor(error: DatabaseError): rules.Rule | undefined {
   const { code } = error;
   if (code === undefined) return undefined;
-  if (error.message === workerUnavailable) return awayWorker;
-  if (isCatalogueRace(error)) return changedMeanwhile;
-  if (isDroppedKey(error)) return keyDroppedMeanwhile;
+  if (error.message === rules.workerUnavailable) return rules.awayWorker;
+  if (isCatalogueRace(error)) return rules.changedMeanwhile;
+  if (isDroppedKey(error)) return rules.keyDroppedMeanwhile;
   if (isFullDisk(error)) return sqlstateRules['53100'];
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
   // An internal error is a bug of the service or of PostgreSQL, even if it arose in a function.
   if (isOfFunction(error) && !code.startsWith('XX')) {
     const isRefusal = isRaised(error) && !isLackOfPrivilege(error) && !isDeadlock(error);
-    if (isRefusal) return refusedByFunction;
+    if (isRefusal) return rules.refusedByFunction;
     if (stated !== undefined && meansTheSame.has(stated.code)) return stated;
     // An error within a function is not about the objects of the request. Example: a table that the function does not find.
-    return stated?.code === 'invalid-data' ? stated : failedFunction;
+    return stated?.code === 'invalid-data' ? stated : rules.failedFunction;
   }
-  return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : refusedByFunction);
+  return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : rules.refusedByFunction);
 }
 
 /**
@@ -629,28 +450,7 @@ const meansTheSame = new Set<ErrorCode>([
   'storage-full',
 ]);
 
-/**
- * Describes a missing privilege. PostgreSQL's message names the object and not always the privilege ("permission denied for
- * table orders"). Row-level security has the same SQLSTATE.
- */
-function lackOfPrivilege(error: DatabaseError): string {
-  return `The role that this request runs under lacks a privilege in PostgreSQL: ${error.message}.`;
-}
-
-function isConnectionError(error: Error): boolean {
-  const { code, syscall, errors } = error as Error & { code?: string; syscall?: string; errors?: unknown[] };
-  if (isErrorOfSocket(error)) return !noFilesLeft.has(code ?? '');
-  // Node.js tried several addresses of one host.
-  if (error instanceof AggregateError)
-    return errors!.some((one) => one instanceof Error && isConnectionError(one));
-  // A file that does not exist has the same code as the socket of a server that does not run.
-  if (code === 'ENOENT') return syscall === 'connect';
-  // A request whose client closed the connection has the same code, but no system call.
-  if (code !== undefined) return tlsCodes.test(code) || (syscall !== undefined && socketCodes.has(code));
-  return driverMessages.test(error.message);
-}
-
-function appErrorOf({ code, detail }: Rule, cause: DatabaseError | undefined): AppError {
+function appErrorOf({ code, detail }: rules.Rule, cause: DatabaseError | undefined): AppError {
   return appError(code, typeof detail === 'string' ? detail : detail(cause!), cause);
 }
 
@@ -660,15 +460,4 @@ function appError(code: ErrorCode, detail: string, cause: Error | undefined): Ap
     cause,
     ...(isTemporary && { headers: { 'retry-after': String(retryAfterSeconds) } }),
   });
-}
-
-function inColumn(error: DatabaseError): string {
-  return error.column === undefined ? '' : ` in the column "${error.column}"`;
-}
-
-function ofConstraint(error: DatabaseError): string {
-  if (error.constraint === undefined) return inColumn(error);
-  return error.table === undefined
-    ? ` ("${error.constraint}")`
-    : ` ("${error.constraint}" of the table "${error.table}")`;
 }

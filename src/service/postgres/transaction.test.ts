@@ -7,6 +7,7 @@ import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { until } from '../../../test/support/until.ts';
 import { AppError } from '../../core/errors.ts';
+import { qualified } from './callers-statement.ts';
 import { copyFrom } from './copy.ts';
 import { breakConnection } from './deadline-client.ts';
 import { internalsOf } from './driver-internals.ts';
@@ -494,7 +495,8 @@ suite('statements of the service before the COMMIT', () => {
   });
   afterEach(() => database.pool.query('TRUNCATE public.record'));
 
-  const note = (text: string) => `INSERT INTO public.record SELECT CURRENT_USER, ${asciiLiteral(text)}`;
+  const note = (text: string) =>
+    qualified`INSERT INTO public.record SELECT CURRENT_USER, ${asciiLiteral(text)}`;
   const notes = async () => (await database.pool.query('SELECT * FROM public.record ORDER BY note')).rows;
   const ownRole = async () => (await database.pool.query('SELECT current_user AS own')).rows[0].own;
 
@@ -524,7 +526,7 @@ suite('statements of the service before the COMMIT', () => {
   });
 
   test('statements of the service before the COMMIT roll everything back if they fail', async () => {
-    const failing = inTransaction(pool, { role, beforeCommit: () => ['SELECT 1 / 0'] }, (client) =>
+    const failing = inTransaction(pool, { role, beforeCommit: () => [qualified`SELECT 1 / 0`] }, (client) =>
       client.query('INSERT INTO public.t VALUES (1)'),
     );
     await assert.rejects(failing, /division by zero/);

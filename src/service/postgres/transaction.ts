@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { AppError } from '../../core/errors.ts';
+import type { CallersStatement } from './callers-statement.ts';
 import { sendCancelRequest } from './cancel-request.ts';
 import { isLateCommit, type Notice } from './citus/worker-errors.ts';
 import { breakConnection } from './deadline-client.ts';
@@ -33,12 +34,12 @@ export interface TransactionOptions extends TransactionSettings {
   rollback?: boolean | undefined;
   /**
    * Returns statements of the service itself that are sent together with the COMMIT, before it. They run under the role that the
-   * service connects as, also if the transaction has another role. They have no values, and they must contain only ASCII characters
-   * (`asciiLiteral`) and qualified names, because a function of a table may have changed the settings of the transaction.
+   * service connects as, also if the transaction has another role. A function of a table may have changed the settings of the transaction,
+   * so they are statements for the callers' path, and must contain only ASCII characters (`asciiLiteral`).
    *
    * It is called for each attempt to commit. It is not called for a dry run and in a read-only transaction.
    */
-  beforeCommit?: (() => string[]) | undefined;
+  beforeCommit?: (() => CallersStatement[]) | undefined;
   /** Called if an attempt to commit failed without ending the transaction, which may be tried again (`endAtOnce`). */
   onCommitRefused?: (() => void) | undefined;
   /** Called if the transaction is committed, but a worker of Citus has not confirmed it (`isLateCommit`). */
@@ -94,11 +95,10 @@ export async function inTransaction<T>(
   const client = await acquire(pool, signal);
   // A broken connection fails the query that runs on it. The event without a listener would end the process.
   client.on('error', ignore);
-  const { onLateCommit } = options;
   const onNotice = (notice: Notice): void => {
-    if (isLateCommit(notice)) onLateCommit?.();
+    if (isLateCommit(notice)) options.onLateCommit?.();
   };
-  if (onLateCommit) client.on('notice', onNotice);
+  if (options.onLateCommit) client.on('notice', onNotice);
   let isClean = false;
   let isEnding = false;
   let hasEnded = false;
@@ -127,8 +127,7 @@ export async function inTransaction<T>(
       if (!hasEnded) options.onCommitRefused?.();
     }
   };
-  const edges = (begun: pg.QueryResult | undefined) => ({ begun, endWith, endAtOnce });
-  const running = begin(client, options, first).then((begun) => work(client, edges(begun)));
+  const running = begin(client, options, first).then((begun) => work(client, { begun, endWith, endAtOnce }));
   try {
     const result = await untilAborted(running, signal, () => settle(client, running, () => isEnding));
     if (!hasEnded) await endWith([]);

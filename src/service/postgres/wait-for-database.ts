@@ -1,6 +1,6 @@
 /** Waits at the start for a database that is not there yet. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDatabaseAway } from './sqlstate.ts';
+import { isDatabaseAway } from './database-away.ts';
 
 const firstPauseMs = 250;
 const longestPauseMs = 5000;

@@ -1,4 +1,5 @@
 /** The text for a person who has just started the service: everything that is needed to try it, ready to copy. */
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { programFolder } from '../../program-files.ts';
@@ -91,7 +92,7 @@ development, valid for an hour, under the same settings:
 const commands = import.meta.filename.endsWith('.ts')
   ? { token: 'npm run -s token', secrets: 'npm start -- --show-secrets', examples: 'examples' }
   : {
-      token: import.meta.dirname === programFolder ? 'node token.js' : 'npx tablewright token',
+      token: existsSync(join(programFolder, 'token.js')) ? 'node token.js' : 'npx tablewright token',
       secrets: 'npx tablewright serve --show-secrets',
       examples: relative(process.cwd(), join(programFolder, 'examples')),
     };

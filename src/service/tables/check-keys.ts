@@ -5,11 +5,19 @@ import type { Problem } from '../../core/errors.ts';
 import { isSystemSchema, nearestNames } from '../../core/identifiers.ts';
 import { forEachInTurns, Pace } from '../../core/pause-for-others.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
-import type { SimilarTable, TargetTable } from './catalog.ts';
-import { compareTypes, findSimilarTables } from './catalog.ts';
-import { type ForeignKeyPair, type KeyDefinition, type TableDefinition, weightOfKey } from './definition.ts';
+import type { TargetTable } from './catalog/look-up-definition.ts';
+import { compareTypes } from './catalog/ordered-types.ts';
+import { findSimilarTables, type SimilarTable } from './catalog/relations.ts';
+import {
+  type ForeignKeyPair,
+  type KeyDefinition,
+  keysOf,
+  type TableDefinition,
+  weightOfKey,
+} from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { isAdmitted } from './dotted-name.ts';
+import type { DefinitionDraft } from './draft-definition.ts';
 import type { PreparedColumn, PreparedForeignKey } from './prepared-table.ts';
 
 /**
@@ -32,10 +40,6 @@ export async function checkKeyTypes(
     }
   };
   await forEachInTurns(keysOf(definition), checkKey, weightOfKey);
-}
-
-function keysOf({ primaryKey, unique }: TableDefinition): KeyDefinition[] {
-  return primaryKey ? [primaryKey, ...unique] : unique;
 }
 
 /** Returns the columns by name. If several columns have the same name, which is a problem already, it returns the first one. */
@@ -81,19 +85,16 @@ interface TypePair {
  */
 export async function checkReferences(
   client: ClientBase,
+  { definition, request, admitSchema, problems }: DefinitionDraft,
   keys: PreparedForeignKey[],
-  definition: TableDefinition,
   columns: PreparedColumn[],
-  targets: { schema: string; table: string }[],
   found: (TargetTable | null)[],
-  admitSchema: (schema: string) => void,
-  problems: DefinitionProblems,
 ): Promise<void> {
   if (keys.length === 0) return;
   const unlike: TypePair[] = [];
   const unknown: UnknownTable[] = [];
   const byName = firstByName(columns);
-  const findTarget = await targetFinder(keys, definition, byName, targets, found);
+  const findTarget = await targetFinder(keys, definition, byName, request.targets, found);
   const checkKey = (key: PreparedForeignKey) => {
     if (key.table === '') return;
     const { target, table } = findTarget(key);

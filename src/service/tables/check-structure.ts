@@ -2,8 +2,16 @@
 
 import { isSystemColumn, shorten } from '../../core/identifiers.ts';
 import { forEachInTurns } from '../../core/pause-for-others.ts';
-import type { ForeignKeyDefinition, KeyDefinition, TableDefinition } from './definition.ts';
-import { columnPointer, maxColumns, maxKeyColumns, weightOfKey } from './definition.ts';
+import {
+  columnPointer,
+  type ForeignKeyDefinition,
+  type KeyDefinition,
+  keysOf,
+  maxColumns,
+  maxKeyColumns,
+  type TableDefinition,
+  weightOfKey,
+} from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 
 /** Adds the problems of the definition of a table with the name `table`. It works in turns. */
@@ -14,7 +22,7 @@ export async function checkStructure(
 ): Promise<void> {
   checkColumns(definition, problems);
   const names = new Set(definition.columns.map((column) => column.name));
-  const keys = definition.primaryKey ? [definition.primaryKey, ...definition.unique] : definition.unique;
+  const keys = keysOf(definition);
   await forEachInTurns(keys, (key) => checkKey(key, names, problems), weightOfKey);
   await checkIdenticalKeys(definition.unique, problems);
   const weightOfPairs = ({ pairs }: ForeignKeyDefinition) => pairs.length;

@@ -23,9 +23,9 @@ import {
   weightOfKey,
 } from './definition.ts';
 import { describeTable, readTable, toDescription } from './describe-table.ts';
+import type { PrepareOptions } from './draft-definition.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
-import type { PrepareOptions } from './resolve-definition.ts';
 import { resolveDefinition } from './resolve-definition.ts';
 
 /** `same`: every difference counts. `fits`: only a difference counts that prevents rows for the definition from fitting the table. */
@@ -91,10 +91,9 @@ async function describeColumns(
   extraFunctions: readonly string[],
 ): Promise<ColumnDescription[]> {
   const temporaryName = randomName('comparison');
-  const { text } = createTemporaryTable(prepared, temporaryName);
   try {
     return await runAndUndo(client, 'comparison', async () => {
-      await queryInCallersPath(client, text);
+      await queryInCallersPath(client, createTemporaryTable(prepared, temporaryName));
       const facts = await readTable(client, 'pg_temp', temporaryName, true);
       return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions, undefined)).columns;
     });

@@ -1,24 +1,26 @@
 /** Creates a table from a definition, or describes how the existing table differs from it. */
 import type { ClientBase, Pool, QueryResult } from 'pg';
 import { AppError, type Warning } from '../../core/errors.ts';
+import type { CallersStatement } from '../postgres/callers-statement.ts';
+import { isNameClash } from '../postgres/named-objects.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import { runWithSavepoint } from '../postgres/savepoints.ts';
 import { apartInCallersPath } from '../postgres/search-path.ts';
-import { isNameClash, isStatementError } from '../postgres/sqlstate.ts';
-import type { TransactionEdges, TransactionOptions } from '../postgres/transaction.ts';
-import { inTransaction } from '../postgres/transaction.ts';
-import type { TableFacts } from './catalog.ts';
-import { describeRelation, findRelation, lookUpDefinition } from './catalog.ts';
+import { isStatementError } from '../postgres/sqlstate.ts';
+import { inTransaction, type TransactionEdges, type TransactionOptions } from '../postgres/transaction.ts';
+import { describeRelation, type TableFacts } from './catalog/describe-relation.ts';
+import { lookUpDefinition } from './catalog/look-up-definition.ts';
+import { findRelation } from './catalog/relations.ts';
 import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
 import type { TableDescription } from './definition.ts';
 import { describeFound, describeTable, isTable, readTable, toDescription } from './describe-table.ts';
 import { needsStatementsApart } from './distribution/placement.ts';
 import { warnOfDottedName } from './dotted-name.ts';
+import { draftDefinition, type PrepareOptions } from './draft-definition.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { ExistingObject, PreparedTable } from './prepared-table.ts';
-import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
-import { draftDefinition, resolveDefinition, resolveDraft } from './resolve-definition.ts';
+import { type ResolvedDefinition, resolveDefinition, resolveDraft } from './resolve-definition.ts';
 import { trialBeforeCreation } from './try-columns.ts';
 
 export interface CreateOptions extends PrepareOptions {
@@ -27,7 +29,7 @@ export interface CreateOptions extends PrepareOptions {
   /** Called with the result before the transaction ends. With it, a creation takes one round trip more. */
   onResult?: ((result: CreateResult) => void) | undefined;
   /** Returns further statements like those of `TransactionOptions`, if the table is created with this distribution. */
-  beforeCommit?: ((distribution: TableDescription['distribution']) => string[]) | undefined;
+  beforeCommit?: ((distribution: TableDescription['distribution']) => CallersStatement[]) | undefined;
 }
 
 export interface CreateResult {
@@ -95,11 +97,19 @@ export async function createTable(
   } catch (error) {
     if (!isStatementError(error) && !isDroppedMeanwhile(error)) throw error;
   }
-  const createWithin = (client: ClientBase): Promise<CreateResult> =>
-    note(createTableWithin(client, options));
+  return createAgain(options, () =>
+    inTransaction(pool, within, (client) => note(createTableWithin(client, options))),
+  );
+}
+
+/** Creates the table again if another session drops the existing one before it is described. */
+async function createAgain(
+  { schema, name }: CreateOptions,
+  create: () => Promise<CreateResult>,
+): Promise<CreateResult> {
   for (let tries = 1; ; tries++) {
     try {
-      return await inTransaction(pool, within, createWithin);
+      return await create();
     } catch (error) {
       if (!isDroppedMeanwhile(error)) throw error;
       if (tries === maxTries) throw changedMeanwhile(schema, name, error);

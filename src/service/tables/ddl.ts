@@ -3,8 +3,8 @@
  * may have thousands of keys, so their clauses are written in turns.
  */
 import { mapInTurns } from '../../core/pause-for-others.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { quoteIdentifier, quoteQualified } from '../postgres/sql.ts';
+import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
+import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
 import { type KeyDefinition, weightOfKey } from './definition.ts';
 import { distribute, workSequentially } from './distribution/place-table.ts';
 import { isSharded, needsStatementsApart } from './distribution/placement.ts';
@@ -21,27 +21,25 @@ export interface Naming {
  * Returns `CREATE TABLE` without keys and foreign keys. Columns of the primary key are NOT NULL from the start, so PostgreSQL does not
  * search for NULLs when the key is added.
  */
-export function createBareTable(table: PreparedTable, naming: Naming): Statement {
-  return {
-    text: `CREATE TABLE ${quoteQualified(table.schema, naming.name)} (${columnClauses(table, naming.names).join(', ')})`,
-  };
+export function createBareTable(table: PreparedTable, naming: Naming): CallersStatement {
+  return qualified`CREATE TABLE ${quoteQualified(table.schema, naming.name)} (${columnClauses(table, naming.names).join(', ')})`;
 }
 
 /** Returns the statement that creates a temporary table with the columns alone, to see how PostgreSQL reads them. */
-export function createTemporaryTable(table: PreparedTable, name: string): Statement {
-  return { text: `CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${columnClauses(table).join(', ')})` };
+export function createTemporaryTable(table: PreparedTable, name: string): CallersStatement {
+  return qualified`CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${columnClauses(table).join(', ')})`;
 }
 
 /** Returns the statements that create a table without keys and foreign keys and, if it is a table of Citus, distribute it. */
-export function createPlacedTable(table: PreparedTable, naming: Naming): string[] {
-  const create = createBareTable(table, naming).text;
+export function createPlacedTable(table: PreparedTable, naming: Naming): CallersStatement[] {
+  const create = createBareTable(table, naming);
   const placing = distribute(quoteQualified(table.schema, naming.name), table.placement);
   if (placing === undefined) return [create];
   return table.placement?.isSequential ? [workSequentially, create, placing] : [create, placing];
 }
 
 /** Returns the statements that create a table with its keys and foreign keys. */
-export async function createWholeTable(table: PreparedTable): Promise<string[]> {
+export async function createWholeTable(table: PreparedTable): Promise<CallersStatement[]> {
   const { primaryKey, unique, placement } = table;
   // In a single CREATE TABLE, PostgreSQL merges two constraints over the same columns.
   const isMerged =
@@ -49,7 +47,7 @@ export async function createWholeTable(table: PreparedTable): Promise<string[]> 
   if (isMerged || isSharded(placement))
     return [...createPlacedTable(table, table), ...(await addConstraints(table, table))];
   const clauses = [...columnClauses(table, table.names), ...(await constraintClauses(table, table))];
-  return [`CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`];
+  return [qualified`CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`];
 }
 
 export function hasConstraints({ primaryKey, unique, foreignKeys }: PreparedTable): boolean {
@@ -57,11 +55,12 @@ export function hasConstraints({ primaryKey, unique, foreignKeys }: PreparedTabl
 }
 
 /** Returns the statements that add the keys and foreign keys. */
-export async function addConstraints(table: PreparedTable, naming: Naming): Promise<string[]> {
+export async function addConstraints(table: PreparedTable, naming: Naming): Promise<CallersStatement[]> {
   const additions = (await constraintClauses(table, naming)).map((clause) => `ADD ${clause}`);
   const alter = `ALTER TABLE ${quoteQualified(table.schema, naming.name)}`;
-  if (needsStatementsApart(table.placement)) return additions.map((addition) => `${alter} ${addition}`);
-  return additions.length === 0 ? [] : [`${alter} ${additions.join(', ')}`];
+  if (needsStatementsApart(table.placement))
+    return additions.map((addition) => qualified`${alter} ${addition}`);
+  return additions.length === 0 ? [] : [qualified`${alter} ${additions.join(', ')}`];
 }
 
 /**
@@ -78,8 +77,8 @@ HAVING ${highest} > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $
 }
 
 /** Returns a query of `highest`: the highest value in a column, as text; null: the column has no value. */
-export function highestNumber(relation: string, column: string): Statement {
-  return { text: `SELECT max(${quoteIdentifier(column)})::text AS highest FROM ${relation}` };
+export function highestNumber(relation: string, column: string): string {
+  return `SELECT max(${quoteIdentifier(column)})::text AS highest FROM ${relation}`;
 }
 
 /**

@@ -10,8 +10,7 @@
  * The SQL is written from the tokens, not copied from the caller's text.
  */
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
-import type { TypeName } from './column-types.ts';
-import { parseTypeName, readTypeName } from './column-types.ts';
+import { parseTypeName, readTypeName, type TypeName } from './column-types.ts';
 import { TokenReader, tokenize } from './sql-tokens.ts';
 
 /**

@@ -412,6 +412,11 @@ export function columnPointer(index: number): string {
   return `/table/columns/${index}`;
 }
 
+/** Returns the keys, the primary key first. */
+export function keysOf({ primaryKey, unique }: TableDefinition): KeyDefinition[] {
+  return primaryKey ? [primaryKey, ...unique] : unique;
+}
+
 /** Returns how many items the work on a key counts for (`forEachInTurns`): its columns. */
 export function weightOfKey({ columns }: KeyDefinition): number {
   return columns.length;

@@ -14,16 +14,14 @@ import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
 import { digitsOf, typesOfConstants } from '../postgres/expression-trees.ts';
 import { toQuery } from '../postgres/own-session.ts';
-import type { ExpressionTree, TableFacts } from './catalog.ts';
-import { describeRelation, findTypeParts, maxTextBytes, readTrees } from './catalog.ts';
+import { describeRelation, type TableFacts } from './catalog/describe-relation.ts';
+import { type ExpressionTree, maxTextBytes, readTrees } from './catalog/expressions.ts';
+import { findTypeParts } from './catalog/type-parts.ts';
 import { describeDefault, writeTypes } from './defaults.ts';
 import type { ColumnDescription, DistributionDescription, TableDescription } from './definition.ts';
 import { describeDistribution } from './distribution/describe-distribution.ts';
 import { hintAtDottedName } from './dotted-name.ts';
 import { typeWidths } from './type-width.ts';
-
-export { readLoadColumns } from './read-load-columns.ts';
-export type { TableDescription };
 
 /**
  * Takes one round trip if the table exists.
@@ -90,7 +88,7 @@ export async function suggestTables(client: ClientBase, schema: string, name: st
 
 /** @throws AppError `schema-not-found` */
 export async function requireSchemaExists(client: ClientBase, schema: string): Promise<void> {
-  const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [schema]);
+  const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
   if (rowCount === 0) throw new AppError('schema-not-found', `There is no schema "${schema}".`);
 }
 

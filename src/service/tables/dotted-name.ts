@@ -16,9 +16,7 @@ export async function warnOfDottedName(
 ): Promise<Warning[]> {
   const parts = splitName(name);
   if (parts === undefined || !isAdmitted(parts.schema, admitSchema)) return [];
-  const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [
-    parts.schema,
-  ]);
+  const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [parts.schema]);
   if (rowCount === 0) return [];
   const detail = `The dot is part of the name of this table, "${schema}"."${name}". To make "${parts.table}" in the schema "${parts.schema}", ${remedy(parts)}.`;
   return [{ code: 'dotted-name', detail }];

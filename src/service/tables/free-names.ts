@@ -1,8 +1,7 @@
 /** Finds names for the constraints and sequences of a table that no other relation of the schema has. */
 import type { ClientBase } from 'pg';
 import { AppError, maxListedProblems, type Problem } from '../../core/errors.ts';
-import type { TakenName } from './catalog.ts';
-import { findRelationNames } from './catalog.ts';
+import { findRelationNames, type TakenName } from './catalog/relations.ts';
 import type { TableDefinition } from './definition.ts';
 import { chooseNames, type NameSeries, type ObjectNames } from './object-names.ts';
 

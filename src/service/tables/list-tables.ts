@@ -2,7 +2,7 @@
  * Lists the tables and partitioned tables of some schemas, in pages, ordered by the bytes of schema and name.
  */
 import type { ClientBase } from 'pg';
-import { maySee } from './catalog.ts';
+import { maySee } from './catalog/relations.ts';
 import type { DistributionDescription } from './definition.ts';
 import { isCitus } from './distribution/citus-facts.ts';
 import { findDistributions } from './distribution/describe-distribution.ts';
@@ -27,7 +27,7 @@ export type ListPlace = Pick<ListedTable, 'schema' | 'name'>;
 /** Returns the names of all schemas whose objects the role may use, without those of PostgreSQL itself. */
 export async function usableSchemas(client: ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
-    `SELECT n.nspname AS name FROM pg_catalog.pg_namespace n
+    `SELECT n.nspname AS name FROM pg_namespace n
      WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema' AND has_schema_privilege(n.oid, 'USAGE')`,
   );
   return rows.map(({ name }) => name);
@@ -84,15 +84,14 @@ async function withDistributions(
 const nextTables = `
 WITH page AS MATERIALIZED (
   SELECT c.oid, n.nspname, c.relname, c.relkind, c.reltuples
-  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p') AND n.nspname = ANY ($1::name[]) AND (n.nspname, c.relname) > ($2::name, $3::name)
-    AND ${maySee('c')}
-  ORDER BY n.nspname, c.relname LIMIT $4),
+    AND ${maySee('c')} ORDER BY n.nspname, c.relname LIMIT $4),
 locked AS MATERIALIZED (
   SELECT coalesce(i.indrelid, l.relation) AS oid
-  FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = l.relation
+  FROM pg_locks l LEFT JOIN pg_index i ON i.indexrelid = l.relation
   WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
-    AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = current_database()))
+    AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
 SELECT p.oid::bigint::float8 AS oid, p.nspname AS schema, p.relname AS name, ${isCitus} AS "isCitus",
   CASE p.relkind WHEN 'p' THEN EXISTS (SELECT FROM locked) ELSE p.oid IN (SELECT oid FROM locked) END AS "isLocked",
   CASE p.relkind WHEN 'p' THEN 'partitioned table' ELSE 'table' END AS kind,

@@ -129,3 +129,12 @@ function cutBytes(text: string, maxBytes: number): string {
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
   return bytes.toString('utf8', 0, end);
 }
+
+/** The names of a table without parts. */
+export const noNames: ObjectNames = {
+  primaryKey: undefined,
+  unique: [],
+  foreignKeys: [],
+  sequences: new Map(),
+  notNull: new Map(),
+};

@@ -10,10 +10,10 @@ import type { Problem } from '../../core/errors.ts';
 import { overLimit } from '../../core/limit-exceeded.ts';
 import { forEachInTurns } from '../../core/pause-for-others.ts';
 import { countCost, found, MOST_UNITS, ownCost } from '../../encoding/columns/reading-cost.ts';
+import { ZoneNames } from '../../encoding/columns/zone-names.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import type { Expression } from './defaults.ts';
 import { countParts } from './type-width.ts';
-import { ZoneNames } from './zone-names.ts';
 
 /** The types of a number and of a text in an expression. */
 const number = { baseOid: 1700 };

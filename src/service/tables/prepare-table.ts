@@ -4,16 +4,13 @@
  * types and its defaults.
  */
 import type { ClientBase } from 'pg';
-import type { Problem } from '../../core/errors.ts';
-import { AppError } from '../../core/errors.ts';
-import { lockTableName } from './catalog.ts';
+import { AppError, type Problem } from '../../core/errors.ts';
+import { lockTableName } from './catalog/relations.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
+import type { PrepareOptions } from './draft-definition.ts';
 import type { PreparedTable } from './prepared-table.ts';
-import type { PrepareOptions, ResolvedDefinition } from './resolve-definition.ts';
-import { resolveDefinition } from './resolve-definition.ts';
+import { type ResolvedDefinition, resolveDefinition } from './resolve-definition.ts';
 import { tryColumns } from './try-columns.ts';
-
-export type { PreparedTable, PrepareOptions };
 
 /**
  * Prepares the table that a load will create. It must run inside a transaction, and locks the name of the table until the end

@@ -11,16 +11,13 @@
 import type { ClientBase } from 'pg';
 import { AppError } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
+import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
+import { isChangeOfNamedObject, isUndefinedTable } from '../postgres/named-objects.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import { rollBackTo, savepoint } from '../postgres/savepoints.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
-import {
-  conditionOf,
-  isChangeOfNamedObject,
-  isFailureOfExpression,
-  isUndefinedTable,
-} from '../postgres/sqlstate.ts';
+import { conditionOf, isFailureOfExpression } from '../postgres/sqlstate.ts';
 
 /** The longest list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;
@@ -171,7 +168,7 @@ ORDER BY a.attnum`;
  * Returns a query of the rows. `row` is null if the rows up to this one are too long together. The lengths of their texts show this for most rows
  * before PostgreSQL writes them, because the JSON of a text is not shorter than the text.
  */
-function firstRows(relation: string, columns: RowColumn[], limit: number): string {
+function firstRows(relation: string, columns: RowColumn[], limit: number): CallersStatement {
   const long = columns.filter(({ isLong }) => isLong);
   const cut = long.map((one) => `CASE WHEN ${isTooLong(one)} THEN ${quoteLiteral(one.name)} END`);
   const lengths = ['0::pg_catalog.int8', ...long.map(leastLength)].join(' OPERATOR(pg_catalog.+) ');
@@ -180,7 +177,7 @@ function firstRows(relation: string, columns: RowColumn[], limit: number): strin
   const values = columns.map(
     (column, index) => `${shownValue(column, `stored.c${index}`)} AS ${quoteIdentifier(column.name)}`,
   );
-  return `
+  return qualified`
 SELECT CASE WHEN summed.bytes OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN summed.row END AS row, summed.cut
 FROM (
   SELECT written.row, written.cut, pg_catalog.sum(coalesce(pg_catalog.octet_length(written.row), ${maxListedRowsBytes + 1})

@@ -145,51 +145,51 @@ function isWordPart(code: number): boolean {
 
 /** Reads tokens from left to right. */
 export class TokenReader {
-  private readonly tokens: Token[];
-  private at = 0;
+  readonly #tokens: Token[];
+  #at = 0;
 
   constructor(tokens: Token[]) {
-    this.tokens = tokens;
+    this.#tokens = tokens;
   }
 
   get ended(): boolean {
-    return this.at >= this.tokens.length;
+    return this.#at >= this.#tokens.length;
   }
 
   get position(): number {
-    return this.at;
+    return this.#at;
   }
 
   set position(at: number) {
-    this.at = at;
+    this.#at = at;
   }
 
   next(): Token | undefined {
-    return this.tokens[this.at++];
+    return this.#tokens[this.#at++];
   }
 
   /** Reads the next token if it is this symbol. */
   symbol(text: string): boolean {
-    return this.take('symbol', text);
+    return this.#take('symbol', text);
   }
 
   /** Reads the next token if it is this word without quotes. */
   word(text: string): boolean {
-    return this.take('word', text);
+    return this.#take('word', text);
   }
 
   /** Reads the next token if it is of this kind, and returns its value. */
   kind(kind: Token['kind']): string | undefined {
-    const token = this.tokens[this.at];
+    const token = this.#tokens[this.#at];
     if (token?.kind !== kind) return undefined;
-    this.at++;
+    this.#at++;
     return token.text;
   }
 
-  private take(kind: Token['kind'], text: string): boolean {
-    const token = this.tokens[this.at];
+  #take(kind: Token['kind'], text: string): boolean {
+    const token = this.#tokens[this.#at];
     if (token?.kind !== kind || token.text !== text) return false;
-    this.at++;
+    this.#at++;
     return true;
   }
 }

@@ -4,8 +4,7 @@
  */
 import type { Warning } from '../../core/errors.ts';
 import { editDistance, shorten } from '../../core/identifiers.ts';
-import type { ParsedDefault } from './defaults.ts';
-import { valueKeywords } from './defaults.ts';
+import { type ParsedDefault, valueKeywords } from './defaults.ts';
 
 /**
  * Returns the warning, if the default looks like SQL.

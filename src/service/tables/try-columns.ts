@@ -6,18 +6,17 @@ import type { ClientBase, DatabaseError } from 'pg';
 import type { Problem } from '../../core/errors.ts';
 import { shorten } from '../../core/identifiers.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
+import { ZoneNames } from '../../encoding/columns/zone-names.ts';
+import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
-import type { Statement } from '../postgres/sql.ts';
-import { quoteLiteral } from '../postgres/sql.ts';
+import { quoteLiteral, type Statement } from '../postgres/sql.ts';
 import { conditionOf } from '../postgres/sqlstate.ts';
 import { noteKeptBytes } from '../postgres/transaction.ts';
 import { findFailingItems } from './attempt.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
-import type { Expression } from './defaults.ts';
-import { takesNumbers } from './defaults.ts';
+import { type Expression, takesNumbers } from './defaults.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { explainModifiers } from './type-problems.ts';
-import { ZoneNames } from './zone-names.ts';
 
 export interface ColumnTrial {
   /** The JSON Pointer of the column. */
@@ -89,15 +88,15 @@ export async function tryColumns(
  */
 async function trialStatement(trials: ColumnTrial[]): Promise<Statement> {
   const trial = await trialBeforeCreation(trials);
-  return { text: inCallersPath(trial, `SELECT ${await unassignableColumn(trials)}`) };
+  return { text: inCallersPath(trial, qualified`SELECT ${await unassignableColumn(trials)}`) };
 }
 
 /**
  * Returns the trial for a text of statements that then creates the table. CREATE TABLE itself refuses defaults of a wrong type. The
- * trial runs in the callers' search path, because it evaluates their functions and checks, and it qualifies every name.
+ * trial runs in the callers' search path, because it evaluates their functions and checks.
  */
-export async function trialBeforeCreation(trials: ColumnTrial[]): Promise<string> {
-  return `SELECT ${(await trialColumns(trials)).join(',\n')}`;
+export async function trialBeforeCreation(trials: ColumnTrial[]): Promise<CallersStatement> {
+  return qualified`SELECT ${(await trialColumns(trials)).join(',\n')}`;
 }
 
 async function trialColumns(trials: ColumnTrial[]): Promise<string[]> {

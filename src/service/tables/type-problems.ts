@@ -3,9 +3,9 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../../core/errors.ts';
 import { didYouMean, isSystemSchema, shorten } from '../../core/identifiers.ts';
 import { forEachInTurns, HEAVY } from '../../core/pause-for-others.ts';
-import { listTypeNames } from './catalog.ts';
-import type { TypeName } from './column-types.ts';
-import { reservedTypeNames } from './column-types.ts';
+import { readInCallersPath } from '../postgres/search-path.ts';
+import { shownType } from './catalog/names-in-path.ts';
+import { reservedTypeNames, type TypeName } from './column-types.ts';
 import { isAdmitted } from './dotted-name.ts';
 
 /** The limits of the modifiers of built-in types (PostgreSQL 8.1.2, 8.3, 8.5, 8.10), for messages. */
@@ -100,7 +100,7 @@ export async function explainUnknownTypes(
   admitSchema: (schema: string) => void,
 ): Promise<void> {
   if (problems.length === 0) return;
-  const { rows } = await client.query<{ found: { name: string; schema: string }[] }>(listTypeNames());
+  const { rows } = await client.query<{ found: { name: string; schema: string }[] }>(listTypeNames);
   const known = rows[0]!.found.filter(
     ({ schema }) => isSystemSchema(schema) || isAdmitted(schema, admitSchema),
   );
@@ -122,3 +122,15 @@ function suggestType(value: string, names: string[], before: number): string {
   }
   return didYouMean(elsewhere[0] ?? wanted, elsewhere.length > 0 ? elsewhere : names);
 }
+
+/** Lists the names of types, as callers write them, to suggest one for a misspelled name: one row, `found`, a list of `{name, schema}`. */
+const listTypeNames = readInCallersPath(`(
+SELECT coalesce(json_agg(json_build_object('name', name, 'schema', schema)), '[]') FROM (
+  SELECT ${shownType('t.oid', 'NULL')} AS name, n.nspname AS schema, t.oid
+  FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid JOIN pg_namespace n ON n.oid = t.typnamespace
+  WHERE t.typisdefined AND t.typtype <> 'p' AND t.typcategory <> 'A' AND (t.typrelid = 0 OR c.relkind = 'c')
+    AND has_schema_privilege(n.oid, 'USAGE')
+  UNION ALL
+  SELECT t.typname, 'pg_catalog', t.oid FROM pg_type t
+  WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typcategory <> 'A' AND t.typrelid = 0
+  ORDER BY oid DESC LIMIT 5000) AS x)`);

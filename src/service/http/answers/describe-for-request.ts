@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ClientBase } from 'pg';
 import { inTransaction } from '../../postgres/transaction.ts';
-import { describeRelation } from '../../tables/catalog.ts';
+import { describeRelation } from '../../tables/catalog/describe-relation.ts';
 import type { TableDescription } from '../../tables/definition.ts';
 import { describeFound } from '../../tables/describe-table.ts';
 import { tableKey } from '../admission/lines.ts';

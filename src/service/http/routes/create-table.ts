@@ -6,6 +6,7 @@ import Type from 'typebox';
 import type { EventFacts } from '../../events/event.ts';
 import { insertEvents } from '../../events/outbox.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import type { TransactionOptions } from '../../postgres/transaction.ts';
 import { type CreateResult, createTable } from '../../tables/create-table.ts';
 import {
@@ -192,7 +193,10 @@ function answerOf({ table, differences, warnings }: CreateResult, location: stri
   };
 }
 
-function eventsOfCreation({ serviceSchema }: HttpContext, facts: Omit<EventFacts, 'type'>): string[] {
+function eventsOfCreation(
+  { serviceSchema }: HttpContext,
+  facts: Omit<EventFacts, 'type'>,
+): CallersStatement[] {
   return serviceSchema === undefined
     ? []
     : insertEvents(serviceSchema, [{ type: 'table.created', ...facts }]);

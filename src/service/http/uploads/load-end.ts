@@ -4,8 +4,9 @@ import { isRefusedCommit } from '../../loads/load-errors.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import type { LoadRun } from '../../loads/load-run.ts';
 import { endOfStatus, type LoadState } from '../../loads/load-state.ts';
-import { maxAttempts } from '../../loads/load-statements.ts';
 import type { Loads } from '../../loads/loads.ts';
+import { maxAttempts } from '../../loads/queue-statements.ts';
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { asAppError, keptProblem } from '../answers/problem-json.ts';
 import { ClientGone } from '../wire/request-body.ts';
 import { asKeyError } from './idempotency.ts';
@@ -14,7 +15,7 @@ import { asKeyError } from './idempotency.ts';
 export const loadIdHeader = 'load-id';
 
 /** Returns the statements that keep the answer of a request with a key; none without a key. */
-export type CommitStatements = (answer: KeptAnswer) => string[];
+export type CommitStatements = (answer: KeptAnswer) => CallersStatement[];
 
 /** The result of the work of a load. */
 export type LoadOutcome =

@@ -17,7 +17,7 @@ import {
   insertDefaults,
   insertDefaultsIntoShards,
   truncate,
-} from '../../tables/load-statements.ts';
+} from '../../tables/loading/load-statements.ts';
 
 /**
  * The header of PostgreSQL's binary COPY format: signature, flags, length of the header's extension (documentation of COPY).

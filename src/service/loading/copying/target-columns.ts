@@ -5,7 +5,7 @@ import type { ClientBase } from 'pg';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { columnEncoder, sheetEncoder, stagedEncoder } from '../../../encoding/encoders/column-encoder.ts';
 import type { TargetColumn } from '../../../encoding/sink/target-column.ts';
-import { readConstants } from '../../tables/default-values.ts';
+import { readConstants } from '../../tables/loading/default-values.ts';
 
 /**
  * The longest default that the service itself writes into the rows. PostgreSQL evaluates a longer one, because repeating it in

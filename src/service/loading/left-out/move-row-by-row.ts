@@ -11,6 +11,7 @@ import { isPolicyViolation } from '../../postgres/server-internals.ts';
 import { errorsNotOfRows, errorsNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
 import { findInputCheck } from '../staged/input-check.ts';
 import {
+  checkConstraintsNow,
   commitInTwoPhases,
   countUpdatedRows,
   createUpdateCounter,
@@ -78,7 +79,7 @@ export async function moveRowByRow(
   faulty: FaultyRows,
   problems: Problems,
 ): Promise<MovedRows | undefined> {
-  await queryInCallersPath(client, indexByRow.text);
+  await queryInCallersPath(client, indexByRow);
   await client.query(analyzeStagingTable([]));
   await setSavepoint(client, savepoint);
   const maxListed = problems.maxFound;
@@ -141,8 +142,8 @@ async function passAndCheck(pass: Pass): Promise<Passed> {
   const { client, load, isImmediate } = pass;
   const { relation, columns, conflict, isSharded } = load;
   await client.query(createPassTables);
-  if (isSharded) await queryInCallersPath(client, commitInTwoPhases(load, 0).text);
-  if (isImmediate) await queryInCallersPath(client, 'SET CONSTRAINTS ALL IMMEDIATE');
+  if (isSharded) await queryInCallersPath(client, commitInTwoPhases(load, 0));
+  if (isImmediate) await queryInCallersPath(client, checkConstraintsNow);
   if (conflict) {
     const staged = typedStagingTable(columns, await findInputCheck(client, columns));
     await findSurplus(client, staged, conflict);
@@ -150,8 +151,8 @@ async function passAndCheck(pass: Pass): Promise<Passed> {
     // PostgreSQL itself skips the rows whose key is in the table, in the order of the file.
     if (conflict.action === 'skip') await client.query(emptySurplusTable);
     if (countsBySequence(load)) {
-      await queryInCallersPath(client, createUpdateCounter.text);
-      await queryInCallersPath(client, resetUpdateCounter.text);
+      await queryInCallersPath(client, createUpdateCounter);
+      await queryInCallersPath(client, resetUpdateCounter);
     }
   }
   await passOverAll(pass);
@@ -184,7 +185,7 @@ async function countMoved(
   { merged, updated: inShards }: PassState,
 ): Promise<MovedRows> {
   if (load.conflict?.action !== 'update') return { merged, updated: 0, surplus: 0, skipped: undefined };
-  const count = async (statement: { text: string }) =>
+  const count = async (statement: string) =>
     (await client.query<{ count: number }>(statement)).rows[0]!.count;
   const updated = load.isSharded ? inShards : await count(countUpdatedRows);
   return { merged, updated, surplus: await count(countSurplusRows), skipped: undefined };

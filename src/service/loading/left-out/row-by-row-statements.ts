@@ -1,15 +1,16 @@
 /**
  * The statements that move staged rows in small blocks and note the rows that PostgreSQL refuses.
  *
- * The work is done in PostgreSQL (PL/pgSQL), because a round trip for each refused row would take minutes for a million rows. The
- * statements run in the callers' search path, so they qualify all names (search-path.ts). The names of variables are random, because
- * the table may have columns of any name.
+ * The work is done in PostgreSQL (PL/pgSQL), because a round trip for each refused row would take minutes for a million rows. `passOver` runs
+ * in the callers' search path, so its parts qualify all names. The names of variables are random, because the table may have columns of any
+ * name.
  */
 
 import { maxMessageCharacters } from '../../../core/cut-text.ts';
+import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { keptOfDetail } from '../../postgres/cut-errors.ts';
 import { isRaisedAtInSql } from '../../postgres/server-internals.ts';
-import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
+import { quoteIdentifier, quoteLiteral } from '../../postgres/sql.ts';
 import { sqlstateFor } from '../../postgres/sqlstate.ts';
 import { mergeWithSqlstate, progress, type RowRange, updateCounter } from '../staged/merge-statements.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
@@ -21,17 +22,13 @@ const state = 'pg_temp."tablewright pass"';
 const refusedRows = 'pg_temp."tablewright refused rows"';
 
 /** Creates the temporary tables that record the progress. PostgreSQL drops them when the transaction ends. */
-export const createPassTables: Statement = {
-  text: `CREATE TEMPORARY TABLE ${state} (merged bigint NOT NULL, updated bigint NOT NULL, refused integer NOT NULL) ON COMMIT DROP;
+export const createPassTables = `CREATE TEMPORARY TABLE ${state} (merged bigint NOT NULL, updated bigint NOT NULL, refused integer NOT NULL) ON COMMIT DROP;
 INSERT INTO ${state} VALUES (0, 0, 0);
 CREATE TEMPORARY TABLE ${refusedRows} (data_row integer NOT NULL, code text, message text, detail text, column_name text,
-  constraint_name text, table_name text, schema_name text) ON COMMIT DROP`,
-};
+  constraint_name text, table_name text, schema_name text) ON COMMIT DROP`;
 
 /** Reads the row of `state`. Its count of updated rows is 0 unless the table is sharded, because only then the rows are counted here. */
-export const readPassState: Statement = {
-  text: `SELECT merged::int, updated::int, refused FROM ${state}`,
-};
+export const readPassState = `SELECT merged::int, updated::int, refused FROM ${state}`;
 
 /** A row that PostgreSQL refused. */
 export interface RefusedRow {
@@ -52,20 +49,16 @@ const maxTextBytes = 32 * 1024 * 1024;
 /** The order of the refused rows: those with the texts of their errors come first. */
 const refusedOrder = 'message IS NULL, data_row';
 
-export function readRefusedRows(limit: number): Statement {
-  return {
-    text: `SELECT data_row AS row, code, message, detail, nullif(column_name, '') AS column, nullif(constraint_name, '') AS constraint,
+export function readRefusedRows(limit: number): string {
+  return `SELECT data_row AS row, code, message, detail, nullif(column_name, '') AS column, nullif(constraint_name, '') AS constraint,
   nullif(table_name, '') AS table, nullif(schema_name, '') AS schema
 FROM (SELECT *, sum(octet_length(message) + octet_length(coalesce(detail, ''))) OVER (ORDER BY ${refusedOrder} ROWS UNBOUNDED PRECEDING) AS bytes
   FROM ${refusedRows}) summed
-WHERE bytes <= ${maxTextBytes} OR bytes IS NULL ORDER BY ${refusedOrder} LIMIT ${limit}`,
-  };
+WHERE bytes <= ${maxTextBytes} OR bytes IS NULL ORDER BY ${refusedOrder} LIMIT ${limit}`;
 }
 
 /** Returns one row, whose column `rows` has the numbers of all refused rows. */
-export const refusedNumbers: Statement = {
-  text: `SELECT coalesce(array_agg(data_row), '{}') AS rows FROM ${refusedRows}`,
-};
+export const refusedNumbers = `SELECT coalesce(array_agg(data_row), '{}') AS rows FROM ${refusedRows}`;
 
 /** The refused rows with the same column, constraint and code. */
 export interface RefusedGroup {
@@ -80,23 +73,17 @@ export interface RefusedGroup {
 }
 
 /** Groups the refused rows from the one with the place `from` on, counted from 0. */
-export function groupRefusedRows(from: number): Statement {
-  return {
-    text: `SELECT min(data_row) AS row, code, nullif(column_name, '') AS column, nullif(constraint_name, '') AS constraint,
+export function groupRefusedRows(from: number): string {
+  return `SELECT min(data_row) AS row, code, nullif(column_name, '') AS column, nullif(constraint_name, '') AS constraint,
   nullif(table_name, '') AS table, nullif(schema_name, '') AS schema, count(*)::int AS count
-FROM (SELECT * FROM ${refusedRows} ORDER BY ${refusedOrder} OFFSET ${from}) later GROUP BY 2, 3, 4, 5, 6 ORDER BY 1`,
-  };
+FROM (SELECT * FROM ${refusedRows} ORDER BY ${refusedOrder} OFFSET ${from}) later GROUP BY 2, 3, 4, 5, 6 ORDER BY 1`;
 }
 
 /** Deletes the refused rows from the staging table. */
-export const deleteRefusedRows: Statement = {
-  text: `DELETE FROM ${stagingTable} s USING ${refusedRows} f WHERE s.${rowNumber} = f.data_row`,
-};
+export const deleteRefusedRows = `DELETE FROM ${stagingTable} s USING ${refusedRows} f WHERE s.${rowNumber} = f.data_row`;
 
 /** Returns one row: the first and the last data row number; null: no row is staged. */
-export const readStagedRange: Statement = {
-  text: `SELECT min(${rowNumber}) AS first, max(${rowNumber}) AS last FROM ${stagingTable}`,
-};
+export const readStagedRange = `SELECT min(${rowNumber}) AS first, max(${rowNumber}) AS last FROM ${stagingTable}`;
 
 export interface PassOptions {
   /** The data row numbers from `from` (included) to `to` (excluded). */
@@ -116,7 +103,7 @@ export interface PassOptions {
  * Moves rows in their order, in blocks of rows of the same shape. If PostgreSQL refuses a block, the block is undone and divided, until the
  * refused row is alone in its block. This row is recorded and skipped.
  */
-export function passOver(load: StagedLoad, options: PassOptions): string {
+export function passOver(load: StagedLoad, options: PassOptions): CallersStatement {
   const { to, maxRefused, countsUpdates } = options;
   const text = `#variable_conflict use_column
 DECLARE
@@ -148,7 +135,7 @@ BEGIN
   UPDATE ${state} SET merged = merged ${plus} ${merged}, updated = updated ${plus} ${updated}, refused = ${refused};
 END`;
   const quote = `$tw${unlike}$`;
-  return `DO ${quote}${text}${quote}`;
+  return qualified`DO ${quote}${text}${quote}`;
 }
 
 const stateAndMessage = "(SQLSTATE OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) SQLERRM)";
@@ -237,8 +224,8 @@ const restoreUpdateCount = `PERFORM pg_catalog.setval('${updateCounter}', ${upda
 function mergeBlock(load: StagedLoad): string {
   const block: RowRange = { from: at, to: end };
   const merges = load.shapes.all.map((_, number) => {
-    const { text } = mergeWithSqlstate(load, number, block, `INTO ${stored}, ${changed}`);
-    return load.isSharded ? `${text};` : `${text}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
+    const merge = mergeWithSqlstate(load, number, block, `INTO ${stored}, ${changed}`);
+    return load.isSharded ? `${merge};` : `${merge}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
   });
   if (merges.length === 1) return merges[0]!;
   return merges.map((merge, number) => `IF ${is(shape, '=', number)} THEN ${merge} END IF;`).join('\n');

@@ -12,8 +12,8 @@ export function temporaryTable(purpose: string): string {
  *
  * @param found the quoted name of a table with the column `number`
  */
-export function deleteFound(found: string): Statement {
-  return { text: `DELETE FROM ${stagingTable} s USING ${found} f WHERE s.${rowNumber} = f.number` };
+export function deleteFound(found: string): string {
+  return `DELETE FROM ${stagingTable} s USING ${found} f WHERE s.${rowNumber} = f.number`;
 }
 
 export function deleteRows(rows: readonly number[]): Statement {
@@ -24,7 +24,7 @@ export function deleteRows(rows: readonly number[]): Statement {
 export function setAside(found: string, aside: string): string {
   return `CREATE TEMPORARY TABLE ${aside} ON COMMIT DROP AS
 SELECT s.* FROM ${stagingTable} s WHERE s.${rowNumber} IN (SELECT f.number FROM ${found} f);
-${deleteFound(found).text}`;
+${deleteFound(found)}`;
 }
 
 export function takeBack(aside: string): string {

@@ -7,7 +7,7 @@ import type { WrittenLimits } from '../../../encoding/encoders/written-bytes.ts'
 import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
 import type { TransactionOptions } from '../../postgres/transaction.ts';
 import type { TableDescription } from '../../tables/definition.ts';
-import type { NeededRights } from '../../tables/find-load-target.ts';
+import type { NeededRights } from '../../tables/loading/find-load-target.ts';
 import type { HeadSize } from '../inputs/load-input.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';

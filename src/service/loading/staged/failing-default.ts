@@ -48,11 +48,11 @@ async function sqlstateOf(client: ClientBase, query: string): Promise<string | u
 }
 
 const defaultQueries = `
-SELECT a.attnum AS id, pg_catalog.format('SELECT CAST((%s) AS %s)',
-  pg_catalog.pg_get_expr(coalesce(d.adbin, t.typdefaultbin), 0), pg_catalog.format_type(a.atttypid, a.atttypmod)) AS query
-FROM pg_catalog.pg_attribute a
-JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+SELECT a.attnum AS id, format('SELECT CAST((%s) AS %s)',
+  pg_get_expr(coalesce(d.adbin, t.typdefaultbin), 0), format_type(a.atttypid, a.atttypmod)) AS query
+FROM pg_attribute a
+JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = $1::regclass AND a.attnum = ANY ($2::int2[]) AND a.attidentity = ''
   AND ${isShortExpression('coalesce(d.adbin, t.typdefaultbin)')}
 ORDER BY a.attnum`;

@@ -41,8 +41,8 @@ export async function findInStaged(
   const staged = { ...copied.sent, shapesWithout: (names: string[]) => shapesWithout(names, load) };
   const isReal = load.changesRows ? (violation: Violation) => isRefused(client, violation, load) : undefined;
   if (isReal) {
-    await queryInCallersPath(client, indexByRow.text);
-    if (load.conflict) await queryInCallersPath(client, indexSurplusTable.text);
+    await queryInCallersPath(client, indexByRow);
+    if (load.conflict) await queryInCallersPath(client, indexSurplusTable);
   }
   const ofQueries = await findViolations(client, staged, copied.rules, load.places, problems, isReal);
   const unchecked = [...ofQueries, ...copied.unreadable];
@@ -66,7 +66,7 @@ async function findOrphans(
   problems: Problems,
 ): Promise<string[]> {
   if (keys.length === 0) return [];
-  await queryInCallersPath(client, indexByRow.text);
+  await queryInCallersPath(client, indexByRow);
   const found: string[] = [];
   for (const key of keys) {
     const before = problems.count;

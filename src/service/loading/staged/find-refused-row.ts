@@ -4,6 +4,7 @@
  * With `on_conflict`, the surplus rows must have been found before.
  */
 import type { ClientBase } from 'pg';
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { withSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { conditionOf, sqlstateOf } from '../../postgres/sqlstate.ts';
@@ -70,9 +71,9 @@ async function attempt(
   return refused?.error;
 }
 
-function mergeShapes(load: StagedLoad, shapes: number[], range: NumberRange): string {
-  if (shapes.length === 1) return mergeWithSqlstate(load, shapes[0]!, range).text;
-  return mergeTogether(shapes.map((shape) => mergeRows(load, shape, range))).text;
+function mergeShapes(load: StagedLoad, shapes: number[], range: NumberRange): CallersStatement {
+  if (shapes.length === 1) return mergeWithSqlstate(load, shapes[0]!, range);
+  return mergeTogether(shapes.map((shape) => mergeRows(load, shape, range)));
 }
 
 /**

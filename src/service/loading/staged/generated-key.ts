@@ -1,9 +1,8 @@
 /** Finds out whether a repeated key has a value from PostgreSQL, because the row did not send all columns of the key. */
 import type { ClientBase } from 'pg';
 import { repeatedKeyOf } from '../../postgres/server-internals.ts';
-import { quoteQualified } from '../../postgres/sql.ts';
+import { quoteQualified, type Statement } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
-import { findSequence, isTableOrPartition } from '../../tables/catalog.ts';
 import type { Refusal } from '../copying/refusal.ts';
 import type { GeneratedKey } from './row-problem.ts';
 import { columnsRead, type RowRule, type UniqueRule } from './row-rules.ts';
@@ -93,4 +92,18 @@ async function numberedColumn(
     if (rows[0]!.sequence !== null) return name;
   }
   return undefined;
+}
+
+/** Finds the sequence that belongs to a column; null: there is none. @param relation quoted */
+function findSequence(relation: string, column: string): Statement {
+  return { text: 'SELECT pg_get_serial_sequence($1, $2) AS sequence', values: [relation, column] };
+}
+
+/** Finds out whether a table is the other table or a partition of it: one row, `answer`. Both names are quoted. */
+function isTableOrPartition(relation: string, other: string): Statement {
+  return {
+    text: `SELECT to_regclass($2) = $1::regclass OR EXISTS (
+  SELECT FROM pg_partition_tree($1::regclass) WHERE relid = to_regclass($2)) AS answer`,
+    values: [relation, other],
+  };
 }

@@ -24,7 +24,7 @@ export async function findInputCheck(client: ClientBase, columns: LoadColumn[]):
 export async function makeInputCheck(client: ClientBase, columns: LoadColumn[]): Promise<string> {
   const builtIn = await findInputCheck(client, columns);
   if (builtIn === undefined)
-    await pipeline(client, apartInCallersPath(...atThisNodeOnly(createOwnInputCheck.text)));
+    await pipeline(client, apartInCallersPath(...atThisNodeOnly(createOwnInputCheck)));
   return builtIn ?? ownInputCheck;
 }
 

@@ -1,11 +1,7 @@
-/**
- * The SQL statements that move rows from the staging table into the target table.
- *
- * The target tables belong to callers, so the statements run in the callers' search path and qualify all names
- * (search-path.ts).
- */
+/** The SQL statements that move rows from the staging table into the target table, which belongs to a caller. */
 
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
 import type { ConflictKey, ConflictRule } from './conflict-rule.ts';
 import { equal } from './equality.ts';
@@ -18,41 +14,31 @@ export const progress = 'pg_temp."tablewright progress"';
 export const updateCounter = 'pg_temp."tablewright updates"';
 
 /** Creates this sequence, which is dropped with the staging table. */
-export const createProgress: Statement = {
-  text: `CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${stagingTable}.${shapeNumber}`,
-};
+export const createProgress = `CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${stagingTable}.${shapeNumber}`;
 
 /** Returns one row `row`: the data row that was being moved when PostgreSQL refused it, or null. */
-export const readProgress: Statement = {
-  text: `SELECT CASE WHEN is_called THEN last_value::int END AS row FROM ${progress}`,
-};
+export const readProgress = `SELECT CASE WHEN is_called THEN last_value::int END AS row FROM ${progress}`;
 
 /** Sets the sequence back, so that no row is the last moved one. */
-export const resetProgress: Statement = { text: `SELECT pg_catalog.setval('${progress}', 1, false)` };
+export const resetProgress = `SELECT setval('${progress}', 1, false)`;
 
 /** Returns at most one row `row`: the data row that is moved last, if the shapes are moved in this order and by their numbers. */
-export function lastMovedRow({ conflict }: StagedLoad, shapes: number[]): Statement {
+export function lastMovedRow({ conflict }: StagedLoad, shapes: number[]): string {
   const isMoved = conflict ? `AND (NOT ${hasShape('s', conflict.shapes)} OR NOT ${isSurplus('s')})` : '';
-  return {
-    text: `SELECT ${rowNumber} AS row FROM ${stagingTable} s WHERE ${hasShape('s', shapes)} ${isMoved}
-ORDER BY pg_catalog.array_position(ARRAY[${shapes.join(', ')}]::int[], ${shapeNumber}) DESC, ${rowNumber} DESC LIMIT 1`,
-  };
+  return `SELECT ${rowNumber} AS row FROM ${stagingTable} s WHERE ${hasShape('s', shapes)} ${isMoved}
+ORDER BY array_position(ARRAY[${shapes.join(', ')}]::int[], ${shapeNumber}) DESC, ${rowNumber} DESC LIMIT 1`;
 }
 
 /**
  * Counts the rows that `mergeRows` updates. A sequence is used because no column distinguishes an inserted row from an updated
  * one in all supported versions of PostgreSQL and on partitioned tables. It is dropped with the staging table.
  */
-export const createUpdateCounter: Statement = {
-  text: `CREATE TEMPORARY SEQUENCE IF NOT EXISTS ${updateCounter} OWNED BY ${stagingTable}.${shapeNumber}`,
-};
+export const createUpdateCounter = qualified`CREATE TEMPORARY SEQUENCE IF NOT EXISTS ${updateCounter} OWNED BY ${stagingTable}.${shapeNumber}`;
 
-export const resetUpdateCounter: Statement = { text: `ALTER SEQUENCE ${updateCounter} RESTART` };
+export const resetUpdateCounter = qualified`ALTER SEQUENCE ${updateCounter} RESTART`;
 
 /** Returns one row `count`. */
-export const countUpdatedRows: Statement = {
-  text: `SELECT CASE WHEN is_called THEN last_value::int ELSE 0 END AS count FROM ${updateCounter}`,
-};
+export const countUpdatedRows = qualified`SELECT CASE WHEN is_called THEN last_value::int ELSE 0 END AS count FROM ${updateCounter}`;
 
 /**
  * Waits until no other upload that had a deadlock moves rows into the table. The lock lasts until the transaction ends or is
@@ -61,11 +47,11 @@ export const countUpdatedRows: Statement = {
  * @param relation quoted
  */
 export function takeTurn(relation: string): Statement {
-  return {
-    text: 'SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 7447))',
-    values: [relation],
-  };
+  return { text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 7447))', values: [relation] };
 }
+
+/** Checks deferred constraints after each statement from here on, and now those that were deferred before. */
+export const checkConstraintsNow = qualified`SET CONSTRAINTS ALL IMMEDIATE`;
 
 /** A range of data row numbers, from `from` (included) to `to` (excluded). They are numbers or SQL expressions. */
 export interface RowRange {
@@ -78,7 +64,7 @@ export interface RowRange {
  *
  * @param range moves only these rows, in the order of their numbers
  */
-export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Statement {
+export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): CallersStatement {
   const columns = load.shapes.all[shape]!.map((position) => load.columns[position]!);
   const conflict = load.conflict?.shapes.includes(shape) ? load.conflict : undefined;
   const names = columns.map((column) => quoteIdentifier(column.name));
@@ -99,14 +85,12 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): St
   const clause = meetsOthers ? onConflict(conflict, columns, load) : '';
   // A worker cannot use a temporary sequence, and the rows are sent to it after all of them were read.
   if (load.isSharded)
-    return { text: `${insert} SELECT ${values.join(', ')} FROM (${rows} OFFSET 0) s ${clause}` };
+    return qualified`${insert} SELECT ${values.join(', ')} FROM (${rows} OFFSET 0) s ${clause}`;
   // OFFSET prevents PostgreSQL from merging the two queries, because the condition must be evaluated for each row in order.
-  return {
-    text: `${insert}
+  return qualified`${insert}
 SELECT ${values.join(', ')} FROM (
 ${rows} OFFSET 0) s
-WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 ${clause}`,
-  };
+WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 ${clause}`;
 }
 
 /**
@@ -120,9 +104,9 @@ export function mergeWithSqlstate(
   shape: number,
   range?: RowRange,
   into?: string,
-): Statement {
+): CallersStatement {
   const merge = mergeRows(load, shape, range);
-  return load.isSharded ? { text: mergeAndCount(merge, into) } : merge;
+  return load.isSharded ? mergeAndCount(merge, into) : merge;
 }
 
 /** Returns whether the number of rows that `mergeRows` affects is wrong for the shape, so that `mergeAndCount` is needed. */
@@ -135,7 +119,7 @@ export function mustCountMerged({ isSharded, isBare, conflict }: StagedLoad, sha
  * transaction that has written to one worker only, with other statements, is committed at the worker before it is committed at the
  * coordinator. If the coordinator then fails, the rows are there, but not the record of the load.
  */
-export function commitInTwoPhases(load: StagedLoad, shape: number): Statement {
+export function commitInTwoPhases(load: StagedLoad, shape: number): CallersStatement {
   return mergeRows({ ...load, conflict: undefined }, shape, { from: 0, to: 0 });
 }
 
@@ -151,8 +135,8 @@ export interface MergedCount {
  *
  * @param into the clause INTO of PL/pgSQL
  */
-export function mergeAndCount(merge: Statement, into = ''): string {
-  return `WITH merged AS (${merge.text} RETURNING t.xmax)
+export function mergeAndCount(merge: CallersStatement, into = ''): CallersStatement {
+  return qualified`WITH merged AS (${merge} RETURNING t.xmax)
 SELECT pg_catalog.count(*)::int AS count, pg_catalog.count(*) FILTER (WHERE xmax::pg_catalog.text OPERATOR(pg_catalog.<>) '0')::int AS updated ${into} FROM merged`;
 }
 
@@ -183,14 +167,12 @@ function onConflict(
  * Runs several statements of `mergeRows` as one statement. PostgreSQL checks references only at the end of a statement, so rows
  * of one shape may refer to rows of another. It returns one row `count`: the number of rows inserted or updated.
  */
-export function mergeTogether(merges: Statement[]): Statement {
+export function mergeTogether(merges: CallersStatement[]): CallersStatement {
   const names = merges.map((_, index) => `merge_${index}`);
-  const parts = merges.map(({ text }, index) => `${names[index]} AS (${text} RETURNING 1)`);
+  const parts = merges.map((merge, index) => `${names[index]} AS (${merge} RETURNING 1)`);
   // PostgreSQL's planning time for a sum of counts grows with the square of their number, so there is only one count.
   const all = names.map((name) => `SELECT FROM ${name}`).join(' UNION ALL ');
-  return {
-    text: `WITH ${parts.join(',\n')} SELECT pg_catalog.count(*)::int AS count FROM (${all}) merged`,
-  };
+  return qualified`WITH ${parts.join(',\n')} SELECT pg_catalog.count(*)::int AS count FROM (${all}) merged`;
 }
 
 /**
@@ -200,12 +182,14 @@ export function mergeTogether(merges: Statement[]): Statement {
  * @param relation quoted
  * @param staged the staging table, or `typedStagingTable`
  */
-export function lockExistingRows(relation: string, staged: string, { key, shapes }: ConflictRule): Statement {
-  return {
-    text: `SELECT pg_catalog.count(*)::int FROM (
+export function lockExistingRows(
+  relation: string,
+  staged: string,
+  { key, shapes }: ConflictRule,
+): CallersStatement {
+  return qualified`SELECT pg_catalog.count(*)::int FROM (
 SELECT FROM ${relation} t JOIN ${staged} s ON ${sameKey(key)} WHERE ${hasShape('s', shapes)}
-ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`,
-  };
+ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`;
 }
 
 /** Counts the staged rows whose key exists in the table. Surplus rows are not counted. It returns one row `count`. */
@@ -213,7 +197,7 @@ export function countExistingKeys(
   relation: string,
   staged: string,
   { key, shapes }: ConflictRule,
-): Statement {
+): CallersStatement {
   const kept = `${hasShape('s', shapes)} AND NOT ${isSurplus('s')}`;
   const names = key.columns.map(quoteIdentifier);
   const hasNull = (alias: string) => `(${names.map((name) => `${alias}.${name} IS NULL`).join(' OR ')})`;
@@ -221,10 +205,8 @@ export function countExistingKeys(
   // INTERSECT counts equal keys once. That is right here, because no two of these rows have the same key.
   const ofNulls = `SELECT pg_catalog.count(*) FROM (SELECT ${list('s')} FROM ${staged} s WHERE ${kept} AND ${hasNull('s')}
 INTERSECT SELECT ${list('t')} FROM ${relation} t WHERE ${hasNull('t')}) both_have`;
-  return {
-    text: `SELECT ((SELECT pg_catalog.count(*) FROM ${staged} s WHERE ${kept} AND EXISTS (SELECT FROM ${relation} t WHERE ${sameKey(key)}))
-${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS count`,
-  };
+  return qualified`SELECT ((SELECT pg_catalog.count(*) FROM ${staged} s WHERE ${kept} AND EXISTS (SELECT FROM ${relation} t WHERE ${sameKey(key)}))
+${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS count`;
 }
 
 /**
@@ -252,7 +234,7 @@ export function movedRows({ relation, columns, shapes, conflict }: StagedLoad, o
   const isMoved = conflict ? `NOT ${isSurplus('s')}` : 'true';
   return `(SELECT s.${rowNumber}, s.${shapeNumber}, t.* FROM (
 SELECT s.*, row_number() OVER (PARTITION BY s.is_moved, s.content
-  ORDER BY pg_catalog.array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeNumber}), s.${rowNumber}) AS place
+  ORDER BY array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeNumber}), s.${rowNumber}) AS place
 FROM (SELECT s.${rowNumber}, s.${shapeNumber}, ${isMoved} AS is_moved,
   ${contentOf(sentColumns.map((column) => stagedValue('s', column)))} AS content FROM ${stagingTable} s) s) s
 LEFT JOIN (SELECT row_number() OVER (PARTITION BY ${stored} ORDER BY t.ctid) AS ${place},

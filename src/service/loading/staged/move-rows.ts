@@ -1,6 +1,7 @@
 /** Moves the staged rows into the target table, with one statement for each shape. */
 import type { ClientBase } from 'pg';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { lacksSqlstate } from '../../postgres/citus/worker-errors.ts';
 import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
@@ -17,6 +18,7 @@ import { isStagedAsText } from '../copying/target-columns.ts';
 import type { ConflictRule } from './conflict-rule.ts';
 import { findInputCheck } from './input-check.ts';
 import {
+  checkConstraintsNow,
   commitInTwoPhases,
   countExistingKeys,
   countUpdatedRows,
@@ -83,8 +85,8 @@ export async function moveRows(
 ): Promise<MoveResult> {
   const { conflict, shapes } = load;
   const updates = countsBySequence(load);
-  if (updates) await queryInCallersPath(client, createUpdateCounter.text);
-  if (shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape.text);
+  if (updates) await queryInCallersPath(client, createUpdateCounter);
+  if (shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape);
   if (conflict) await client.query(analyzeStagingTable(conflict.key.columns));
   let attempt = await moveOrUndo(client, load, 'in turn', movesAgain);
   if (lacksSqlstate(attempt.refusal?.error))
@@ -127,7 +129,7 @@ async function moveOrUndo(
   await setSavepoint(client, savepoint);
   for (let deadlocks = 0; ; deadlocks += 1) {
     if (countsBySequence(load) && (movesAgain || deadlocks > 0))
-      await queryInCallersPath(client, resetUpdateCounter.text);
+      await queryInCallersPath(client, resetUpdateCounter);
     try {
       const attempt = await move(client, load, way);
       if (attempt.refusal) await rollBackTo(client, savepoint);
@@ -201,7 +203,7 @@ export async function lockRowsToUpdate(
   conflict: ConflictRule,
 ): Promise<void> {
   if (conflict.action !== 'update') return;
-  await queryInCallersPath(client, lockExistingRows(relation, staged, conflict).text);
+  await queryInCallersPath(client, lockExistingRows(relation, staged, conflict));
 }
 
 /**
@@ -210,7 +212,7 @@ export async function lockRowsToUpdate(
  * @param staged the staging table, or `typedStagingTable`
  */
 export async function findSurplus(client: ClientBase, staged: string, conflict: ConflictRule): Promise<void> {
-  await queryInCallersPath(client, findSurplusRows(staged, conflict).text);
+  await queryInCallersPath(client, findSurplusRows(staged, conflict));
   await client.query(analyzeSurplusTable);
 }
 
@@ -225,11 +227,11 @@ async function moveInTurn(
   for (const shape of inMovingOrder(load)) {
     const merge = mergeRows(load, shape);
     if (withSqlstate || mustCountMerged(load, shape)) {
-      await queryInCallersPath(client, commitInTwoPhases(load, shape).text);
+      await queryInCallersPath(client, commitInTwoPhases(load, shape));
       const { rows } = await queryInCallersPath<MergedCount>(client, mergeAndCount(merge));
       merged += rows[0]!.count;
       updated += rows[0]!.updated;
-    } else merged += (await queryInCallersPath(client, merge.text)).rowCount ?? 0;
+    } else merged += (await queryInCallersPath(client, merge)).rowCount ?? 0;
   }
   return { merged, updated };
 }
@@ -279,7 +281,7 @@ export async function shapeOf(client: ClientBase, row: number): Promise<number |
  */
 export async function checkDeferred(client: ClientBase): Promise<Refusal | undefined> {
   const refusal = await refusalOf(isRefusalOfData, async () => {
-    await queryInCallersPath(client, 'SET CONSTRAINTS ALL IMMEDIATE');
+    await queryInCallersPath(client, checkConstraintsNow);
   });
   return refusal && { ...refusal, isDeferred: true };
 }
@@ -327,7 +329,7 @@ async function refusalOf(
   }
 }
 
-async function readCount(client: ClientBase, statement: { text: string }): Promise<number> {
-  const { rows } = await queryInCallersPath<{ count: number }>(client, statement.text);
+async function readCount(client: ClientBase, statement: CallersStatement): Promise<number> {
+  const { rows } = await queryInCallersPath<{ count: number }>(client, statement);
   return rows[0]!.count;
 }

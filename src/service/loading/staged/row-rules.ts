@@ -106,11 +106,11 @@ export async function readRowRules(client: ClientBase, schema: string, name: str
 // Catalogue columns that PostgreSQL has only since version 18 are read through JSON, because a query that names them fails in older
 // versions.
 const isEnforced = (constraint: string) =>
-  `coalesce((pg_catalog.to_jsonb(${constraint})->>'conenforced')::boolean, true)`;
+  `coalesce((to_jsonb(${constraint})->>'conenforced')::boolean, true)`;
 
 /** Writes an operator with its schema, because the schema of an extension may not be in the search path. */
 const operatorName = (operator: string) =>
-  `(SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
+  `(SELECT format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
                  WHERE o.oid = ${operator})`;
 
 /**
@@ -123,78 +123,84 @@ const baseOfDomain = (type: string) =>
                  UNION ALL
                  SELECT b.oid, b.typtype, b.typbasetype, b.typname, b.typnamespace
                  FROM chain JOIN pg_type b ON b.oid = chain.typbasetype WHERE chain.typtype = 'd')
-               SELECT pg_catalog.format('%I.%I', n.nspname, chain.typname) FROM chain JOIN pg_namespace n ON n.oid = chain.typnamespace
+               SELECT format('%I.%I', n.nspname, chain.typname) FROM chain JOIN pg_namespace n ON n.oid = chain.typnamespace
                WHERE chain.typtype <> 'd' AND chain.oid <> ${type})`;
 
-// An index over an expression is not read, nor one whose condition would be too long as text. The problem of a row that violates it has PostgreSQL's own message.
+/** The names of columns of a table, in the order of a list of their numbers. @param keys SQL of the list */
+const columnNames = (table: string, keys: string, condition = 'true') => `(
+    SELECT jsonb_agg(a.attname ORDER BY k.position) FROM unnest(${keys}) WITH ORDINALITY AS k(attnum, position)
+    JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = k.attnum WHERE ${condition})`;
+
+/** An `Equality`. The parameters are SQL: an operator, and the types on both sides. */
+const equalityOf = (operator: string, left: string, right: string) =>
+  `jsonb_build_object('operator', ${operatorName(operator)}, 'leftBase', ${baseOfDomain(left)}, 'rightBase', ${baseOfDomain(right)})`;
+
+/**
+ * An index over an expression is not read, nor one whose condition would be too long as text. The problem of a row that violates it has
+ * PostgreSQL's own message. Only a B-tree can be unique, and its strategy 3 is equality.
+ */
+const uniqueRules = `
+SELECT jsonb_build_object(
+    'kind', 'unique', 'name', c.relname,
+    'columns', ${columnNames('i.indrelid', 'i.indkey::int2[]', 'k.position <= i.indnkeyatts')},
+    'equals', (
+      SELECT jsonb_agg(${equalityOf('m.amopopr', 'a.atttypid', 'a.atttypid')} ORDER BY k.position)
+      FROM ROWS FROM (unnest(i.indclass::oid[]), unnest(i.indkey::int2[])) WITH ORDINALITY AS k(class, attnum, position)
+      JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum JOIN pg_opclass p ON p.oid = k.class
+      JOIN pg_amop m ON m.amopfamily = p.opcfamily AND m.amopstrategy = 3
+        AND m.amoplefttype = p.opcintype AND m.amoprighttype = p.opcintype),
+    'isPrimary', i.indisprimary, 'nullsNotDistinct', i.indnullsnotdistinct,
+    'isDeferrable', NOT i.indimmediate, 'predicate', pg_get_expr(i.indpred, i.indrelid),
+    'predicateColumns', (
+      SELECT coalesce(jsonb_agg(a.attname), '[]') FROM pg_attribute a
+      WHERE i.indpred IS NOT NULL AND a.attrelid = i.indrelid AND a.attnum > 0 AND EXISTS (
+        SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))
+  ) AS rule, c.oid AS place
+FROM pg_index i JOIN target ON i.indrelid = target.oid JOIN pg_class c ON c.oid = i.indexrelid
+WHERE i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indexprs IS NULL
+  AND (i.indpred IS NULL OR ${isShortExpression('i.indpred')})`;
+
+const foreignKeyRules = `
+SELECT jsonb_build_object(
+    'kind', 'foreign key', 'name', f.conname, 'columns', ${columnNames('f.conrelid', 'f.conkey')},
+    'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', row_security_active(f.confrelid),
+    'isOfSharded', ${isKnownToCitus('f.confrelid')}, 'referencedSchema', n.nspname, 'referencedTable', r.relname,
+    'referencedColumns', ${columnNames('f.confrelid', 'f.confkey')},
+    'equals', (
+      SELECT jsonb_agg(${equalityOf('k.operator', 'p.atttypid', 'a.atttypid')} ORDER BY k.position)
+      FROM ROWS FROM (unnest(f.conpfeqop), unnest(f.confkey), unnest(f.conkey))
+        WITH ORDINALITY AS k(operator, referenced, attnum, position)
+      JOIN pg_attribute p ON p.attrelid = f.confrelid AND p.attnum = k.referenced
+      JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum)), f.oid
+FROM pg_constraint f JOIN target ON f.conrelid = target.oid
+JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
+WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((to_jsonb(f)->>'conperiod')::boolean, false)`;
+
+const checkRules = `
+SELECT jsonb_build_object(
+    'kind', 'check', 'name', k.conname,
+    'columns', coalesce((SELECT jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
+                WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)), '[]'),
+    'expression', pg_get_expr(k.conbin, k.conrelid)), k.oid
+FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c' AND ${isEnforced('k')} AND ${isShortExpression('k.conbin')}
+UNION ALL
+SELECT jsonb_build_object(
+    'kind', 'check', 'name', k.conname, 'domainOf', d.domain_of,
+    'columns', jsonb_build_array(d.column_name), 'expression', pg_get_expr(k.conbin, 0)), k.oid
+FROM types d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c' AND ${isShortExpression('k.conbin')}`;
+
+/** `types` is every type of a column, including the base types of domains and the element types of arrays. */
 const rowRules = `
-WITH RECURSIVE target AS (SELECT pg_catalog.to_regclass($1)::oid AS oid),
--- Every type of a column, including the base types of domains and the element types of arrays.
+WITH RECURSIVE target AS (SELECT to_regclass($1)::oid AS oid),
 types AS (
   SELECT a.attname AS column_name, a.atttypid AS oid, 'column' AS domain_of
-  FROM pg_attribute a JOIN target ON a.attrelid = target.oid
-  WHERE a.attnum > 0 AND NOT a.attisdropped
+  FROM pg_attribute a JOIN target ON a.attrelid = target.oid WHERE a.attnum > 0 AND NOT a.attisdropped
   UNION ALL
   SELECT d.column_name, CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.typelem END,
     CASE WHEN t.typtype = 'd' THEN d.domain_of ELSE 'elements' END
   FROM types d JOIN pg_type t ON t.oid = d.oid
   WHERE t.typtype = 'd' OR d.domain_of = 'column' AND t.typcategory = 'A' AND t.typelem <> 0
 )
-SELECT pg_catalog.jsonb_build_object(
-    'kind', 'unique', 'name', c.relname,
-    'columns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
-                FROM pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
-                JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-                WHERE k.position <= i.indnkeyatts),
-    -- 3 is equality in a B-tree. Only a B-tree can be unique.
-    'equals', (SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('operator', ${operatorName('m.amopopr')},
-                   'leftBase', ${baseOfDomain('a.atttypid')}, 'rightBase', ${baseOfDomain('a.atttypid')}) ORDER BY k.position)
-               FROM ROWS FROM (pg_catalog.unnest(i.indclass::oid[]), pg_catalog.unnest(i.indkey::int2[]))
-                 WITH ORDINALITY AS k(class, attnum, position)
-               JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-               JOIN pg_opclass p ON p.oid = k.class
-               JOIN pg_amop m ON m.amopfamily = p.opcfamily AND m.amopstrategy = 3
-                 AND m.amoplefttype = p.opcintype AND m.amoprighttype = p.opcintype),
-    'isPrimary', i.indisprimary, 'nullsNotDistinct', i.indnullsnotdistinct,
-    'isDeferrable', NOT i.indimmediate, 'predicate', pg_catalog.pg_get_expr(i.indpred, i.indrelid),
-    'predicateColumns', (SELECT coalesce(pg_catalog.jsonb_agg(a.attname), '[]') FROM pg_attribute a
-                         WHERE i.indpred IS NOT NULL AND a.attrelid = i.indrelid AND a.attnum > 0 AND EXISTS (
-                           SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
-                             AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))
-  ) AS rule, c.oid AS place
-FROM pg_index i JOIN target ON i.indrelid = target.oid JOIN pg_class c ON c.oid = i.indexrelid
-WHERE i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indexprs IS NULL
-  AND (i.indpred IS NULL OR ${isShortExpression('i.indpred')})
-UNION ALL
-SELECT pg_catalog.jsonb_build_object(
-    'kind', 'foreign key', 'name', f.conname,
-    'columns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
-                FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k(attnum, position)
-                JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum),
-    'isSelf', f.confrelid = f.conrelid, 'isFull', f.confmatchtype = 'f', 'isHidden', pg_catalog.row_security_active(f.confrelid),
-    'isOfSharded', ${isKnownToCitus('f.confrelid')}, 'referencedSchema', n.nspname, 'referencedTable', r.relname,
-    'referencedColumns', (SELECT pg_catalog.jsonb_agg(a.attname ORDER BY k.position)
-                          FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k(attnum, position)
-                          JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.attnum),
-    'equals', (SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('operator', ${operatorName('k.operator')},
-                   'leftBase', ${baseOfDomain('p.atttypid')}, 'rightBase', ${baseOfDomain('a.atttypid')}) ORDER BY k.position)
-               FROM ROWS FROM (pg_catalog.unnest(f.conpfeqop), pg_catalog.unnest(f.confkey), pg_catalog.unnest(f.conkey))
-                 WITH ORDINALITY AS k(operator, referenced, attnum, position)
-               JOIN pg_attribute p ON p.attrelid = f.confrelid AND p.attnum = k.referenced
-               JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum)), f.oid
-FROM pg_constraint f JOIN target ON f.conrelid = target.oid
-JOIN pg_class r ON r.oid = f.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE f.contype = 'f' AND f.conparentid = 0 AND ${isEnforced('f')} AND NOT coalesce((pg_catalog.to_jsonb(f)->>'conperiod')::boolean, false)
-UNION ALL
-SELECT pg_catalog.jsonb_build_object(
-    'kind', 'check', 'name', k.conname,
-    'columns', coalesce((SELECT pg_catalog.jsonb_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
-                WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)), '[]'),
-    'expression', pg_catalog.pg_get_expr(k.conbin, k.conrelid)), k.oid
-FROM pg_constraint k JOIN target ON k.conrelid = target.oid WHERE k.contype = 'c' AND ${isEnforced('k')} AND ${isShortExpression('k.conbin')}
-UNION ALL
-SELECT pg_catalog.jsonb_build_object(
-    'kind', 'check', 'name', k.conname, 'domainOf', d.domain_of,
-    'columns', pg_catalog.jsonb_build_array(d.column_name), 'expression', pg_catalog.pg_get_expr(k.conbin, 0)), k.oid
-FROM types d JOIN pg_constraint k ON k.contypid = d.oid WHERE k.contype = 'c' AND ${isShortExpression('k.conbin')}
+${[uniqueRules, foreignKeyRules, checkRules].join('\nUNION ALL')}
 ORDER BY place`;

@@ -7,9 +7,9 @@ import { mapInTurns } from '../../../core/pause-for-others.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { type KeyDefinition, weightOfKey } from '../../tables/definition.ts';
-import { readLoadColumns } from '../../tables/describe-table.ts';
 import { isSharded } from '../../tables/distribution/placement.ts';
 import { baseOfDomain, equalityOperator } from '../../tables/equality.ts';
+import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
 import type { ObjectNames } from '../../tables/object-names.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
 import type { ConflictKey } from './conflict-rule.ts';
@@ -126,7 +126,7 @@ async function hiddenTables(client: ClientBase, { foreignKeys }: PreparedTable):
   const others = foreignKeys.filter((key) => !key.isSelf).map((key) => quoteQualified(key.schema, key.table));
   if (others.length === 0) return new Set();
   const { rows } = await client.query<{ name: string }>(
-    'SELECT name FROM pg_catalog.unnest($1::text[]) AS name WHERE pg_catalog.row_security_active(pg_catalog.to_regclass(name))',
+    'SELECT name FROM unnest($1::text[]) AS name WHERE row_security_active(to_regclass(name))',
     [others],
   );
   return new Set(rows.map(({ name }) => name));

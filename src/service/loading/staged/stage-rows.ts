@@ -2,6 +2,7 @@
 import type { ClientBase } from 'pg';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { Problems } from '../../../encoding/problems/problems.ts';
+import { qualified } from '../../postgres/callers-statement.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { type CopiedRows, type CopyOptions, copyRows } from '../copying/copy-rows.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
@@ -43,7 +44,7 @@ export async function stageRows(
 ): Promise<{ staged: StagedLoad; copied: CopiedRows }> {
   const { relation, isBare, changesRows, hasRules, isSharded } = target;
   const columns = stagedColumns(target.columns, target.keys);
-  await queryInCallersPath(client, `${createStagingTable(columns).text}; ${createProgress.text}`);
+  await queryInCallersPath(client, qualified`${createStagingTable(columns)}; ${createProgress}`);
   const shapes = new Shapes(maxShapes);
   const copied = await copyRows(
     client,

@@ -1,14 +1,12 @@
 /**
  * The staging table: a temporary table for the rows of an upload before they are moved into the target table. Each row has the
  * number of its data row and of its shape (shapes.ts).
- *
- * The target tables belong to callers, so the statements here run in the callers' search path and qualify all names
- * (search-path.ts).
  */
 import { randomBytes } from 'node:crypto';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
-import { readAsType } from '../../tables/read-as-type.ts';
+import { readAsType } from '../../tables/loading/read-as-type.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
 
 /** The quoted name. The table is dropped at the end of the transaction. */
@@ -32,7 +30,7 @@ export const maxStagedColumns = 1600 - leadingColumns.length;
  * Creates the staging table. First it drops all temporary objects: a function of another role may have left objects with these
  * names in the session, which the service could neither use nor drop. `DISCARD TEMP` drops them, whoever owns them.
  */
-export function createStagingTable(columns: LoadColumn[]): Statement {
+export function createStagingTable(columns: LoadColumn[]): string {
   const definitions = columns.map((column) => {
     // A check of a domain must not stop the staging. The rows that fail it are found afterwards.
     const stored = column.type.base ?? column.type;
@@ -40,10 +38,8 @@ export function createStagingTable(columns: LoadColumn[]): Statement {
     return `${quoteIdentifier(column.name)} ${type}${isStagedAsText(column) ? '' : collation(column)}`;
   });
   const leading = [rowNumber, shapeNumber].map((name) => `${name} integer NOT NULL`);
-  return {
-    text: `DISCARD TEMP;
-CREATE TEMPORARY TABLE ${stagingTable} (${[...leading, ...definitions].join(', ')}) ON COMMIT DROP`,
-  };
+  return `DISCARD TEMP;
+CREATE TEMPORARY TABLE ${stagingTable} (${[...leading, ...definitions].join(', ')}) ON COMMIT DROP`;
 }
 
 /** Returns a collation. Values that are equal in the table must be equal in the staging table, too. */
@@ -51,7 +47,7 @@ function collation(column: LoadColumn): string {
   return column.collation === undefined ? '' : ` COLLATE ${column.collation}`;
 }
 
-/** Returns an SQL condition that is true if the row of the staging table has one of the shapes. */
+/** Returns an SQL condition that is true if the row of the staging table has one of the shapes, for every search path. */
 export function hasShape(alias: string, shapes: readonly number[]): string {
   return shapes.length === 0
     ? 'false'
@@ -64,9 +60,9 @@ export function hasShape(alias: string, shapes: readonly number[]): string {
  *
  * @param columns the columns that the next statements read
  */
-export function analyzeStagingTable(columns: readonly string[]): Statement {
+export function analyzeStagingTable(columns: readonly string[]): string {
   const names = [...new Set(columns)].map((name) => `, ${quoteIdentifier(name)}`).join('');
-  return { text: `ANALYZE ${stagingTable} (${shapeNumber}, ${rowNumber}${names})` };
+  return `ANALYZE ${stagingTable} (${shapeNumber}, ${rowNumber}${names})`;
 }
 
 /**
@@ -74,24 +70,18 @@ export function analyzeStagingTable(columns: readonly string[]): Statement {
  *
  * @param found the quoted name of a table with the numbers of the rows in the column `number`
  */
-export function keepOnly(found: string): Statement {
-  return {
-    text: `DELETE FROM ${stagingTable} s WHERE s.${rowNumber} NOT IN (SELECT f.number FROM ${found} f)`,
-  };
+export function keepOnly(found: string): string {
+  return `DELETE FROM ${stagingTable} s WHERE s.${rowNumber} NOT IN (SELECT f.number FROM ${found} f)`;
 }
 
 /** Creates an index that finds the rows of one shape in their order. */
-export const indexByShape: Statement = {
-  text: `CREATE INDEX ON ${stagingTable} (${shapeNumber}, ${rowNumber})`,
-};
+export const indexByShape = qualified`CREATE INDEX ON ${stagingTable} (${shapeNumber}, ${rowNumber})`;
 
 /** Creates an index that finds single rows. */
-export const indexByRow: Statement = { text: `CREATE INDEX ON ${stagingTable} (${rowNumber})` };
+export const indexByRow = qualified`CREATE INDEX ON ${stagingTable} (${rowNumber})`;
 
 /** Returns one row `count`: the highest data row number. */
-export const lastRowNumber: Statement = {
-  text: `SELECT coalesce(pg_catalog.max(${rowNumber}), 0) AS count FROM ${stagingTable}`,
-};
+export const lastRowNumber = `SELECT coalesce(max(${rowNumber}), 0) AS count FROM ${stagingTable}`;
 
 /** Returns one row `shape`, or no row. */
 export function shapeOfRow(row: number): Statement {
@@ -101,19 +91,17 @@ export function shapeOfRow(row: number): Statement {
 
 /** Returns one row `row`: the lowest data row number among the rows of the shapes. */
 export function firstRowOf(shapes: number[]): Statement {
-  const text = `SELECT pg_catalog.min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeNumber} = ANY ($1)`;
+  const text = `SELECT min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeNumber} = ANY ($1)`;
   return { text, values: [shapes] };
 }
 
 /** Counts the rows that have none of the shapes or have NULL in one of the columns, and finds the lowest of their data row numbers. */
-export function countRowsWithout(shapes: readonly number[], columns: string[]): Statement {
+export function countRowsWithout(shapes: readonly number[], columns: string[]): string {
   const isWithout = [
     `NOT ${hasShape('s', shapes)}`,
     ...columns.map((name) => `${quoteIdentifier(name)} IS NULL`),
   ];
-  return {
-    text: `SELECT count(*)::int AS count, min(${rowNumber}) AS row FROM ${stagingTable} s WHERE ${isWithout.join(' OR ')}`,
-  };
+  return `SELECT count(*)::int AS count, min(${rowNumber}) AS row FROM ${stagingTable} s WHERE ${isWithout.join(' OR ')}`;
 }
 
 /** The function that returns whether text is valid input of a type. PostgreSQL has it since version 16. */
@@ -121,24 +109,18 @@ export const builtInInputCheck = 'pg_catalog.pg_input_is_valid';
 /** A function that tries to convert the text, for PostgreSQL 15. It is many times slower than the built-in function. */
 export const ownInputCheck = 'pg_temp."tablewright input is valid"';
 
-export const findBuiltInInputCheck: Statement = {
-  text: `SELECT pg_catalog.to_regproc('${builtInInputCheck}') IS NOT NULL AS exists`,
-};
+export const findBuiltInInputCheck = `SELECT to_regproc('${builtInInputCheck}') IS NOT NULL AS exists`;
 
-export const createOwnInputCheck: Statement = {
-  text: `CREATE OR REPLACE FUNCTION ${ownInputCheck}(value pg_catalog.text, type pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$
+export const createOwnInputCheck = qualified`CREATE OR REPLACE FUNCTION ${ownInputCheck}(value pg_catalog.text, type pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   -- A cast would cut off surplus bits instead of failing.
   EXECUTE 'SELECT v FROM pg_catalog.json_to_record(pg_catalog.json_build_object(''v'', $1)) AS r(v ' OPERATOR(pg_catalog.||) type OPERATOR(pg_catalog.||) ')' USING value;
   RETURN true;
 EXCEPTION WHEN OTHERS THEN
   RETURN false;
-END $$`,
-};
+END $$`;
 
-export const dropOwnInputCheck: Statement = {
-  text: `DROP FUNCTION IF EXISTS ${ownInputCheck}(pg_catalog.text, pg_catalog.text)`,
-};
+export const dropOwnInputCheck = `DROP FUNCTION IF EXISTS ${ownInputCheck}(text, text)`;
 
 /**
  * Returns an SQL expression with the value of a column of the staging table, converted to the type that the column has in the

@@ -33,7 +33,7 @@ export async function findRowsWithNull(
   load: StagedLoad,
   limit: number,
 ): Promise<{ row: number; error: Error }[]> {
-  await queryInCallersPath(client, indexByShape.text);
+  await queryInCallersPath(client, indexByShape);
   await client.query(analyzeStagingTable([]));
   const found: { row: number; error: Error }[] = [];
   const end = (await readLastRowNumber(client)) + 1;
@@ -63,7 +63,7 @@ async function tryRange(
 ): Promise<Refusal | undefined> {
   return refusalOfRows(() =>
     runAndUndo(client, 'part', async () => {
-      await queryInCallersPath(client, mergeWithSqlstate(load, shape, range).text);
+      await queryInCallersPath(client, mergeWithSqlstate(load, shape, range));
     }),
   );
 }
@@ -82,7 +82,7 @@ export async function tryRows(
     runAndUndo(client, 'part', async () => {
       for (const row of rows) {
         const shape = (await shapeOf(client, row))!;
-        await queryInCallersPath(client, mergeWithSqlstate(load, shape, { from: row, to: row + 1 }).text);
+        await queryInCallersPath(client, mergeWithSqlstate(load, shape, { from: row, to: row + 1 }));
       }
       await requireDeferred(client);
     }),

@@ -1,4 +1,5 @@
 /** The queries that find the rows of a relation that violate a rule. */
+import { qualified } from '../../postgres/callers-statement.ts';
 import { inCallersPath } from '../../postgres/search-path.ts';
 import {
   quoteIdentifier,
@@ -132,7 +133,7 @@ export function runQuery({ rule, statement }: ViolationQuery, { existing }: Sent
   const runsCode = existing !== undefined || rule.kind === 'check' || rule.kind === 'input';
   if (!runsCode) return [statement.text, 'SELECT'];
   const view = `pg_temp.${quoteIdentifier(randomName('violations'))}`;
-  return [`CREATE TEMPORARY VIEW ${view} AS ${statement.text}`, inCallersPath(`TABLE ${view}`)];
+  return [`CREATE TEMPORARY VIEW ${view} AS ${statement.text}`, inCallersPath(qualified`TABLE ${view}`)];
 }
 
 /**
@@ -145,7 +146,7 @@ export function storeAnswer({ statement }: ViolationQuery, table: string): strin
   const view = `pg_temp.${name}`;
   return [
     `CREATE TEMPORARY VIEW ${view} AS ${statement.text}`,
-    inCallersPath(`CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS TABLE ${view}`),
+    inCallersPath(qualified`CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS TABLE ${view}`),
     // Citus does not find a view by the name pg_temp. The name is random, and the service's own path ends with this schema.
     `DROP VIEW ${name}`,
   ];
@@ -160,9 +161,7 @@ export interface LargestKey {
 
 /** Finds the row with the largest key. */
 export function findLargestKey(sent: SentRows, rule: UniqueRule): Statement {
-  const sizes = rule.columns.map(
-    (column) => `coalesce(pg_catalog.pg_column_size(s.${quoteIdentifier(column)}), 0)`,
-  );
+  const sizes = rule.columns.map((column) => `coalesce(pg_column_size(s.${quoteIdentifier(column)}), 0)`);
   return {
     text: `SELECT s.${number}::int AS number, ${shownValue('s', rule.columns)} AS value, ${sizes.join(' + ')} AS size
 FROM ${numbered({ relation: sent.relation, numbering: sent.numbering })} s ORDER BY size DESC LIMIT 1`,
@@ -231,7 +230,7 @@ function sameKey(left: string, right: string, { columns, equals, nullsNotDistinc
 
 function shownValue(alias: string, columns: string[]): string {
   const texts = columns.map((column) => `${alias}.${quoteIdentifier(column)}::text`);
-  return `pg_catalog.left(pg_catalog.concat_ws(', ', ${texts.join(', ')}), 200)`;
+  return `left(concat_ws(', ', ${texts.join(', ')}), 200)`;
 }
 
 function answer(alias: string, other: string, value: string): string {

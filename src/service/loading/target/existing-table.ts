@@ -5,13 +5,14 @@ import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { InferredColumn } from '../../../encoding/infer/infer-types.ts';
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
+import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/named-objects.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
-import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/sqlstate.ts';
-import { checkTexts, isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import { checkTexts, isTable } from '../../tables/describe-table.ts';
 import { workSequentially } from '../../tables/distribution/place-table.ts';
 import {
-  addColumnsTo,
+  changeColumnsOf,
   type KindOfTable,
   kindOfTable,
   lockByPrepare,
@@ -20,8 +21,9 @@ import {
   type RowTreatment,
   rowTreatment,
   truncateTable,
-} from '../../tables/load-statements.ts';
-import { refuseReferences } from '../../tables/replace-table.ts';
+} from '../../tables/loading/load-statements.ts';
+import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
+import { refuseReferences } from '../../tables/replace/refuse-dependents.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
 import { type RowRule, readRowRules } from '../staged/row-rules.ts';
 import type { ExistingTable } from './load-target.ts';
@@ -86,7 +88,7 @@ async function lockingStatement(
   relation: string,
   truncate: boolean,
   mayAddColumns: boolean,
-): Promise<string> {
+): Promise<CallersStatement> {
   if (truncate) {
     return truncateTable(relation, await readKind(client, relation));
   }
@@ -107,7 +109,7 @@ async function readKind(client: ClientBase, relation: string): Promise<string | 
  *
  * @throws AppError `write-conflict` if another session has dropped the table meanwhile
  */
-async function lock(client: ClientBase, statement: string): Promise<void> {
+async function lock(client: ClientBase, statement: CallersStatement): Promise<void> {
   try {
     await queryInCallersPath(client, statement);
   } catch (error) {
@@ -123,7 +125,7 @@ function droppedMeanwhile(cause?: unknown): AppError {
 
 async function add(client: ClientBase, relation: string, columns: InferredColumn[]): Promise<void> {
   try {
-    await queryInCallersPath(client, addColumnsTo(relation, columns));
+    await queryInCallersPath(client, changeColumnsOf(relation, { added: columns, converted: [] }));
   } catch (error) {
     if (!isRefusalOfColumn(error)) throw error;
     const detail = `PostgreSQL refused to add the columns to this table: ${error.message}.`;

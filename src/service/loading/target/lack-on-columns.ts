@@ -6,7 +6,7 @@ import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
 import type { ColumnMatcher } from '../../../encoding/columns/column-matching.ts';
 import { shortenValue } from '../../../encoding/problems/problems.ts';
-import { type LackedPrivilege, lackedPrivilege } from '../../tables/load-statements.ts';
+import { type LackedPrivilege, lackedPrivilege } from '../../tables/loading/load-statements.ts';
 import type { ConflictOption } from '../staged/conflict-rule.ts';
 import type { LoadTarget } from './load-target.ts';
 

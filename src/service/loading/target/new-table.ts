@@ -6,17 +6,13 @@ import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
+import { isChangeOfNamedObject, isMissingSchema, isNameClash } from '../../postgres/named-objects.ts';
 import { runWithSavepoint } from '../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified, randomName } from '../../postgres/sql.ts';
-import {
-  conditionOf,
-  isChangeOfNamedObject,
-  isMissingSchema,
-  isNameClash,
-  isRefusalOfData,
-} from '../../postgres/sqlstate.ts';
-import { findRelation } from '../../tables/catalog.ts';
+import { conditionOf, isRefusalOfData } from '../../postgres/sqlstate.ts';
+import { findRelation } from '../../tables/catalog/relations.ts';
 import { nameConflict, tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import {
   addConstraints,
@@ -27,12 +23,14 @@ import {
   highestNumber,
   type Naming,
 } from '../../tables/ddl.ts';
-import { isTable, readLoadColumns } from '../../tables/describe-table.ts';
+import { isTable } from '../../tables/describe-table.ts';
 import { isSharded, needsStatementsApart } from '../../tables/distribution/placement.ts';
-import { changeColumnsOf } from '../../tables/load-statements.ts';
+import { changeColumnsOf } from '../../tables/loading/load-statements.ts';
+import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
 import { namesAside } from '../../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../../tables/prepared-table.ts';
-import { refuseDependents, TableSwap } from '../../tables/replace-table.ts';
+import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
+import { TableSwap } from '../../tables/replace/table-swap.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
 import { type RowRule, readRowRules } from '../staged/row-rules.ts';
 import { conflictKeysOf, rulesOfNewTable } from '../staged/rules-of-new-table.ts';
@@ -216,7 +214,7 @@ async function createNamed(
   client: ClientBase,
   table: PreparedTable,
   savepoint: string,
-  toStatements: () => Promise<string[]>,
+  toStatements: () => Promise<CallersStatement[]>,
   onClash: () => Promise<void>,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {

@@ -3,14 +3,18 @@ import type { ClientBase } from 'pg';
 import { AppError, maxListedProblems, wrongParameter } from '../../../core/errors.ts';
 import type { TypeInference } from '../../../encoding/infer/infer-types.ts';
 import { inTransaction, type TransactionEdges } from '../../postgres/transaction.ts';
-import { findTarget } from '../../tables/catalog.ts';
 import { compareWithExisting } from '../../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import { describeTable, isTable } from '../../tables/describe-table.ts';
-import { findLoadTarget, isFoundTable, type TargetRights } from '../../tables/find-load-target.ts';
+import {
+  findLoadTarget,
+  findTarget,
+  isFoundTable,
+  type TargetRights,
+} from '../../tables/loading/find-load-target.ts';
 import { prepareTable } from '../../tables/prepare-table.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
-import { refuseDependents } from '../../tables/replace-table.ts';
+import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { addsRows, type LoadContext, type LoadRequest, neededRights } from '../request/load-request.ts';
 import { sameNames } from './conflict-option.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { InferredColumn, InferredType, TypeInference } from '../../../encoding/infer/infer-types.ts';
-import type { ColumnConversion } from '../../tables/load-statements.ts';
+import type { ColumnConversion } from '../../tables/loading/load-statements.ts';
 
 export interface TableChange {
   /** The columns that follow the others. They are NULL in the rows before. */

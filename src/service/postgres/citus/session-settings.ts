@@ -1,4 +1,5 @@
 /** The settings of a transaction in a database with Citus. */
+import { type CallersStatement, qualified } from '../callers-statement.ts';
 import { quoteLiteral } from '../sql.ts';
 
 /** An expression: whether the server has Citus. */
@@ -35,8 +36,8 @@ export function settingsOfCluster(settings: string[]): string {
  * Returns the statements that run one that defines something only this session uses, such as a temporary function. Citus would otherwise
  * refuse it after rows were sent to several shards, because it defines functions at all nodes.
  */
-export function atThisNodeOnly(statement: string): string[] {
+export function atThisNodeOnly(statement: CallersStatement): CallersStatement[] {
   const propagate = (value: 'on' | 'off') =>
-    `SELECT pg_catalog.set_config('citus.enable_ddl_propagation', '${value}', true) WHERE ${hasCitus}`;
+    qualified`SELECT pg_catalog.set_config('citus.enable_ddl_propagation', '${value}', true) WHERE ${hasCitus}`;
   return [propagate('off'), statement, propagate('on')];
 }

@@ -10,8 +10,9 @@
  * the message of a function, `lacksSqlstate` is true. Another statement then causes the error again, with its SQLSTATE.
  */
 import { type ClientBase, DatabaseError } from 'pg';
+import { workerUnavailable } from '../error-rules.ts';
 import { isOfFunction, isRaisedAt, routineOfRaise } from '../server-internals.ts';
-import { type Condition, conditionOf, fullDisk, sqlstateFor, workerUnavailable } from '../sqlstate.ts';
+import { type Condition, conditionOf, fullDisk, sqlstateFor } from '../sqlstate.ts';
 
 type Fields = Partial<Omit<DatabaseError, 'name'>> & {
   message: string;

@@ -25,20 +25,19 @@ export interface PlacedTable {
 
 /** The placement of the relation with this object identifier, as JSON; null: it is an ordinary table. */
 const placementOf = (oid: string) => `(
-  SELECT pg_catalog.json_build_object(
+  SELECT json_build_object(
     'kind', CASE WHEN p.partmethod <> 'n' THEN 'column' WHEN p.repmodel = 't' THEN 'reference'
       WHEN p.colocationid <> 0 THEN 'schema' ELSE 'local' END,
-    'column', a.attname, 'columnType', a.atttypid::bigint, 'columnTypeName', pg_catalog.format_type(a.atttypid, NULL),
+    'column', a.attname, 'columnType', a.atttypid::bigint, 'columnTypeName', format_type(a.atttypid, NULL),
     'colocation', p.colocationid,
-    'shards', (SELECT pg_catalog.count(*) FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid))
-  FROM pg_catalog.pg_dist_partition p
-  LEFT JOIN pg_catalog.pg_attribute a ON p.partmethod <> 'n' AND a.attrelid = p.logicalrelid
-    AND a.attname = pg_catalog.column_to_column_name(p.logicalrelid, p.partkey)
+    'shards', (SELECT count(*) FROM pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid))
+  FROM pg_dist_partition p LEFT JOIN pg_attribute a ON p.partmethod <> 'n' AND a.attrelid = p.logicalrelid
+    AND a.attname = column_to_column_name(p.logicalrelid, p.partkey)
   WHERE p.logicalrelid = ${oid})`;
 
 /** The object identifier of the table with this name. */
 const tableNamed = (schema: string, table: string) => `(
-  SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = ${schema} AND c.relname = ${table})`;
 
 /** Finds the placement of a table: one row, `placed`, of the type `PlacedTable`, or null for an ordinary table. */
@@ -73,19 +72,19 @@ export interface CitusRequest {
 export function lookUpPlacements(request: CitusRequest, typeOid: number | undefined): Statement {
   return {
     text: `
-SELECT pg_catalog.json_build_object(
+SELECT json_build_object(
   'schemaIsDistributed', EXISTS (
-    SELECT FROM pg_catalog.pg_dist_schema d JOIN pg_catalog.pg_namespace n ON n.oid = d.schemaid WHERE n.nspname = $1),
+    SELECT FROM pg_dist_schema d JOIN pg_namespace n ON n.oid = d.schemaid WHERE n.nspname = $1),
   'existing', ${placementOf(tableNamed('$1', '$2'))},
   'existingHasForeignKeys', EXISTS (
-    SELECT FROM pg_catalog.pg_constraint f WHERE f.conrelid = ${tableNamed('$1', '$2')} AND f.contype = 'f'),
+    SELECT FROM pg_constraint f WHERE f.conrelid = ${tableNamed('$1', '$2')} AND f.contype = 'f'),
   'targets', (
-    SELECT coalesce(pg_catalog.json_agg(${placementOf(tableNamed("x.item->>'schema'", "x.item->>'table'"))} ORDER BY x.position), '[]')
-    FROM pg_catalog.json_array_elements($3::json) WITH ORDINALITY AS x(item, position)),
+    SELECT coalesce(json_agg(${placementOf(tableNamed("x.item->>'schema'", "x.item->>'table'"))} ORDER BY x.position), '[]')
+    FROM json_array_elements($3::json) WITH ORDINALITY AS x(item, position)),
   'isHashable', $4::oid IS NULL OR (
     SELECT CASE WHEN t.typcategory = 'A'
-      THEN (SELECT ${isHashed('e')} FROM pg_catalog.pg_type e WHERE e.oid = t.typelem) ELSE ${isHashed('t')} END
-    FROM pg_catalog.pg_type t WHERE t.oid = $4::oid)) AS facts`,
+      THEN (SELECT ${isHashed('e')} FROM pg_type e WHERE e.oid = t.typelem) ELSE ${isHashed('t')} END
+    FROM pg_type t WHERE t.oid = $4::oid)) AS facts`,
     values: [request.schema, request.table, JSON.stringify(request.targets), typeOid ?? null],
   };
 }
@@ -93,9 +92,9 @@ SELECT pg_catalog.json_build_object(
 /** Returns whether the type in the `pg_type` row, or a compatible type, has a default hash operator class (access method 405). */
 const isHashed = (type: string) => `
   (${type}.typtype IN ('e', 'r', 'm', 'c')
-   OR EXISTS (SELECT FROM pg_catalog.pg_opclass o
+   OR EXISTS (SELECT FROM pg_opclass o
      WHERE o.opcmethod = 405 AND o.opcdefault AND o.opcintype = ${type}.oid)
-   OR EXISTS (SELECT FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_opclass o ON o.opcintype = k.casttarget
+   OR EXISTS (SELECT FROM pg_cast k JOIN pg_opclass o ON o.opcintype = k.casttarget
      WHERE k.castsource = ${type}.oid AND k.castmethod = 'b' AND k.castcontext = 'i' AND o.opcmethod = 405 AND o.opcdefault))`;
 
 /**
@@ -105,7 +104,7 @@ const isHashed = (type: string) => `
  */
 export function measureTable(relation: string): Statement {
   return {
-    text: 'SELECT pg_catalog.citus_total_relation_size(pg_catalog.to_regclass($1), false) AS bytes',
+    text: 'SELECT citus_total_relation_size(to_regclass($1), false) AS bytes',
     values: [relation],
   };
 }
@@ -127,9 +126,9 @@ export function listPlacements(oids: number[], measured: number[]): Statement {
   return {
     text: `
 SELECT x.oid::bigint::float8 AS oid, ${placementOf('x.oid')} AS placed,
-  CASE WHEN x.oid = ANY ($2::oid[]) AND EXISTS (SELECT FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = x.oid)
-    THEN pg_catalog.citus_total_relation_size(x.oid, false) END AS bytes
-FROM pg_catalog.unnest($1::oid[]) AS x(oid)`,
+  CASE WHEN x.oid = ANY ($2::oid[]) AND EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = x.oid)
+    THEN citus_total_relation_size(x.oid, false) END AS bytes
+FROM unnest($1::oid[]) AS x(oid)`,
     values: [oids, measured],
   };
 }

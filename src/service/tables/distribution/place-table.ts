@@ -1,4 +1,5 @@
 /** Returns the statements that make a new table one of Citus. */
+import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteLiteral } from '../../postgres/sql.ts';
 import type { Placement } from './placement.ts';
 
@@ -7,9 +8,9 @@ import type { Placement } from './placement.ts';
  *
  * @param relation quoted
  */
-export function distribute(relation: string, placement: Placement | undefined): string | undefined {
+export function distribute(relation: string, placement: Placement | undefined): CallersStatement | undefined {
   const table = `${quoteLiteral(relation)}::pg_catalog.regclass`;
-  if (placement?.kind === 'reference') return `SELECT pg_catalog.create_reference_table(${table})`;
+  if (placement?.kind === 'reference') return qualified`SELECT pg_catalog.create_reference_table(${table})`;
   if (placement?.kind !== 'column') return undefined;
   const { column, shards, colocateWith } = placement;
   const options = [
@@ -17,11 +18,11 @@ export function distribute(relation: string, placement: Placement | undefined): 
     ...(shards === undefined ? [] : [`shard_count => ${shards}`]),
   ];
   const parameters = [table, quoteLiteral(column), ...options].join(', ');
-  return `SELECT pg_catalog.create_distributed_table(${parameters})`;
+  return qualified`SELECT pg_catalog.create_distributed_table(${parameters})`;
 }
 
 /** In this mode, for the rest of the transaction, a statement uses one connection to each node. */
-export const workSequentially = `SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`;
+export const workSequentially = qualified`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`;
 
 /**
  * The longest name, in bytes, for whose shards PostgreSQL never has to shorten the name of a type. A shard has the name of its table and a

@@ -1,0 +1,8 @@
+/** The folder and the version of the command. The files are in `cli/`, in a clone of the repository and in the npm package. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The folder with `package.json`. */
+export const programFolder = join(import.meta.dirname, '..');
+
+export const version: string = JSON.parse(readFileSync(join(programFolder, 'package.json'), 'utf8')).version;

@@ -1,0 +1,130 @@
+/** Step 3: the dry run, and changes after which it is done again. */
+import { hasEnded, type Load } from '../../client/client.ts';
+import type { OfferedChoice } from '../derived/choices.ts';
+import { type Fix, withFix } from '../derived/fixes.ts';
+import { planFaults, requestText } from '../derived/request.ts';
+import { plural } from '../derived/words.ts';
+import { type Failure, failureFrom } from '../failure.ts';
+import { type LoadResult, resultIn } from '../load-outcome.ts';
+import { type Checked, noRules, type Reading } from '../state.ts';
+import { changeRows, lookUpTarget, showStep } from './columns.ts';
+import { inspect } from './file.ts';
+import type { Page } from './page.ts';
+import { wasStopped } from './requests.ts';
+import { sendUpload } from './send-upload.ts';
+
+/** Sends the file for a dry run and follows it until it has ended. @param onLoad called with each change */
+async function runDry(
+  page: Page,
+  signal: AbortSignal,
+  onSent: (bytes: number) => void,
+  onLoad: (load: Load) => void,
+): Promise<LoadResult> {
+  const begun = await sendUpload(page, { dry_run: true, signal, onSent });
+  // A service without records of loads answers with the table.
+  if (!('state' in begun)) return begun;
+  onLoad(begun);
+  let last = begun;
+  for await (const load of page.client.watch(begun.id, { signal })) {
+    last = load;
+    page.connection.hear();
+    onLoad(load);
+  }
+  return resultIn(last);
+}
+
+/** Does a dry run: everything is done and checked, and then rolled back. */
+export async function check(page: Page): Promise<void> {
+  await page.lookedUp;
+  if (planFaults(page.state).length > 0) {
+    showStep(page, 'columns');
+    return;
+  }
+  page.set((state) => ({
+    step: 'check',
+    checkedRequest: requestText(state),
+    shownProblem: undefined,
+    announcement: 'The file is being checked.',
+  }));
+  await page.remote(
+    'check',
+    async (signal, progress) => {
+      let id: string | undefined;
+      signal.addEventListener('abort', () => {
+        if (id !== undefined) page.client.cancel(id).catch(() => {});
+      });
+      const onLoad = (load: Load): void => {
+        // A check that has ended cannot be cancelled.
+        id = hasEnded(load) ? undefined : load.id;
+        progress({ load });
+      };
+      try {
+        await page.requireFile();
+        return checked({
+          result: await runDry(page, signal, (sentBytes) => progress({ sentBytes }), onLoad),
+        });
+      } catch (error) {
+        if (wasStopped(signal)) throw error;
+        const failure = failureFrom(error);
+        if (failure.code === 'table-exists') lookUpTarget(page);
+        if (failure.errorCount === 0) throw error;
+        return checked({ failure });
+      }
+    },
+    { also: (found) => (found ? { announcement: foundWords(found.failure) } : {}) },
+  );
+}
+
+/** Does the check again. If the file is read in another way, its columns are read first. */
+async function checkWith(page: Page, reading: Reading): Promise<void> {
+  if (reading !== page.state.reading) {
+    page.stop('check');
+    page.set({ check: { is: 'busy', sentBytes: 0 }, shownProblem: undefined });
+    const isRead = await inspect(page, reading);
+    const { check, step } = page.state;
+    // The person may have stopped the check meanwhile.
+    if (check.is !== 'busy') return;
+    if (!isRead || step !== 'check') {
+      page.set({ check: { is: 'none' } });
+      if (step === 'check') showStep(page, 'columns');
+      return;
+    }
+  }
+  await check(page);
+}
+
+export function stopCheck(page: Page): void {
+  page.stop('check');
+  page.set({ check: { is: 'none' } });
+  showStep(page, 'columns');
+}
+
+/** Applies a choice of a warning, and reads the file again. A check is done again, too. */
+export async function takeChoice(page: Page, { reading, columns }: OfferedChoice): Promise<void> {
+  // A load that is done has created the table, so the person has to say what happens to it.
+  if (page.state.step === 'load') showStep(page, 'columns');
+  page.set({ columns });
+  if (page.state.step === 'check') await checkWith(page, reading);
+  else if (reading !== page.state.reading) await inspect(page, reading);
+}
+
+export function applyFix(page: Page, fix: Fix): void {
+  const { reading, ...others } = withFix(page.state, fix);
+  page.set(others);
+  checkWith(page, reading);
+}
+
+export function keepFaultyRows(page: Page): void {
+  changeRows(page, { leaveOutFaulty: false, maxFaulty: noRules.maxFaulty });
+  check(page);
+}
+
+function checked({ result, failure }: { result?: LoadResult; failure?: Failure }): Checked {
+  return { result, failure, all: undefined, isReadingAll: false, openGroup: undefined };
+}
+
+function foundWords(failure: Failure | undefined): string {
+  return failure
+    ? `${plural(failure.errorCount, 'problem was', 'problems were')} found.`
+    : 'No problems were found.';
+}

@@ -1,0 +1,52 @@
+/** Step 2: the columns, the table to which the rows go, and whether it exists. */
+import { ProblemError } from '../../client/client.ts';
+import type { ColumnPlan, RowRules, Step, Target } from '../state.ts';
+import type { Page } from './page.ts';
+
+/** Asks whether the table exists, a moment after the last key. */
+export function lookUpTarget(page: Page): void {
+  // An answer about the table before this change must not be shown for the new one.
+  page.stop('existing');
+  const moment = new Promise<void>((resolve) => setTimeout(resolve, 300));
+  const look: Promise<void> = moment.then(() => (look === page.lookedUp ? readTarget(page) : page.lookedUp));
+  page.lookedUp = look;
+}
+
+async function readTarget(page: Page): Promise<void> {
+  const { schema, table } = page.state.target;
+  if (table === '' || schema === '') return;
+  const find = async (signal: AbortSignal) => {
+    try {
+      return (await page.client.describeTable(table, { schema, signal })).table;
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === 'table-not-found') return null;
+      throw error;
+    }
+  };
+  await page.remote('existing', find, { isQuiet: true });
+}
+
+export function changeTarget(page: Page, to: Partial<Target>): void {
+  page.set(({ target }) => ({ target: { ...target, ...to } }));
+  if (to.schema !== undefined || to.table !== undefined) lookUpTarget(page);
+}
+
+export function showStep(page: Page, step: Step): void {
+  page.set({ step, dialog: undefined });
+  // The table may have been created, changed or dropped since the last look.
+  if (step === 'columns') lookUpTarget(page);
+}
+
+export function changeColumn(page: Page, index: number, to: Partial<ColumnPlan>): void {
+  page.set(({ columns }) => ({
+    columns: columns.map((column, at) => (at === index ? { ...column, ...to } : column)),
+  }));
+}
+
+export function changeColumns(page: Page, columns: ColumnPlan[]): void {
+  page.set({ columns });
+}
+
+export function changeRows(page: Page, to: Partial<RowRules>): void {
+  page.set(({ rows }) => ({ rows: { ...rows, ...to } }));
+}

@@ -1,0 +1,41 @@
+/**
+ * What a person can do. The files imported here have the actions of one step or page: functions of the page, which talk to the service and
+ * change what the page knows. Each function that they export is an action.
+ */
+import type { Store } from '../store.ts';
+import * as check from './check.ts';
+import * as columns from './columns.ts';
+import * as dialogs from './dialogs.ts';
+import * as file from './file.ts';
+import * as followLoad from './follow-load.ts';
+import * as load from './load.ts';
+import { createPage, type Page } from './page.ts';
+import * as pages from './pages.ts';
+import * as problems from './problems.ts';
+import * as signIn from './sign-in.ts';
+
+const steps = {
+  ...signIn,
+  ...pages,
+  ...file,
+  ...columns,
+  ...check,
+  ...problems,
+  ...load,
+  ...followLoad,
+  ...dialogs,
+};
+
+type Steps = typeof steps;
+type ActionOn<Does> = Does extends (page: Page, ...facts: infer Facts) => infer Result
+  ? (...facts: Facts) => Result
+  : never;
+
+/** The actions as the views call them. */
+export type Actions = { [Name in keyof Steps]: ActionOn<Steps[Name]> };
+
+export function createActions(store: Store): Actions {
+  const page = createPage(store);
+  const onPage = (action: (page: Page, ...facts: never[]) => unknown) => action.bind(undefined, page);
+  return Object.fromEntries(Object.entries(steps).map(([name, action]) => [name, onPage(action)])) as Actions;
+}

@@ -1,0 +1,143 @@
+/** Step 1: a file is chosen and read. In step 2 it may be read again in another way. */
+import type { Client, InspectedSpreadsheet } from '../../client/client.ts';
+import { withPlans } from '../derived/columns.ts';
+import { kindOf, proposedReading, readingQuery } from '../derived/file.ts';
+import { inspectionOfJson, inspectionOfSheet } from '../derived/inspection.ts';
+import { targetOf } from '../derived/target.ts';
+import { type ChosenFile, emptyReading, emptyWork, type Reading } from '../state.ts';
+import { lookUpTarget } from './columns.ts';
+import { forgetKeptLoad } from './kept-load.ts';
+import type { Page } from './page.ts';
+
+export function chooseFile(page: Page, content: File): void {
+  const kind = kindOf(content.name);
+  const { reading, columns, target, rows, file } = page.state;
+  // A person who chooses a file again has corrected it, and keeps the choices.
+  const isAgain = file?.name === content.name;
+  forgetFile(page);
+  page.set({
+    file: { name: content.name, size: content.size, kind, content },
+    target: { ...targetOf(content.name), schema: target.schema },
+    ...(isAgain && { columns, target, rows }),
+  });
+  inspect(page, isAgain ? reading : emptyReading);
+  lookUpTarget(page);
+}
+
+export function forgetFile(page: Page): void {
+  for (const key of ['inspection', 'top', 'check'] as const) page.stop(key);
+  forgetKeptLoad();
+  page.set({ ...emptyWork(), load: undefined });
+}
+
+/** Reads the file again in another way. @returns whether the answer was taken; another reading may replace this one */
+export async function inspect(page: Page, reading: Reading): Promise<boolean> {
+  const { file, inspection: before } = page.state;
+  if (file === undefined) return false;
+  const isReadAgain = before.is === 'ready';
+  page.set({ reading, isReadAgain });
+  let taken = reading;
+  const isTaken = await page.remote(
+    'inspection',
+    async (signal, progress) => {
+      await page.requireFile();
+      const onSent = (sentBytes: number): void => progress({ sentBytes });
+      const found = await inspectProposed(page.client, file, reading, { signal, onSent });
+      taken = found.reading;
+      return found.inspection;
+    },
+    {
+      isQuiet: isReadAgain,
+      also(inspection) {
+        if (inspection === undefined) return { isReadAgain: false };
+        const { sheet, headerRow } = taken;
+        const { state } = page;
+        return {
+          // The person may have changed the other choices meanwhile.
+          reading: { ...state.reading, sheet, headerRow },
+          isReadAgain: false,
+          ...withPlans(state, inspection),
+          step: state.step === 'file' ? 'columns' : state.step,
+          announcement: `${file.name} was read: ${inspection.header.length} columns.`,
+        };
+      },
+    },
+  );
+  const { top, inspection } = page.state;
+  const sheet = inspection.is === 'ready' && inspection.value.sheet;
+  if (isTaken && top.is === 'ready' && top.value.sheet !== sheet) readTop(page);
+  return isTaken;
+}
+
+/** Reads an encrypted workbook with its password. */
+export function openWith(page: Page, password: string): void {
+  const { file, reading } = page.state;
+  if (file === undefined) return;
+  page.set({ file: { ...file, password } });
+  inspect(page, reading);
+}
+
+/** Shows the first rows of the sheet without a header, for choosing it. */
+export async function readTop(page: Page): Promise<void> {
+  const { file, inspection, reading } = page.state;
+  if (file === undefined) return;
+  const sheet = inspection.is === 'ready' ? inspection.value.sheet : reading.sheet;
+  await page.remote('top', async (signal) => {
+    await page.requireFile();
+    const answer = await readCells(page, file, { sheet, range: 'A1:XFD60', signal });
+    const { name, rows, row_numbers: rowNumbers = [], columns } = answer.sheet;
+    return { sheet: name, letters: columns.map(({ letters = '' }) => letters), rows, rowNumbers };
+  });
+}
+
+export function closeTop(page: Page): void {
+  page.stop('top');
+  page.set({ top: { is: 'none' } });
+}
+
+/** Reads the file again with a change. Earlier changes stay, also those whose answer has not come yet. */
+export function changeReading(page: Page, change: Partial<Reading>): void {
+  inspect(page, { ...page.state.reading, ...change });
+}
+
+/** Keeps a text while it is written. The file is read again when it is finished. */
+export function noteReading(page: Page, change: Partial<Reading>): void {
+  page.set(({ reading }) => ({ reading: { ...reading, ...change } }));
+}
+
+export function openReading(page: Page, isReadingOpen: boolean): void {
+  if (page.state.isReadingOpen !== isReadingOpen) page.set({ isReadingOpen });
+}
+
+type Asked = { signal: AbortSignal; onSent: (bytes: number) => void };
+
+/** Reads the file. If nothing is chosen yet, and the service proposes another place of the table, the file is read there. */
+async function inspectProposed(client: Client, file: ChosenFile, reading: Reading, asked: Asked) {
+  const ask = (one: Reading) =>
+    client.inspect({ ...readingQuery(one, file.kind), ...sentOf(file), ...asked });
+  let answer = await ask(reading);
+  let taken = reading;
+  const proposed = 'sheet' in answer && reading === emptyReading && proposedReading(answer, reading);
+  if (proposed) {
+    taken = proposed;
+    answer = await ask(proposed);
+  }
+  const inspection = 'sheet' in answer ? inspectionOfSheet(answer) : inspectionOfJson(answer);
+  if (inspection.sheets.length > 1) taken = { ...taken, sheet: inspection.sheet };
+  return { inspection, reading: taken };
+}
+
+/** Returns cells of the file as the sheet shows them, without a header. */
+export async function readCells(
+  { client }: Page,
+  file: ChosenFile,
+  { sheet, ...where }: { sheet: string | undefined; range: string; signal?: AbortSignal },
+): Promise<InspectedSpreadsheet> {
+  const query = { ...(sheet && { sheet }), header: false, ...where };
+  return (await client.inspect({ ...query, ...sentOf(file) })) as InspectedSpreadsheet;
+}
+
+/** Returns the file as the client sends it. */
+function sentOf({ content: file, name, kind, password }: ChosenFile) {
+  return { file, name, kind, password };
+}

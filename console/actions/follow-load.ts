@@ -1,0 +1,126 @@
+/** Step 4: follows a load until it has ended, also one that this tab has sent before the page was loaded again. */
+import { type Load, ProblemError } from '../../client/client.ts';
+import { type KeptLoad, newLoad } from '../derived/load.ts';
+import { type Failure, failureFrom } from '../failure.ts';
+import { type Ended, endOf, type LoadOutcome, type LoadResult, recordOf } from '../load-outcome.ts';
+import type { LoadProgress } from '../state.ts';
+import { lookUpTarget } from './columns.ts';
+import { forgetKeptLoad, keepLoad, keptLoad } from './kept-load.ts';
+import type { Page } from './page.ts';
+
+export function changeLoad(page: Page, to: Partial<LoadProgress>): void {
+  page.set(({ load }) => (load ? { load: { ...load, ...to } } : {}));
+}
+
+/** Returns the record of the load by the key of its upload; undefined: the service has none, or not yet. */
+export async function findRecord(page: Page, key = page.state.load?.key): Promise<Load | undefined> {
+  if (key === undefined) return undefined;
+  for await (const { id } of page.client.loads({ idempotency_key: key, limit: 1 }))
+    return page.client.describeLoad(id);
+  return undefined;
+}
+
+/** Follows the load on the page until it has ended. */
+export async function follow(page: Page, first: Load): Promise<void> {
+  const { id } = first;
+  const isShown = (): boolean => {
+    const { outcome } = page.state.load ?? {};
+    return outcome !== undefined && recordOf(outcome)?.id === id;
+  };
+  let last = first;
+  noteLoad(page, first);
+  try {
+    for await (const load of page.client.watch(id)) {
+      if (!isShown()) return;
+      page.connection.hear();
+      last = load;
+      noteLoad(page, load);
+    }
+  } catch (error) {
+    if (isShown()) loseLoad(page, page.failureOf(error));
+    return;
+  }
+  await endLoad(page, endOf(last));
+}
+
+function noteLoad(page: Page, record: Load): void {
+  const { rowsSince, fileName } = page.state.load ?? {};
+  keepLoad({ id: record.id, ...(fileName !== undefined && { fileName }) });
+  const isReading = record.rows_read > 0 && rowsSince === undefined;
+  changeLoad(page, {
+    outcome: { is: 'running', record },
+    ...(isReading && { rowsSince: performance.now() }),
+  });
+}
+
+/** After an error on the way the page does not know how the load goes on. */
+export function loseLoad(page: Page, reason: Failure): void {
+  const { outcome } = page.state.load ?? {};
+  stopWaiting(page, { is: 'unknown', reason, record: outcome && recordOf(outcome) }, reason.detail);
+}
+
+export function stopWaiting(page: Page, outcome: LoadOutcome, words: string): void {
+  changeLoad(page, { outcome, isCancelling: false });
+  page.say(words);
+}
+
+export async function endLoad(page: Page, end: Ended): Promise<void> {
+  if (end.is === 'not-loaded') return stopWaiting(page, end, end.failure.detail);
+  // The check was about the table before this load. Another load of the file needs a new check.
+  page.set({ check: { is: 'none' }, checkedRequest: undefined, shownProblem: undefined });
+  const { schema, name } = end.result.table;
+  stopWaiting(page, end, `The rows are in the table ${schema}.${name}.`);
+  await showRows(page, end.result);
+}
+
+async function showRows(page: Page, { table: { schema, name } }: LoadResult): Promise<void> {
+  if (page.state.file !== undefined) lookUpTarget(page);
+  try {
+    changeLoad(page, { rows: await page.client.rows(name, { schema, limit: 20 }) });
+  } catch (error) {
+    changeLoad(page, { rowsFailure: failureFrom(error) });
+  }
+  page.set({ tables: { is: 'none' } });
+}
+
+/** Asks again how the load goes on, after the connection or the token was lost. */
+export async function lookAgain(page: Page): Promise<void> {
+  const { outcome } = page.state.load ?? {};
+  if (outcome?.is !== 'unknown') return;
+  try {
+    const record = outcome.record ?? (await findRecord(page));
+    if (record !== undefined) await follow(page, record);
+    else page.say('The service still knows nothing of the load.');
+  } catch (error) {
+    loseLoad(page, page.failureOf(error));
+  }
+}
+
+/** Finds the load of this tab again after the page was loaded again. */
+export async function findLoad(page: Page): Promise<void> {
+  const kept = keptLoad();
+  const isBusy = (): boolean => page.state.load !== undefined || page.state.file !== undefined;
+  if (kept === undefined || isBusy()) return;
+  try {
+    const { id, key } = kept;
+    const found = await (id === undefined ? findRecord(page, key) : page.client.describeLoad(id));
+    if (isBusy()) return;
+    if (found === undefined) return forgetKeptLoad();
+    page.set({ step: 'load', load: foundLoad(found, kept) });
+    await follow(page, found);
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === 'load-not-found') forgetKeptLoad();
+    else page.say(page.failureOf(error).detail);
+  }
+}
+
+function foundLoad(record: Load, { key, fileName }: KeptLoad): LoadProgress {
+  const { table, bytes_received: sentBytes, bytes_expected: expected } = record;
+  const begun = newLoad({
+    key,
+    fileName: fileName ?? `${table.schema}.${table.name}`,
+    fileBytes: expected ?? sentBytes,
+    expectedRows: undefined,
+  });
+  return { ...begun, sentBytes, isCancelling: record.cancel_requested };
+}

@@ -1,0 +1,115 @@
+/** Step 4: sends the file to be loaded, and cancels the load. */
+import { type Load, type LoadedTable, ProblemError } from '../../client/client.ts';
+import { newKey } from '../../client/new-key.ts';
+import { sleep } from '../../client/sleep.ts';
+import { isRunning, newLoad } from '../derived/load.ts';
+import type { Failure } from '../failure.ts';
+import { ChangedFileError } from '../file/chosen-file.ts';
+import { endOfAnswer, endOfRefusal, recordOf } from '../load-outcome.ts';
+import { changeLoad, endLoad, findRecord, follow, loseLoad, stopWaiting } from './follow-load.ts';
+import { keepLoad } from './kept-load.ts';
+import type { Page } from './page.ts';
+import { sendUpload } from './send-upload.ts';
+
+/** How long to wait before the record of a load is looked for again. */
+const recordPauseMs = 250;
+
+/** Sends the file and loads it. */
+export async function load(page: Page): Promise<void> {
+  const { file, inspection } = page.state;
+  if (file === undefined || isRunning(page.state.load)) return;
+  const signal = page.begin('load');
+  const begun = newLoad({
+    key: newKey(),
+    fileName: file.name,
+    fileBytes: file.size,
+    expectedRows: inspection.is === 'ready' ? inspection.value.rowCount : undefined,
+  });
+  page.set({ step: 'load', load: begun, announcement: `${file.name} is being sent.` });
+  try {
+    await page.requireFile();
+  } catch (error) {
+    notSent(page, page.failureOf(error));
+    return;
+  }
+  keepLoad({ key: begun.key, fileName: file.name });
+  try {
+    const answer = await sendLoad(page, signal);
+    if ('state' in answer) await follow(page, answer);
+    else await endLoad(page, endOfAnswer(answer));
+  } catch (error) {
+    // Otherwise the load was cancelled while it was sent, and the page follows it.
+    if (page.state.load?.outcome.is === 'sending') await findEnd(page, error);
+  }
+}
+
+async function sendLoad(page: Page, signal: AbortSignal): Promise<Load | LoadedTable> {
+  const onSent = (sentBytes: number): void => changeLoad(page, { sentBytes });
+  const idempotencyKey = page.state.load?.key;
+  try {
+    return await sendUpload(page, { dry_run: false, signal, onSent, idempotencyKey });
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.code !== 'not-enabled') throw error;
+    // A service without records keeps no keys, and answers with the table.
+    changeLoad(page, { key: undefined });
+    return sendUpload(page, { dry_run: false, signal, onSent });
+  }
+}
+
+function notSent(page: Page, failure: Failure): void {
+  stopWaiting(page, { is: 'unsent', failure }, failure.detail);
+}
+
+/** Finds out how a load has ended whose upload was not answered with success. */
+async function findEnd(page: Page, error: unknown): Promise<void> {
+  const refused = endOfRefusal(error);
+  // Another token may be needed.
+  const reason = page.failureOf(error);
+  if (refused !== undefined) return endLoad(page, refused);
+  const id = error instanceof ProblemError ? error.loadId : undefined;
+  const record = await (id === undefined ? findRecord(page) : page.client.describeLoad(id)).catch(
+    () => undefined,
+  );
+  if (record !== undefined) return follow(page, record);
+  // The request had no end, and without a record the service has begun nothing.
+  if (error instanceof ChangedFileError) notSent(page, reason);
+  else loseLoad(page, reason);
+}
+
+/** Cancels the load by its record. If the page only gave up its request, the load could be committed all the same. */
+export async function cancelLoad(page: Page): Promise<void> {
+  if (page.state.load === undefined) return;
+  changeLoad(page, { isCancelling: true });
+  try {
+    const record = await awaitRecord(page);
+    if (record === undefined) return;
+    await page.client.cancel(record.id).catch((error: unknown) => {
+      // Its record says how it has ended.
+      if (!(error instanceof ProblemError) || error.code !== 'load-ended') throw error;
+    });
+    if (page.state.load?.outcome.is !== 'sending') return;
+    const ended = follow(page, record);
+    page.stop('load', new Error('The load was cancelled.'));
+    await ended;
+  } catch (error) {
+    // The load goes on, and the page still follows it.
+    changeLoad(page, { isCancelling: false });
+    page.say(page.failureOf(error).detail);
+  }
+}
+
+/** Returns the record of the load, as soon as there is one; undefined: the upload was answered without one, or there will be none. */
+async function awaitRecord(page: Page): Promise<Load | undefined> {
+  for (;;) {
+    const { outcome, key } = page.state.load!;
+    if (outcome.is !== 'sending') return recordOf(outcome);
+    if (key === undefined) {
+      // Without records nothing else can end the load, and nothing says whether it has ended before.
+      page.stop('load', new Error('The load was given up before the service had answered.'));
+      return undefined;
+    }
+    const record = await findRecord(page);
+    if (record !== undefined) return record;
+    await sleep(recordPauseMs);
+  }
+}

@@ -1,0 +1,75 @@
+/** The page, as all actions have it: what it knows, the client of the service, and the requests that are under way. */
+import { type Client, createClient, ProblemError } from '../../client/client.ts';
+import { type Connection, createConnection } from '../connection.ts';
+import { waitsForService } from '../derived/steps.ts';
+import { type Failure, failureFrom } from '../failure.ts';
+import { changeOf } from '../file/chosen-file.ts';
+import { serviceUrl } from '../service-url.ts';
+import { sessionOf } from '../sign-in.ts';
+import type { Store } from '../store.ts';
+import { createRequests, type Requests } from './requests.ts';
+
+export interface Page extends Store, Requests {
+  client: Client;
+  connection: Connection;
+  /** Returns the failure for the page, and asks for another token if the service does not accept this one. */
+  failureOf(error: unknown): Failure;
+  /** @throws ChangedFileError if the file cannot be read any more */
+  requireFile(): Promise<void>;
+  /** Fulfilled when the last change of the target has been looked up. A check or load of an earlier answer would be about another table. */
+  lookedUp: Promise<void>;
+  /** Tells assistive technology. */
+  say(announcement: string): void;
+}
+
+export function createPage(store: Store): Page {
+  const { set } = store;
+
+  function failureOf(error: unknown): Failure {
+    if (error instanceof ProblemError && error.status === 401) {
+      const problem = error.code === 'missing-token' ? undefined : error.detail;
+      set(({ session }) => ({ session: { ...sessionOf(undefined, session.signIn), problem } }));
+    }
+    return failureFrom(error);
+  }
+
+  async function requireFile(): Promise<void> {
+    const { file } = store.state;
+    const change = file && (await changeOf(file));
+    if (change) throw change;
+  }
+
+  /** A request whose file cannot be read fails like a lost connection. It would fail again each time. */
+  async function stopIfChanged(): Promise<void> {
+    await requireFile().catch((change: Error) => {
+      for (const key of ['inspection', 'top', 'check', 'load'] as const) requests.stop(key, change);
+    });
+  }
+
+  const requests = createRequests(store, failureOf);
+  const connection = createConnection(
+    () => waitsForService(store.state),
+    (isAnswering) => {
+      if (store.state.isAnswering !== isAnswering) set({ isAnswering });
+    },
+  );
+  const client = createClient({
+    url: serviceUrl,
+    token: () => store.state.session.token,
+    transport: connection.transport,
+    onRetry: () => void stopIfChanged(),
+  });
+  return {
+    get state() {
+      return store.state;
+    },
+    set,
+    ...requests,
+    client,
+    connection,
+    failureOf,
+    requireFile,
+    lookedUp: Promise.resolve(),
+    say: (announcement) => set({ announcement }),
+  };
+}

@@ -1,0 +1,80 @@
+/** Step 3: the problems that the check has found, and the rows that have them. */
+import type { Problem } from '../../client/client.ts';
+import { cellOf, rowOfSheet } from '../derived/problems.ts';
+import { shownValue } from '../derived/words.ts';
+import { rowOfJson } from '../file/row-of-json.ts';
+import type { Checked, Remote, ShownRow } from '../state.ts';
+import { readCells } from './file.ts';
+import type { Page } from './page.ts';
+
+function changeCheck(page: Page, to: Partial<Checked>): void {
+  page.set(({ check }) =>
+    check.is === 'ready' ? { check: { ...check, value: { ...check.value, ...to } } } : {},
+  );
+}
+
+/** Returns the load of the check. The page asks only for the problems of a load that is recorded. */
+function checkedLoadId(page: Page): string {
+  const { check } = page.state;
+  return (check.is === 'ready' && check.value.failure?.loadId) || '';
+}
+
+/** Reads all problems, at most 100,000. */
+export async function readAllProblems(page: Page): Promise<void> {
+  changeCheck(page, { isReadingAll: true });
+  try {
+    const all: Problem[] = [];
+    for await (const problem of page.client.problems(checkedLoadId(page), { limit: 10_000 }))
+      all.push(problem);
+    changeCheck(page, { all });
+  } catch (error) {
+    page.say(page.failureOf(error).detail);
+  }
+  changeCheck(page, { isReadingAll: false });
+}
+
+export async function saveAllProblems(page: Page): Promise<void> {
+  try {
+    const text = await page.client.problemsCsv(checkedLoadId(page));
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+    link.download = `${page.state.target.table || 'problems'}-problems.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  } catch (error) {
+    page.say(page.failureOf(error).detail);
+  }
+}
+
+/** Reads the row of a problem from the file. */
+export async function showProblem(page: Page, problem: Problem | undefined): Promise<void> {
+  page.set({ shownProblem: problem && { problem, row: { is: 'busy', sentBytes: 0 } } });
+  if (problem === undefined) return;
+  const row = await readRow(page, problem).then(
+    (value): Remote<ShownRow> => (value ? { is: 'ready', value } : { is: 'none' }),
+    (error): Remote<ShownRow> => ({ is: 'failed', failure: page.failureOf(error) }),
+  );
+  if (page.state.shownProblem?.problem === problem) page.set({ shownProblem: { problem, row } });
+}
+
+/** @returns undefined if the row cannot be shown */
+async function readRow(page: Page, problem: Problem): Promise<ShownRow | undefined> {
+  const { file, reading, inspection, columns } = page.state;
+  if (file === undefined || inspection.is !== 'ready') return undefined;
+  await page.requireFile();
+  const cell = problem.cell === undefined ? undefined : cellOf(problem.cell);
+  if (cell !== undefined) {
+    const place = { sheet: problem.sheet ?? reading.sheet, range: `A${cell.row}:XFD${cell.row}` };
+    return rowOfSheet(await readCells(page, file, place), columns, cell.column);
+  }
+  if (file.kind === 'spreadsheet') return undefined;
+  const object = await rowOfJson(file.content, file.kind, problem);
+  if (object === undefined) return undefined;
+  const names = columns.map(({ name }) => name);
+  const values = columns.map(({ header }) => shownValue(object[header]));
+  return { names, values, marked: names.indexOf(problem.column ?? '') };
+}
+
+export function openGroup(page: Page, openGroup: string | undefined): void {
+  changeCheck(page, { openGroup });
+}

@@ -1,0 +1,37 @@
+/** Sends the file as the page plans it, for a check or a load. */
+import type { Load, LoadedTable } from '../../client/client.ts';
+import { uploadPlan } from '../derived/request.ts';
+import { jsonWithDefinition } from '../file/json-with-definition.ts';
+import type { Page } from './page.ts';
+
+interface UploadOptions {
+  dry_run: boolean;
+  signal: AbortSignal;
+  idempotencyKey?: string | undefined;
+  onSent: (bytes: number) => void;
+}
+
+/** @returns the record of the load, or the table from a service that keeps no records */
+export async function sendUpload(
+  { state, client, connection }: Page,
+  { onSent, ...options }: UploadOptions,
+): Promise<Load | LoadedTable> {
+  const { content, name, password } = state.file!;
+  const { kind, schema, table, query, definition } = uploadPlan(state);
+  const sent = {
+    ...query,
+    ...options,
+    onSent(bytes: number) {
+      connection.hear();
+      onSent(bytes);
+    },
+    schema,
+    table,
+    name,
+    password,
+  };
+  if (definition === undefined) return client.enqueue({ ...sent, file: content, kind });
+  if (kind === 'spreadsheet') return client.enqueue({ ...sent, file: content, kind, definition });
+  const file = await jsonWithDefinition(content, kind, JSON.stringify(definition));
+  return client.enqueue({ ...sent, file, kind: 'json' });
+}

@@ -1,0 +1,87 @@
+/** Signing in and out. The file and the choices stay, except for another person. */
+import { createClient, ProblemError } from '../../client/client.ts';
+import { hashOf } from '../derived/routes.ts';
+import { claimsOf, isTokenFailure, pastedToken, withoutTokenFailures } from '../derived/session.ts';
+import { failureFrom } from '../failure.ts';
+import { serviceUrl } from '../service-url.ts';
+import { sessionOf, signInInWindow, startSignIn } from '../sign-in.ts';
+import { initialState, type Session } from '../state.ts';
+import { lookUpTarget } from './columns.ts';
+import { forgetFile, inspect } from './file.ts';
+import { lookAgain } from './follow-load.ts';
+import type { Page } from './page.ts';
+import { open } from './pages.ts';
+
+/** Ends the session. The page asks for a token. */
+function askForToken(page: Page, more: Partial<Session>): void {
+  page.set(({ session }) => ({ session: { ...sessionOf(undefined, session.signIn), ...more } }));
+}
+
+/** Asks the service whether it accepts the token, and then shows the page. */
+export async function signInWith(page: Page, text: string): Promise<void> {
+  const value = pastedToken(text);
+  askForToken(page, { isBeingChecked: true });
+  const problem = await problemOfToken(page, value);
+  if (problem !== undefined) return askForToken(page, { problem });
+  const { worker } = page.state;
+  const session = sessionOf(value, page.state.session.signIn);
+  // The file and the choices are another person's. They must not be sent with this token.
+  if (worker !== undefined && worker !== session.subject) {
+    forgetFile(page);
+    page.set(({ route }) => initialState(session, route));
+  }
+  const before = page.state;
+  page.set((state) => ({ ...withoutTokenFailures(state), session, worker: session.subject }));
+  if (isTokenFailure(before.inspection)) inspect(page, before.reading);
+  if (isTokenFailure(before.existing)) lookUpTarget(page);
+  open(page, page.state.route);
+  lookAgain(page);
+}
+
+/**
+ * Takes the token of a sign-in link. A link may come from anybody, so it replaces nobody without a question: the file would be sent with
+ * the rights of another person.
+ */
+export async function followLink(page: Page, text: string): Promise<void> {
+  const { session, worker } = page.state;
+  const value = pastedToken(text);
+  const subject = claimsOf(value)?.subject;
+  const isSame = subject !== undefined && subject === worker;
+  if (session.token === undefined && (worker === undefined || isSame)) return signInWith(page, value);
+  const problem = await problemOfToken(page, value);
+  if (problem === undefined && isSame) return signInWith(page, value);
+  page.set({ dialog: { is: 'link', token: value, subject, problem } });
+}
+
+/** Returns why the service does not accept the token. A token that may not list loads is valid. */
+async function problemOfToken(page: Page, token: string): Promise<string | undefined> {
+  const { transport } = page.connection;
+  try {
+    await createClient({ url: serviceUrl, token, transport, retryMs: 0 }).loads({ limit: 1 }).next();
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.status === 401) return failureFrom(error).detail;
+  }
+  return undefined;
+}
+
+/** A person who has chosen a file signs in in another window, because a page that leaves its address loses the file. */
+export async function signInAtProvider(page: Page): Promise<void> {
+  const { session, file } = page.state;
+  const { signIn } = session;
+  if (signIn === undefined) return;
+  if (file === undefined) return startSignIn(signIn);
+  try {
+    await signInWith(page, await signInInWindow(signIn));
+  } catch (error) {
+    const problem = (error as Error).message;
+    page.set((state) => ({ session: { ...state.session, problem } }));
+  }
+}
+
+/** Removes everything that this tab has of the person. The page is loaded again, so that no late answer comes back. */
+export function signOut(page: Page): void {
+  sessionStorage.clear();
+  page.set(({ session }) => initialState(sessionOf(undefined, session.signIn), { page: 'load' }));
+  history.replaceState(null, '', hashOf({ page: 'load' }));
+  location.reload();
+}

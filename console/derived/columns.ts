@@ -1,0 +1,131 @@
+/** The columns of the table: what is inferred, what the person has changed, and the definition that is sent. */
+import type { TableDefinition } from '../../client/client.ts';
+import type { Warning } from '../failure.ts';
+import type { ColumnPlan, Inspection, Reference, State } from '../state.ts';
+import { countInWords } from './words.ts';
+
+/** What the values of an inferred type are called. */
+const valuesOfType: Record<string, string> = {
+  boolean: 'true or false',
+  bigint: 'whole numbers',
+  numeric: 'numbers',
+  'double precision': 'numbers',
+  date: 'dates',
+  'timestamp without time zone': 'dates with a time of day',
+  'timestamp with time zone': 'points in time',
+  'time without time zone': 'times of day',
+  interval: 'durations',
+  uuid: 'UUIDs',
+  jsonb: 'objects or lists',
+  text: 'texts',
+};
+
+/** Says why a column has its inferred type. */
+export function reasonOf(type: string, values: number, empty: number, warnings: Warning[]): string {
+  if (values === 0) return 'because no row has a value';
+  const mixed = warnings.find(({ code }) => code === 'mixed-column' || code === 'other-notation');
+  const rest = empty > 0 ? `; ${countInWords(empty)} empty` : '';
+  if (mixed) return `${mixed.detail}${rest}`;
+  const what = valuesOfType[type] ?? type;
+  const all =
+    values === 1 ? 'its only value has this form' : `all ${countInWords(values)} values are ${what}`;
+  return `because ${all}${rest}`;
+}
+
+/** Returns the columns of the part of the file that was read. Each sheet, and each array of a JSON document, keeps its own choices. */
+export function withPlans(
+  { columns, columnsOf, otherPlans }: Pick<State, 'columns' | 'columnsOf' | 'otherPlans'>,
+  inspection: Inspection,
+): Pick<State, 'columns' | 'columnsOf' | 'otherPlans'> {
+  const part = JSON.stringify([inspection.sheet, inspection.rowsAt]);
+  const isSame = columnsOf === undefined || columnsOf === part;
+  const earlier = isSame ? columns : (otherPlans[part] ?? []);
+  return {
+    columns: planColumns(inspection, earlier),
+    columnsOf: part,
+    otherPlans: isSame ? otherPlans : { ...otherPlans, [columnsOf]: columns },
+  };
+}
+
+/** Returns the columns that the table gets unless the person changes them. Earlier changes to the same headers are kept. */
+export function planColumns(inspection: Inspection, earlier: ColumnPlan[]): ColumnPlan[] {
+  const changed = new Map(earlier.map((plan) => [plan.header, plan]));
+  return inspection.header.map((header, index) => {
+    const type = inspection.types[index] ?? 'text';
+    const { letters, values = 0, empty = 0 } = inspection.counts[index] ?? { letters: undefined };
+    const own = inspection.warnings.filter(({ column }) => column === header);
+    const facts = {
+      header,
+      letters,
+      inferredType: type,
+      reason: reasonOf(type, values, empty, own),
+      example: inspection.rows.find((row) => row[index] !== null)?.[index] ?? undefined,
+    };
+    const before = changed.get(header);
+    if (before)
+      return { ...before, ...facts, type: before.type === before.inferredType ? type : before.type };
+    return {
+      ...facts,
+      name: header,
+      type,
+      isIncluded: true,
+      isNullable: true,
+      default: '',
+      keyPlace: 0,
+      isUnique: false,
+      reference: undefined,
+    };
+  });
+}
+
+/** Puts a column at the end of the primary key, or takes it out of the key. */
+export function withKey(columns: ColumnPlan[], index: number, isInKey: boolean): ColumnPlan[] {
+  const { keyPlace } = columns[index]!;
+  const last = columns.filter((column) => column.keyPlace > 0).length;
+  return columns.map((column, at) => {
+    if (at === index) return { ...column, keyPlace: isInKey ? keyPlace || last + 1 : 0 };
+    if (!isInKey && keyPlace > 0 && column.keyPlace > keyPlace) {
+      return { ...column, keyPlace: column.keyPlace - 1 };
+    }
+    return column;
+  });
+}
+
+/** Returns whether a column has another form than the service would give it. */
+export function isChanged(column: ColumnPlan): boolean {
+  return (
+    column.type !== column.inferredType ||
+    !column.isNullable ||
+    column.default !== '' ||
+    column.keyPlace > 0 ||
+    column.isUnique ||
+    column.reference !== undefined
+  );
+}
+
+/** Returns the definition of the table, whether it is sent or not. */
+export function definitionOf(columns: ColumnPlan[]): TableDefinition {
+  const included = columns.filter(({ isIncluded }) => isIncluded);
+  const key = included.filter(({ keyPlace }) => keyPlace > 0).sort((a, b) => a.keyPlace - b.keyPlace);
+  const unique = included.filter(({ isUnique }) => isUnique);
+  const references = included.filter(({ reference }) => reference !== undefined);
+  const constraints = {
+    ...(key.length > 0 && { primary_key: { columns: key.map(({ name }) => name) } }),
+    ...(unique.length > 0 && { unique: unique.map(({ name }) => ({ columns: [name] })) }),
+    ...(references.length > 0 && { foreign_keys: references.map(foreignKey) }),
+  };
+  return {
+    columns: included.map((column) => ({
+      name: column.name,
+      type: column.type,
+      ...(!(column.isNullable && column.keyPlace === 0) && { is_nullable: false }),
+      ...(column.default !== '' && { default: column.default }),
+    })),
+    ...(Object.keys(constraints).length > 0 && { constraints }),
+  };
+}
+
+function foreignKey({ name, reference }: ColumnPlan) {
+  const { schema, table, column } = reference as Reference;
+  return { column: name, reference_schema: schema, reference_table: table, reference_column: column };
+}

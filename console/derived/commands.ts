@@ -1,0 +1,47 @@
+/** Writes requests and queries as commands for a terminal. */
+import type { UploadPlan } from './request.ts';
+
+/** Returns the request as a command for a terminal. */
+export function curlText(plan: UploadPlan, fileName: string, origin: string): string {
+  const operation = plan.kind === 'spreadsheet' ? 'excel' : 'json';
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(plan.query)) query.set(name, String(value));
+  const text = query.size > 0 ? `?${query.toString().replaceAll('+', '%20')}` : '';
+  const url = `${origin}/api/v1/table/${encodeURIComponent(plan.table)}/upload/${operation}${text}`;
+  const definition = plan.definition && JSON.stringify(plan.definition);
+  const lines = ['curl -H "Authorization: Bearer $TOKEN"'];
+  let before = '';
+  if (plan.kind === 'spreadsheet') {
+    // curl ends the name of the file at a semicolon, and reads a quoted name to its end.
+    const name = fileName.replace(/["\\]/g, '\\$&');
+    lines.push(`-F ${shellWord(`file=@"${name}"`)}`);
+    if (definition) lines.push(`-F ${shellWord(`body={"table":${definition}};type=application/json`)}`);
+  } else {
+    const type = plan.kind === 'json' || definition ? 'application/json' : 'application/x-ndjson';
+    lines.push(`-H "Content-Type: ${type}"`);
+    const file = shellWord(fileName);
+    if (!definition) lines.push(`--data-binary ${shellWord(`@${fileName}`)}`);
+    else {
+      const all = plan.kind === 'ndjson' ? `jq -s` : 'jq';
+      const data = plan.query.rows_at ? '. + {table: $table}' : '{table: $table, data: (.data? // .)}';
+      before = `${all} -c --argjson table ${shellWord(definition)} ${shellWord(data)} ${file} |\n  `;
+      lines.push('--data-binary @-');
+    }
+  }
+  lines.push(shellWord(url));
+  return `${before}${lines.join(' \\\n  ')}`;
+}
+
+/** Quotes a word for a POSIX shell. */
+function shellWord(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Returns the command that shows the table in a terminal. */
+export function psqlText(schema: string, table: string): string {
+  return `psql "$DATABASE_URL" -c ${shellWord(`SELECT * FROM ${quoted(schema)}.${quoted(table)} LIMIT 20`)}`;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,45 @@
+/** What kind of file it is, and with which parameters it is read. */
+import type { InspectedSpreadsheet, LoadQuery } from '../../client/client.ts';
+import type { ChosenFile, Reading } from '../state.ts';
+
+/** Returns what kind of file it is, by its name. The service recognizes spreadsheets by their content. */
+export function kindOf(name: string): ChosenFile['kind'] {
+  if (/\.(json|geojson)$/i.test(name)) return 'json';
+  return /\.(ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'spreadsheet';
+}
+
+/** Returns the parameters with which the file is read, as a query. Parameters with their default are left out. */
+export function readingQuery(reading: Reading, kind: ChosenFile['kind']): LoadQuery {
+  const { sheet, headerRow, hasHeader, range, tableRange, nullValues, rowsAt } = reading;
+  const query: LoadQuery = {
+    ...(nullValues !== '' && { null_values: nullValues }),
+    ...(reading.dateOrder !== 'iso' && { date_order: reading.dateOrder }),
+    ...(reading.decimalSign !== '.' && { decimal_sign: reading.decimalSign }),
+    ...(reading.thousandsSign !== 'none' && { thousands_sign: reading.thousandsSign }),
+    ...(reading.trim && { trim: true }),
+  };
+  if (kind !== 'spreadsheet') return { ...query, ...(kind === 'json' && rowsAt && { rows_at: rowsAt }) };
+  return {
+    ...(sheet && { sheet }),
+    ...(hasHeader ? headerRow !== undefined && { header_row: headerRow } : { header: false }),
+    ...(tableRange !== '' ? { table_range: tableRange } : range !== '' && { range }),
+    ...(reading.skipHidden && { hidden: 'skip' as const }),
+    ...(reading.skipFooter && { footer: 'skip' as const }),
+    ...(reading.errorsAreNull && { cell_errors: 'null' as const }),
+    ...query,
+  };
+}
+
+/**
+ * Returns the reading that the proposal of the service asks for: another sheet, or a header below other rows.
+ *
+ * @returns undefined if the file was read as proposed
+ */
+export function proposedReading(answer: InspectedSpreadsheet, reading: Reading): Reading | undefined {
+  const { proposal, sheet } = answer;
+  if (proposal.header_row === undefined || proposal.range === undefined) return undefined;
+  const isOtherSheet = proposal.sheet !== undefined && proposal.sheet !== '' && proposal.sheet !== sheet.name;
+  const isOtherHeader = proposal.header_row !== sheet.header_row || proposal.range !== sheet.range;
+  if (!isOtherSheet && !isOtherHeader) return undefined;
+  return { ...reading, ...(isOtherSheet && { sheet: proposal.sheet }), headerRow: 'auto' };
+}

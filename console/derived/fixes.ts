@@ -1,0 +1,112 @@
+/** The simple fixes for problems. */
+import type { ColumnPlan, State } from '../state.ts';
+import { withKey } from './columns.ts';
+import type { GroupedProblems } from './problems.ts';
+import { escapedItem } from './request.ts';
+
+export type Fix =
+  | { is: 'text'; column: string; label: string }
+  | { is: 'nullable'; column: string; label: string }
+  | { is: 'null-value'; value: string; label: string }
+  | { is: 'errors-null'; label: string }
+  | { is: 'no-key'; column: string; label: string }
+  | { is: 'skip-repeated'; label: string }
+  | { is: 'update-existing'; label: string }
+  | { is: 'extra-columns'; choice: 'ignore' | 'add'; label: string }
+  | { is: 'leave-out'; count: number; label: string };
+
+const errorCellCodes = ['error-cell', 'formula-without-value', 'date-out-of-range'];
+
+const valueCodes =
+  /^(not-a|not-an|not-bytes|invalid-input|no-such-date|no-such-time|out-of-range|too-long|date-not-allowed|wrong-type|not-in-)/;
+
+const maxNullWords = 3;
+
+/** Returns the simple fixes for a group of problems. @param keeps true: an existing table decides the types of the columns */
+export function fixesOf(group: GroupedProblems, keeps: boolean): Fix[] {
+  const { code, column, problems } = group;
+  if (errorCellCodes.includes(code)) return [{ is: 'errors-null', label: 'Load such cells as NULL' }];
+  if (code === 'not-unique') {
+    if (keeps) {
+      return [
+        { is: 'update-existing', label: 'Update the existing rows' },
+        { is: 'skip-repeated', label: 'Keep the existing rows' },
+      ];
+    }
+    return [
+      { is: 'skip-repeated', label: 'Keep the first row of each key' },
+      ...(column === undefined ? [] : [{ is: 'no-key' as const, column, label: `Make “${column}” no key` }]),
+    ];
+  }
+  if (code === 'unknown-column') {
+    return [
+      { is: 'extra-columns', choice: 'ignore', label: 'Leave out columns that the table does not have' },
+      { is: 'extra-columns', choice: 'add', label: 'Add these columns to the table' },
+    ];
+  }
+  if (column === undefined) return [];
+  if (code === 'null-not-allowed')
+    return keeps ? [] : [{ is: 'nullable', column, label: `Allow NULL in “${column}”` }];
+  if (!valueCodes.test(code) || code.startsWith('not-unique')) return [];
+  const words = new Set(problems.map(({ value }) => value ?? ''));
+  const isFew = group.count === problems.length ? words.size <= maxNullWords : words.size === 1;
+  const nullWords = isFew ? [...words].filter(isNullWord) : [];
+  return [
+    ...nullWords.map((value) => ({ is: 'null-value' as const, value, label: `Treat “${value}” as empty` })),
+    ...(keeps ? [] : [{ is: 'text' as const, column, label: `Make “${column}” text` }]),
+  ];
+}
+
+/** Problems of the header or the definition. They are not of single rows, so that leaving out rows does not help. */
+const columnCodes = [
+  'invalid-name',
+  'no-column-in-common',
+  'unknown-column',
+  'repeated-column',
+  'too-many-columns',
+  'unknown-key',
+];
+
+/** Returns whether the rows with these problems can be left out. */
+export function canLeaveOut(groups: Pick<GroupedProblems, 'code'>[]): boolean {
+  return !groups.some(({ code }) => columnCodes.includes(code));
+}
+
+/** Returns whether a text may stand for a missing value. A number or a date never does. */
+function isNullWord(text: string): boolean {
+  return text !== '' && text.length <= 20 && !/\d/.test(text);
+}
+
+/** Returns the state with a fix. */
+export function withFix(state: State, fix: Fix): State {
+  const change = (name: string, to: Partial<ColumnPlan>): ColumnPlan[] =>
+    state.columns.map((column) => (column.name === name ? { ...column, ...to } : column));
+  switch (fix.is) {
+    case 'text':
+      return { ...state, columns: change(fix.column, { type: 'text' }) };
+    case 'nullable':
+      return { ...state, columns: withoutKey(change(fix.column, { isNullable: true }), fix.column) };
+    case 'no-key':
+      return { ...state, columns: withoutKey(change(fix.column, { isUnique: false }), fix.column) };
+    case 'null-value': {
+      const before = state.reading.nullValues;
+      const nullValues = before === '' ? escapedItem(fix.value) : `${before},${escapedItem(fix.value)}`;
+      return { ...state, reading: { ...state.reading, nullValues } };
+    }
+    case 'errors-null':
+      return { ...state, reading: { ...state.reading, errorsAreNull: true } };
+    case 'skip-repeated':
+      return { ...state, target: { ...state.target, onConflict: 'skip' } };
+    case 'update-existing':
+      return { ...state, target: { ...state.target, onConflict: 'update' } };
+    case 'extra-columns':
+      return { ...state, rows: { ...state.rows, extraColumns: fix.choice } };
+    case 'leave-out':
+      return { ...state, rows: { ...state.rows, leaveOutFaulty: true, maxFaulty: Math.max(100, fix.count) } };
+  }
+}
+
+function withoutKey(columns: ColumnPlan[], name: string): ColumnPlan[] {
+  const index = columns.findIndex((column) => column.name === name);
+  return index >= 0 && columns[index]!.keyPlace > 0 ? withKey(columns, index, false) : columns;
+}

@@ -1,0 +1,65 @@
+/** Makes the same inspection from the answers for spreadsheets and for JSON. */
+import type { InspectedJson, InspectedSpreadsheet } from '../../client/client.ts';
+import type { Inspection } from '../state.ts';
+
+export function inspectionOfSheet(answer: InspectedSpreadsheet): Inspection {
+  const { sheets, sheet, names } = answer;
+  const own = sheets.find(({ name }) => name === sheet.name);
+  const { proposal } = own ?? {};
+  const proposed = proposal
+    ? [
+        { ...proposal, reasons: proposal.reasons },
+        ...proposal.other_tables.map((table) => ({ ...table, reasons: [] })),
+      ]
+    : [];
+  return {
+    sheets: sheets.map(({ name, visibility, rows, columns, problem }) => ({
+      name,
+      isHidden: visibility !== 'visible',
+      rows,
+      columns,
+      problem: problem?.detail,
+    })),
+    sheet: sheet.name,
+    headerRow: sheet.header_row,
+    range: sheet.range,
+    proposals: proposed.flatMap(({ header_row: headerRow, range, reasons }) =>
+      range === undefined ? [] : [{ headerRow, range, reasons }],
+    ),
+    names: names.map(({ name, sheet, range }) => ({ name, sheet, range })),
+    arrays: [],
+    rowsAt: undefined,
+    header: sheet.header,
+    types: sheet.definition.columns.map(({ type }) => type),
+    counts: sheet.columns.map(({ letters, values, empty }) => ({ letters, values, empty })),
+    rows: sheet.rows,
+    rowNumbers: sheet.row_numbers,
+    rowCount: own?.rows ?? sheet.rows.length,
+    errors: sheet.errors,
+    errorCount: sheet.error_count,
+    // The page shows all sheets, so the warning about other sheets is not needed.
+    warnings: sheet.warnings.filter(({ code }) => code !== 'other-sheets'),
+  };
+}
+
+export function inspectionOfJson({ arrays, data }: InspectedJson): Inspection {
+  return {
+    sheets: [],
+    sheet: '',
+    headerRow: undefined,
+    range: undefined,
+    proposals: [],
+    names: [],
+    arrays: arrays.map(({ rows_at: rowsAt, rows }) => ({ rowsAt, rows })),
+    rowsAt: data.rows_at,
+    header: data.header,
+    types: data.definition.columns.map(({ type }) => type),
+    counts: data.columns.map(({ values, empty }) => ({ letters: undefined, values, empty })),
+    rows: data.rows,
+    rowNumbers: undefined,
+    rowCount: data.row_count,
+    errors: data.errors,
+    errorCount: data.error_count,
+    warnings: data.warnings,
+  };
+}

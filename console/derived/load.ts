@@ -1,0 +1,114 @@
+/** What follows from a load: whether it goes on, its bars, and what is lost with the page. */
+import type { LoadOutcome } from '../load-outcome.ts';
+import { recordOf } from '../load-outcome.ts';
+import type { LoadProgress, State } from '../state.ts';
+import { countInWords, plural, sizeInWords, timeInWords } from './words.ts';
+
+/** Returns a load whose file is being sent. */
+export function newLoad(
+  facts: Pick<LoadProgress, 'key' | 'fileName' | 'fileBytes' | 'expectedRows'>,
+): LoadProgress {
+  return {
+    ...facts,
+    sentBytes: 0,
+    startedAt: performance.now(),
+    rowsSince: undefined,
+    isCancelling: false,
+    outcome: { is: 'sending' },
+    rows: undefined,
+    rowsFailure: undefined,
+  };
+}
+
+/** Returns whether the load goes on, or may go on where the page does not see it. */
+export function isRunning(load: LoadProgress | undefined): boolean {
+  if (load === undefined) return false;
+  return load.outcome.is === 'sending' || recordOf(load.outcome) !== undefined;
+}
+
+/** Says what is known about a load that the page cannot follow any more. */
+export function lostWords({ reason, record }: Extract<LoadOutcome, { is: 'unknown' }>): string {
+  if (record === undefined)
+    return 'The service has not answered. Look under Loads whether the file was loaded before you load it again.';
+  const isRefused = reason.code !== undefined && !/token/.test(reason.code);
+  return isRefused
+    ? 'The service does not say how the load went on. Look at the rows of the table before you load the file again.'
+    : 'The connection is lost. The load goes on at the service.';
+}
+
+export interface Bar {
+  /** From 0 to 1; undefined: the end is not known. */
+  share: number | undefined;
+  /** What is done, in words. */
+  words: string;
+  rate: string;
+  left: string;
+}
+
+/** Returns the bar of the bytes that are sent. @param now milliseconds since the page was loaded */
+export function sendingBar({ sentBytes, fileBytes, startedAt, outcome }: LoadProgress, now: number): Bar {
+  const record = recordOf(outcome);
+  const isSent = record !== undefined && record.state !== 'receiving';
+  const done = isSent ? fileBytes : Math.min(sentBytes, fileBytes);
+  const words = `${sizeInWords(done)} of ${sizeInWords(fileBytes)}`;
+  if (isSent) return { share: 1, words, rate: '', left: '' };
+  return {
+    share: fileBytes === 0 ? 1 : done / fileBytes,
+    words,
+    ...rateOf(done, fileBytes, now - startedAt, sizeInWords),
+  };
+}
+
+/** Returns the bar of the rows that are read. */
+export function rowsBar({ expectedRows, rowsSince, outcome }: LoadProgress, now: number): Bar {
+  const record = recordOf(outcome);
+  const done = record?.rows_read ?? 0;
+  const rows = (count: number): string => plural(Math.round(count), 'row');
+  if (expectedRows === undefined)
+    return { share: done > 0 ? undefined : 0, words: rows(done), rate: '', left: '' };
+  const words = `${countInWords(done)} of ${plural(expectedRows, 'row')}`;
+  const share = expectedRows === 0 ? 1 : Math.min(1, done / expectedRows);
+  if (rowsSince === undefined || record?.ended_at != null) return { share, words, rate: '', left: '' };
+  return { share, words, ...rateOf(done, expectedRows, now - rowsSince, rows) };
+}
+
+const minRateMs = 500;
+
+function rateOf(
+  done: number,
+  all: number,
+  ms: number,
+  inWords: (amount: number) => string,
+): { rate: string; left: string } {
+  if (ms < minRateMs || done === 0 || done >= all) return { rate: '', left: '' };
+  const perSecond = (done / ms) * 1000;
+  return {
+    rate: `${inWords(perSecond)} per second`,
+    left: `${timeInWords(((all - done) / perSecond) * 1000)} left`,
+  };
+}
+
+/** Reads the load that the tab has kept: its id, or the key of its upload while the service has not answered it. */
+export function keptLoadOf(text: string | null): KeptLoad | undefined {
+  try {
+    const kept = JSON.parse(text ?? 'null');
+    return typeof (kept?.id ?? kept?.key) === 'string' ? kept : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface KeptLoad {
+  id?: string;
+  key?: string;
+  fileName?: string;
+}
+
+/** Returns whether work is lost when the page is left: a file that is chosen, or a file that is still being sent. */
+export function losesWork({ file, load }: Pick<State, 'file' | 'load'>): boolean {
+  if (load === undefined) return file !== undefined;
+  const { outcome } = load;
+  if (outcome.is === 'loaded') return false;
+  if (outcome.is === 'not-loaded' || outcome.is === 'unsent') return file !== undefined;
+  return (recordOf(outcome)?.state ?? 'receiving') === 'receiving';
+}

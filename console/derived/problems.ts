@@ -1,0 +1,106 @@
+/** Groups problems, and says where they are. */
+import type { InspectedSpreadsheet, Problem } from '../../client/client.ts';
+import type { ProblemGroup } from '../failure.ts';
+import type { ColumnPlan, ShownRow } from '../state.ts';
+import { countInWords } from './words.ts';
+
+/** Returns the values of one row for all columns of the plan, with those cells of the row that are in no column. @param marked the number of a column of the sheet */
+export function rowOfSheet({ sheet }: InspectedSpreadsheet, columns: ColumnPlan[], marked: number): ShownRow {
+  const [values = []] = sheet.rows;
+  // Columns without a value are not in the answer.
+  const byLetters = new Map(sheet.columns.map(({ letters = '' }, index) => [letters, values[index] ?? null]));
+  const shown = columns.map(({ letters = '', name }) => ({ letters, name }));
+  const known = new Set(shown.map(({ letters }) => letters));
+  for (const letters of byLetters.keys()) if (!known.has(letters)) shown.push({ letters, name: letters });
+  return {
+    names: shown.map(({ name }) => name),
+    values: shown.map(({ letters }) => byLetters.get(letters) ?? null),
+    marked: shown.findIndex(({ letters }) => cellOf(`${letters}1`)?.column === marked),
+  };
+}
+
+export interface GroupedProblems {
+  key: string;
+  column: string | undefined;
+  code: string;
+  count: number;
+  detail: string;
+  problems: Problem[];
+}
+
+/** Groups problems by column and kind, the largest group first. @param groups the groups of the answer, which count all problems */
+export function groupProblems(problems: Problem[], groups: ProblemGroup[]): GroupedProblems[] {
+  const byKey = new Map<string, GroupedProblems>();
+  for (const { column, code, count } of groups) {
+    const key = groupKey(column, code);
+    byKey.set(key, { key, column, code, count, detail: '', problems: [] });
+  }
+  for (const problem of problems) {
+    const key = groupKey(problem.column, problem.code);
+    let group = byKey.get(key);
+    if (group === undefined) {
+      group = { key, column: problem.column, code: problem.code, count: 0, detail: '', problems: [] };
+      byKey.set(key, group);
+    }
+    group.problems.push(problem);
+    group.detail ||= problem.detail;
+  }
+  const all = [...byKey.values()];
+  for (const group of all) group.count = Math.max(group.count, group.problems.length);
+  return all.sort((a, b) => b.count - a.count);
+}
+
+function groupKey(column: string | undefined, code: string): string {
+  return `${code} ${column ?? ''}`;
+}
+
+/** Returns the place of a problem as a person finds it. @param columns the columns of the definition that was sent */
+export function placeOf(
+  { cell, line, row, column, pointer, parameter }: Problem,
+  columns: ColumnPlan[] = [],
+): string {
+  if (cell !== undefined) return cell;
+  if (line !== undefined) return `line ${line}`;
+  if (row !== undefined) return `row ${countInWords(row)}`;
+  if (pointer === undefined) return parameter === undefined ? '' : `parameter ${parameter}`;
+  const [, index] = /^\/table\/columns\/(\d+)/.exec(pointer) ?? [];
+  const included = columns.filter(({ isIncluded }) => isIncluded);
+  return (index && (column ?? included[Number(index)]?.name)) || memberInWords(pointer);
+}
+
+/** Returns the place of a problem with its column, for a list in which nothing else names the column. */
+export function fullPlaceOf(problem: Problem): string {
+  const place = placeOf(problem);
+  const { cell, column } = problem;
+  return cell !== undefined || column === undefined || place === column ? place : `${place}, ${column}`;
+}
+
+/** Writes a JSON Pointer (RFC 6901) for a person: `/table/columns/0/type` is “table, columns, 1st, type”. */
+function memberInWords(pointer: string): string {
+  if (pointer === '') return 'the whole document';
+  const parts = pointer.slice(1).split('/');
+  return parts.map((part) => memberName(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join(', ');
+}
+
+/** Elements count from 0 in a pointer, and from 1 for a person. */
+function memberName(part: string): string {
+  if (!/^\d+$/.test(part)) return part;
+  const place = Number(part) + 1;
+  const teens = place % 100 > 10 && place % 100 < 14;
+  const ending = teens ? 'th' : (['th', 'st', 'nd', 'rd'][place % 10] ?? 'th');
+  return `${countInWords(place)}${ending}`;
+}
+
+export interface Cell {
+  column: number;
+  row: number;
+}
+
+/** Reads the address of a cell: `Orders!C12` is column 3, row 12. */
+export function cellOf(address: string): Cell | undefined {
+  const [, letters, digits] = /(?:^|!)\$?([A-Z]{1,3})\$?(\d+)$/.exec(address) ?? [];
+  if (letters === undefined) return undefined;
+  let column = 0;
+  for (const letter of letters) column = column * 26 + letter.charCodeAt(0) - 64;
+  return { column, row: Number(digits) };
+}

@@ -1,0 +1,83 @@
+/** The request that checks or loads the file. */
+import type { LoadQuery, TableDefinition } from '../../client/client.ts';
+import type { ChosenFile, State } from '../state.ts';
+import { definitionOf, isChanged } from './columns.ts';
+import { readingQuery } from './file.ts';
+import { keepsDefinition, mayHaveKey, mayKeepDefinition } from './target.ts';
+
+export interface UploadPlan {
+  kind: ChosenFile['kind'];
+  schema: string;
+  table: string;
+  query: LoadQuery;
+  /** undefined: the service infers the types, or the existing table decides them. */
+  definition: TableDefinition | undefined;
+}
+
+type PlanFacts = Pick<State, 'file' | 'reading' | 'inspection' | 'columns' | 'target' | 'existing' | 'rows'>;
+
+/** Returns the request that checks or loads the file, without `dry_run`. */
+export function uploadPlan(state: PlanFacts): UploadPlan {
+  const { file, reading, inspection, columns, target, rows } = state;
+  const kind = file?.kind ?? 'spreadsheet';
+  const keeps = keepsDefinition(state);
+  const isLeftOut = columns.some(({ isIncluded }) => !isIncluded);
+  const needsDefinition = !keeps && (isLeftOut || columns.some(isChanged));
+  const renamed = columns.filter(({ header, name, isIncluded }) => isIncluded && name !== header);
+  const rowsAt = inspection.is === 'ready' ? inspection.value.rowsAt : undefined;
+  const isElsewhere = rowsAt !== undefined && rowsAt !== '' && rowsAt !== '/data';
+  const extraColumns = isLeftOut ? 'ignore' : mayKeepDefinition(state) ? rows.extraColumns : 'fail';
+  const query: LoadQuery = {
+    ...(target.schema !== 'public' && { schema: target.schema }),
+    ...(target.ifExists !== 'fail' && { if_exists: target.ifExists }),
+    ...(target.onConflict !== 'fail' && mayHaveKey(state) && { on_conflict: target.onConflict }),
+    ...(extraColumns !== 'fail' && { extra_columns: extraColumns }),
+    ...(rows.leaveOutFaulty && { faulty_rows: 'leave_out' as const, max_faulty_rows: rows.maxFaulty }),
+    ...readingQuery({ ...reading, rowsAt: isElsewhere ? rowsAt : undefined }, kind),
+    ...(renamed.length > 0 && {
+      rename: renamed.map(({ header, name }) => `${escapedItem(header)}:${escapedItem(name)}`).join(','),
+    }),
+  };
+  const definition = needsDefinition ? definitionOf(columns) : undefined;
+  return { kind, schema: target.schema, table: target.table, query, definition };
+}
+
+/** Writes a name in a list of a query parameter. */
+export function escapedItem(name: string): string {
+  return name.replace(/[\\,:]/g, '\\$&');
+}
+
+/** Returns what must be right before the file is checked, in words; the first is enough for the person. */
+export function planFaults(state: Pick<State, 'columns' | 'target' | 'existing'>): string[] {
+  const { columns, target, existing } = state;
+  const keeps = keepsDefinition(state);
+  const faults: string[] = [];
+  const included = columns.filter(({ isIncluded }) => isIncluded);
+  if (target.table === '') faults.push('Name the table.');
+  else if (byteLength(target.table) > 63) faults.push('The name of the table has more than 63 bytes.');
+  if (target.schema === '') faults.push('Name the schema.');
+  if (existing.is === 'ready' && existing.value !== null && target.ifExists === 'fail')
+    faults.push('Choose what happens to the existing table.');
+  if (included.length === 0) faults.push('Include at least one column.');
+  const seen = new Set<string>();
+  for (const { name, header, type, reference } of included) {
+    if (name === '') faults.push(`Name the column that has the header “${header}”.`);
+    else if (byteLength(name) > 63) faults.push(`The name of the column “${name}” has more than 63 bytes.`);
+    else if (seen.has(name)) faults.push(`Two columns have the name “${name}”.`);
+    if (type.trim() === '') faults.push(`Choose a type for the column “${name}”.`);
+    if (!keeps && reference?.column === '')
+      faults.push(`Choose the column of “${reference.table}” for the foreign key of “${name}”.`);
+    seen.add(name);
+  }
+  return faults;
+}
+
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+/** Returns a request as one text, to see whether it has changed. */
+export function requestText(state: PlanFacts): string {
+  const { name = '', size = 0, content } = state.file ?? {};
+  return JSON.stringify([name, size, content?.lastModified, uploadPlan(state)]);
+}

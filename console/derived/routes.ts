@@ -1,0 +1,40 @@
+/** The pages and their addresses. */
+import type { State } from '../state.ts';
+import { linkedToken } from './session.ts';
+
+/** Writes a page as the fragment of its address. */
+export function hashOf(route: State['route']): string {
+  switch (route.page) {
+    case 'load':
+      return '#/';
+    case 'tables':
+      return '#/tables';
+    case 'table':
+      return `#/tables/${encodeURIComponent(route.schema)}/${encodeURIComponent(route.name)}`;
+    case 'loads':
+      return '#/loads';
+    case 'one-load':
+      return `#/loads/${route.id}`;
+  }
+}
+
+/** Returns whether an address is the page for loading a file. */
+export function isLoadPage(hash: string): boolean {
+  return linkedToken(hash) === undefined && routeOf(hash).page === 'load';
+}
+
+export function routeOf(hash: string): State['route'] {
+  const [page, first, second] = hash.replace(/^#\/?/, '').split('/').map(decoded);
+  if (page === 'tables' && first && second) return { page: 'table', schema: first, name: second };
+  if (page === 'tables') return { page: 'tables' };
+  if (page === 'loads' && first) return { page: 'one-load', id: first };
+  return page === 'loads' ? { page: 'loads' } : { page: 'load' };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

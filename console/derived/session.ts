@@ -1,0 +1,60 @@
+/** What follows from tokens: who a token is for, and which failures it has caused. */
+import type { Remote, State } from '../state.ts';
+
+/** Reads what a token says about itself (RFC 7519). The service verifies tokens, not the page. */
+export function claimsOf(
+  token: string,
+): { subject?: string; scopes: string[]; expiresAt?: number } | undefined {
+  const [, payload, signature] = token.split('.');
+  if (payload === undefined || signature === undefined) return undefined;
+  try {
+    const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (sign) =>
+      sign.charCodeAt(0),
+    );
+    const { sub, exp, scope, scp } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+    const scopes = [scope ?? scp ?? ''].flat().join(' ').split(' ').filter(Boolean);
+    return {
+      ...(typeof sub === 'string' && { subject: sub }),
+      ...(typeof exp === 'number' && { expiresAt: exp }),
+      scopes,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the token of a sign-in link. */
+export function linkedToken(hash: string): string | undefined {
+  return new URLSearchParams(hash.slice(1)).get('token')?.trim();
+}
+
+/** Removes what people copy together with a token. */
+export function pastedToken(text: string): string {
+  return text.trim().replace(/^(TOKEN=|Bearer )/i, '');
+}
+
+/** Returns the state without the failures whose only cause was the earlier token. */
+export function withoutTokenFailures(state: State): State {
+  const { load } = state;
+  const cleared = <Value>(remote: Remote<Value>): Remote<Value> =>
+    isTokenFailure(remote) ? { is: 'none' } : remote;
+  return {
+    ...state,
+    inspection: cleared(state.inspection),
+    top: cleared(state.top),
+    existing: cleared(state.existing),
+    check: cleared(state.check),
+    step: state.step === 'check' && isTokenFailure(state.check) ? 'columns' : state.step,
+    // An upload that was refused because of its token has no load.
+    ...(load?.outcome.is === 'not-loaded' &&
+      isTokenCode(load.outcome.failure.code) && { load: undefined, step: 'columns' as const }),
+  };
+}
+
+function isTokenCode(code: string | undefined): boolean {
+  return code === 'missing-token' || code === 'invalid-token';
+}
+
+export function isTokenFailure(remote: Remote<unknown>): boolean {
+  return remote.is === 'failed' && isTokenCode(remote.failure.code);
+}

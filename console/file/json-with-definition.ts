@@ -1,0 +1,42 @@
+/** Puts a definition into the body of a JSON upload without reading the file into memory: the browser joins the parts when it sends them. */
+import { linesAsItems, withoutByteOrderMark } from '../../client/lines-as-items.ts';
+
+const sliceBytes = 1 << 20;
+const newline = 10;
+const openBrace = 123;
+const openBracket = 91;
+
+/** Returns `{"table": …, "data": …}` with the rows of the file. @param definition JSON */
+export async function jsonWithDefinition(
+  file: Blob,
+  kind: 'json' | 'ndjson',
+  definition: string,
+): Promise<Blob> {
+  const table = `{"table":${definition}`;
+  if (kind === 'ndjson') return new Blob([`${table},"data":[`, ...(await asItems(file)), ']}']);
+  const { at, sign } = await firstSign(file);
+  // The rows of an object may be anywhere in it. `rows_at` names them.
+  if (sign === openBrace) return new Blob([`${table},`, file.slice(at + 1)]);
+  return new Blob([`${table},"data":`, file.slice(sign === openBracket ? at : 0), '}']);
+}
+
+async function firstSign(file: Blob): Promise<{ at: number; sign: number }> {
+  const bytes = new Uint8Array(await file.slice(0, sliceBytes).arrayBuffer());
+  let at = bytes.length - withoutByteOrderMark(bytes).length;
+  while (at < bytes.length && isSpace(bytes[at]!)) at++;
+  return { at, sign: bytes[at] ?? 0 };
+}
+
+async function asItems(file: Blob): Promise<Blob[]> {
+  const toItems = linesAsItems();
+  const parts: Blob[] = [];
+  for (let from = 0; from < file.size; from += sliceBytes) {
+    const bytes = new Uint8Array(await file.slice(from, from + sliceBytes).arrayBuffer());
+    parts.push(new Blob([toItems(bytes)]));
+  }
+  return parts;
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 32 || byte === newline || byte === 13 || byte === 9;
+}

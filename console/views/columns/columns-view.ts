@@ -1,0 +1,101 @@
+/** Step 2: what the file contains, and what the table will be. */
+import type { VNode } from 'preact';
+import type { Actions } from '../../actions/create-actions.ts';
+import { offeredChoices } from '../../derived/choices.ts';
+import { planFaults } from '../../derived/request.ts';
+import { plural, sizeInWords } from '../../derived/words.ts';
+import type { Failure } from '../../failure.ts';
+import { h } from '../../h.ts';
+import type { Inspection, State } from '../../state.ts';
+import { inspecting } from '../file.ts';
+import { button, type Child, changedFileBox, data, failureBox, warningList } from '../parts.ts';
+import { columnEditor } from './column-editor.ts';
+import { arraysOf, previewGrid, sheetTabs } from './file-panel.ts';
+import { headerButton, headerChoice } from './header-choice.ts';
+import { readingFields } from './reading-fields.ts';
+import { targetFields } from './target-fields.ts';
+
+export function columnsView(state: State, actions: Actions): VNode {
+  const { file, inspection } = state;
+  if (file === undefined) return h('p', null);
+  return h('section', { class: 'columns-step' }, [
+    h('div', { class: 'title-row' }, [
+      h('h1', null, data(file.name)),
+      h('span', { class: 'dim' }, sizeInWords(file.size)),
+      button('Choose another file', actions.forgetFile, { kind: 'quiet' }),
+    ]),
+    inspection.is === 'busy' && inspecting(file, inspection.sentBytes),
+    inspection.is === 'failed' && notInspected(state, inspection.failure, actions),
+    (inspection.is === 'failed' || inspection.is === 'busy') && readingFields(state, actions),
+    inspection.is === 'ready' && [
+      sheetTabs(inspection.value, state.reading, actions),
+      arraysOf(inspection.value, state.reading, actions),
+      filePanel(state, inspection.value, actions),
+      panel(
+        'table-title',
+        'In the database',
+        [],
+        [targetFields(state, actions), columnEditor(state, actions)],
+      ),
+      actionBar(state, actions),
+    ],
+  ]);
+}
+
+/** A file that cannot be read at its place may have the table at another place. */
+function notInspected(state: State, failure: Failure, actions: Actions): Child {
+  if (failure.isOfFile) return changedFileBox(failure, actions);
+  const choice = headerChoice(state, undefined, actions);
+  return [failureBox(failure), panel('sheet-title', 'In the file', headerButton(state, actions), choice)];
+}
+
+/** @param isReadAgain undefined: the panel is not about the file */
+function panel(id: string, title: string, head: Child, content: Child, isReadAgain?: boolean): VNode {
+  const kind = `panel${isReadAgain ? ' read-again' : ''}`;
+  return h('section', { class: kind, 'aria-labelledby': id, 'aria-busy': isReadAgain }, [
+    h('div', { class: 'panel-head' }, [h('h2', { id }, title), head]),
+    content,
+  ]);
+}
+
+function filePanel(state: State, inspection: Inspection, actions: Actions): VNode {
+  const { rowCount, header, warnings, errorCount } = inspection;
+  const [it, them] = errorCount === 1 ? ['it is', 'it'] : ['they are', 'them'];
+  const counts = `${plural(rowCount, 'row')}, ${plural(header.length, 'column')}`;
+  return panel(
+    'sheet-title',
+    'In the file',
+    [h('span', { class: 'dim' }, counts), headerButton(state, actions)],
+    [
+      previewGrid(state, inspection),
+      headerChoice(state, inspection, actions),
+      warningList(warnings, (warning) => offeredChoices(state, warning, 'header'), actions.takeChoice),
+      errorCount > 0 &&
+        h('p', { class: 'notice bad' }, [
+          `${plural(errorCount, 'cell')} cannot be loaded as ${it}. The check lists ${them} with a fix.`,
+        ]),
+      readingFields(state, actions),
+    ],
+    state.isReadAgain,
+  );
+}
+
+function actionBar(state: State, actions: Actions): VNode {
+  const [fault] = planFaults(state);
+  return h('div', { class: 'action-bar' }, [
+    h('div', { class: 'action-text' }, [
+      state.isReadAgain
+        ? h('span', { role: 'status' }, 'The file is being read again.')
+        : fault !== undefined
+          ? h('span', { class: 'bad-text', role: 'status' }, fault)
+          : 'The check reads every row and writes nothing.',
+    ]),
+    button('Definition as JSON', () => actions.showDialog({ is: 'definition' }), { kind: 'quiet' }),
+    button('curl', () => actions.showDialog({ is: 'curl' }), { kind: 'quiet' }),
+    button('Check', actions.check, {
+      kind: 'main',
+      disabled: fault !== undefined || state.isReadAgain,
+      id: 'check',
+    }),
+  ]);
+}

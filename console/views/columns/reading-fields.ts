@@ -1,0 +1,76 @@
+/** The fields under “How values are read”. */
+import type { VNode } from 'preact';
+import type { Actions } from '../../actions/create-actions.ts';
+import { withDecimalSign, withThousandsSign } from '../../derived/choices.ts';
+import { h } from '../../h.ts';
+import type { State } from '../../state.ts';
+import { checkbox, field, select } from '../parts.ts';
+
+const dateOrders = [
+  ['iso', '2026-11-21 only'],
+  ['dmy', 'day, month, year: 21.11.2026'],
+  ['mdy', 'month, day, year: 11/21/2026'],
+  ['ymd', 'year, month, day: 26/11/21'],
+] as const;
+
+const decimalSigns = [
+  ['.', 'point: 1.5'],
+  [',', 'comma: 1,5'],
+] as const;
+
+const thousandsSigns = [
+  ['none', 'none: 1234'],
+  [',', 'comma: 1,234'],
+  ['.', 'point: 1.234'],
+  ['space', 'space: 1 234'],
+  ["'", "apostrophe: 1'234"],
+] as const;
+
+export function readingFields({ reading, file, isReadingOpen }: State, actions: Actions): VNode {
+  const again = actions.changeReading;
+  const check = (label: string, name: 'trim' | 'errorsAreNull' | 'skipHidden' | 'skipFooter') =>
+    checkbox(label, reading[name], (isChecked) => again({ [name]: isChecked }));
+  const onToggle = ({ currentTarget }: { currentTarget: HTMLDetailsElement }) =>
+    actions.openReading(currentTarget.open);
+  return h('details', { class: 'more', open: isReadingOpen, onToggle }, [
+    h('summary', null, 'How values are read'),
+    h('div', { class: 'fields' }, [
+      field(
+        'Texts that mean NULL',
+        h('input', {
+          type: 'text',
+          value: reading.nullValues,
+          placeholder: 'N/A,-',
+          spellcheck: false,
+          onInput: ({ currentTarget }) => actions.noteReading({ nullValues: currentTarget.value }),
+          onChange: ({ currentTarget }) => again({ nullValues: currentTarget.value }),
+        }),
+        'Separated by commas',
+      ),
+      field(
+        'Order of dates in texts',
+        select(reading.dateOrder, dateOrders, (dateOrder) => again({ dateOrder })),
+      ),
+      field(
+        'Decimal sign in texts',
+        select(reading.decimalSign, decimalSigns, (decimalSign) =>
+          again(withDecimalSign(reading, decimalSign)),
+        ),
+      ),
+      field(
+        'Thousands sign in texts',
+        select(reading.thousandsSign, thousandsSigns, (thousandsSign) =>
+          again(withThousandsSign(reading, thousandsSign)),
+        ),
+      ),
+    ]),
+    h('div', { class: 'checks' }, [
+      check('Remove white space around texts', 'trim'),
+      file?.kind === 'spreadsheet' && [
+        check('Load error cells (#N/A) as NULL', 'errorsAreNull'),
+        check('Leave out hidden rows and columns', 'skipHidden'),
+        check('Leave out everything below the first empty row', 'skipFooter'),
+      ],
+    ]),
+  ]);
+}

@@ -1,0 +1,91 @@
+/** The fields of the table to which the rows go. */
+import type { VNode } from 'preact';
+import type { Actions } from '../../actions/create-actions.ts';
+import { mayHaveKey, mayKeepDefinition, unseenWords } from '../../derived/target.ts';
+import { countInWords } from '../../derived/words.ts';
+import { h } from '../../h.ts';
+import { noRules, type State } from '../../state.ts';
+import { checkbox, data, field, select, textInput } from '../parts.ts';
+
+const existsOptions = [
+  ['append', 'Add the rows to it'],
+  ['truncate', 'Empty it, then load the rows'],
+  ['replace', 'Replace it with a new table'],
+] as const;
+
+const conflictOptions = [
+  ['fail', 'is a problem'],
+  ['skip', 'is left out'],
+  ['update', 'updates the existing row'],
+] as const;
+
+const extraOptions = [
+  ['fail', 'are a problem'],
+  ['ignore', 'are left out'],
+  ['add', 'are added to the table'],
+] as const;
+
+export function targetFields(state: State, actions: Actions): VNode {
+  const { target, existing, rows } = state;
+  const exists = existing.is === 'ready' && existing.value !== null;
+  const unseen = unseenWords(state);
+  const hasRepeats =
+    mayHaveKey(state) &&
+    (exists ||
+      (unseen !== undefined && target.ifExists !== 'fail') ||
+      target.onConflict !== 'fail' ||
+      state.columns.some(({ keyPlace, isUnique }) => keyPlace > 0 || isUnique));
+  return h('div', null, [
+    h('div', { class: 'fields' }, [
+      field(
+        'Schema',
+        textInput(target.schema, (schema) => actions.changeTarget({ schema }), { name: 'schema' }),
+      ),
+      field(
+        'Table',
+        textInput(target.table, (table) => actions.changeTarget({ table }), { name: 'table' }),
+        existingHint(state),
+      ),
+      (exists || unseen !== undefined) &&
+        field(
+          unseen === undefined ? 'This table exists already' : 'If this table exists',
+          select(
+            target.ifExists,
+            [['fail', unseen === undefined ? 'Choose what to do' : 'Do not load'], ...existsOptions],
+            (ifExists) => actions.changeTarget({ ifExists }),
+            { name: 'if_exists' },
+          ),
+        ),
+      hasRepeats &&
+        field(
+          'A row whose key already exists',
+          select(target.onConflict, conflictOptions, (onConflict) => actions.changeTarget({ onConflict }), {
+            name: 'on_conflict',
+          }),
+        ),
+      mayKeepDefinition(state) &&
+        field(
+          'Columns that the table does not have',
+          select(rows.extraColumns, extraOptions, (extraColumns) => actions.changeRows({ extraColumns }), {
+            name: 'extra_columns',
+          }),
+        ),
+    ]),
+    unseen !== undefined && h('p', { class: 'notice warn', role: 'status' }, data(unseen)),
+    h('div', { class: 'checks' }, [
+      checkbox(
+        `Leave out rows with problems, at most ${countInWords(rows.maxFaulty)}`,
+        rows.leaveOutFaulty,
+        (leaveOutFaulty) =>
+          actions.changeRows({ leaveOutFaulty, ...(!leaveOutFaulty && { maxFaulty: noRules.maxFaulty }) }),
+        { name: 'leave_out_faulty' },
+      ),
+    ]),
+  ]);
+}
+
+/** Always has a line, so that nothing moves below the pointer when the answer comes. */
+function existingHint({ existing }: State): string {
+  if (existing.is !== 'ready') return '\u00a0';
+  return existing.value === null ? 'A new table' : 'This table exists';
+}

@@ -1,0 +1,46 @@
+/** Reads how long the defaults and checks of a table are, before PostgreSQL writes them as texts. */
+import { maxTreeBytes, mostDigits, treeBytes } from '../../postgres/expression-trees.ts';
+import type { Statement } from '../../postgres/sql.ts';
+
+/** The most bytes of all defaults and checks of a table, as trees. */
+const maxTreesBytes = 32 * 1024 * 1024;
+/** The most digits of numbers in all defaults and checks of a table. */
+export const maxTextBytes = 16 * 1024 * 1024;
+
+/** Returns a query of all expressions that describe a table: those of its columns in their order, then those of its constraints. */
+const treesOf = (table: string) => `
+    SELECT d.adbin AS tree, d.adnum::int AS place, d.oid, true AS is_column FROM pg_attrdef d WHERE d.adrelid = ${table}
+    UNION ALL
+    SELECT k.conbin, 10000, k.oid, false FROM pg_constraint k WHERE k.conrelid = ${table} AND k.conbin IS NOT NULL`;
+
+/** Returns SQL for whether the texts of all expressions of a table are certainly not too long to be described. */
+export const hasShortTrees = (table: string) => `(
+  SELECT coalesce(max(${treeBytes('x.tree')}) <= ${maxTreeBytes}
+    AND sum(${treeBytes('x.tree')}) <= ${maxTreesBytes} AND sum(${mostDigits('x.tree')}) <= ${maxTextBytes}, true)
+  FROM (${treesOf(table)}) AS x)`;
+
+/** An expression of a table in the catalogue. */
+export interface ExpressionTree {
+  /** The name of the column or of the constraint. */
+  name: string;
+  isColumn: boolean;
+  /** false: the trees up to this one are too long. */
+  isShort: boolean;
+  /** The tree, if its numbers may have many digits. */
+  tree: string | null;
+}
+
+/** Reads the expressions of a table: rows of the type `ExpressionTree`, up to the first one that is too long. */
+export function readTrees(table: number): Statement {
+  return {
+    text: `
+SELECT CASE WHEN t.is_column THEN (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = $1 AND a.attnum = t.place)
+    ELSE (SELECT k.conname FROM pg_constraint k WHERE k.oid = t.oid) END::text AS name, t.is_column AS "isColumn",
+  t.bytes <= ${maxTreeBytes} AND t.sum <= ${maxTreesBytes} AS "isShort",
+  CASE WHEN t.bytes <= ${maxTreeBytes} AND t.sum <= ${maxTreesBytes} AND ${mostDigits('t.tree')} > 0 THEN t.tree::text END AS tree
+FROM (SELECT x.*, ${treeBytes('x.tree')} AS bytes, sum(${treeBytes('x.tree')}) OVER (ORDER BY x.place, x.oid) AS sum
+  FROM (${treesOf('$1::oid')}) AS x) AS t
+WHERE t.sum - t.bytes <= ${maxTreesBytes} ORDER BY t.place, t.oid`,
+    values: [table],
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Returns SQL that finds what an unqualified name of a definition means, and that writes the name of a type so that a definition reads
+ * it as the same type (docs/decisions/0045-names-of-types.md). Use it in the callers' search path (postgres/search-path.ts).
+ */
+import { reservedTypeNames } from '../column-types.ts';
+
+/**
+ * Returns SQL for the place of a schema in the search path; NULL: it is not searched. The temporary schema is not searched, because code of
+ * other people may have left objects in it.
+ *
+ * @param schema an object identifier
+ */
+const placeInPath = (schema: string) => `CASE WHEN ${schema} <> pg_my_temp_schema() THEN array_position(
+  current_schemas(true), (SELECT s.nspname FROM pg_namespace s WHERE s.oid = ${schema})) END`;
+
+/** Returns SQL for whether a schema is searched for unqualified names. @param schema an object identifier */
+export const isInPath = (schema: string) => `(${placeInPath(schema)} IS NOT NULL)`;
+
+/**
+ * Returns SQL for the order in which the schemas are searched. An object of `pg_catalog` is always found first, even if the administrator's path
+ * has `pg_catalog` after a schema in which other roles can create objects.
+ */
+export const orderInPath = (schema: string) =>
+  `${schema} <> 'pg_catalog'::regnamespace, ${placeInPath(schema)}`;
+
+/** Returns SQL for whether the type in the `pg_type` row is the row type of a table or a view, or an array type of it. */
+export const isRowType = (type: string) => `EXISTS (
+  SELECT FROM pg_type row_type JOIN pg_class c ON c.oid = row_type.typrelid
+  WHERE row_type.oid IN (${type}.oid, ${type}.typelem) AND c.relkind <> 'c')`;
+
+/**
+ * Returns SQL for the object identifier of the type that a name without a schema means. A name without quotes means a row type only if there is no
+ * other type; the definition is then refused with advice.
+ */
+export const unqualifiedType = (name: string, isQuoted: string) => `(
+  SELECT y.oid FROM pg_type y WHERE y.typname = ${name} AND ${isInPath('y.typnamespace')}
+  ORDER BY NOT ${isQuoted} AND ${isRowType('y')}, ${orderInPath('y.typnamespace')} LIMIT 1)`;
+
+/**
+ * Returns SQL for whether `format_type` writes a name without a schema that a definition reads as another type: a name that a type of `pg_catalog`
+ * or an alias also has, or the name of a row type without quotes.
+ *
+ * @param type a `pg_type` row that is not an array type
+ */
+const isReadAsAnother = (type: string) => `(
+  ${type}.typnamespace <> 'pg_catalog'::regnamespace AND pg_type_is_visible(${type}.oid)
+  AND (EXISTS (SELECT FROM pg_type own
+      WHERE own.typname = ${type}.typname AND own.typnamespace = 'pg_catalog'::regnamespace)
+    OR ${type}.typname IN (${reservedTypeNames.map((name) => `'${name}'`).join(', ')})
+    OR quote_ident(${type}.typname) = ${type}.typname AND ${isRowType(type)}))`;
+
+/** Returns SQL for the element type of an array type, and for every other type the type itself. @param type a `pg_type` row */
+const elementType = (type: string) => `coalesce((
+  SELECT e.oid FROM pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid), ${type}.oid)`;
+
+/**
+ * Returns SQL for the name of a type with its modifier, as answers and messages have it. A table may have 1,600 columns, so the types of
+ * `pg_catalog` are not looked up: they have the object identifiers below 10,000 (PostgreSQL, src/include/access/transam.h).
+ */
+export const shownType = (
+  type: string,
+  modifier: string,
+) => `CASE WHEN ${type} < 10000 THEN format_type(${type}, ${modifier}) ELSE (
+  SELECT CASE WHEN ${isReadAsAnother('element')}
+    THEN quote_ident((SELECT n.nspname FROM pg_namespace n WHERE n.oid = element.typnamespace)) || '.' ELSE '' END
+    || format_type(${type}, ${modifier})
+  FROM pg_type shown JOIN pg_type element ON element.oid = ${elementType('shown')} WHERE shown.oid = ${type}) END`;
+
+/**
+ * Returns SQL for the types in a default that `pg_get_expr` writes with a name that a definition reads as another type: an object of the
+ * qualified names by their names. NULL: there are none.
+ *
+ * @param expression the object identifier of a row of `pg_attrdef`
+ */
+export const qualifiedTypes = (expression: string) => `(
+  SELECT json_object_agg(quote_ident(element.typname), quote_ident(n.nspname) || '.' || quote_ident(element.typname))
+  FROM pg_depend used JOIN pg_type type_used ON type_used.oid = used.refobjid
+  JOIN pg_type element ON element.oid = ${elementType('type_used')} JOIN pg_namespace n ON n.oid = element.typnamespace
+  WHERE used.classid = 'pg_attrdef'::regclass AND used.objid = ${expression} AND used.refclassid = 'pg_type'::regclass
+    AND ${isReadAsAnother('element')})`;

@@ -1,0 +1,183 @@
+/** Checks a definition as far as possible without the database, and collects the names that must be looked up. */
+
+import { checkTableName, refuseSystemSchema, shorten } from '../../core/identifiers.ts';
+import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
+import type { LookUpRequest, TypeRequest } from './catalog/look-up-definition.ts';
+import { checkStructure } from './check-structure.ts';
+import { parseTypeName, serialBase, type TypeName } from './column-types.ts';
+import {
+  type FunctionName,
+  isBuiltIn,
+  type Mentions,
+  mentionsOf,
+  type ParsedDefault,
+  parseDefault,
+} from './defaults.ts';
+import {
+  columnPointer,
+  type KeyDefinition,
+  keysOf,
+  type TableDefinition,
+  weightOfKey,
+} from './definition.ts';
+import { DefinitionProblems } from './definition-problems.ts';
+import { chooseNames, noNames, type ObjectNames, relationNames } from './object-names.ts';
+import { parseDefinition } from './parse-definition.ts';
+import { parseRelationName } from './sql-tokens.ts';
+import { remedyOfType } from './type-problems.ts';
+
+export interface PrepareOptions {
+  schema: string;
+  /** The table's name as the caller knows it. The table may be created with a temporary name (`ddl.ts`). */
+  name: string;
+  /** The `table` of the request: any JSON value. */
+  table: unknown;
+  /** Functions that defaults may call in addition to the built-in ones: `name` or `schema.name`. */
+  extraFunctions?: readonly string[];
+  /** Throws if the caller may not refer to the tables of the schema or take numbers from its sequences. */
+  admitSchema?: (schema: string) => void;
+}
+
+/** A definition whose texts are parsed, and whose names are not looked up yet. */
+export interface DefinitionDraft {
+  schema: string;
+  name: string;
+  definition: TableDefinition;
+  columns: ColumnDraft[];
+  problems: DefinitionProblems;
+  /** The names to look up (`lookUpDefinition`). */
+  request: LookUpRequest;
+  admitSchema: (schema: string) => void;
+}
+
+/**
+ * Checks a definition as far as possible without the database, and collects the names to look up. It works in
+ * turns, because a definition may have 1 MiB.
+ *
+ * @throws AppError `invalid-parameter` (a name that PostgreSQL does not allow), `schema-forbidden`
+ */
+export async function draftDefinition(options: PrepareOptions): Promise<DefinitionDraft> {
+  const { schema, name, extraFunctions = [] } = options;
+  checkTableName(schema, name);
+  refuseSystemSchema(schema);
+  const { admitSchema = () => {} } = options;
+  const problems = new DefinitionProblems();
+  const definition = await parseDefinition(options.table, problems);
+  for (const other of new Set(definition.foreignKeys.map((key) => key.schema))) admitSchema(other);
+  await checkStructure(name, definition, problems);
+  const columns = await mapInTurns(definition.columns, (column, index) =>
+    draftColumn(column, columnPointer(index), extraFunctions, problems),
+  );
+  // A definition with problems needs no names, and it may have thousands of equal constraints.
+  const names = problems.count > 0 ? noNames : await chooseNames(name, definition, () => true);
+  const request = await requestOf(schema, name, definition, columns, names);
+  return { schema, name, definition, columns, problems, request, admitSchema };
+}
+
+/** A column whose texts are parsed, and whose names are not looked up yet. */
+export interface ColumnDraft {
+  pointer: string;
+  column: TableDefinition['columns'][number];
+  type: TypeName | undefined;
+  isSerial: boolean;
+  default: ParsedDefault | undefined;
+}
+
+function draftColumn(
+  column: TableDefinition['columns'][number],
+  pointer: string,
+  extraFunctions: readonly string[],
+  problems: DefinitionProblems,
+): ColumnDraft {
+  const serial = serialBase(column.type);
+  const type = column.type === '' ? undefined : parseTypeName(serial ?? column.type);
+  if (type === undefined && column.type !== '') {
+    const value = shorten(column.type);
+    const remedy = remedyOfType(value);
+    const detail = remedy
+      ? `"${value}" is not the name of a type.${remedy}`
+      : `"${value}" is not the name of a type: write one as PostgreSQL does, such as text, varchar(20) or integer[]`;
+    problems.add({ pointer: `${pointer}/type`, code: 'unknown-type', detail, value });
+  }
+  if (column.identityAlways && serial === undefined && column.type !== '') {
+    const detail = 'only serial, bigserial and smallserial columns have an identity';
+    problems.add({ pointer: `${pointer}/identity`, code: 'not-supported', detail });
+  }
+  if (serial !== undefined && column.default !== undefined) {
+    const detail = `PostgreSQL numbers a ${column.type} column itself; its default must be null`;
+    problems.add({
+      pointer: `${pointer}/default`,
+      code: 'invalid-default',
+      detail,
+      value: shorten(column.default),
+    });
+  }
+  const hasDefault = serial === undefined && column.default !== undefined;
+  return {
+    pointer,
+    column,
+    type,
+    isSerial: serial !== undefined,
+    default: hasDefault ? parseDefault(column.default!, extraFunctions) : undefined,
+  };
+}
+
+async function requestOf(
+  schema: string,
+  table: string,
+  definition: TableDefinition,
+  drafts: ColumnDraft[],
+  names: ObjectNames,
+): Promise<LookUpRequest> {
+  const keys = keysOf(definition);
+  const keyColumns = new Set<string>();
+  const addKeyColumns = (key: KeyDefinition) => {
+    for (const column of key.columns) keyColumns.add(column);
+  };
+  await forEachInTurns(keys, addKeyColumns, weightOfKey);
+  const mentions: Mentions = { types: [], functions: [], sequences: [] };
+  const types = new Map<string, TypeRequest>();
+  await forEachInTurns(drafts, ({ type, column, default: parsed }) => {
+    if (type !== undefined) addType(types, type, keyColumns.has(column.name));
+    if (parsed?.kind === 'expression') mentionsOf(parsed.expression, mentions);
+  });
+  await forEachInTurns(mentions.types, (type) => addType(types, type, false));
+  const targets = definition.foreignKeys
+    .filter((key) => key.table !== '' && !(key.schema === schema && key.table === table))
+    .map((key) => ({ schema: key.schema, table: key.table }));
+  return {
+    schema,
+    table,
+    types: [...types.values()],
+    functions: await distinct(mentions.functions.map(functionRequest)),
+    sequences: await distinct(
+      (await mapInTurns(mentions.sequences, parseRelationName)).filter((name) => name !== undefined),
+    ),
+    targets: await distinct(targets),
+    relations: [...new Set([...keys.flatMap((key) => key.name ?? []), ...relationNames(names)])],
+  };
+}
+
+function addType(types: Map<string, TypeRequest>, type: TypeName, isKey: boolean): void {
+  const key = typeKey(type);
+  const { spelling, schema, name, isQuoted, isArray: array } = type;
+  const known = types.get(key) ?? { spelling, schema, name, isQuoted, array, isKey: false };
+  // All of SQL's own types, and arrays of them, can be in a key.
+  known.isKey ||= isKey && spelling === undefined;
+  types.set(key, known);
+}
+
+/** Returns a key that differs if two types must be looked up separately. */
+export function typeKey({ spelling, schema, name, isQuoted, isArray }: TypeName): string {
+  return JSON.stringify([spelling, schema, name, isQuoted, isArray]);
+}
+
+export function functionRequest(name: FunctionName): FunctionName {
+  return isBuiltIn(name) ? { schema: 'pg_catalog', name: name.name } : name;
+}
+
+async function distinct<T>(values: T[]): Promise<T[]> {
+  const byText = new Map<string, T>();
+  await forEachInTurns(values, (value) => byText.set(JSON.stringify(value), value));
+  return [...byText.values()];
+}

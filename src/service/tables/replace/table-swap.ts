@@ -1,0 +1,106 @@
+/**
+ * Replaces a table by another one at the end of a load (the swap). The replacement was built under a temporary name. It gets
+ * the name, the owner, the grants, the storage parameters and the comments of the existing table, and the names of its parts.
+ * Readers of the existing table wait only for these few statements and the commit.
+ */
+import type { ClientBase } from 'pg';
+import { AppError } from '../../../core/errors.ts';
+import {
+  isNameClash,
+  isOtherKindOfObject,
+  isUndefinedObject,
+  isUndefinedTable,
+} from '../../postgres/named-objects.ts';
+import { wasRefused } from '../../postgres/refuse-unless.ts';
+import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
+import { isCatalogueRace } from '../../postgres/sqlstate.ts';
+import type { TransactionEdges } from '../../postgres/transaction.ts';
+import { nameConflict } from '../create-table.ts';
+import { type LockOptions, LockTries } from './lock-tries.ts';
+import { droppedMeanwhile, planSwap, type Replacement, type Swapped } from './plan-swap.ts';
+
+/** The most attempts to plan the swap, because the old table may change between the plan and the lock. */
+const maxTries = 10;
+
+/**
+ * Replaces the existing table with the new one and ends the transaction. Call `plan` and `commit` in turn until `commit` returns true.
+ *
+ * Readers wait only while PostgreSQL runs the one message of `commit`. It locks the old table, checks that nothing about the table has
+ * changed since the plan was made, drops it, renames the new table, and commits. Everything else is done before.
+ */
+export class TableSwap {
+  readonly #client: ClientBase;
+  readonly #replacement: Replacement;
+  readonly #lock: LockTries;
+  #statements: string[] = [];
+  #tries = 0;
+
+  constructor(client: ClientBase, replacement: Replacement, options: LockOptions) {
+    this.#client = client;
+    this.#replacement = replacement;
+    this.#lock = new LockTries(client, replacement.table, options);
+  }
+
+  /**
+   * Does the part of the swap that needs no lock on the old table.
+   *
+   * @returns what `commit` will do
+   * @throws AppError `dependent-objects`, `write-conflict` (the table was dropped or renamed, or it changed again and again)
+   */
+  async plan(): Promise<Swapped> {
+    for (;;) {
+      this.#tries += 1;
+      await setSavepoint(this.#client, 'swap');
+      try {
+        const { statements, swapped } = await planSwap(this.#client, this.#replacement);
+        this.#statements = statements;
+        return swapped;
+      } catch (error) {
+        await this.#undo(error);
+      }
+    }
+  }
+
+  /**
+   * Swaps the tables as planned, and ends the transaction.
+   *
+   * @returns false: the plan is no longer valid, and nothing was swapped
+   * @throws AppError `database-busy` (the table stayed locked), `write-conflict`; the signal's reason
+   */
+  async commit(edges: TransactionEdges): Promise<boolean> {
+    try {
+      await this.#lock.run(this.#statements, edges);
+      return true;
+    } catch (error) {
+      await this.#undo(error);
+      return false;
+    }
+  }
+
+  /** Rolls back the plan if another one may succeed. Otherwise throws. */
+  async #undo(error: unknown): Promise<void> {
+    if (isUndefinedTable(error) || isOtherKindOfObject(error)) throw droppedMeanwhile(error);
+    const isClash = isNameClash(error);
+    if (!isClash && !isChange(error)) throw error;
+    const isLast = this.#tries === maxTries;
+    if (isLast && !isClash) throw changedMeanwhile(error);
+    await rollBackTo(this.#client, 'swap', error);
+    if (!isClash) return;
+    const { table } = this.#replacement;
+    table.names = await table.chooseNamesAgain(this.#client);
+    if (isLast) throw nameConflict(error);
+  }
+}
+
+function changedMeanwhile(cause: unknown): AppError {
+  const detail = 'Other sessions kept changing the definition of the table. Send the request again.';
+  return new AppError('write-conflict', detail, { cause });
+}
+
+/**
+ * Returns whether the old table has changed since the plan was made. The first statement of the swap reports it, or PostgreSQL found
+ * the change: another session may have dropped a role that had privileges on the table.
+ */
+function isChange(error: unknown): boolean {
+  return isCatalogueRace(error) || isUndefinedObject(error) || wasRefused(error, 'the table has changed');
+}

@@ -1,0 +1,44 @@
+/** Does what a recipe of docs/recipes.md says, and compares the answers and the rows with those that it shows. */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { comparable, isShownAnswer, type Recipe } from './recipes.ts';
+import { sendExample } from './shell-examples.ts';
+
+export interface RecipePlace {
+  url: string;
+  token: string;
+  /** The folder for the files of the recipe. */
+  folder: string;
+  /** The database of the service. */
+  pool: pg.Pool;
+}
+
+export async function followRecipe({ steps }: Recipe, place: RecipePlace): Promise<void> {
+  for (const step of steps) {
+    if (step.kind === 'file') await writeFile(join(place.folder, step.name), step.content);
+    else if (step.kind === 'statement') await place.pool.query(step.sql);
+    else if (step.kind === 'query') assert.deepEqual(await shownRows(step.sql, place), step.rows);
+    else await send(step.command, step.shown, place);
+  }
+}
+
+async function send(command: string, shown: string | undefined, place: RecipePlace): Promise<void> {
+  const { status, body } = await sendExample(command, place.url, place.token, place.folder);
+  if (shown === undefined) assert.ok([200, 201].includes(status), body);
+  else {
+    const answer = comparable(`${status}\n${body}`);
+    if (!isShownAnswer(answer, comparable(shown))) assert.equal(answer, comparable(shown));
+  }
+}
+
+/** Returns the names of the columns and the rows as the page shows them: texts, and `NULL`. */
+async function shownRows(sql: string, { pool }: RecipePlace): Promise<string[][]> {
+  const types = { getTypeParser: () => (value: string | null) => value };
+  const { fields, rows } = await pool.query({ text: sql, rowMode: 'array', types });
+  return [
+    fields.map(({ name }) => name),
+    ...rows.map((row) => row.map((value: string | null) => value ?? 'NULL')),
+  ];
+}
