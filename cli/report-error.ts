@@ -11,16 +11,20 @@ const valueWidth = 60;
 export function exitCodeOf(error: unknown): number {
   if (error instanceof WrongUse) return exitCodes.wrongUse;
   if (error instanceof ConnectionError) return exitCodes.unreachable;
-  if (error instanceof ProblemError && [429, 502, 503, 504].includes(error.status))
+  if (error instanceof ProblemError && (error.followsLostAnswer || mayPass.includes(error.status)))
     return exitCodes.unreachable;
   return exitCodes.refused;
 }
 
+const mayPass = [429, 502, 503, 504];
+
 /** Returns whether the service may have done its work although its answer did not arrive. */
 export function isAnswerLost(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
+  if (!(error instanceof ProblemError)) return false;
+  if (error.followsLostAnswer) return true;
   // A proxy answers without a code, for example if the service does not answer the proxy.
-  if (!(error instanceof ProblemError) || error.code !== undefined) return false;
+  if (error.code !== undefined) return false;
   return (error.status >= 200 && error.status < 300) || [502, 503, 504].includes(error.status);
 }
 

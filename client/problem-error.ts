@@ -26,6 +26,11 @@ export class ProblemError extends Error {
   readonly retryAfter: number | undefined;
   /** The body of the answer if it is not a problem document, for example all problems as CSV. */
   readonly text: string;
+  /**
+   * An earlier attempt of the request may have done the work, because its answer was lost, and this refusal does not say whether it did.
+   * The record of the load does.
+   */
+  followsLostAnswer = false;
 
   /** @param otherTitle the title if the answer has no problem document */
   constructor(status: number, headers: Pick<Headers, 'get'>, text: string, otherTitle?: string) {

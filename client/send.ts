@@ -51,10 +51,13 @@ export async function send<Result>(
 ): Promise<Result> {
   const { signal } = request;
   let endAt = Date.now() + connection.retryMs;
+  let isAnswerLost = false;
   for (let attempt = 0; ; attempt++) {
     const outcome = await attemptOf(connection, request, read);
     if ('result' in outcome) return outcome.result;
     signal?.throwIfAborted();
+    if (outcome instanceof ProblemError) outcome.followsLostAnswer = isAnswerLost && !endsRequest(outcome);
+    isAnswerLost ||= mayGoOn(outcome);
     // The service still works on the same request, however long that takes.
     if (isInUse(outcome)) endAt = Date.now() + connection.retryMs;
     const pauseMs = pauseAfter(outcome, attempt);
@@ -92,8 +95,8 @@ async function attemptOf<Result>(
     // The service is not the reason, and the source would fail again.
     const failure = body?.failure?.();
     if (failure && !signal?.aborted) throw failure.error;
-    const reason = (cause as Error | undefined)?.cause ?? cause;
-    const words = (reason as Error | undefined)?.message ?? String(reason);
+    const reason = reasonOf(cause);
+    const words = reason?.message ?? String(reason);
     return new ConnectionError(`The service at ${url} does not answer: ${words}.`, { cause });
   } finally {
     signal?.removeEventListener('abort', close);
@@ -127,6 +130,30 @@ function pauseAfter(error: ProblemError | ConnectionError, attempt: number): num
   const mayPass = [429, 502, 503, 504].includes(status) || isInUse(error);
   if (!mayPass || code === 'storage-full') return undefined;
   return Math.max(growing, (retryAfter ?? 0) * 1000);
+}
+
+/** `fetch` of Node.js wraps the error of the connection. */
+function reasonOf(cause: unknown): (Error & { code?: string }) | undefined {
+  return ((cause as Error | undefined)?.cause ?? cause) as Error | undefined;
+}
+
+/** The codes of Node.js if there was no connection, so that nothing was sent. Browsers do not say why a connection failed. */
+const unreached = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/;
+
+/** Returns whether the service may have received the request and may do its work after this outcome of an attempt. */
+function mayGoOn(error: ProblemError | ConnectionError): boolean {
+  if (error instanceof ConnectionError) return !unreached.test(`${reasonOf(error.cause)?.code}`);
+  return error.status >= 500 || isInUse(error);
+}
+
+/**
+ * Returns whether a refusal says that no attempt of the same request has done the work. An upload gets the id of a load only then. Refusals that
+ * the service keeps with the key (docs/loads.md) depend on the request alone, so an earlier attempt was refused, too.
+ */
+function endsRequest({ status, code, loadId }: ProblemError): boolean {
+  // Another attempt has the key, or has used it with another body.
+  if (code === undefined || status >= 500 || code.startsWith('idempotency-key')) return false;
+  return loadId !== undefined || code === 'table-exists' || [400, 413, 422].includes(status);
 }
 
 function isInUse(error: ProblemError | ConnectionError): boolean {

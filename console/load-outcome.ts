@@ -52,10 +52,12 @@ export function endOfAnswer(answer: LoadedTable): Ended {
 
 /**
  * Returns the end of an upload that the service has refused; undefined: the error does not say how the load has ended. A proxy may
- * have written an answer without a code, and after an answer of 500 or more the load may go on.
+ * have written an answer without a code, and after an answer of 500 or more the load may go on. After a lost answer the load may have been
+ * committed.
  */
 export function endOfRefusal(error: unknown): Ended | undefined {
   if (!(error instanceof ProblemError) || error.code === undefined || error.status >= 500) return undefined;
+  if (error.followsLostAnswer) return undefined;
   const isCancelled = error.code === 'load-cancelled';
   return ended({ is: 'not-loaded', failure: failureFrom(error), isCancelled });
 }

@@ -7,11 +7,12 @@ import type { Config, Environment } from '../core/settings/config.ts';
 import { version } from '../program-files.ts';
 import { ReaderSlots } from '../readers/spreadsheet/reader-slots.ts';
 import { createLines } from './http/admission/lines.ts';
-import type { HttpContext, RecordContext } from './http/context.ts';
+import type { HttpContext } from './http/context.ts';
 import { noMeasures } from './http/observing/measures.ts';
 import { buildServer, type TableServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import { chooseMaxConnections } from './http/wire/connections.ts';
+import type { Records } from './loads/records.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
 import { resolveTokenSettings } from './start/dev-token.ts';
@@ -86,24 +87,18 @@ export async function startService(
     const lines = createLines(config);
     parts.metrics = await openMetrics(config, parts, lines, log, worker?.number);
     parts.tracing = await startTracing(environment, log);
-    const context = { ...contextOf(config, parts, state, log), tokens, lines };
-    const open = () => openRecords(config, parts, log, worker?.deadLeases);
-    const opening = new FirstOpening(open, { isEmbedded: embedded !== undefined, signal: state.ending, log });
+    const context = contextOf(config, parts, state, log, { tokens, lines });
     // If the service cannot listen, the records are ended, too.
-    const opened = opening.records.then((records) => {
-      parts.records = records;
-      return records;
-    });
-    opened.catch(() => {});
+    const open = async () => parts.records.open(await openRecords(config, parts, log, worker?.deadLeases));
+    const opening = new FirstOpening(open, { isEmbedded: embedded !== undefined, signal: state.ending, log });
     const isThere = await opening.succeedsSoon();
     if (!isThere) state.waitForDatabase();
     const server = await buildServer(context, log);
     const url = await server.listen(config.http);
-    const begun = opened.then(async (records) => {
+    const begun = opening.opened.then(async () => {
       if (state.ending.aborted) return;
-      Object.assign(context, records);
       opening.logEnd();
-      await begin(state, server, records);
+      await begin(state, server, parts.records);
     });
     if (isThere) await begun;
     else begun.catch((error) => failUnlessEnding(state, error));
@@ -115,11 +110,11 @@ export async function startService(
       failed: state.whenFailed,
       ready: state.whenReady,
       isWaiting: () => state.isWaiting,
-      leaseId: () => parts.records.loads?.process,
+      leaseId: () => parts.records.leaseId,
       metricsUrl: parts.metrics?.server?.url,
       metricsText: parts.metrics?.text,
       logUnhandled: (error) => {
-        const running = { requests: server.listRunning(), loads: parts.records.loads?.runningIds() ?? [] };
+        const running = { requests: server.listRunning(), loads: parts.records.runningIds() };
         log.fatal({ err: error, running }, unhandledError);
       },
       stop: onlyOnce(async (cause) => {
@@ -153,12 +148,14 @@ function contextOf(
   { pool, databaseCheck, metrics, tracing, records }: OpenedParts,
   state: ServiceState,
   log: Log,
-): Omit<HttpContext, 'quotas' | 'tokens' | 'lines'> {
+  admission: Pick<HttpContext, 'tokens' | 'lines'>,
+): Omit<HttpContext, 'quotas'> {
   return {
+    ...admission,
     config,
     pool,
     databaseCheck,
-    ...records,
+    records,
     measures: metrics?.measures ?? noMeasures,
     tracing,
     readerSlots: new ReaderSlots(config.limits.maxLegacyReaders),
@@ -170,12 +167,12 @@ function contextOf(
 }
 
 /** Begins the work on requests and on what waits in the database. */
-async function begin(state: ServiceState, server: TableServer, { webhooks }: RecordContext): Promise<void> {
+async function begin(state: ServiceState, server: TableServer, records: Records): Promise<void> {
   state.acceptRequests();
   await server.takeQueuedLoads();
   // The stop may have begun meanwhile, and has stopped the webhooks.
   if (state.ending.aborted) return;
-  webhooks?.start();
+  records.startWebhooks();
   state.announceReady();
 }
 

@@ -10,7 +10,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { inDatabase, runStatement } from '../support/database.ts';
-import { root, runTests } from './run-tests.ts';
+import { filesNamed, root } from '../support/groups.ts';
+import { runTests } from './run-tests.ts';
 
 const run = promisify(execFile);
 const timeoutMs = 1_200_000;
@@ -49,7 +50,7 @@ test('Citus with two workers', { timeout: timeoutMs, skip }, async (t) => {
       TEST_ADMIN_DATABASE_URL: urls.CITUS_SUPERUSER_URL!,
       TEST_ORDINARY_TABLES_OF_CITUS: '1',
     };
-    await runTests(`${t.name}, ordinary tables`, { ...environment, ...ofOrdinary }, ofOrdinaryTables());
+    await runTests(`${t.name}, ordinary tables`, { ...environment, ...ofOrdinary }, filesNamed(ordinary));
     // These tests kill workers, so no other tests run with them.
     await runTests(
       `${t.name}, which are killed`,
@@ -103,6 +104,7 @@ const ordinary = [
   'privileges',
   'reading',
   'replace',
+  'replace-among-sessions',
   'replace-under-readers',
   'row-triggers',
   'search-path',
@@ -110,10 +112,6 @@ const ordinary = [
   'upload-json',
   'values-as-postgresql',
 ];
-
-function ofOrdinaryTables(): string[] {
-  return ordinary.map((name) => `test/${name}.test.ts`);
-}
 
 /** Creates a database that has Citus, to be copied by each test file, and lets the role of the service copy it. Returns its name. */
 async function createTemplate(superuserUrl: string, role: string): Promise<string> {

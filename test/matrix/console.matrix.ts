@@ -678,6 +678,30 @@ describe('the console', { skip: noBrowser }, () => {
       assert.deepEqual(await rows('SELECT * FROM resumed ORDER BY a'), [{ a: 'x' }, { a: 'y' }]);
     }));
 
+  test('a load whose answer is lost is not called “Not loaded” if its second upload is refused', () =>
+    inPage(async (page) => {
+      await rows('CREATE TABLE refused_later (a text)');
+      await beginWaiting(page, 'refused_later');
+      let uploads = 0;
+      await page.route('**/upload/excel?*', async (route) => {
+        if (uploads++ === 0) {
+          await route.fetch();
+          await route.abort();
+        } else {
+          const headers = { ...route.request().headers(), authorization: 'Bearer expired' };
+          await route.continue({ headers });
+        }
+      });
+      await page.click('#load');
+      await page.getByLabel('Access token').waitFor();
+      assert.equal(await page.getByRole('heading', { name: 'Not loaded' }).count(), 0);
+      await page.getByLabel('Access token').fill(await client.token());
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.waitForSelector('.numbers');
+      assert.equal(uploads, 2);
+      assert.deepEqual(await rows('SELECT * FROM refused_later ORDER BY a'), [{ a: 'x' }, { a: 'y' }]);
+    }));
+
   test('a load whose connection or token is lost is not called “Not loaded”, and a load that is done needs a new check', () =>
     inPage(async (page) => {
       await rows('CREATE TABLE lost (a text)');

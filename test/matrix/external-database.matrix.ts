@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { kill } from 'node:process';
 import { suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { FaultKind } from '../../soak/faults.ts';
 import { childProcesses } from '../../soak/leftovers.ts';
@@ -31,7 +30,10 @@ test('while the database hangs, requests get 503 in bounded time, /readyz says s
   );
   await admin.end();
   const postmaster: number = rows[0].pid;
-  const service = await startChildService({ serviceUrl: server.url }, { SHUTDOWN_GRACE_MS: '500' });
+  const service = await startChildService(
+    { serviceUrl: server.url },
+    { SHUTDOWN_GRACE_MS: '500', METRICS_PORT: '0' },
+  );
   try {
     assert.equal((await service.post('/table/before', { table })).status, 201);
     for (const seconds of keepAliveTimers(server.port))
@@ -47,7 +49,10 @@ test('while the database hangs, requests get 503 in bounded time, /readyz says s
     const resumeAgain = hang(postmaster);
     const waiting = service.post('/table/after/upload/json', { data: [{ n: 1 }] });
     waiting.catch(() => {});
-    await sleep(500);
+    const [metricsUrl] = /http:\/\/[\d.]+:\d+\/metrics/.exec(service.output())!;
+    await until('the upload to run', async () =>
+      /^tablewright_requests_running\{line="uploads"\} 1$/m.test(await (await fetch(metricsUrl)).text()),
+    );
     assert.equal(await service.end('SIGTERM'), 0);
     assertProblem(await waiting, 503, 'shutting-down');
     resumeAgain();

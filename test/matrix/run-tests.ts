@@ -1,14 +1,12 @@
 /** Runs test files in a separate test runner, for another server or another size of the tests. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
-
-export const root = join(import.meta.dirname, '..', '..');
+import { root, writeModules } from '../support/groups.ts';
 
 /**
  * The files of one process. A process for each file would start Node.js and load the service again for each. With many files in a process,
@@ -34,24 +32,19 @@ export async function runTests(
   }
 }
 
-/** Writes a module for each group of files, which runs them in one process, and returns their paths. */
-async function writeGroups(folder: string, files: string[]): Promise<string[]> {
-  const runFiles = JSON.stringify(pathToFileURL(join(root, 'test', 'support', 'run-files.ts')).href);
-  const groups: string[] = [];
+/** Divides the files among processes, writes a module for each, and returns the paths of the modules. */
+function writeGroups(folder: string, files: string[]): Promise<string[]> {
+  const groups: { name: string; files: string[] }[] = [];
   // Unit tests do not share a process with a service, because they may leave something in the modules that they test.
   for (const part of [files.filter((file) => !isUnitTest(file)), files.filter(isUnitTest)]) {
-    for (let start = 0; start < part.length; start += filesPerProcess) {
-      const names = part.slice(start, start + filesPerProcess).map((file) => JSON.stringify(file));
-      const group = join(folder, `group-${groups.length + 1}.test.mjs`);
-      await writeFile(group, `import { runFiles } from ${runFiles};\nrunFiles(${names.join(', ')});\n`);
-      groups.push(group);
-    }
+    for (let start = 0; start < part.length; start += filesPerProcess)
+      groups.push({ name: 'group', files: part.slice(start, start + filesPerProcess) });
   }
-  return groups;
+  return writeModules(folder, groups);
 }
 
 function isUnitTest(file: string): boolean {
-  return file.startsWith('src/');
+  return !file.startsWith('test/');
 }
 
 async function runGroups(name: string, environment: Record<string, string>, groups: string[]): Promise<void> {
@@ -66,7 +59,11 @@ async function runGroups(name: string, environment: Record<string, string>, grou
       '--test-global-setup=test/support/global-setup.ts',
       ...groups,
     ],
-    { cwd: root, env: { ...inherited, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] },
+    {
+      cwd: root,
+      env: { ...inherited, TEST_CASES: 'all', ...environment },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
   );
   const closed = once(child, 'close');
   const stop = () => child.kill();

@@ -2,15 +2,13 @@
  * Runs the tests that depend on PostgreSQL with older versions of PostgreSQL, and through PgBouncer. It skips servers that this
  * machine cannot have.
  */
-import assert from 'node:assert/strict';
-import { existsSync, globSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Binaries } from '../../src/service/postgres/embedded/binaries.ts';
+import { filesNamed, serviceTests } from '../support/groups.ts';
 import { findPgBouncer } from '../support/pooler.ts';
 import { startThrowAwayServer } from '../support/throw-away-server.ts';
 import { findPrograms } from './find-programs.ts';
-import { root, runTests } from './run-tests.ts';
+import { runTests } from './run-tests.ts';
 
 /** The longest time of a run. It takes at most two minutes on two cores. */
 const timeoutMs = 900_000;
@@ -21,6 +19,8 @@ const timeoutMs = 900_000;
  */
 const independent = [
   'access-log',
+  'amplification',
+  'attacks',
   'audit-log',
   'auth',
   'catalogue',
@@ -30,18 +30,23 @@ const independent = [
   'connections',
   'console',
   'console-follows',
+  'content-encoding',
   'cors',
   'definitions-injection',
   'demo',
   'docs-events',
   'docs-recipes',
   'docs-spreadsheets',
+  'embedded',
+  'embedded-process',
   'empty-cells',
+  'expanding-files',
   'full-disk-at-start',
   'fuzz-workbooks',
   'guards',
   'guides',
   'hidden-and-footer',
+  'hostile-workbooks',
   'house',
   'http-errors',
   'identity-provider',
@@ -51,6 +56,8 @@ const independent = [
   'json-forms',
   'keys-over-tls',
   'large-definitions',
+  'launcher',
+  'legacy-reader',
   'limits',
   'load-says-what-was-guessed',
   'log-output',
@@ -70,6 +77,7 @@ const independent = [
   'repeated-definition-keys',
   'request-limits',
   'sheet-reading',
+  'soak',
   'standby',
   'start-failures',
   'table-proposals',
@@ -85,8 +93,9 @@ const independent = [
   'upload-excel',
   'upload-legacy',
   'waiting-lines',
-  'workers',
   'webhook-addresses',
+  'worker-group',
+  'workers',
 ];
 
 /**
@@ -118,6 +127,7 @@ const ofVersions = [
   'parallel-upserts',
   'privileges',
   'replace',
+  'replace-among-sessions',
   'row-triggers',
   'search-path',
   'service-schema',
@@ -140,6 +150,7 @@ const ofSessions = [
   'hostile-functions',
   'idempotency',
   'interrupted-uploads',
+  'killed-processes',
   'left-in-sessions',
   'load-faults',
   'load-progress',
@@ -149,9 +160,11 @@ const ofSessions = [
   'parallel-upserts',
   'privileges',
   'replace',
+  'replace-among-sessions',
   'row-triggers',
   'search-path',
   'service-schema',
+  'stored-uploads',
   'webhooks',
 ];
 
@@ -183,7 +196,7 @@ for (const version of [oldestVersion, 16, 17]) {
     const server = await startThrowAwayServer(programs);
     try {
       const environment = { TEST_DATABASE_URL: server.url, TEST_ADMIN_DATABASE_URL: server.adminUrl };
-      const files = version === oldestVersion ? allExcept(independent) : pathsOf(ofVersions);
+      const files = version === oldestVersion ? allExcept(independent) : filesNamed(ofVersions);
       await runTests(`PostgreSQL ${version}`, environment, [...files, ...withoutService]);
     } finally {
       await server.stop();
@@ -192,7 +205,7 @@ for (const version of [oldestVersion, 16, 17]) {
 }
 
 for (const [mode, files] of [
-  ['session', pathsOf(ofSessions)],
+  ['session', filesNamed(ofSessions)],
   ['transaction', allExcept([...independent, ...ofValues])],
 ] as const) {
   const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
@@ -201,18 +214,8 @@ for (const [mode, files] of [
   });
 }
 
-/** Returns the test files with these names. A name without a file is an error, because its test was renamed. */
-function pathsOf(names: string[]): string[] {
-  const missing = names.filter((name) => !existsSync(join(root, pathOf(name))));
-  assert.deepEqual(missing, [], 'there are no such test files');
-  return names.map(pathOf);
-}
-
+/** Returns the test files of `test/` except those with these names. */
 function allExcept(names: string[]): string[] {
-  const left = new Set(pathsOf(names));
-  return globSync('test/*.test.ts', { cwd: root }).filter((file) => !left.has(file));
-}
-
-function pathOf(name: string): string {
-  return `test/${name}.test.ts`;
+  const left = new Set(filesNamed(names));
+  return serviceTests().filter((file) => !left.has(file));
 }

@@ -1,16 +1,17 @@
 /** Causes each error of the catalogue in the running service. docs/errors.md shows these requests and answers. */
 import { once } from 'node:events';
-import { type ClientRequest, request as httpRequest } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKeyPair, SignJWT } from 'jose';
 import pg from 'pg';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { encryptAgile } from './encrypt-workbook.ts';
 import { freePort } from './free-port.ts';
-import { rawRequest } from './raw-http.ts';
+import { openSocket, rawRequest } from './raw-http.ts';
 import { startTestService, type TestAnswer, type TestService } from './service.ts';
+import { until } from './until.ts';
+import { openUpload } from './uploads.ts';
 
 export interface Provocation {
   /** The request, as docs/errors.md shows it. */
@@ -301,11 +302,7 @@ function failWith(service: TestService, sqlstate: string): Promise<TestAnswer> {
 }
 
 async function beginUpload(service: TestService): Promise<ClientRequest> {
-  const request = httpRequest(new URL('/api/v1/table/new/upload/json', service.url), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${await service.token()}`, 'content-type': 'application/json' },
-  });
-  request.on('error', () => {});
+  const request = await openUpload(service, '/table/new/upload/json');
   request.write('{"data": [');
   return request;
 }
@@ -322,7 +319,8 @@ async function sendBesideAnother(service: TestService) {
   const uploads = [await beginUpload(service), await beginUpload(service)];
   const answer = await Promise.race(uploads.map(answerOf));
   for (const upload of uploads) upload.destroy();
-  while ((await service.post('/table/new/upload/json', {})).status === 429) await sleep(20);
+  const isFull = async () => (await service.post('/table/new/upload/json', {})).status === 429;
+  await until('a place to be free', async () => !(await isFull()));
   return answer;
 }
 
@@ -345,7 +343,7 @@ async function sendWithKeyInUse(service: TestService) {
     await client.query('BEGIN; LOCK TABLE orders');
     const first = service.post(path, { data: [] }, { headers });
     const claimed = "SELECT FROM tablewright_service.idempotency_keys WHERE key = 'slow'";
-    while ((await service.rows(claimed)).length === 0) await sleep(5);
+    await until('the key', async () => (await service.rows(claimed)).length > 0);
     const answer = await service.post('/table/new', definition, { headers });
     await client.query('ROLLBACK');
     await first;
@@ -419,16 +417,24 @@ async function sendWhileStopping(service: TestService) {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);
   // A connection that was never used would be closed at once.
-  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  // The service has read the beginning of the second request when it answers the first one.
+  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /readyz HTTP/1.1\r\nHost: localhost\r\n');
   await once(socket, 'data');
-  socket.write('GET /readyz HTTP/1.1\r\nHost: localhost\r\n');
-  await sleep(100);
   const stopped = service.stop();
-  await sleep(100);
+  await until('the service to accept no connection', () => refusesConnections(service.url));
   socket.write('Connection: close\r\n\r\n');
   const [head, body] = (await text(socket)).split('\r\n\r\n') as [string, string];
   await stopped;
   const [statusLine, ...fields] = head.split('\r\n') as [string, ...string[]];
   const headers = new Headers(fields.map((field) => field.split(/: (.*)/, 2) as [string, string]));
   return { status: Number(statusLine.split(' ')[1]), headers, body: JSON.parse(body) };
+}
+
+async function refusesConnections(url: string): Promise<boolean> {
+  try {
+    (await openSocket(url)).destroy();
+    return false;
+  } catch {
+    return true;
+  }
 }

@@ -1,8 +1,10 @@
 /** Sends requests that no HTTP client would send, as bytes on a socket, and reads the answers. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import type { TestAnswer } from './service.ts';
+import { until } from './until.ts';
 
 /**
  * Sends the bytes and reads until the service closes the connection.
@@ -24,6 +26,20 @@ export async function openSocket(url: string): Promise<Socket> {
   socket.once('error', reject);
   await promise;
   return socket;
+}
+
+/** Waits until the service has read everything that was sent. Systems other than Linux do not say this, and it does not wait there. */
+export async function untilRead(socket: Socket): Promise<void> {
+  if (process.platform !== 'linux') return;
+  // proc(5), tcp: the addresses of the socket of the service, its state, and the bytes that it has not sent and not read.
+  const port = (number: number | undefined) => number!.toString(16).toUpperCase().padStart(4, '0');
+  const unread = new RegExp(
+    `: \\w+:${port(socket.remotePort)} \\w+:${port(socket.localPort)} \\w+ \\w+:(\\w+) `,
+  );
+  await until('the service to read', () => {
+    const found = unread.exec(readFileSync('/proc/net/tcp', 'latin1'));
+    return found === null || Number.parseInt(found[1]!, 16) === 0;
+  });
 }
 
 async function readToEnd(socket: Socket): Promise<string> {

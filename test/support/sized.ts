@@ -1,5 +1,17 @@
-/** The sizes of long tests: small in `npm test`, and whole in `npm run test:matrix`, which sets `TEST_SIZE=whole`. */
+/** The sizes of long tests: small in `npm test`, and whole in `npm run test:rest`, which sets `TEST_SIZE=whole`. */
+
+const isWhole = process.env.TEST_SIZE === 'whole';
+
+/** Runs with other servers (`test/matrix/run-tests.ts`) set this variable: they try all types, in small sizes. */
+const hasAllCases = isWhole || process.env.TEST_CASES === 'all';
 
 export function sized(small: number, whole: number): number {
-  return process.env.TEST_SIZE === 'whole' ? whole : small;
+  return isWhole ? whole : small;
+}
+
+/** Returns so many of the cases for `npm test`, evenly spread from the first one on, and all of them for `npm run test:rest`. */
+export function someOf<Case>(count: number, cases: readonly Case[]): readonly Case[] {
+  if (hasAllCases || cases.length <= count) return cases;
+  const step = count === 1 ? 0 : (cases.length - 1) / (count - 1);
+  return Array.from({ length: count }, (_, n) => cases[Math.round(n * step)]!);
 }

@@ -1,5 +1,5 @@
 /**
- * The setup of `npm test` and `npm run test:matrix`. In addition to the setup of a single test file, it makes the bundle of the container
+ * The setup of `npm test` and `npm run test:rest`. In addition to the setup of a single test file, it makes the bundle of the container
  * image, and the tests start the service from it. Measured: a start from the bundle takes a third of the processor time of a start from the
  * TypeScript files, and the tests start the service about sixty times. For a single test file the bundle is not worth its two seconds.
  */

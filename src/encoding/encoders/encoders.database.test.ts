@@ -48,7 +48,7 @@ function endsOfIntervals(): Sample[] {
       ...list('-2562047788:00:54.775807|-2562047788:00:54.775809'),
     ),
     // If all fields have their largest or smallest values, they mean infinity from PostgreSQL 17 on.
-    // test/values-as-postgresql.test.ts tests the refusal.
+    // test/existing-tables/values-as-postgresql.test.ts tests the refusal.
     ...refusedStrings(
       '178956970 years 7 months 2147483647 days 2562047788:00:54.775807',
       '-178956970 years -8 months -2147483648 days -2562047788:00:54.775808',

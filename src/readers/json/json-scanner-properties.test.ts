@@ -5,6 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Cell, cutsEvery, scanInChunks } from '../../../test/support/collecting-sink.ts';
+import { sized } from '../../../test/support/sized.ts';
 import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from '../../core/cells/cell-kind.ts';
 import { AppError } from '../../core/errors.ts';
 import { Utf8Checker } from '../bytes/utf8-checker.ts';
@@ -168,7 +169,7 @@ test('a random document cut at random places has the cells that JSON.parse finds
         assert.deepEqual(table, parsed.table ?? null);
       }
     }),
-    { numRuns: 1500 },
+    { numRuns: sized(300, 1500) },
   );
 });
 
@@ -238,9 +239,9 @@ test('a damaged document is refused exactly where JSON.parse refuses it', () => 
         }
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: sized(400, 2000) },
   );
-  assert.ok(counts.valid > 100 && counts.invalid > 100, JSON.stringify(counts));
+  assert.ok(Math.min(counts.valid, counts.invalid) > sized(15, 100), JSON.stringify(counts));
 });
 
 test('the UTF-8 check finds the first wrong byte, wherever the chunks end', () => {
@@ -273,7 +274,7 @@ test('the UTF-8 check finds the first wrong byte, wherever the chunks end', () =
       }
       assert.equal(found, fault);
     }),
-    { numRuns: 5000 },
+    { numRuns: sized(1000, 5000) },
   );
 });
 

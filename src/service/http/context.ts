@@ -2,37 +2,20 @@ import type { Pool } from 'pg';
 import { AppError } from '../../core/errors.ts';
 import type { Config } from '../../core/settings/config.ts';
 import type { ReaderSlots } from '../../readers/spreadsheet/reader-slots.ts';
-import type { EventFeed } from '../events/event-feed.ts';
-import type { Webhooks } from '../events/webhooks.ts';
-import type { Loads } from '../loads/loads.ts';
-import type { QueuedLoads } from '../loads/queued-loads.ts';
+import type { Records } from '../loads/records.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
-import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Lines } from './admission/lines.ts';
 import type { RequestQuotas } from './admission/request-quotas.ts';
 import type { Measures } from './observing/measures.ts';
 import type { Tracing } from './observing/trace-requests.ts';
 import type { TokenVerifier } from './tokens/token-verifier.ts';
 
-/** The parts of the service that exist only when the database was there. They are set before the service is ready. */
-export interface RecordContext {
-  /** The service's own schema; undefined: it has none (`SERVICE_SCHEMA`). */
-  serviceSchema: ServiceSchema | undefined;
-  /** The loads; undefined: the service has no schema of its own. */
-  loads: Loads | undefined;
-  /** The events; undefined: the service has no schema of its own. */
-  events: EventFeed | undefined;
-  /** The asynchronous loads; undefined: as `loads`. */
-  queuedLoads: QueuedLoads | undefined;
-  /** The webhooks; undefined: the service has no schema of its own. */
-  webhooks: Webhooks | undefined;
-}
-
-/** The parts of the running service that the routes use. Routes must read `RecordContext` for each request. */
-export interface HttpContext extends RecordContext {
+/** The parts of the running service that the routes use. */
+export interface HttpContext {
   config: Config;
   pool: Pool;
   databaseCheck: DatabaseCheck;
+  records: Records;
   tokens: TokenVerifier;
   lines: Lines;
   quotas: RequestQuotas;

@@ -24,12 +24,12 @@ import { uploadExcel, uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJson, uploadJsonRoute } from './routes/upload-json.ts';
 import { watchLoadRoute } from './routes/watch-load.ts';
 import { createWebhookRoute, webhookRoutes } from './routes/webhooks.ts';
+import type { UploadOperation } from './uploads/admit-upload.ts';
 import { isJsonType, jsonMediaTypes } from './uploads/json-body.ts';
-import type { UploadOperation } from './uploads/upload-operation.ts';
 import { parseContentEncoding } from './wire/content-encoding.ts';
 
 /** The uploads, which may run later than their requests. */
-export const uploadOperations = [uploadJson, uploadExcel] as unknown as UploadOperation[];
+export const uploadOperations: UploadOperation[] = [uploadJson, uploadExcel];
 
 export async function registerRoutes(app: FastifyInstance, context: HttpContext): Promise<void> {
   // The routes check queries and bodies themselves, with the schemas that the document shows, so that one answer has every

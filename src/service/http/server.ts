@@ -104,8 +104,7 @@ export async function buildServer(
   guardChunkedBodies(app.server);
   const methodsByPath = collectMethods(app);
   addHooks(app, service);
-  // The caller sets more parts of `service` when the database is there.
-  const context = Object.assign(service, { quotas: await limitRequests(app, service.config) });
+  const context: HttpContext = { ...service, quotas: await limitRequests(app, service.config) };
   addChecks(app);
   handleErrors(app, context);
   await registerRoutes(app, context);
@@ -116,10 +115,7 @@ export async function buildServer(
     listRunning: () => running.list(),
     requestsEnded: () => running.ended(context.stopping),
     close: () => app.close(),
-    takeQueuedLoads: async () => {
-      const { loads, queuedLoads } = context;
-      if (loads) await queuedLoads?.start(storedUploadWork(context, loads, uploadOperations, log));
-    },
+    takeQueuedLoads: () => context.records.takeQueuedLoads(storedUploadWork(context, uploadOperations, log)),
   };
 }
 

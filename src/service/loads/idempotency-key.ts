@@ -14,7 +14,33 @@ import {
   readKey,
   releaseKey,
 } from './idempotency-statements.ts';
+import type { Lease } from './lease.ts';
 import type { KeptAnswer } from './load-record.ts';
+
+/** The key of a request, and what is kept under it. */
+export interface RequestKey extends ClaimedKeyRow {
+  /** Returns the digest of the request; undefined: its body has not been read to its end. */
+  digest: { fingerprint(): Buffer | undefined };
+  /** The headers that are kept with every answer. */
+  headers?: Record<string, string>;
+}
+
+/** Keeps the answer of a request under its key. */
+export interface AnswerKeeper {
+  /** Returns the statements that keep the answer, for the transaction that does the work. */
+  commitStatements(answer: () => KeptAnswer): CallersStatement[];
+  /** Keeps the answer of a request that has changed nothing. */
+  keep(answer: KeptAnswer): Promise<void>;
+  /** Replaces the body of the answer that the transaction has kept, because something became known only after the commit. */
+  amend(answer: KeptAnswer): Promise<void>;
+}
+
+/** Keeps nothing, because the request has no key. */
+export const noKey: AnswerKeeper = {
+  commitStatements: () => [],
+  keep: async () => {},
+  amend: async () => {},
+};
 
 /** The result of a request for a key. */
 export type KeyClaim =
@@ -36,18 +62,18 @@ const releasePausesMs = [1000, 5000, 30_000, 300_000];
 export async function claimIdempotencyKey(
   pool: Pool,
   schema: ServiceSchema,
-  row: ClaimedKeyRow,
-  leaseSeconds: number,
+  key: RequestKey,
+  lease: Pick<Lease, 'process' | 'seconds'>,
   running: string[],
 ): Promise<KeyClaim> {
   const statements = [
     // If PostgreSQL crashes and loses the claim, the work of the request is lost, too.
     'SET LOCAL synchronous_commit TO off',
-    claimKey(schema, row, leaseSeconds, running),
-    readKey(schema, row.owner, row.key),
+    claimKey(schema, key, lease, running),
+    readKey(schema, key.owner, key.key),
   ];
   const [claimed, found] = (await runStatements(pool, statements)).slice(-2);
-  if (claimed!.rows.length > 0) return { claimed: new ClaimedKey(pool, schema, row) };
+  if (claimed!.rows.length > 0) return { claimed: new ClaimedKey(pool, schema, key) };
   const [known] = found!.rows;
   // At this moment the other request was answered with an error that is not kept. The caller may try again at once.
   if (known === undefined || known.status === null) return {};
@@ -61,33 +87,39 @@ export function isLostKey(error: unknown): boolean {
 }
 
 /** The key of a request that runs. */
-export class ClaimedKey {
-  /** The digest of the request, as soon as its body has arrived. */
-  fingerprint: Buffer | undefined;
+export class ClaimedKey implements AnswerKeeper {
   readonly #pool: Pool;
   readonly #schema: ServiceSchema;
-  readonly #row: ClaimedKeyRow;
+  readonly #key: RequestKey;
 
-  constructor(pool: Pool, schema: ServiceSchema, row: ClaimedKeyRow) {
+  constructor(pool: Pool, schema: ServiceSchema, key: RequestKey) {
     this.#pool = pool;
     this.#schema = schema;
-    this.#row = row;
+    this.#key = key;
   }
 
-  /** Returns the statement that keeps the answer, for the transaction that does the work. */
-  commitStatement(answer: KeptAnswer): CallersStatement {
-    if (this.fingerprint === undefined) throw new Error('the body has not arrived');
-    return answerKey(this.#schema, this.#row, this.fingerprint, answer);
+  /** Whether the body of the request was read to its end. Otherwise no answer can be kept. */
+  get isBodyRead(): boolean {
+    return this.#key.digest.fingerprint() !== undefined;
   }
 
-  /** Keeps the answer of a request that has changed nothing. */
+  commitStatements(answer: () => KeptAnswer): CallersStatement[] {
+    const fingerprint = this.#key.digest.fingerprint();
+    if (fingerprint === undefined) throw new Error('the body has not arrived');
+    const kept = answer();
+    const headers = { ...kept.headers, ...this.#key.headers };
+    return [answerKey(this.#schema, this.#key, fingerprint, { ...kept, headers })];
+  }
+
   async keep(answer: KeptAnswer): Promise<void> {
-    await runStatements(this.#pool, [this.commitStatement(answer)]);
+    await runStatements(
+      this.#pool,
+      this.commitStatements(() => answer),
+    );
   }
 
-  /** Replaces the body of the answer that the transaction has kept, because something became known only after the commit. */
   async amend({ body }: KeptAnswer): Promise<void> {
-    await runStatement(this.#pool, amendKey(this.#schema, this.#row, body));
+    await runStatement(this.#pool, amendKey(this.#schema, this.#key, body));
   }
 
   /**
@@ -101,7 +133,7 @@ export class ClaimedKey {
   }
 
   async #tryToRelease(): Promise<void> {
-    await runStatements(this.#pool, [releaseKey(this.#schema, this.#row)]);
+    await runStatements(this.#pool, [releaseKey(this.#schema, this.#key)]);
   }
 
   async #releaseLater(): Promise<void> {

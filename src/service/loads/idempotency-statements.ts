@@ -14,8 +14,6 @@ const keyHours = 24;
 export interface ClaimedKeyRow {
   owner: Buffer;
   key: string;
-  /** The process in which the request runs. */
-  process: string;
   /** Identifies the claim. It is the id of the load, if the request has one. */
   claim: string;
 }
@@ -26,12 +24,13 @@ const isOld = `known.created_at < clock_timestamp() - make_interval(hours => ${k
  * Claims a key. It returns no row if another request has the key: an answered request that claimed it less than 24 hours ago, a request in
  * `running`, or a request of another process whose lease has not expired.
  *
+ * @param lease the lease of the process in which the request runs
  * @param running the claims of the requests that run in this process
  */
 export function claimKey(
   { quoted }: ServiceSchema,
-  { owner, key, process, claim }: ClaimedKeyRow,
-  leaseSeconds: number,
+  { owner, key, claim }: ClaimedKeyRow,
+  { process, seconds }: { process: string; seconds: number },
   running: string[],
 ): Statement {
   return {
@@ -42,7 +41,7 @@ export function claimKey(
         WHEN known.process = $3 THEN known.load <> ALL ($6::uuid[])
         ELSE NOT ${isAlive(quoted, '$5')} END
       RETURNING key`,
-    values: [owner, key, process, claim, leaseSeconds, running],
+    values: [owner, key, process, claim, seconds, running],
   };
 }
 

@@ -56,7 +56,7 @@ async function renewals(count: number): Promise<void> {
 }
 
 test('the lease is renewed while all other connections for records wait for a lock', async () => {
-  const run = loads.begin(uploadFacts, { bytesReceived: () => 1, isReceived: () => true });
+  const run = loads.begin(loads.create(uploadFacts, { bytesReceived: () => 1, isReceived: () => true }));
   await loads.record(run);
   const client = await database.pool.connect();
   try {
@@ -80,7 +80,7 @@ test('the lease is renewed while all other connections for records wait for a lo
 });
 
 test('the lease is renewed again after its connection broke', async () => {
-  const run = loads.begin(uploadFacts, { bytesReceived: () => 1, isReceived: () => true });
+  const run = loads.begin(loads.create(uploadFacts, { bytesReceived: () => 1, isReceived: () => true }));
   await loads.record(run);
   await renewals(1);
   await database.pool.query(
@@ -90,8 +90,12 @@ test('the lease is renewed again after its connection broke', async () => {
   await loads.end(run, 'failed', lostAnswer);
 });
 
+/** The digest of a body that has not been read to its end. */
+const notRead = { fingerprint: () => undefined };
+
 test('the lease is renewed while a request with a key runs', async () => {
-  await loads.withKey(owner, 'a key', '00000000-0000-4000-8000-000000000001', async ({ claimed }) => {
+  const key = { owner, key: 'a key', claim: '00000000-0000-4000-8000-000000000001', digest: notRead };
+  await loads.withKey(key, async ({ claimed }) => {
     await renewals(2);
     await claimed!.release();
   });

@@ -12,7 +12,8 @@ import { FoundProblems, type ProblemPage, storePagesAtCommit } from './stored-pr
 
 export interface RunOptions {
   id: string;
-  schema: ServiceSchema;
+  /** The service's own schema; undefined: the load has no record. */
+  schema: ServiceSchema | undefined;
   process: string;
   facts: LoadFacts;
   /** Default: now. */
@@ -48,6 +49,8 @@ export class LoadRun implements LoadObserver {
   toAnswer: (result: LoadResult) => KeptAnswer = () => {
     throw new Error('the load has no answer');
   };
+  /** The id under which callers find the load; undefined: it has not begun, or it has no record. */
+  shownId: string | undefined;
   /** Whether the table of loads has a row for the load. */
   isRecorded = false;
   /** The last attempt to write the row. */
@@ -105,11 +108,13 @@ export class LoadRun implements LoadObserver {
 
   /** Returns the statements that record the load as committed in the transaction that writes its rows, with its events. */
   commitStatements(): CallersStatement[] {
+    const { schema } = this.#options;
+    if (schema === undefined) return [];
     this.isCommitting = true;
     return [
-      commitLoad(this.#options.schema, this.#committed()),
-      ...storePagesAtCommit(this.#options.schema, this.id, this.#pages),
-      ...insertEvents(this.#options.schema, this.#events),
+      commitLoad(schema, this.#committed()),
+      ...storePagesAtCommit(schema, this.id, this.#pages),
+      ...insertEvents(schema, this.#events),
     ];
   }
 

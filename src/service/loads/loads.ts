@@ -9,16 +9,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import type { AppError } from '../../core/errors.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import { AbandonedLoads } from './abandoned-loads.ts';
 import { History } from './history.ts';
-import { claimIdempotencyKey, type KeyClaim } from './idempotency-key.ts';
-import type { ClaimedKeyRow } from './idempotency-statements.ts';
+import { claimIdempotencyKey, type KeyClaim, type RequestKey } from './idempotency-key.ts';
 import { Lease } from './lease.ts';
-import { leaseLost, loadCancelled } from './load-errors.ts';
+import { isRefusedCommit, leaseLost, loadCancelled } from './load-errors.ts';
 import { LoadReader, watchedMs } from './load-reader.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import { LoadRun, type RunOptions, type TakenRun } from './load-run.ts';
@@ -35,14 +33,18 @@ import {
 import { removeOlderProblems, storePages } from './stored-problems.ts';
 import { uuidV7 } from './uuid-v7.ts';
 
-export interface LoadsOptions {
-  schema: ServiceSchema;
+/** The caller ends the pools. */
+export interface RecordPools {
   /** For requests of callers. */
   pool: Pool;
-  /** For the records of running loads, so that no request makes them wait. The caller ends it. */
+  /** For the records of loads and events, so that no request makes them wait. */
   recordPool: Pool;
-  /** For the lease of this process. The caller ends it. */
+  /** For the renewal of the lease of this process, so that slow records do not make it wait. */
   leasePool: Pool;
+}
+
+export interface LoadsOptions extends RecordPools {
+  schema: ServiceSchema;
   log: Log;
   historyDays: number;
   /** The answer of a load whose process ended. */
@@ -129,23 +131,14 @@ export class Loads {
     this.lease.stop();
   }
 
-  /**
-   * Claims an idempotency key for a request of this process, and renews the lease of the process while the request runs.
-   *
-   * @param claim the id of the load or, without one, a new id
-   */
-  async withKey<Result>(
-    owner: Buffer,
-    key: string,
-    claim: string,
-    work: (claim: KeyClaim) => Promise<Result>,
-  ): Promise<Result> {
-    this.#claims.add(claim);
+  /** Claims an idempotency key for a request of this process, and renews the lease of the process while the request runs. */
+  async withKey<Result>(key: RequestKey, work: (claim: KeyClaim) => Promise<Result>): Promise<Result> {
+    this.#claims.add(key.claim);
     this.#tickLater();
     try {
-      return await work(await this.#claimInTurn({ owner, key, process: this.process, claim }));
+      return await work(await this.#claimInTurn(key));
     } finally {
-      this.#claims.delete(claim);
+      this.#claims.delete(key.claim);
     }
   }
 
@@ -153,10 +146,10 @@ export class Loads {
    * Claims a key when no other request of this process is claiming it. The statement gets a list of the claims of this process. If another
    * request claimed the key after this list was made, its claim would look like one whose request has ended.
    */
-  async #claimInTurn(row: ClaimedKeyRow): Promise<KeyClaim> {
-    const name = `${row.owner.toString('hex')} ${row.key}`;
+  async #claimInTurn(key: RequestKey): Promise<KeyClaim> {
+    const name = `${key.owner.toString('hex')} ${key.key}`;
     const before = this.#claiming.get(name);
-    const claimed = before === undefined ? this.#claim(row) : before.then(() => this.#claim(row));
+    const claimed = before === undefined ? this.#claim(key) : before.then(() => this.#claim(key));
     const settled = claimed.catch(() => {});
     this.#claiming.set(name, settled);
     try {
@@ -166,10 +159,10 @@ export class Loads {
     }
   }
 
-  async #claim(row: ClaimedKeyRow): Promise<KeyClaim> {
+  async #claim(key: RequestKey): Promise<KeyClaim> {
     const { lease, schema } = this;
     await lease.hold();
-    return claimIdempotencyKey(this.#options.recordPool, schema, row, lease.seconds, [...this.#claims]);
+    return claimIdempotencyKey(this.#options.recordPool, schema, key, lease, [...this.#claims]);
   }
 
   /** Records a load at once. Without this call, a load is recorded only if it lasts long. */
@@ -177,16 +170,15 @@ export class Loads {
     await this.#write([run]);
   }
 
-  /** Begins a load. The caller must call `end` when it ends. */
-  begin(facts: LoadFacts, body: Pick<RunOptions, 'bytesReceived' | 'isReceived'>): LoadRun {
-    const run = new LoadRun({ id: uuidV7(), schema: this.schema, process: this.process, facts, ...body });
-    const now = performance.now();
-    this.#running.set(run.id, {
-      run,
-      startedAtMs: now,
-      writtenAtMs: Number.NEGATIVE_INFINITY,
-      isWatched: false,
-    });
+  /** Makes a load, which has not begun. */
+  create(facts: LoadFacts, body: Pick<RunOptions, 'bytesReceived' | 'isReceived'>): LoadRun {
+    return new LoadRun({ id: uuidV7(), schema: this.schema, process: this.process, facts, ...body });
+  }
+
+  /** Begins a load. The caller must call `end`, `forget` or `discard` when it ends. */
+  begin(run: LoadRun, writtenAtMs = Number.NEGATIVE_INFINITY): LoadRun {
+    run.shownId = run.id;
+    this.#running.set(run.id, { run, startedAtMs: performance.now(), writtenAtMs, isWatched: false });
     this.#tickLater();
     return run;
   }
@@ -238,8 +230,9 @@ export class Loads {
     return 'accepted';
   }
 
-  /** Returns the error for the caller of a load whose transaction was refused because of its record: it is cancelled, or another process has it. */
-  async refusalOf({ id }: LoadRun): Promise<AppError> {
+  /** Returns the error for the caller of a load: if its transaction was refused because of its record, that it is cancelled, or that another process has it. */
+  async errorOf({ id }: LoadRun, error: unknown): Promise<unknown> {
+    if (!isRefusedCommit(error)) return error;
     const all: Visible = { owner: undefined, schemas: undefined, maySee: () => true };
     const found = await this.reader.read(id, all).catch(() => undefined);
     return found?.cancelRequested === true ? loadCancelled() : leaseLost();
@@ -251,10 +244,7 @@ export class Loads {
     const run = new LoadRun({ id, schema: this.schema, process: this.process, facts, createdAt, ...body });
     run.isRecorded = true;
     run.start();
-    const now = performance.now();
-    this.#running.set(id, { run, startedAtMs: now, writtenAtMs: now, isWatched: false });
-    this.#tickLater();
-    return run;
+    return this.begin(run, performance.now());
   }
 
   /** Removes a load from the registry, because another process may continue it. */
@@ -262,8 +252,9 @@ export class Loads {
     if (this.#running.get(run.id)?.run === run) this.#running.delete(run.id);
   }
 
-  /** Removes a load that did not begin from the registry, and removes its record. */
+  /** Removes a load for which there was no place from the registry, and removes its record. Then it has not begun. */
   async discard(run: LoadRun): Promise<void> {
+    run.shownId = undefined;
     this.forget(run);
     try {
       await run.recording?.catch(() => {});

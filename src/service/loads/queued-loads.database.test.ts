@@ -70,7 +70,6 @@ function createQueue(folder: string, log: Log = silentLog): QueuedLoads {
     canAccept: true,
     places: 2,
     limits,
-    leaseMs,
     log,
   };
   return new QueuedLoads({ ...options, lostAnswer, givenUpAnswer: lostAnswer, failedAnswer: lostAnswer });
@@ -100,7 +99,7 @@ async function accept(
   queue: QueuedLoads,
   readAgain: (run: LoadRun, chunks: () => AsyncGenerator<Buffer>) => Promise<void> = async () => {},
 ): Promise<string> {
-  const run = loads.begin(uploadFacts, { bytesReceived: () => 1, isReceived: () => true });
+  const run = loads.begin(loads.create(uploadFacts, { bytesReceived: () => 1, isReceived: () => true }));
   const body = (async function* () {
     yield Buffer.from('1');
   })();
@@ -261,11 +260,12 @@ test('of two requests of a process with one key, one does the work, although the
     leaseMs,
   };
   const slow = new Loads(options);
+  const notRead = { fingerprint: () => undefined };
   let working = 0;
   let refused = 0;
   const mayEnd = Promise.withResolvers<void>();
   const send = (claim: string) =>
-    slow.withKey(owner, 'a key', claim, async ({ claimed }) => {
+    slow.withKey({ owner, key: 'a key', claim, digest: notRead }, async ({ claimed }) => {
       if (claimed === undefined) {
         refused++;
         return 'in use';

@@ -14,7 +14,7 @@ import type { Statement } from '../postgres/sql.ts';
 import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import { leaseLost } from './load-errors.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
-import type { LoadRun } from './load-run.ts';
+import type { LoadRun, TakenRun } from './load-run.ts';
 import type { Loads } from './loads.ts';
 import { serveSpool } from './process-statements.ts';
 import { QueueLimits, type QueueLimitValues } from './queue-limits.ts';
@@ -35,15 +35,11 @@ import {
 import { StoredBodies } from './stored-bodies.ts';
 
 /** A load that was taken from the queue. */
-export interface TakenLoad {
-  id: string;
-  facts: LoadFacts;
-  bytesReceived: number;
+export interface TakenLoad extends TakenRun {
   /** The length of the stored body; undefined: an older version of the service has accepted the load. */
   storedBytes: number | undefined;
   /** How often the load was started, including this time. */
   attempts: number;
-  createdAt: Date;
   request: StoredRequest;
 }
 
@@ -81,7 +77,6 @@ export interface QueuedLoadsOptions {
   givenUpAnswer: KeptAnswer;
   /** The answer of a load whose work ended with an exception. */
   failedAnswer: KeptAnswer;
-  leaseMs: number;
   log: Log;
 }
 
@@ -119,7 +114,7 @@ export class QueuedLoads {
     this.#work = work;
     await this.#sweepOnce();
     if (this.#isStopped) return;
-    this.#sweeping = setInterval(() => this.#sweepOnce(), this.#options.leaseMs / 3);
+    this.#sweeping = setInterval(() => this.#sweepOnce(), this.#options.loads.lease.ms / 3);
     this.#sweeping.unref();
   }
 
@@ -207,18 +202,18 @@ export class QueuedLoads {
 
   /** Gives up the loads that were begun too often, puts the others of processes that have ended back into the queue, removes the stored bodies of loads that have ended, and takes loads. */
   async #sweepNow(): Promise<void> {
-    const { loads, leaseMs, lostAnswer, givenUpAnswer } = this.#options;
-    const { schema, process, abandoned } = loads;
+    const { loads, lostAnswer, givenUpAnswer } = this.#options;
+    const { schema, process, abandoned, lease } = loads;
     // Another process may have created the folder since.
     this.#bodies ??= await StoredBodies.openExisting(this.#options.folder);
     const bodies = this.#bodies;
     // This process serves the folder from now on, so no load of the folder is given up, however long it has waited.
     if (bodies) await this.#ask(serveSpool(schema, process, bodies.id));
     await abandoned.failWith(failUnservedLoads(schema, lostAnswer), lostAnswer);
-    const givingUp = giveUpLoads(schema, process, leaseMs / 1000, givenUpAnswer);
+    const givingUp = giveUpLoads(schema, process, lease.seconds, givenUpAnswer);
     for (const load of await abandoned.failWith<GivenUpLoad>(givingUp, givenUpAnswer))
       this.#work!.onGivenUp(load);
-    await this.#ask(queueAbandonedLoads(schema, process, leaseMs / 1000));
+    await this.#ask(queueAbandonedLoads(schema, process, lease.seconds));
     if (bodies === undefined) return;
     await bodies.removeRemnants(async (ids) => {
       const rows = await this.#ask(readEnds(schema, ids));

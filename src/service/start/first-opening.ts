@@ -1,6 +1,5 @@
 /** The first opening of the database: the service listens without it if it is not there soon. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RecordContext } from '../http/context.ts';
 import type { Log } from '../postgres/log.ts';
 import { whenDatabaseIsThere } from '../postgres/wait-for-database.ts';
 import { AwayLog } from './life-log.ts';
@@ -10,27 +9,27 @@ const firstAnswerMs = 10_000;
 
 export class FirstOpening {
   /** Resolves when the database was opened. Rejects if it refuses the service, or if the service ends before. */
-  readonly records: Promise<RecordContext>;
+  readonly opened: Promise<void>;
   readonly #away: AwayLog;
   readonly #isEmbedded: boolean;
 
   /** @param open is called again while the database is away, until the signal is aborted. An embedded database is never away */
   constructor(
-    open: () => Promise<RecordContext>,
+    open: () => Promise<void>,
     { isEmbedded, signal, log }: { isEmbedded: boolean; signal: AbortSignal; log: Log },
   ) {
     this.#isEmbedded = isEmbedded;
     this.#away = new AwayLog(log);
     const onAway = (error: Error): void => this.#away.note(error);
-    this.records = isEmbedded ? open() : whenDatabaseIsThere(open, { signal, onAway });
+    this.opened = isEmbedded ? open() : whenDatabaseIsThere(open, { signal, onAway });
     // It may fail before anybody waits for it.
-    this.records.catch(() => {});
+    this.opened.catch(() => {});
   }
 
   /** Waits for a first answer. Returns false if the database is away, or does not answer. @throws the error of a database that refuses the service */
   async succeedsSoon(): Promise<boolean> {
     if (this.#isEmbedded) {
-      await this.records;
+      await this.opened;
       return true;
     }
     const timer = new AbortController();
@@ -39,7 +38,7 @@ export class FirstOpening {
       () => {},
     );
     try {
-      await Promise.race([this.records, this.#away.first, late]);
+      await Promise.race([this.opened, this.#away.first, late]);
     } finally {
       timer.abort();
     }

@@ -5,10 +5,10 @@ import type { Config } from '../../core/settings/config.ts';
 import { EventFeed } from '../events/event-feed.ts';
 import { WebhookAddresses } from '../events/webhook-addresses.ts';
 import { Webhooks } from '../events/webhooks.ts';
-import type { RecordContext } from '../http/context.ts';
 import { abandonedAnswer, failedAnswer, givenUpAnswer } from '../http/uploads/load-end.ts';
-import { Loads } from '../loads/loads.ts';
+import { Loads, type RecordPools } from '../loads/loads.ts';
 import { QueuedLoads } from '../loads/queued-loads.ts';
+import type { OpenedRecords } from '../loads/records.ts';
 import { noServiceSchema, prepareServiceSchema } from '../loads/service-schema.ts';
 import { spoolFolder, spoolProblem } from '../loads/spool-folder.ts';
 import { StoredBodies } from '../loads/stored-bodies.ts';
@@ -16,30 +16,12 @@ import type { Log } from '../postgres/log.ts';
 import { excessiveRights } from '../postgres/role-rights.ts';
 import { checkServerVersion } from '../postgres/server-version.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import type { ServiceState } from './service-state.ts';
-
-export interface RecordPools {
-  /** For requests. */
-  pool: Pool;
-  /** For the records of loads and events, so that no request makes them wait. */
-  recordPool: Pool;
-  /** For the renewal of the lease of this process, so that slow records do not make it wait. */
-  leasePool: Pool;
-}
-
-/** The records of a service without a schema of its own, and of one that waits for its database. */
-export const noRecords: RecordContext = {
-  serviceSchema: undefined,
-  loads: undefined,
-  events: undefined,
-  queuedLoads: undefined,
-  webhooks: undefined,
-};
 
 /**
- * Opens the records. The caller must call `stopRecords`.
+ * Opens the records. The caller must end them with `Records.stop`.
  *
  * @param deadLeases the leases of other workers that have ended by themselves
+ * @returns undefined if the service has no schema of its own
  * @throws Error if the server cannot be used; PostgreSQL's errors
  */
 export async function openRecords(
@@ -47,34 +29,30 @@ export async function openRecords(
   pools: RecordPools,
   log: Log,
   deadLeases: string[] = [],
-): Promise<RecordContext> {
-  const { pool, recordPool } = pools;
+): Promise<OpenedRecords | undefined> {
+  const { pool, recordPool, leasePool } = pools;
   await checkServerVersion(pool);
   if (config.tokens.requireRole) await warnOfRights(pool, log);
   const serviceSchema = await openServiceSchema(pool, config.database.serviceSchema, log);
-  if (serviceSchema === undefined) return noRecords;
+  if (serviceSchema === undefined) return undefined;
   const events = new EventFeed(serviceSchema, recordPool, log);
-  const loads = openLoads(serviceSchema, pools, config, events, log);
+  const loads = new Loads({
+    schema: serviceSchema,
+    pool,
+    recordPool,
+    leasePool,
+    log,
+    historyDays: config.loads.historyDays,
+    abandonedAnswer: abandonedAnswer(),
+    onEvents: () => events.noteCommit(),
+  });
   const queuedLoads = await openQueuedLoads(loads, pools, config, log);
   await loads.abandoned.endLeases(deadLeases);
   await loads.start();
   events.start();
   const addresses = new WebhookAddresses(config.webhooks.privateNetworks);
   const webhooks = new Webhooks({ schema: serviceSchema, pool, recordPool, feed: events, addresses, log });
-  return { serviceSchema, loads, events, queuedLoads, webhooks };
-}
-
-/** Ends the running asynchronous loads, and writes the records that were not written yet. */
-export async function stopRecords(
-  { events, queuedLoads, loads, webhooks }: RecordContext,
-  state: ServiceState,
-): Promise<void> {
-  events?.stop();
-  // Asynchronous loads wait for the next start.
-  state.endRequests();
-  await queuedLoads?.stop();
-  await Promise.all([loads?.stop(), webhooks?.stop()]);
-  await events?.end();
+  return { loads, events, queuedLoads, webhooks };
 }
 
 async function warnOfRights(pool: Pool, log: Log): Promise<void> {
@@ -96,18 +74,6 @@ async function openServiceSchema(pool: Pool, name: string, log: Log): Promise<Se
     );
   }
   return schema;
-}
-
-function openLoads(
-  schema: ServiceSchema,
-  { pool, recordPool, leasePool }: RecordPools,
-  { loads: { historyDays } }: Config,
-  events: EventFeed,
-  log: Log,
-): Loads {
-  const pools = { pool, recordPool, leasePool };
-  const onEvents = () => events.noteCommit();
-  return new Loads({ schema, ...pools, log, historyDays, abandonedAnswer: abandonedAnswer(), onEvents });
 }
 
 async function openQueuedLoads(
@@ -137,7 +103,6 @@ async function openQueuedLoads(
     lostAnswer: abandonedAnswer(),
     givenUpAnswer: givenUpAnswer(),
     failedAnswer,
-    leaseMs: loads.lease.ms,
     log,
   });
 }

@@ -3,16 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Config } from '../../core/settings/config.ts';
 import type { Lines } from '../http/admission/lines.ts';
-import type { RecordContext } from '../http/context.ts';
 import type { Measures } from '../http/observing/measures.ts';
 import type { Tracing } from '../http/observing/trace-requests.ts';
-import { defaultLeaseMs } from '../loads/loads.ts';
+import { defaultLeaseMs, type RecordPools } from '../loads/loads.ts';
+import { Records } from '../loads/records.ts';
 import { type MetricsServer, startMetricsServer } from '../metrics/metrics-server.ts';
 import type { EmbeddedPostgres } from '../postgres/embedded.ts';
 import type { Log } from '../postgres/log.ts';
 import { createDatabaseCheck, createPool, createSinglePool, type DatabaseCheck } from '../postgres/pool.ts';
 import { Servers } from '../postgres/servers.ts';
-import { noRecords, type RecordPools, stopRecords } from './open-records.ts';
 import type { ServiceState } from './service-state.ts';
 
 /** How long connections to a database that does not answer may delay the end. A COMMIT that was sent is never cancelled. */
@@ -36,9 +35,9 @@ export class OpenedParts implements RecordPools {
   readonly recordPool: Pool;
   readonly leasePool: Pool;
   readonly databaseCheck: DatabaseCheck;
+  readonly records = new Records();
   metrics: OpenedMetrics | undefined;
   tracing: Tracing | undefined;
-  records: RecordContext = noRecords;
 
   constructor(database: Config['database'], embedded: EmbeddedPostgres | undefined, log: Log) {
     const url = new Servers(embedded?.url ?? database.url!);
@@ -71,7 +70,7 @@ export class OpenedParts implements RecordPools {
   }
 
   async #endPools(state: ServiceState): Promise<void> {
-    await stopRecords(this.records, state);
+    await this.records.stop(() => state.endRequests());
     await Promise.all([this.leasePool.end(), this.recordPool.end(), this.pool.end()]);
   }
 }
@@ -86,7 +85,7 @@ export async function openMetrics(
 ): Promise<OpenedMetrics | undefined> {
   if (port === undefined) return undefined;
   const { createMetrics } = await import('../metrics/metrics.ts');
-  const readQueue = async () => parts.records.queuedLoads?.counts();
+  const readQueue = () => parts.records.queueCounts();
   const { registry, measures } = createMetrics({ pool: parts.pool, poolSize, lines, readQueue }, worker);
   const text = () => registry.metrics();
   // The primary process of the workers serves the metrics of all.

@@ -707,7 +707,7 @@ test('every mutated file is read or refused', async () => {
         ),
     )}</office:spreadsheet></office:body></office:document-content>`,
   );
-  const runs = sized(400, 1500);
+  const runs = sized(200, 1500);
   let isRead = 0;
   for (let run = 0; run < runs; run++) {
     const mutant = Buffer.from(content);

@@ -1,6 +1,7 @@
 /**
  * The parts that all table endpoints share: path, `schema`, token and permission, and what happens when the client disconnects.
  */
+import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
@@ -10,10 +11,8 @@ import { type HttpContext, requireReady } from '../context.ts';
 import { factsOf } from '../observing/access-log.ts';
 import { authenticate, type Grants, requireSchema, requireScope, type Scope } from '../tokens/auth.ts';
 import { invalidToken } from '../tokens/invalid-token.ts';
-import type { BodyDigest } from '../wire/body-digest.ts';
 import { eitherSignal } from '../wire/either-signal.ts';
 import { ClientGone } from '../wire/request-body.ts';
-import { identifyCaller } from './caller.ts';
 
 export const TablePath = Type.Object({
   table_name: Type.String({
@@ -40,10 +39,9 @@ export interface AdmittedRequest {
   grants: Grants;
   /** The key of the token's subject, by which requests and uploads are limited. */
   caller: string;
-  /** Aborted when the client disconnects or the service stops. Running transactions are then rolled back. */
+  /** Aborted when the client disconnects, the service stops or `cancel` is called. Running transactions are then rolled back. */
   signal: AbortSignal;
-  /** Computes the digest of the body, if the request has an idempotency key. */
-  digest?: BodyDigest;
+  cancel: (reason: unknown) => void;
 }
 
 /**
@@ -68,7 +66,35 @@ export async function admitRequest(
   const caller = identifyCaller(request, grants);
   await context.quotas.admit(request, reply, caller);
   if (scope !== undefined) requireScope(grants, scope);
-  return { grants, caller, signal: abortSignalOf(reply, context.stopping) };
+  return { grants, caller, ...abortSignalOf(reply, context.stopping) };
+}
+
+/**
+ * Returns the key under which the requests of a token's subject are counted, and adds the caller to the facts of the request. A token
+ * without the claim `sub` is counted by itself.
+ */
+function identifyCaller(
+  request: FastifyRequest,
+  { subject, role }: { subject: string | undefined; role: string | undefined },
+): string {
+  const facts = factsOf(request);
+  if (role !== undefined) facts.role = role;
+  if (subject !== undefined) {
+    facts.subject = subject;
+    return `subject ${subject}`;
+  }
+  facts.tokenDigest = digestOf(request.headers.authorization ?? '');
+  return `token ${facts.tokenDigest}`;
+}
+
+/**
+ * Returns 16 hexadecimal digits of the hash of the token's signed part. The signature is left out, because some signatures can be
+ * changed and remain valid, which would give the same token several digests.
+ */
+function digestOf(authorization: string): string {
+  const token = authorization.trimEnd().split(' ').at(-1)!;
+  const signed = token.slice(0, token.lastIndexOf('.'));
+  return createHash('sha256').update(signed).digest('hex').slice(0, 16);
 }
 
 function roleRequired(claim: string): AppError {
@@ -98,7 +124,8 @@ export async function admitTableRequest(
   schema: string,
   scope: Scope,
 ): Promise<TableRequest> {
-  const { grants, caller, signal } = await admitRequest(request, reply, context, scope);
+  const admitted = await admitRequest(request, reply, context, scope);
+  const { grants, signal } = admitted;
   const { table_name: name } = request.params as { table_name: string };
   refuseDotSegment(name);
   checkTableName(schema, name);
@@ -106,14 +133,8 @@ export async function admitTableRequest(
   refuseSystemSchema(schema);
   requireSchema(grants, schema);
   const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
-  return {
-    schema,
-    name,
-    grants,
-    caller,
-    signal,
-    transaction: { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal },
-  };
+  const transaction = { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal };
+  return { ...admitted, schema, name, transaction };
 }
 
 /** Returns the path of the table, for the header `Location` after its creation (RFC 9110 section 10.2.2). */
@@ -132,12 +153,15 @@ function refuseDotSegment(name: string): void {
 }
 
 /** Returns a signal that is aborted when the client disconnects before the answer or the service stops. */
-function abortSignalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
+function abortSignalOf(
+  reply: FastifyReply,
+  stopping: AbortSignal,
+): Pick<AdmittedRequest, 'signal' | 'cancel'> {
   const leaving = new AbortController();
   const { signal, release } = eitherSignal(stopping, leaving.signal);
   reply.raw.once('close', () => {
     release();
     if (!reply.raw.writableFinished) leaving.abort(new ClientGone());
   });
-  return signal;
+  return { signal, cancel: (reason) => leaving.abort(reason) };
 }

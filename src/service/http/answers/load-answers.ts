@@ -7,7 +7,7 @@ import { loadStates } from '../../loads/load-state.ts';
 import type { Visible } from '../../loads/load-statements.ts';
 import type { LoadView } from '../../loads/load-view.ts';
 import type { Loads } from '../../loads/loads.ts';
-import { admitRequest } from '../admission/table-request.ts';
+import { type AdmittedRequest, admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { allowsSchema, type Grants, type Scope } from '../tokens/auth.ts';
 
@@ -79,13 +79,9 @@ function shownAnswer({ status, headers, body }: KeptAnswer): object {
   return { status, headers, body: text === '' ? null : isJson ? JSON.parse(text) : text };
 }
 
-export interface AdmittedLoadRequest {
+export interface AdmittedLoadRequest extends AdmittedRequest {
   loads: Loads;
-  grants: Grants;
   visible: Visible;
-  /** Identifies the caller in the lines. */
-  caller: string;
-  signal: AbortSignal;
 }
 
 /**
@@ -98,27 +94,9 @@ export async function admitLoadRequest(
   reply: FastifyReply,
   context: HttpContext,
 ): Promise<AdmittedLoadRequest> {
-  const { grants, caller, signal } = await admitRequest(request, reply, context, undefined);
-  return {
-    loads: requireRecords(context.loads),
-    grants,
-    visible: loadsOf(grants, 'load:read-all'),
-    caller,
-    signal,
-  };
-}
-
-/**
- * Returns a part of the service that exists only if the service has a schema of its own.
- *
- * @throws AppError `not-enabled`
- */
-export function requireRecords<Part>(part: Part | undefined): Part {
-  if (part !== undefined) return part;
-  throw new AppError(
-    'not-enabled',
-    'This service keeps no records of loads and events, because it has no schema of its own in the database (SERVICE_SCHEMA).',
-  );
+  const admitted = await admitRequest(request, reply, context, undefined);
+  const { loads } = context.records.require();
+  return { ...admitted, loads, visible: loadsOf(admitted.grants, 'load:read-all') };
 }
 
 /** Returns the loads of a token: its own ones, or all if it has the scope, in the schemas that it may touch. */

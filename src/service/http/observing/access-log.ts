@@ -7,11 +7,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 /** The facts in the line in addition to the request itself. Each part of the service adds the facts that it knows. */
 export interface RequestFacts {
   /** The claim `sub` of the token. */
-  subject?: string;
+  subject?: string | undefined;
   /** For a token without `sub`: the beginning of a hash of the token. */
   tokenDigest?: string;
   /** The PostgreSQL role of the token. */
-  role?: string;
+  role?: string | undefined;
   /** The address of a client that has sent too many requests without a valid token. */
   address?: string;
   schema?: string;

@@ -3,11 +3,8 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import type { EventFacts } from '../../events/event.ts';
-import { insertEvents } from '../../events/outbox.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
-import type { CallersStatement } from '../../postgres/callers-statement.ts';
-import type { TransactionOptions } from '../../postgres/transaction.ts';
+import { uuidV7 } from '../../loads/uuid-v7.ts';
 import { type CreateResult, createTable } from '../../tables/create-table.ts';
 import {
   TableDefinitionSchema,
@@ -29,8 +26,7 @@ import {
 import { queryParser } from '../query.ts';
 import { requireSchema } from '../tokens/auth.ts';
 import { readDefinitionText, requireDefinition } from '../uploads/definition-body.ts';
-import { answerOnce, idempotencyKeyOf, replyWith } from '../uploads/idempotency.ts';
-import { BodyDigest } from '../wire/body-digest.ts';
+import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
 
 const Query = Type.Object({
   schema: schemaParameter,
@@ -130,6 +126,7 @@ const documentation = {
 
 export function createTableRoute(app: FastifyInstance, context: HttpContext): void {
   const parseQuery = queryParser(Query);
+  const { records } = context;
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = parseQuery(request.query);
     const { schema, name, grants, caller, signal, transaction } = await admitTableRequest(
@@ -139,7 +136,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       query.schema,
       'table:create',
     );
-    const key = idempotencyKeyOf(request, context);
+    const key = requestKeyOf(request, records, { owner: grants.owner, claim: uuidV7() });
     const { limits } = context.config;
     const text = await readDefinitionText(request, limits, context.stopping);
     const options = {
@@ -149,36 +146,33 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       ifNotExists: query.if_not_exists,
       admitSchema: (other: string) => requireSchema(grants, other),
       beforeCommit: (distribution: TableDescription['distribution']) =>
-        eventsOfCreation(context, { schema, table: name, distribution }),
+        records.eventStatements([{ type: 'table.created', schema, table: name, distribution }]),
     };
     const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
-    const create = (within: TransactionOptions, onResult?: (result: CreateResult) => void) =>
-      line.use({ caller, table: tableKey({ schema, name }) }, signal, async () =>
-        createTable(context.pool, within, {
-          ...options,
-          onResult,
-          table: await requireDefinition(text, limits),
-        }),
+    key?.digest.addWhole(text);
+    const once = { key, requestId: request.id, readBody: async () => {} };
+    return answerOnce(reply, records, once, async (claimed) => {
+      let expected: CreateResult | undefined;
+      // Without a key, the creation needs one round trip less.
+      const onResult =
+        key &&
+        ((result: CreateResult): void => {
+          expected = result;
+        });
+      const toAnswer = (result: CreateResult) => answerOf(result, tableLocation({ schema, name }));
+      const beforeCommit = () => claimed.commitStatements(() => toAnswer(expected!));
+      const result = await line.use({ caller, table: tableKey({ schema, name }) }, signal, async () =>
+        createTable(
+          context.pool,
+          { ...transaction, beforeCommit },
+          { ...options, onResult, table: await requireDefinition(text, limits) },
+        ),
       );
-    const toAnswer = (result: CreateResult) => answerOf(result, tableLocation({ schema, name }));
-    const done = (result: CreateResult): KeptAnswer => {
       if (!result.differences) {
         noteChange(request, { outcome: 'committed', change: 'created' });
-        context.events?.noteCommit();
+        records.noteEvents();
       }
       return toAnswer(result);
-    };
-    if (key === undefined) return replyWith(reply, done(await create(transaction)));
-    const digest = new BodyDigest();
-    digest.addWhole(text);
-    return answerOnce(request, reply, context, { owner: grants.owner, key, digest }, async (claimed) => {
-      let answer: KeptAnswer | undefined;
-      const beforeCommit = () => [claimed.commitStatement(answer!)];
-      return done(
-        await create({ ...transaction, beforeCommit }, (result) => {
-          answer = toAnswer(result);
-        }),
-      );
     });
   };
   app.post('/api/v1/table/:table_name', { schema: documentation }, auditing('create-table', handle));
@@ -191,13 +185,4 @@ function answerOf({ table, differences, warnings }: CreateResult, location: stri
     headers: { ...(!differences && { location }), 'content-type': jsonContentType },
     body: Buffer.from(JSON.stringify(body)),
   };
-}
-
-function eventsOfCreation(
-  { serviceSchema }: HttpContext,
-  facts: Omit<EventFacts, 'type'>,
-): CallersStatement[] {
-  return serviceSchema === undefined
-    ? []
-    : insertEvents(serviceSchema, [{ type: 'table.created', ...facts }]);
 }

@@ -4,7 +4,6 @@ import Type from 'typebox';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import type { EventFeed } from '../../events/event-feed.ts';
 import { admitRequest } from '../admission/table-request.ts';
-import { requireRecords } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { type Pause, type ServerSentEvent, sendEventStream } from '../events/event-stream.ts';
 import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
@@ -46,7 +45,7 @@ export function eventFeedRoute(app: FastifyInstance, context: HttpContext): void
   app.get('/api/v1/events', { schema: documentation }, async (request, reply) => {
     parseQuery(request.query);
     const { grants, caller, signal } = await admitRequest(request, reply, context, 'event:read');
-    const feed = requireRecords(context.events);
+    const { events: feed } = context.records.require();
     const after = await startOf(feed, request.headers['last-event-id']);
     await context.lines.streams.use(caller, signal, (ending) =>
       sendEventStream(reply, ending, eventsAfter(feed, after, grants, context.isReady), {

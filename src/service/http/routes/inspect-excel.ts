@@ -14,6 +14,7 @@ import {
   Warnings,
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
+import { bodyOfRequest } from '../uploads/admit-upload.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import {
   filePart,
@@ -23,7 +24,6 @@ import {
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
 import { textReadingOf } from '../uploads/text-parameters.ts';
-import { bodyOfRequest } from '../uploads/upload-operation.ts';
 
 const Query = querySchema('inspect-excel');
 
@@ -177,24 +177,14 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
     async (request, reply) => {
       const query = parseQuery(request.query);
       const textReading = textReadingOf(query);
-      const admitted = await admitRequest(request, reply, context, 'table:load');
-      return withSpreadsheet(
-        bodyOfRequest(request, context),
-        context,
-        query,
-        admitted,
-        { allSheets: true, isOutlined: true },
-        async ({ source, openSheet }) => {
-          const inspection = await inspectSpreadsheet(
-            source,
-            openSheet,
-            isSheetChosen(query),
-            textReading,
-            context.config.limits,
-            admitted.signal,
-          );
-          return shownInspection(inspection);
-        },
+      const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
+      const sent = { query, body: bodyOfRequest(request, context), signal };
+      const { limits } = context.config;
+      return context.lines.uploads.use({ caller }, signal, () =>
+        withSpreadsheet(context, sent, { allSheets: true, isOutlined: true }, async (opened) => {
+          const workbook = { ...opened, isSheetChosen: isSheetChosen(query), textReading };
+          return shownInspection(await inspectSpreadsheet(workbook, limits, signal));
+        }),
       );
     },
   );

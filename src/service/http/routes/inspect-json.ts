@@ -15,10 +15,10 @@ import {
   Warnings,
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
+import { bodyOfRequest } from '../uploads/admit-upload.ts';
 import { jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import { textReadingOf } from '../uploads/text-parameters.ts';
-import { readBody } from '../wire/request-body.ts';
 
 const Query = querySchema('inspect-json');
 
@@ -123,13 +123,9 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
     const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
     return context.lines.uploads.use({ caller }, signal, async () => {
       const spool = new Spool({ maxBytes: limits.maxBodyBytes });
-      const bounds = {
-        ...limits,
-        setting: 'MAX_BODY_BYTES' as const,
-        othersWait: () => context.lines.uploads.isFull,
-      };
       try {
-        for await (const chunk of readBody(request, bounds, context.stopping)) await spool.write(chunk);
+        for await (const chunk of bodyOfRequest(request, context).chunks(context.stopping))
+          await spool.write(chunk);
         const { format, arrays, data } = await inspectJson(
           spool,
           form,

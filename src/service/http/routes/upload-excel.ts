@@ -14,7 +14,7 @@ import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';
 import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
-import { answerUpload } from '../uploads/answer-upload.ts';
+import type { UploadOperation } from '../uploads/admit-upload.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import {
@@ -27,7 +27,6 @@ import {
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
 import { csvInWords, preferHeader, uploadErrors, uploadResponses } from '../uploads/upload.ts';
-import type { UploadOperation } from '../uploads/upload-operation.ts';
 
 const Query = querySchema('upload-excel');
 
@@ -79,20 +78,17 @@ export const uploadExcel: UploadOperation<Static<typeof Query>> = {
   name: 'upload-excel',
   parseQuery: queryParser(Query),
   check: (query) => checkSpreadsheetQuery(query),
-  load: (context, upload, query, body, origin, run) =>
-    withSpreadsheet(body, context, query, upload, {}, ({ source, spool, definition }) =>
-      answerUpload(
-        context,
-        upload,
-        query,
-        emptyCellsOf(query, spreadsheetInput(source, spool, definition, isSheetChosen(query))),
-        origin,
-        run,
-      ).catch((error: unknown) => {
-        throw !isSheetChosen(query) && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
-      }),
-    ),
-  digest: (context, upload, body) => readSpreadsheetParts(body, context, upload),
+  withInput: (context, upload, use) =>
+    withSpreadsheet(context, upload, {}, async ({ source, spool, definition }) => {
+      const { query } = upload;
+      const isChosen = isSheetChosen(query);
+      try {
+        return await use(emptyCellsOf(query, spreadsheetInput(source, spool, definition, isChosen)));
+      } catch (error) {
+        throw !isChosen && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
+      }
+    }),
+  readBody: readSpreadsheetParts,
 };
 
 function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInput {

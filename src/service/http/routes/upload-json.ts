@@ -11,18 +11,11 @@ import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';
 import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
-import { answerUpload } from '../uploads/answer-upload.ts';
+import type { UploadBody, UploadOperation } from '../uploads/admit-upload.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
 import { jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
-import {
-  type AdmittedUpload,
-  csvInWords,
-  preferHeader,
-  uploadErrors,
-  uploadResponses,
-} from '../uploads/upload.ts';
-import type { UploadBody, UploadOperation } from '../uploads/upload-operation.ts';
+import { csvInWords, preferHeader, uploadErrors, uploadResponses } from '../uploads/upload.ts';
 
 const Query = querySchema('upload-json');
 
@@ -75,20 +68,16 @@ export const uploadJson: UploadOperation<Static<typeof Query>> = {
   name: 'upload-json',
   parseQuery: queryParser(Query),
   check: (query, headers) => void jsonFormOf({ headers }, query.rows_at),
-  load: (context, upload, query, body, origin, run) =>
-    context.lines.uploads.use({ caller: upload.caller }, upload.signal, () => {
-      const { limits } = context.config;
-      const spool = new Spool({ maxBytes: limits.maxBodyBytes });
-      const form = jsonFormOf(body, query.rows_at);
-      const input = jsonInput(chunksOf(upload, body), spool, jsonLimitsOf(limits), form);
-      return answerUpload(context, upload, query, input, origin, run);
-    }),
-  digest: async (_, upload, body) => {
-    for await (const _ of chunksOf(upload, body));
+  withInput: async ({ config: { limits } }, { body, query, signal }, use) => {
+    const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+    const form = jsonFormOf(body, query.rows_at);
+    return use(jsonInput(chunksOf(body, signal), spool, jsonLimitsOf(limits), form));
+  },
+  readBody: async (_, body, signal) => {
+    for await (const _ of chunksOf(body, signal));
   },
 };
 
-function chunksOf({ signal, digest }: AdmittedUpload, body: UploadBody): AsyncGenerator<Buffer> {
-  const chunks = body.chunks(signal);
-  return digest?.through(chunks) ?? chunks;
+function chunksOf({ chunks, digest }: UploadBody, signal: AbortSignal): AsyncGenerator<Buffer> {
+  return digest?.through(chunks(signal)) ?? chunks(signal);
 }

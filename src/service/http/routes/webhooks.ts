@@ -12,7 +12,7 @@ import {
 } from '../../events/webhook-statements.ts';
 import { maxWebhooksPerCaller, type Webhooks } from '../../events/webhooks.ts';
 import { type AdmittedRequest, admitRequest } from '../admission/table-request.ts';
-import { isUuid, nullable, requireRecords } from '../answers/load-answers.ts';
+import { isUuid, nullable } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
 import { invalidWebhook, readWebhookBody, WebhookBody } from '../events/webhook-body.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
@@ -274,7 +274,7 @@ async function admit(
   context: HttpContext,
 ): Promise<AdmittedRequest & { webhooks: Webhooks }> {
   const admitted = await admitRequest(request, reply, context, 'webhook:manage');
-  return { ...admitted, webhooks: requireRecords(context.webhooks) };
+  return { ...admitted, webhooks: context.records.require().webhooks };
 }
 
 function useLine<Result>(

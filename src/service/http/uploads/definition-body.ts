@@ -4,18 +4,10 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
 import { pauseForOthers } from '../../../core/pause-for-others.ts';
+import type { LimitsConfig } from '../../../core/settings/config.ts';
 import { JsonUploadScanner } from '../../../readers/json/json-upload-scanner.ts';
 import { readDefinition } from '../../loading/inputs/read-definition.ts';
 import { readBody } from '../wire/request-body.ts';
-
-export interface DefinitionLimits {
-  maxDefinitionBytes: number;
-  maxJsonDepth: number;
-  maxUnpackRatio: number;
-  bodyIdleTimeoutMs: number;
-  minBodyBytesPerSecond: number;
-  minBusyBodyBytesPerSecond: number;
-}
 
 /**
  * Reads the whole body of a create.
@@ -24,7 +16,7 @@ export interface DefinitionLimits {
  */
 export async function readDefinitionText(
   request: FastifyRequest,
-  limits: DefinitionLimits,
+  limits: LimitsConfig,
   stopping: AbortSignal,
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -39,14 +31,14 @@ export async function readDefinitionText(
  *
  * @throws AppError `invalid-json` with the byte offset, `invalid-definition` if `table` is missing or the body has other members
  */
-export async function requireDefinition(text: Buffer, limits: DefinitionLimits): Promise<unknown> {
+export async function requireDefinition(text: Buffer, limits: LimitsConfig): Promise<unknown> {
   const table = await parseDefinitionBody(text, limits);
   if (table === undefined) throw missingTable();
   return table;
 }
 
 /** Returns the value of `table` in a JSON text `{"table": …}`; undefined: there is none. It works in turns. */
-export async function parseDefinitionBody(text: Buffer, limits: DefinitionLimits): Promise<unknown> {
+export async function parseDefinitionBody(text: Buffer, limits: LimitsConfig): Promise<unknown> {
   const bounds = {
     maxDepth: limits.maxJsonDepth,
     maxTableBytes: limits.maxDefinitionBytes,

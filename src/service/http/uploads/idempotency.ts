@@ -1,29 +1,40 @@
 /** The header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): reads it, and answers repeated requests. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
-import type { ClaimedKey, KeyClaim } from '../../loads/idempotency-key.ts';
-import { isLostKey } from '../../loads/idempotency-key.ts';
+import {
+  type AnswerKeeper,
+  type ClaimedKey,
+  isLostKey,
+  noKey,
+  type RequestKey,
+} from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
-import { uuidV7 } from '../../loads/uuid-v7.ts';
-import { requireRecords } from '../answers/load-answers.ts';
+import type { Records } from '../../loads/records.ts';
 import { asAppError, keptProblem } from '../answers/problem-json.ts';
-import type { HttpContext } from '../context.ts';
-import type { BodyDigest } from '../wire/body-digest.ts';
+import { BodyDigest } from '../wire/body-digest.ts';
 import { ClientGone } from '../wire/request-body.ts';
 
 const replayedHeader = 'idempotency-replayed';
 const maxKeyLength = 255;
+
+/** A key with the digest that the body of its request computes while it is read. */
+export type DigestedKey = RequestKey & { digest: BodyDigest };
 
 /**
  * Returns the key of the request; undefined: it has none.
  *
  * @throws AppError `invalid-parameter`; `not-enabled` if the service cannot keep keys
  */
-export function idempotencyKeyOf({ headers }: FastifyRequest, context: HttpContext): string | undefined {
-  const header = headers['idempotency-key'];
+export function requestKeyOf(
+  request: FastifyRequest,
+  records: Records,
+  claimed: Omit<RequestKey, 'key' | 'digest'>,
+): DigestedKey | undefined {
+  const header = request.headers['idempotency-key'];
   if (header === undefined) return undefined;
-  requireRecords(context.loads);
-  return checkedKey('Idempotency-Key', 'header', String(header));
+  records.require();
+  const key = checkedKey('Idempotency-Key', 'header', String(header));
+  return { ...claimed, key, digest: new BodyDigest(request) };
 }
 
 /**
@@ -39,28 +50,11 @@ export function checkedKey(name: string, place: 'header' | 'query parameter', va
   throw wrongParameter(name, detail, { value: key });
 }
 
-/**
- * Answers a request whose key another request has.
- *
- * @param readBody reads the whole body into the digest
- * @throws AppError `idempotency-key-in-use`, `idempotency-key-reused`
- */
-export async function answerRepeated(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  answered: KeyClaim['answered'],
-  digest: BodyDigest,
-  readBody: () => Promise<void>,
-): Promise<Buffer> {
-  if (answered === undefined) throw keyInUse();
-  await readBody();
-  if (digest.fingerprint(request)?.equals(answered.fingerprint) !== true) {
-    throw new AppError(
-      'idempotency-key-reused',
-      'Another request was answered under this Idempotency-Key. Send a new key for a new request.',
-    );
-  }
-  return replyWith(reply.header(replayedHeader, 'true'), answered.answer);
+function keyReused(): AppError {
+  return new AppError(
+    'idempotency-key-reused',
+    'Another request was answered under this Idempotency-Key. Send a new key for a new request.',
+  );
 }
 
 function keyInUse(): AppError {
@@ -84,46 +78,49 @@ const passwordCodes = new Set(['password-required', 'wrong-password']);
 /**
  * Keeps the answer to a failed request, or makes its key free. A request whose body was not read to its end is not kept. If the database does
  * not answer, the key stays with this process until its lease expires.
- *
- * @param headers more headers of the answer
  */
-export async function endKey(
-  key: ClaimedKey,
-  error: unknown,
-  requestId: string,
-  headers: Record<string, string> = {},
-): Promise<void> {
+async function endKey(key: ClaimedKey, error: unknown, requestId: string): Promise<void> {
   const known = error instanceof ClientGone ? undefined : asAppError(error);
   const isKept = known && (keptStatuses.has(known.status) || keptCodes.has(known.code));
-  if (!isKept || passwordCodes.has(known.code) || key.fingerprint === undefined) {
-    await key.release();
-    return;
-  }
-  const answer = keptProblem(known, requestId);
-  await key.keep({ ...answer, headers: { ...answer.headers, ...headers } }).catch(() => {});
+  const canKeep = isKept && !passwordCodes.has(known.code) && key.isBodyRead;
+  if (canKeep) await key.keep(keptProblem(known, requestId)).catch(() => {});
+  else await key.release();
+}
+
+/** A request that does its work once, however often it is sent. */
+export interface RequestOnce {
+  /** undefined: it has no key, so it does its work each time. */
+  key: DigestedKey | undefined;
+  requestId: string;
+  /** Reads the whole body of a repeated request into the digest. */
+  readBody: () => Promise<void>;
 }
 
 /**
- * Does the work of a request with a key once, and answers.
+ * Does the work of a request once, and answers. A request whose key another request has gets the answer of that one.
  *
- * @param work gets the key, whose `commitStatement` its transaction must run
+ * @param work its transaction must run the statements of the keeper
+ * @throws AppError `idempotency-key-in-use`, `idempotency-key-reused`; the errors of the work
  */
 export async function answerOnce(
-  request: FastifyRequest,
   reply: FastifyReply,
-  context: HttpContext,
-  { owner, key, digest }: { owner: Buffer; key: string; digest: BodyDigest },
-  work: (key: ClaimedKey) => Promise<KeptAnswer>,
+  records: Records,
+  { key, requestId, readBody }: RequestOnce,
+  work: (keeper: AnswerKeeper) => Promise<KeptAnswer>,
 ): Promise<Buffer> {
-  const loads = requireRecords(context.loads);
-  return loads.withKey(owner, key, uuidV7(), async ({ claimed, answered }) => {
-    if (claimed === undefined) return answerRepeated(request, reply, answered, digest, async () => {});
-    claimed.fingerprint = digest.fingerprint(request);
+  if (key === undefined) return replyWith(reply, await work(noKey));
+  return records.require().loads.withKey(key, async ({ claimed, answered }) => {
+    if (claimed === undefined) {
+      if (answered === undefined) throw keyInUse();
+      await readBody();
+      if (key.digest.fingerprint()?.equals(answered.fingerprint) !== true) throw keyReused();
+      return replyWith(reply.header(replayedHeader, 'true'), answered.answer);
+    }
     try {
       return replyWith(reply, await work(claimed));
     } catch (thrown) {
       const error = asKeyError(thrown);
-      await endKey(claimed, error, request.id);
+      await endKey(claimed, error, requestId);
       throw error;
     }
   });
@@ -133,7 +130,7 @@ export async function answerOnce(
  * Sets the status and the headers of an answer that is kept, and returns its body for the handler to return. A handler that returned the
  * reply would end only when the client has read the answer, and would hold its key and its place in a line until then.
  */
-export function replyWith(reply: FastifyReply, { status, headers, body }: KeptAnswer): Buffer {
+function replyWith(reply: FastifyReply, { status, headers, body }: KeptAnswer): Buffer {
   reply.code(status).headers(headers);
   return body;
 }

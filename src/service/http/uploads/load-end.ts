@@ -1,21 +1,16 @@
 /** How a load ends: its state, its answer, and the error for its caller. */
 import { AppError, type ErrorCode } from '../../../core/errors.ts';
-import { isRefusedCommit } from '../../loads/load-errors.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import type { LoadRun } from '../../loads/load-run.ts';
 import { endOfStatus, type LoadState } from '../../loads/load-state.ts';
-import type { Loads } from '../../loads/loads.ts';
 import { maxAttempts } from '../../loads/queue-statements.ts';
-import type { CallersStatement } from '../../postgres/callers-statement.ts';
+import type { UploadLoads } from '../../loads/records.ts';
 import { asAppError, keptProblem } from '../answers/problem-json.ts';
 import { ClientGone } from '../wire/request-body.ts';
 import { asKeyError } from './idempotency.ts';
 
 /** The header with the id of the load. */
 export const loadIdHeader = 'load-id';
-
-/** Returns the statements that keep the answer of a request with a key; none without a key. */
-export type CommitStatements = (answer: KeptAnswer) => CallersStatement[];
 
 /** The result of the work of a load. */
 export type LoadOutcome =
@@ -31,48 +26,35 @@ export type LoadOutcome =
     };
 
 /**
- * Does the work of a load and records how the load ends.
+ * Does the work of a load, which records how the load ends. If the work throws, that is recorded here.
  *
  * @param unbegun the codes of errors after which the load has not begun. The caller decides what happens to it then
  */
 export async function runToEnd(
-  loads: Loads,
-  run: LoadRun,
-  requestId: string,
+  loads: UploadLoads,
+  { run, requestId }: { run: LoadRun; requestId: string },
   unbegun: readonly ErrorCode[],
   work: () => Promise<KeptAnswer>,
 ): Promise<LoadOutcome> {
   try {
-    const answer = await work();
-    await loads.end(run, run.facts.dryRun ? 'checked' : 'committed', answer);
-    return { answer };
+    return { answer: await work() };
   } catch (thrown) {
-    return endWithError(loads, run, requestId, unbegun, thrown);
+    const error = asKeyError(await loads.errorOf(run, thrown));
+    // If the answer cannot be made, the load ends nevertheless.
+    let end: EndOfError = { state: 'failed', answer: failedAnswer, known: undefined };
+    let hasEnded = true;
+    try {
+      end = endOfError(error, requestId);
+      hasEnded = end.known === undefined || !unbegun.includes(end.known.code);
+      // Some errors are made without the collector. They list all of their problems.
+      if (hasEnded && run.found.count === 0)
+        for (const problem of end.known?.errors ?? []) run.found.add(problem);
+    } finally {
+      if (hasEnded && !run.hasEnded)
+        await loads.end(run, end.state, end.answer, !end.known?.isOutcomeUnknown);
+    }
+    return { error, known: end.known, hasEnded };
   }
-}
-
-/** Records the end of a load whose work threw. */
-export async function endWithError(
-  loads: Loads,
-  run: LoadRun,
-  requestId: string,
-  unbegun: readonly ErrorCode[],
-  thrown: unknown,
-): Promise<LoadOutcome> {
-  const error = isRefusedCommit(thrown) ? await loads.refusalOf(run) : asKeyError(thrown);
-  // If the answer cannot be made, the load ends nevertheless.
-  let end: EndOfError = { state: 'failed', answer: failedAnswer, known: undefined };
-  let isBegun = true;
-  try {
-    end = endOfError(error, requestId);
-    isBegun = end.known === undefined || !unbegun.includes(end.known.code);
-    // Some errors are made without the collector. They list all of their problems.
-    if (isBegun && run.found.count === 0)
-      for (const problem of end.known?.errors ?? []) run.found.add(problem);
-  } finally {
-    if (isBegun && !run.hasEnded) await loads.end(run, end.state, end.answer, !end.known?.isOutcomeUnknown);
-  }
-  return { error, known: end.known, hasEnded: isBegun };
 }
 
 interface EndOfError {

@@ -3,18 +3,18 @@
  */
 import Type from 'typebox';
 import { AppError, type ErrorCode, wrongParameter } from '../../../core/errors.ts';
+import type { LimitsConfig } from '../../../core/settings/config.ts';
 import { encodingOf, usualEncodings } from '../../../readers/bytes/text-encoding.ts';
 import { Spool } from '../../../readers/spool.ts';
 import { maxPasswordLength } from '../../../readers/spreadsheet/encryption/passwords.ts';
 import { openSpreadsheet, supportedEndings } from '../../../readers/spreadsheet/open-spreadsheet.ts';
 import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { SpreadsheetOptions, TextDialect } from '../../../readers/spreadsheet/spreadsheet-options.ts';
-import type { AdmittedRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
-import { readSpreadsheetUpload, type SpreadsheetUpload } from '../wire/multipart.ts';
-import { type DefinitionLimits, parseDefinitionBody } from './definition-body.ts';
+import { readSpreadsheetUpload } from '../wire/multipart.ts';
+import type { UploadBody } from './admit-upload.ts';
+import { parseDefinitionBody } from './definition-body.ts';
 import type { QueryOn } from './parameters.ts';
-import type { UploadBody } from './upload-operation.ts';
 
 type SpreadsheetQuery = QueryOn<'inspect-excel'>;
 
@@ -58,55 +58,26 @@ export interface OpenedSpreadsheet {
   definition: unknown;
 }
 
-/**
- * Receives the parts and opens the file for `use`. The file is always removed afterwards.
- *
- * @param admitted its signal ends the opening, which may take as long as a reading
- * @param reading the part of the file that will be read
- */
-export function withSpreadsheet<Result>(
-  received: UploadBody,
-  context: HttpContext,
-  query: SpreadsheetQuery,
-  admitted: AdmittedRequest,
-  reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
-  use: (opened: OpenedSpreadsheet) => Promise<Result>,
-): Promise<Result> {
-  return context.lines.uploads.use({ caller: admitted.caller }, admitted.signal, () =>
-    receiveSpreadsheet(received, context, query, admitted, reading, use),
-  );
+/** A request with a spreadsheet. */
+export interface SpreadsheetRequest {
+  query: SpreadsheetQuery;
+  body: UploadBody;
+  /** Also ends the opening of the file, which may take as long as a reading. */
+  signal: AbortSignal;
 }
 
 /** Reads the parts of a repeated request for its digest only. */
 export async function readSpreadsheetParts(
-  received: UploadBody,
-  context: HttpContext,
-  admitted: AdmittedRequest,
+  { config: { limits } }: HttpContext,
+  body: UploadBody,
+  signal: AbortSignal,
 ): Promise<void> {
-  const spool = new Spool({ maxBytes: context.config.limits.maxBodyBytes });
+  const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
-    await receiveParts(received, context, admitted, spool);
+    await readSpreadsheetUpload(body, body.chunks(signal), spool, limits.maxDefinitionBytes);
   } finally {
     await spool.close();
   }
-}
-
-function receiveParts(
-  received: UploadBody,
-  context: HttpContext,
-  { signal, digest }: AdmittedRequest,
-  file: Spool,
-): Promise<SpreadsheetUpload> {
-  const { maxDefinitionBytes } = context.config.limits;
-  const { headers, parameters } = received;
-  return readSpreadsheetUpload(
-    headers,
-    received.chunks(signal),
-    file,
-    maxDefinitionBytes,
-    parameters,
-    digest,
-  );
 }
 
 /** @throws AppError `invalid-parameter` */
@@ -114,28 +85,27 @@ export function checkSpreadsheetQuery(query: SpreadsheetQuery): void {
   optionsOf(query);
 }
 
-async function receiveSpreadsheet<Result>(
-  received: UploadBody,
-  context: HttpContext,
-  query: SpreadsheetQuery,
-  admitted: AdmittedRequest,
+/**
+ * Receives both parts and opens the file for `use`. The file is always removed afterwards.
+ *
+ * @param reading the part of the file that will be read
+ */
+export async function withSpreadsheet<Result>(
+  { config: { limits }, readerSlots }: HttpContext,
+  { query, body, signal }: SpreadsheetRequest,
   reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
-  const { limits } = context.config;
   // An invalid parameter is refused before the body is read.
   const options = { ...optionsOf(query), ...reading };
   const spool = new Spool({ maxBytes: limits.maxBodyBytes });
   try {
-    const { body, password } = await receiveParts(received, context, admitted, spool);
-    const definition = body && (await definitionOf(body, limits));
+    const parts = await readSpreadsheetUpload(body, body.chunks(signal), spool, limits.maxDefinitionBytes);
+    const definition = parts.body && (await definitionOf(parts.body, limits));
+    const resources = { ...limits, maxRatio: limits.maxUnpackRatio, readerSlots };
+    const opening = parts.password === undefined ? {} : { password: parts.password };
     const open = (wanted: SpreadsheetOptions) =>
-      openSpreadsheet(
-        spool,
-        { ...wanted, ...(password !== undefined && { password }) },
-        { ...limits, maxRatio: limits.maxUnpackRatio, readerSlots: context.readerSlots },
-        admitted.signal,
-      );
+      openSpreadsheet(spool, { ...wanted, ...opening }, resources, signal);
     const source = await open(options);
     // `table_range` and a proposed header are of one sheet only.
     const { tableRange: _, headerRow, ...others } = options;
@@ -151,7 +121,7 @@ async function receiveSpreadsheet<Result>(
   }
 }
 
-async function definitionOf(body: Buffer, limits: DefinitionLimits): Promise<unknown> {
+async function definitionOf(body: Buffer, limits: LimitsConfig): Promise<unknown> {
   try {
     return await parseDefinitionBody(body, limits);
   } catch (error) {

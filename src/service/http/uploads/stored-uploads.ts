@@ -3,72 +3,65 @@
  * later, perhaps by another process. The permissions that the token had when the request was accepted are kept. The token itself is not
  * kept.
  */
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+
+import type { FastifyBaseLogger } from 'fastify';
 import type { ErrorCode } from '../../../core/errors.ts';
-import type { LoadInput } from '../../loading/inputs/load-input.ts';
-import type { LoadResult } from '../../loading/request/load-request.ts';
+import { type AnswerKeeper, noKey } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import type { LoadRun } from '../../loads/load-run.ts';
 import { viewOf } from '../../loads/load-view.ts';
-import type { Loads } from '../../loads/loads.ts';
 import { type GivenUpLoad, maxAttempts, type StoredRequest } from '../../loads/queue-statements.ts';
-import type { QueuedLoads, QueueWork, RunTaken, TakenLoad } from '../../loads/queued-loads.ts';
+import type { QueueWork, RunTaken, TakenLoad } from '../../loads/queued-loads.ts';
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { shownLoad } from '../answers/load-answers.ts';
 import { jsonContentType, logFailure } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
 import { auditedEnd, writeAudit } from '../observing/audit.ts';
 import { measureError } from '../observing/measure-requests.ts';
 import { eitherSignal } from '../wire/either-signal.ts';
-import { changeOf, measureLoaded } from './answer-upload.ts';
-import { type CommitStatements, loadGivenUp, runToEnd } from './load-end.ts';
-import { type AdmittedUpload, uploadChoices } from './upload.ts';
-import type { UploadBody, UploadOperation } from './upload-operation.ts';
+import type { Upload, UploadOperation } from './admit-upload.ts';
+import { loadGivenUp, runToEnd } from './load-end.ts';
+import { loadUpload } from './load-upload.ts';
+import { uploadChoices } from './upload.ts';
 
 /** The headers that describe the body or the answer. */
 const storedHeaders = ['content-type', 'accept'];
 
-/** A quoted value of a preference, which may contain any word. It may lack its end. */
-const quoted = /"(?:[^"\\]|\\.)*(?:"|\\?$)/g;
-
-/** Returns whether the client prefers an answer before the rows are loaded. */
-export function prefersLater({ headers }: FastifyRequest): boolean {
-  const preferences = String(headers.prefer ?? '').replaceAll(quoted, '""');
-  return /(?:^|,)\s*respond-async\s*(?:[;,]|$)/i.test(preferences);
-}
-
 /**
- * Stores an upload, and returns the answer that it was accepted.
+ * Waits for a place, stores an upload, and returns the answer that it was accepted. Its load then waits in the queue.
  *
  * @throws AppError `storage-full`, `limit-exceeded`, `too-many-uploads`, …
  */
 export async function storeUpload(
-  request: FastifyRequest,
   context: HttpContext,
-  queuedLoads: QueuedLoads,
-  upload: AdmittedUpload,
-  operation: Pick<UploadOperation, 'digest'>,
-  body: UploadBody,
-  run: LoadRun,
-  commit: CommitStatements,
+  upload: Upload,
+  keeper: AnswerKeeper,
 ): Promise<KeptAnswer> {
-  const { grants, caller, signal } = upload;
+  const { loads, queuedLoads } = context.records.require();
+  const { grants, caller, signal, body, operation, run } = upload;
   const stored: StoredRequest = {
-    query: request.query as Record<string, unknown>,
+    query: upload.sentQuery,
     headers: Object.fromEntries(
-      storedHeaders.flatMap((name) => (request.headers[name] ? [[name, String(request.headers[name])]] : [])),
+      storedHeaders.flatMap((name) => (body.headers[name] ? [[name, String(body.headers[name])]] : [])),
     ),
     scopes: [...grants.scopes],
     schemas: grants.schemas,
     caller,
-    requestId: request.id,
+    requestId: upload.requestId,
   };
-  return context.lines.uploads.use({ caller }, signal, async () => {
-    const readAgain = (chunks: () => AsyncGenerator<Buffer>): Promise<void> =>
-      upload.digest ? operation.digest(context, upload, { ...body, chunks }) : Promise.resolve();
-    const answer = () => accepted(run);
-    await queuedLoads.accept(run, stored, body.chunks(signal), readAgain, () => commit(answer()));
-    return answer();
-  });
+  const readAgain = async (chunks: () => AsyncGenerator<Buffer>): Promise<void> => {
+    if (upload.key) await operation.readBody(context, { ...body, chunks }, signal);
+  };
+  let answer: KeptAnswer | undefined;
+  const commit = (): CallersStatement[] => {
+    answer = accepted(run);
+    return keeper.commitStatements(() => answer!);
+  };
+  await context.lines.uploads.use({ caller }, signal, () =>
+    queuedLoads.accept(run, stored, body.chunks(signal), readAgain, commit),
+  );
+  loads.forget(run);
+  return answer!;
 }
 
 function accepted(run: LoadRun): KeptAnswer {
@@ -83,27 +76,24 @@ function accepted(run: LoadRun): KeptAnswer {
 /** Returns the functions that run a stored upload, and that report one that was given up. */
 export function storedUploadWork(
   context: HttpContext,
-  loads: Loads,
   operations: readonly UploadOperation[],
   log: FastifyBaseLogger,
 ): QueueWork {
   const run: RunTaken = async (load, taken, chunks) => {
     const operation = operations.find(({ name }) => name === load.facts.operation)!;
     const { requestId } = load.request;
-    const facts = {
-      subject: load.facts.subject,
-      role: load.facts.role,
-      schema: load.facts.schema,
-      table: load.facts.table,
-      load: load.id,
-    } as Parameters<typeof writeAudit>[2];
+    const { subject, role, schema, table } = load.facts;
+    const facts = { subject, role, schema, table, load: load.id };
     let change: object = {};
     const waitsAgain = load.attempts < maxAttempts ? [...notBegun, ...interrupted] : notBegun;
-    const outcome = await runToEnd(loads, taken, requestId, waitsAgain, () =>
-      runStored(context, load, operation, taken, chunks, (changed) => {
-        change = changed;
-      }),
-    );
+    const onLoaded: Upload['onLoaded'] = (changed) => {
+      change = changed;
+    };
+    const { signal, release } = eitherSignal(context.stopping, taken.cancelled);
+    const running = { run: taken, signal, log, onLoaded };
+    const outcome = await runToEnd(context.records.uploads, { run: taken, requestId }, waitsAgain, async () =>
+      loadUpload(context, uploadOf(context, load, operation, running, chunks), noKey),
+    ).finally(release);
     if (outcome.answer) {
       writeAudit(log, operation.name, facts, change);
       return 'ended';
@@ -127,7 +117,7 @@ export function storedUploadWork(
     measureError(context.measures, error);
     context.measures.loadGivenUp();
     const facts = { subject: subject ?? undefined, role: role ?? undefined, schema, table, load: id };
-    writeAudit(log, operation, facts as Parameters<typeof writeAudit>[2], auditedEnd(error));
+    writeAudit(log, operation, facts, auditedEnd(error));
   };
   return { run, onGivenUp };
 }
@@ -140,48 +130,32 @@ const notBegun: ErrorCode[] = ['too-many-uploads', 'shutting-down'];
  */
 const interrupted: ErrorCode[] = ['database-unavailable'];
 
-async function runStored(
+/** Makes the record of an upload that was taken from the queue. @throws AppError `invalid-parameter` */
+function uploadOf(
   context: HttpContext,
   { facts, request, bytesReceived }: TakenLoad,
   operation: UploadOperation,
-  run: LoadRun,
+  running: Pick<Upload, 'run' | 'signal' | 'log' | 'onLoaded'>,
   chunks: () => AsyncGenerator<Buffer>,
-  onChanged: (change: object) => void,
-): Promise<KeptAnswer> {
-  const { database } = context.config;
-  const query = operation.parseQuery(request.query);
+): Upload {
+  const { statementTimeoutMs, lockTimeoutMs, serviceSchema } = context.config.database;
   const { schema, table: name, owner, subject, role } = facts;
-  const { signal, release } = eitherSignal(context.stopping, run.cancelled);
-  const { statementTimeoutMs, lockTimeoutMs } = database;
-  const beforeCommit = () => run.commitStatements();
-  const onCommitRefused = () => run.commitRefused();
-  const upload: AdmittedUpload = {
+  const { query: sentQuery, headers, caller, requestId } = request;
+  const query = operation.parseQuery(sentQuery);
+  const scopes = new Set(request.scopes);
+  return {
+    ...running,
+    ...uploadChoices(query),
+    operation,
+    query,
+    sentQuery,
     schema,
     name,
-    caller: request.caller,
-    signal,
-    grants: {
-      subject,
-      owner,
-      role,
-      scopes: new Set(request.scopes),
-      schemas: request.schemas ?? undefined,
-      serviceSchema: database.serviceSchema,
-    },
-    transaction: { role, statementTimeoutMs, lockTimeoutMs, signal, beforeCommit, onCommitRefused },
-    ...uploadChoices(query),
+    caller,
+    requestId,
+    grants: { subject, owner, role, scopes, schemas: request.schemas ?? undefined, serviceSchema },
+    transaction: { role, statementTimeoutMs, lockTimeoutMs, signal: running.signal },
+    body: { headers, parameters: [], digest: undefined, bytesReceived: () => bytesReceived, chunks },
+    key: undefined,
   };
-  const body = { headers: request.headers, parameters: [], chunks };
-  const origin = {
-    accept: request.headers.accept,
-    onLoaded: (result: LoadResult, input: LoadInput) => {
-      onChanged(changeOf(query, result));
-      measureLoaded(context, query, result, input, bytesReceived);
-    },
-  };
-  try {
-    return await operation.load(context, upload, query, body, origin, run);
-  } finally {
-    release();
-  }
 }

@@ -1,22 +1,16 @@
 /**
- * The parts that all uploads share: the permission that they need, and the schema of the answer.
+ * The parts that all uploads share: the schema of the answer, and what the parameters say about columns and texts.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { type ErrorCode, wrongParameter } from '../../../core/errors.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
-import { admitTableRequest, type TableRequest } from '../admission/table-request.ts';
 import { Load } from '../answers/load-answers.ts';
-import type { HttpContext } from '../context.ts';
 import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
-import { requireScope, type Scope } from '../tokens/auth.ts';
 import { type ColumnChoices, columnChoicesOf } from './column-parameters.ts';
 import type { UploadQuery } from './parameters.ts';
 import { maxFaultyRowsOf } from './row-parameters.ts';
 import { textReadingOf } from './text-parameters.ts';
-
-export type { UploadQuery } from './parameters.ts';
 
 const Loaded = Type.Object(
   {
@@ -152,8 +146,8 @@ export const uploadErrors: ErrorCode[] = [
   'storage-full',
 ];
 
-/** An upload that is admitted, with what its parameters say about columns and texts. */
-export interface AdmittedUpload extends TableRequest {
+/** What the parameters say about columns, texts and rows. */
+export interface UploadChoices {
   columns: ColumnChoices;
   /** undefined: text is read as usual. */
   textReading: TextReading | undefined;
@@ -161,25 +155,8 @@ export interface AdmittedUpload extends TableRequest {
   maxFaultyRows: number | undefined;
 }
 
-/** Admits an upload before its body is read. @throws the errors of `admitTableRequest`; AppError `invalid-parameter` */
-export async function admitUpload(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  context: HttpContext,
-  query: UploadQuery,
-): Promise<AdmittedUpload> {
-  const choices = uploadChoices(query);
-  const scope = uploadScope(query.if_exists);
-  const table = await admitTableRequest(request, reply, context, query.schema, scope);
-  // `add` may change the definition of the table, so it needs the scope before the rows are read.
-  if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
-  return { ...table, ...choices };
-}
-
-/** Returns what the parameters say about columns and texts. @throws AppError `invalid-parameter` */
-export function uploadChoices(
-  query: UploadQuery,
-): Pick<AdmittedUpload, 'columns' | 'textReading' | 'maxFaultyRows'> {
+/** Returns what the parameters say about columns, texts and rows. @throws AppError `invalid-parameter` */
+export function uploadChoices(query: UploadQuery): UploadChoices {
   if (query.if_missing === 'fail' && query.if_exists === 'fail') {
     const detail =
       'if_missing=fail needs if_exists=append, truncate or replace, because if_exists=fail loads only into a new table.';
@@ -190,10 +167,4 @@ export function uploadChoices(
     textReading: textReadingOf(query),
     maxFaultyRows: maxFaultyRowsOf(query),
   };
-}
-
-/** Returns the scope that every such upload needs. */
-function uploadScope(ifExists: UploadQuery['if_exists']): Scope {
-  if (ifExists === 'append') return 'table:load';
-  return ifExists === 'fail' ? 'table:create' : 'table:replace';
 }

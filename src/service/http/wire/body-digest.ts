@@ -6,9 +6,14 @@ import type { FastifyRequest } from 'fastify';
  * request.
  */
 export class BodyDigest {
+  readonly #target: string;
   readonly #whole = createHash('sha256');
   readonly #parts = new Map<string, Hash>();
   #isComplete = false;
+
+  constructor({ method, url }: FastifyRequest) {
+    this.#target = `${method} ${url}`;
+  }
 
   /** Passes the chunks of a body on. */
   async *through(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
@@ -40,8 +45,8 @@ export class BodyDigest {
   }
 
   /** Returns the digest of the request; undefined: the body has not been read to its end. */
-  fingerprint({ method, url }: FastifyRequest): Buffer | undefined {
+  fingerprint(): Buffer | undefined {
     if (!this.#isComplete) return undefined;
-    return this.#whole.copy().update(`\0${method} ${url}`).digest();
+    return this.#whole.copy().update(`\0${this.#target}`).digest();
   }
 }

@@ -16,6 +16,14 @@ import type { BodyDigest } from './body-digest.ts';
 
 type BusboyInstance = InstanceType<typeof Busboy>;
 
+export interface FormBody {
+  headers: IncomingHttpHeaders;
+  /** The names of the query parameters, because a part of a form with such a name is a common mistake. */
+  parameters: readonly string[];
+  /** Computes the digest of the parts, if the request has an idempotency key. */
+  digest: BodyDigest | undefined;
+}
+
 export interface SpreadsheetUpload {
   /** The JSON text of the part `body`; undefined if it was not sent or is empty. */
   body: Buffer | undefined;
@@ -28,17 +36,14 @@ const partNames = ['file', 'body', 'password'];
 /**
  * Reads the parts in any order, and writes the spreadsheet to `file` as it arrives. The file name is never used.
  *
- * @param parameters the names of the query parameters, because a part with such a name is a common mistake
  * @throws AppError `invalid-multipart` (400), `invalid-parameter` (422: a part is missing, unknown or sent twice),
  *   `limit-exceeded`
  */
 export async function readSpreadsheetUpload(
-  headers: IncomingHttpHeaders,
+  { headers, parameters, digest }: FormBody,
   chunks: AsyncIterable<Buffer>,
   file: Spool,
   maxBodyPartBytes: number,
-  parameters: readonly string[],
-  digest?: BodyDigest,
 ): Promise<SpreadsheetUpload> {
   const parts: Parts = new Map();
   const busboy = openBusboy(headers, maxBodyPartBytes);

@@ -41,18 +41,21 @@ interface InspectionLimits {
   maxRows: number;
 }
 
-/**
- * Shows the sheets of a workbook, the proposed columns and the first rows.
- *
- * @param openSheet opens the file again with another sheet
- * @param isSheetChosen true: the caller named the sheet; false: a warning names the other sheets that have rows
- * @param textReading undefined: the request does not say how text is read
- */
+/** A workbook that is inspected. */
+export interface InspectedWorkbook {
+  /** The sheet that is read. */
+  source: SheetSource;
+  /** Opens the file again with another sheet. */
+  openSheet: (name: string) => Promise<SheetSource>;
+  /** true: the caller named the sheet; false: a warning names the other sheets that have rows. */
+  isSheetChosen: boolean;
+  /** undefined: the request does not say how text is read. */
+  textReading: TextReading | undefined;
+}
+
+/** Shows the sheets of a workbook, the proposed columns and the first rows. */
 export async function inspectSpreadsheet(
-  chosen: SheetSource,
-  openSheet: (name: string) => Promise<SheetSource>,
-  isSheetChosen: boolean,
-  textReading: TextReading | undefined,
+  { source: chosen, openSheet, isSheetChosen, textReading }: InspectedWorkbook,
   limits: InspectionLimits,
   signal: AbortSignal,
 ): Promise<Inspection> {

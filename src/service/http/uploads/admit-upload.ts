@@ -1,0 +1,139 @@
+/**
+ * Makes the record of an upload: who sends it, what it asks for, its body, its key, its load, and where it reports. The record is made once,
+ * and everything that happens to the upload afterwards takes what it needs from it.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import type { TObject } from 'typebox';
+import type { LoadInput } from '../../loading/inputs/load-input.ts';
+import type { KeptAnswer, LoadFacts } from '../../loads/load-record.ts';
+import type { LoadRun } from '../../loads/load-run.ts';
+import { admitTableRequest, type TableRequest } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
+import { factsOf } from '../observing/access-log.ts';
+import { type AuditedChange, noteChange } from '../observing/audit.ts';
+import { requireScope, type Scope } from '../tokens/auth.ts';
+import type { FormBody } from '../wire/multipart.ts';
+import { readBody } from '../wire/request-body.ts';
+import { type DigestedKey, requestKeyOf } from './idempotency.ts';
+import { loadIdHeader } from './load-end.ts';
+import type { UploadQuery } from './parameters.ts';
+import { type UploadChoices, uploadChoices } from './upload.ts';
+
+export interface Upload<Query extends UploadQuery = UploadQuery>
+  extends Omit<TableRequest, 'cancel'>,
+    UploadChoices {
+  operation: UploadOperation<Query>;
+  query: Query;
+  /** The query as it was sent, which is stored for later. */
+  sentQuery: Record<string, unknown>;
+  body: UploadBody;
+  /** undefined: the request has no idempotency key. */
+  key: DigestedKey | undefined;
+  /** The load of the upload. Its cancelling aborts `signal`. */
+  run: LoadRun;
+  requestId: string;
+  log: FastifyBaseLogger;
+  /** Called when the rows are committed or, in a dry run, checked. */
+  onLoaded: (change: AuditedChange & { rows: number }) => void;
+}
+
+/** The body of an upload with the headers that describe it. */
+export interface UploadBody extends FormBody {
+  bytesReceived: () => number;
+  /** Returns the unpacked body. */
+  chunks: (signal: AbortSignal) => AsyncGenerator<Buffer>;
+}
+
+/** What distinguishes the two uploads. Methods, so that an operation with more parameters is an `UploadOperation`. */
+export interface UploadOperation<Query extends UploadQuery = UploadQuery> {
+  name: LoadFacts['operation'];
+  /** @throws AppError `invalid-parameter` */
+  parseQuery: (query: unknown) => Query;
+  /** Checks the parameters together with the headers, before the body is read. @throws AppError `invalid-parameter` */
+  check(query: Query, headers: IncomingHttpHeaders): void;
+  /** Opens the rows of the body for `use`, which closes the input. */
+  withInput(
+    context: HttpContext,
+    upload: Upload<Query>,
+    use: (input: LoadInput) => Promise<KeptAnswer>,
+  ): Promise<KeptAnswer>;
+  /** Reads the whole body into its digest. */
+  readBody(context: HttpContext, body: UploadBody, signal: AbortSignal): Promise<void>;
+}
+
+/** Admits the request of an upload before its body is read. @throws the errors of `admitTableRequest`; AppError `invalid-parameter` */
+export async function admitUpload(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: HttpContext,
+  operation: UploadOperation,
+): Promise<Upload> {
+  const query = operation.parseQuery(request.query);
+  const choices = uploadChoices(query);
+  const scope = scopeOf(query.if_exists);
+  const table = await admitTableRequest(request, reply, context, query.schema, scope);
+  // `add` may change the definition of the table, so it needs the scope before the rows are read.
+  if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
+  operation.check(query, request.headers);
+  const { schema, name, grants } = table;
+  const { owner, subject, role } = grants;
+  const body = bodyOfRequest(request, context);
+  const length = request.headers['content-length'];
+  const run = context.records.uploads.create(
+    {
+      operation: operation.name,
+      schema,
+      table: name,
+      dryRun: query.dry_run,
+      owner,
+      subject,
+      role,
+      bytesExpected: length === undefined ? undefined : Number(length),
+    },
+    { bytesReceived: body.bytesReceived, isReceived: () => request.raw.complete },
+  );
+  const key = requestKeyOf(request, context.records, {
+    owner,
+    claim: run.id,
+    headers: { [loadIdHeader]: run.id },
+  });
+  run.cancelled.addEventListener('abort', () => table.cancel(run.cancelled.reason));
+  return {
+    ...table,
+    ...choices,
+    operation,
+    query,
+    sentQuery: request.query as Record<string, unknown>,
+    body: { ...body, digest: key?.digest },
+    key,
+    run,
+    requestId: request.id,
+    log: request.log,
+    onLoaded: (change) => {
+      factsOf(request).rows = change.rows;
+      noteChange(request, change);
+    },
+  };
+}
+
+/** Returns the scope that every such upload needs. */
+function scopeOf(ifExists: UploadQuery['if_exists']): Scope {
+  if (ifExists === 'append') return 'table:load';
+  return ifExists === 'fail' ? 'table:create' : 'table:replace';
+}
+
+/** Returns the body of a request that runs. */
+export function bodyOfRequest(request: FastifyRequest, { config, lines }: HttpContext): UploadBody {
+  const othersWait = () => lines.uploads.isFull;
+  const limits = { ...config.limits, setting: 'MAX_BODY_BYTES', othersWait } as const;
+  const schema = request.routeOptions.schema?.querystring as TObject | undefined;
+  const parameters = Object.keys(schema?.properties ?? {});
+  return {
+    headers: request.headers,
+    parameters,
+    digest: undefined,
+    bytesReceived: () => factsOf(request).bytes ?? 0,
+    chunks: (signal) => readBody(request, limits, signal),
+  };
+}

@@ -1,0 +1,212 @@
+/** Loads the rows of an upload, and makes the answer from the result. */
+import { AppError, type ErrorBody } from '../../../core/errors.ts';
+import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
+import type { LoadInput } from '../../loading/inputs/load-input.ts';
+import { readText } from '../../loading/inputs/read-text.ts';
+import { renameColumns } from '../../loading/inputs/rename-columns.ts';
+import { loadTable } from '../../loading/load-table.ts';
+import type { LoadContext, LoadRequest, LoadResult } from '../../loading/request/load-request.ts';
+import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
+import type { KeptAnswer } from '../../loads/load-record.ts';
+import { tableLocation } from '../admission/table-request.ts';
+import { jsonContentType } from '../answers/problem-json.ts';
+import { csvContentType, ProblemTable } from '../answers/problem-table.ts';
+import type { HttpContext } from '../context.ts';
+import { requireSchema, requireScope } from '../tokens/auth.ts';
+import { prefersCsv } from '../wire/accept.ts';
+import type { Upload } from './admit-upload.ts';
+
+/** Waits for a place, opens the rows of an upload, loads them, and returns the answer. The load has ended then. */
+export async function loadUpload(
+  context: HttpContext,
+  upload: Upload,
+  keeper: AnswerKeeper,
+): Promise<KeptAnswer> {
+  const { operation, caller, signal, query, run } = upload;
+  const answer = await context.lines.uploads.use({ caller }, signal, () =>
+    operation.withInput(context, upload, (input) => loadInput(context, upload, keeper, input)),
+  );
+  if (query.dry_run) await keeper.keep(answer);
+  await context.records.uploads.end(run, query.dry_run ? 'checked' : 'committed', answer);
+  return answer;
+}
+
+/** Loads the input, always closes it, and returns the answer. */
+async function loadInput(
+  context: HttpContext,
+  upload: Upload,
+  keeper: AnswerKeeper,
+  unread: LoadInput,
+): Promise<KeptAnswer> {
+  const startedAt = performance.now();
+  const { run, body, log } = upload;
+  const input = readText(renameColumns(unread, upload.columns.rename), upload.textReading);
+  const table = prefersCsv(body.headers.accept) ? new ProblemTable() : undefined;
+  run.toAnswer = (loaded) => answerOf(loaded, upload, input, table, performance.now() - startedAt);
+  run.start();
+  try {
+    const loaded = await loadTable(
+      loadContextOf(context, upload, keeper),
+      loadRequestOf(upload, table),
+      input,
+    );
+    reportLoaded(context, upload, loaded, input);
+    if (!loaded.isLate) return run.answer ?? run.toAnswer(loaded);
+    const answer = run.toAnswer(loaded);
+    await context.records.uploads.amend(run, answer);
+    await keeper.amend(answer).catch((error: unknown) => log.warn({ err: error }, notAmended));
+    return answer;
+  } catch (error) {
+    // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
+    const isRefused = error instanceof AppError && error.status === 422;
+    throw isRefused ? error.with({ warnings: input.warnings, body: csvOf(error, table) }) : error;
+  } finally {
+    await input.close();
+  }
+}
+
+/** Reports the rows to the audit log, and to the metrics if they are committed. */
+function reportLoaded(
+  { measures }: HttpContext,
+  { query: { dry_run }, body, onLoaded }: Upload,
+  { tableChange, rows, updated, skipped, leftOut }: LoadResult,
+  { reading = { format: 'json' } }: LoadInput,
+): void {
+  onLoaded({
+    outcome: dry_run ? 'checked' : 'committed',
+    change: tableChange ?? 'loaded',
+    rows,
+    ...(updated > 0 && { updated }),
+    ...(skipped > 0 && { skipped }),
+    ...(leftOut !== undefined && { leftOut: leftOut.rows }),
+  });
+  if (!dry_run) measures.loaded(reading.format, rows + updated, body.bytesReceived());
+}
+
+const notAmended =
+  'The answer that is kept for an idempotency key lacks a warning that was found after the commit';
+
+function loadContextOf(
+  { pool, config, measures }: HttpContext,
+  { transaction, run }: Upload,
+  keeper: AnswerKeeper,
+): LoadContext {
+  return {
+    pool,
+    transaction: {
+      ...transaction,
+      beforeCommit: () => [...run.commitStatements(), ...keeper.commitStatements(() => run.answer!)],
+      onCommitRefused: () => run.commitRefused(),
+    },
+    extraFunctions: config.database.defaultFunctions,
+    limits: config.limits,
+    observer: run,
+    onPhase: measures.phase,
+  };
+}
+
+/** @param table receives all problems, if the client prefers CSV */
+function loadRequestOf(
+  { schema, name, grants, signal, query, columns, maxFaultyRows, run }: Upload,
+  table: ProblemTable | undefined,
+): LoadRequest {
+  return {
+    schema,
+    name,
+    ifExists: query.if_exists,
+    mustExist: query.if_missing === 'fail',
+    extraColumns: query.extra_columns,
+    onConflict: query.on_conflict,
+    conflictKey: columns.conflictKey,
+    primaryKey: columns.primaryKey,
+    maxFaultyRows,
+    collector: table ? bothCollectors(table, run.found) : run.found,
+    bytes: run.facts.bytesExpected,
+    dryRun: query.dry_run,
+    signal,
+    requireCreation: () => requireScope(grants, 'table:create'),
+    admitSchema: (other) => requireSchema(grants, other),
+  };
+}
+
+/** @param table the problems of rows that were left out; undefined: the client does not prefer CSV */
+function answerOf(
+  loaded: LoadResult,
+  upload: Upload,
+  input: LoadInput,
+  table: ProblemTable | undefined,
+  durationMs: number,
+): KeptAnswer {
+  const { query, run } = upload;
+  const load = {
+    ...(run.shownId !== undefined && { id: run.shownId }),
+    rows: loaded.rows,
+    skipped: loaded.skipped,
+    updated: loaded.updated,
+    ...leftOutOf(loaded),
+    ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
+    ...readingOf(input),
+    warnings: loaded.warnings,
+    duration_ms: Math.round(durationMs),
+    ...(query.dry_run && { dry_run: true }),
+  };
+  const isCreated = loaded.isNew && !query.dry_run;
+  const location = isCreated ? { location: tableLocation(upload) } : {};
+  // A load that left out nothing has no problems for a file.
+  const csv = table && table.count > 0 ? table.toBuffer() : undefined;
+  return {
+    status: isCreated ? 201 : 200,
+    headers: { ...location, 'content-type': csv ? csvContentType : jsonContentType },
+    body: csv ?? Buffer.from(JSON.stringify({ table: loaded.table, load })),
+  };
+}
+
+/** Returns the members of the answer that describe what was read. */
+function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, string | number> {
+  const { format, delimiter, encoding, sheet, headerRow, range } = reading;
+  return {
+    format,
+    ...(delimiter !== undefined && { delimiter }),
+    ...(encoding !== undefined && { encoding }),
+    ...(sheet !== undefined && { sheet }),
+    ...(headerRow !== undefined && { header_row: headerRow }),
+    ...(range !== undefined && { range }),
+  };
+}
+
+/** Returns the problems of refused data as CSV, if the client prefers that. */
+function csvOf(error: AppError, table: ProblemTable | undefined): ErrorBody | undefined {
+  if (table === undefined || error.code !== 'invalid-data' || error.errors === undefined) return undefined;
+  // Some errors are made without the collector. They list all of their problems.
+  if (table.count === 0) for (const problem of error.errors) table.add(problem);
+  return { contentType: csvContentType, bytes: table.toBuffer() };
+}
+
+/** Returns the members of the answer about rows that were left out. */
+function leftOutOf({ leftOut }: LoadResult): Record<string, unknown> {
+  if (leftOut === undefined) return {};
+  const { rows, problems, problemCount, groups } = leftOut;
+  return {
+    rows_left_out: rows,
+    ...(rows > 0 && { left_out: problems, left_out_count: problemCount }),
+    ...(groups && { error_groups: groups }),
+  };
+}
+
+/** Returns a collector that gives each problem to both. */
+function bothCollectors(first: ProblemCollector, second: ProblemCollector): ProblemCollector {
+  return {
+    get count() {
+      return Math.min(first.count, second.count);
+    },
+    max: first.max,
+    add: (problem) => {
+      first.add(problem);
+      second.add(problem);
+    },
+    clear: () => {
+      first.clear();
+      second.clear();
+    },
+  };
+}

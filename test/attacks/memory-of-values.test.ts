@@ -1,0 +1,146 @@
+/** Values that are short as text, and for which PostgreSQL would need much memory or time, or memory that it keeps. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { withBackendMemory } from '../support/backend-memory.ts';
+import { type ChildWithDatabase, startChildWithDatabase } from '../support/child-service.ts';
+import { assertProblem } from '../support/problem.ts';
+import type { TestAnswer } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
+
+const mib = 2 ** 20;
+let service: ChildWithDatabase;
+
+before(async () => {
+  service = await startChildWithDatabase();
+  await service.database.pool.query(`
+    CREATE TYPE digits AS (a numeric(1000,1000));
+    CREATE TYPE documents AS (a jsonb, b xml);
+    CREATE TYPE visits AS (a text, b timestamptz);`);
+});
+after(async () => {
+  await service?.stop('SIGTERM');
+});
+
+/** Sends the request, and checks the memory of PostgreSQL. */
+async function send(work: () => Promise<TestAnswer>, maxBackendMib: number): Promise<TestAnswer> {
+  const { result, backendBytes = 0 } = await withBackendMemory(service.database, work);
+  assert.ok(backendBytes < maxBackendMib * mib, `a backend held ${backendBytes / mib} MiB`);
+  return result;
+}
+
+function load(type: string, values: unknown[], maxBackendMib = 100): Promise<TestAnswer> {
+  const body = { table: { columns: [{ name: 'a', type }] }, data: values.map((a) => ({ a })) };
+  return send(() => service.post('/table/values/upload/json?dry_run=true', body), maxBackendMib);
+}
+
+/** A name of a time zone that no other index has: `AAAA-1`. */
+function zone(index: number): string {
+  const letters = [17_576, 676, 26, 1].map((unit) =>
+    String.fromCharCode(65 + (Math.floor(index / unit) % 26)),
+  );
+  return `${letters.join('')}-1`;
+}
+
+const inZone = (index: number) => `2026-01-01 00:00 ${zone(index)}`;
+const list = (count: number, of: (index: number) => unknown) =>
+  Array.from({ length: count }, (_, n) => of(n));
+const attributes = (count: number) => list(count, (n) => `a${n}=""`).join(' ');
+const declared = (bytes: number) => `<!DOCTYPE r [<!ATTLIST b x CDATA "${'y'.repeat(bytes)}">]>`;
+const entity = (bytes: number) => `<!DOCTYPE r [<!ENTITY e "${'y'.repeat(bytes)}">]>`;
+
+suite('values that PostgreSQL does not read', () => {
+  const values: [name: string, type: string, values: () => unknown[]][] = [
+    ['arrays in jsonb', 'jsonb', () => [list(2_000_000, () => [])]],
+    ['attributes that XML declares', 'xml', () => [`${declared(3000)}<r>${'<b/>'.repeat(1000)}</r>`]],
+    ['entities that XML declares', 'xml', () => [`${entity(3000)}<r>${'&e;'.repeat(1000)}</r>`]],
+    ['a declaration in an array', 'xml[]', () => [`{"<\\!ATT${'<b/>'.repeat(2000)}"}`]],
+    ['a declaration in a field', 'documents', () => [`(,"<!""ENTITY${'<b/>'.repeat(2000)}")`]],
+    ['many attributes of an element', 'xml', () => [`<r ${attributes(5000)}/>`]],
+    ['many names of elements', 'xml', () => [`<r>${list(60_000, (n) => `<b${n}/>`).join('')}</r>`]],
+    ['many names of attributes', 'xml', () => [`<r>${list(60_000, (n) => `<b a${n} = ''/>`).join('')}</r>`]],
+    ['a long name of a type', 'regtype', () => [`numeric(${list(40_000, () => 1)})`]],
+    ['many names of types', 'regtype[]', () => [list(20_000, () => 'int')]],
+    ['names of zones in rows', 'tstzrange', () => list(10_100, (n) => `[${inZone(n)},)`)],
+    ['names of zones in a value', 'tstzmultirange', () => [`{${list(10_100, (n) => `[${inZone(n)},)`)}}`]],
+    ['names of zones with quotes', 'tsrange[]', () => [list(10_100, (n) => `[2026-01-01 AB"${zone(n)}",)`)]],
+    ['names of zones in fields', 'visits', () => list(10_100, (n) => `(a,"2026-01-01, ${zone(n)}")`)],
+    ['fractions of elements', 'numeric(1000,1000)[]', () => [list(20_000, () => 0)]],
+    ['fractions of fields', 'digits[]', () => [list(20_000, () => '(0)')]],
+  ];
+  for (const [name, type, valuesOf] of values) {
+    test(`${name} are refused before PostgreSQL reads them`, async () => {
+      const answer = await load(type, valuesOf(), 290);
+      const { errors } = assertProblem(answer, 422, 'invalid-data');
+      assert.equal(errors?.[0]?.code, 'too-complex');
+    });
+  }
+
+  const most: [type: string, values: () => unknown[]][] = [
+    ['jsonb', () => [list(sized(60_000, 1_100_000), () => [])]],
+    ['jsonb', () => [list(sized(10_000, 130_000), () => [[[[[[[[]]]]]]]])]],
+    ['xml', () => [`<r>${'x<b/>'.repeat(sized(100_000, 1_400_000))}</r>`]],
+    ['xml', () => [`${declared(2000)}<r>${'<b/>'.repeat(400)}</r>`]],
+    ['xml', () => [`<r ${attributes(4000)}/>`, `<r>${list(40_000, (n) => `<b${n}/>`).join('')}</r>`]],
+    ['xml[]', () => [['<!DOCTYPE r [<!ELEMENT r ANY>]><r/>', '<a b="=">=</a>']]],
+    ['regtype[]', () => [list(10_000, () => 'int')]],
+    ['numeric(1000,1000)[]', () => [list(16_000, () => 0)]],
+    ['numeric(12,2)[]', () => [list(sized(10_000, 900_000), () => 1.5)]],
+    ['visits', () => list(10_500, (n) => `(ABC${1000 + n},2026-01-01 00:00 Europe/Berlin)`)],
+    ['tstzrange', () => list(sized(500, 9_900), (n) => `[${inZone(n)},)`)],
+  ];
+  for (const [index, [type, valuesOf]] of most.entries()) {
+    test(`${index + 1}: values of type ${type} below the limit are loaded, in bounded memory`, async () => {
+      const answer = await load(type, valuesOf(), 512);
+      assert.equal(answer.status, 200, JSON.stringify(answer.body).slice(0, 500));
+    });
+  }
+});
+
+test('a connection that keeps many names of time zones is closed', async () => {
+  for (let round = 0; round < 6; round++) {
+    const values = list(400, (n) => `[${inZone(20_000 + round * 400 + n)},)`);
+    assert.equal((await load('tstzrange', values, 50)).status, 200);
+  }
+});
+
+suite('defaults that name time zones', () => {
+  test('many names in the defaults of a definition are refused', async () => {
+    const column = {
+      name: 'a',
+      type: 'tstzmultirange',
+      default: `{${list(10_100, (n) => `[${inZone(n)},)`)}}`,
+    };
+    const answer = await send(() => service.post('/table/zones', { table: { columns: [column] } }), 100);
+    const { errors } = assertProblem(answer, 422, 'invalid-definition');
+    assert.deepEqual(
+      errors?.map(({ code }) => code),
+      ['defaults-too-long'],
+    );
+  });
+
+  const time = `to_timestamp(to_char(random(), 'FMV9999'), 'SSSS')`;
+  for (const text of [
+    `timezone(to_char(${time}, '"AAA-"HH24:MI:SS'), now())`,
+    `date_trunc('day', now(), to_char(${time}, '"AAA-"HH24:MI:SS'))`,
+    `(to_char(${time}, '"2026-01-01 00:00 AAA-"HH24:MI:SS'))::timestamptz`,
+  ]) {
+    test(`a zone that is random for each row is refused: ${text.slice(0, 20)}`, async () => {
+      const columns = [{ name: 'a', type: 'timestamptz', default: text }];
+      assertProblem(await service.post('/table/zones', { table: { columns } }), 422, 'invalid-definition');
+    });
+  }
+});
+
+test('many columns share the labels of an enum type', async () => {
+  await service.database.pool.query(`DO $$ BEGIN EXECUTE 'CREATE TYPE labels AS ENUM (' ||
+    (SELECT string_agg(quote_literal('label ' || n), ',') FROM generate_series(1, 20000) n) || ')'; END $$`);
+  const columns = list(300, (n) => ({ name: `c${n}`, type: 'labels', is_nullable: true }));
+  service.resetPeakMemory();
+  const answer = await service.post('/table/labelled/upload/json', {
+    table: { columns },
+    data: [{ c0: 'label 7' }],
+  });
+  assert.equal(answer.status, 201);
+  const bytes = service.peakMemoryBytes() ?? 0;
+  assert.ok(bytes < 300 * mib, `the process held ${bytes / mib} MiB`);
+});

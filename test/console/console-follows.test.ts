@@ -1,0 +1,631 @@
+/** What the console concludes from what it knows: names, requests, fixes, bars. These are pure functions; console.matrix.ts has the page. */
+import assert from 'node:assert/strict';
+import { openAsBlob } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  ConnectionError,
+  type Load,
+  type LoadedTable,
+  type Problem,
+  ProblemError,
+  type TableDescription,
+} from '../../client/client.ts';
+import { offeredChoices } from '../../console/derived/choices.ts';
+import { definitionOf, planColumns, reasonOf, withKey, withPlans } from '../../console/derived/columns.ts';
+import { curlText, psqlText } from '../../console/derived/commands.ts';
+import { canLeaveOut, fixesOf, withFix } from '../../console/derived/fixes.ts';
+import {
+  isRunning,
+  keptLoadOf,
+  losesWork,
+  lostWords,
+  rowsBar,
+  sendingBar,
+} from '../../console/derived/load.ts';
+import { cellOf, fullPlaceOf, groupProblems, placeOf, rowOfSheet } from '../../console/derived/problems.ts';
+import { planFaults, uploadPlan } from '../../console/derived/request.ts';
+import { hashOf, routeOf } from '../../console/derived/routes.ts';
+import { claimsOf, linkedToken, pastedToken, withoutTokenFailures } from '../../console/derived/session.ts';
+import { canShow, shownStep } from '../../console/derived/steps.ts';
+import { existingColumn, lossWords, tableNameOf, unseenWords } from '../../console/derived/target.ts';
+import { sizeInWords, withVisibleControls } from '../../console/derived/words.ts';
+import type { Failure, Warning } from '../../console/failure.ts';
+import { ChangedFileError, changeOf } from '../../console/file/chosen-file.ts';
+import { rowOfJson } from '../../console/file/row-of-json.ts';
+import { type Ended, endOf, endOfAnswer, endOfRefusal } from '../../console/load-outcome.ts';
+import {
+  type ColumnPlan,
+  emptyWork,
+  type Inspection,
+  initialState,
+  type LoadProgress,
+  type State,
+} from '../../console/state.ts';
+
+const inspection: Inspection = {
+  sheets: [],
+  sheet: 'Orders',
+  headerRow: 1,
+  range: 'A1:C3',
+  proposals: [],
+  names: [],
+  arrays: [],
+  rowsAt: undefined,
+  header: ['no', 'day', 'note'],
+  types: ['bigint', 'date', 'text'],
+  counts: [
+    { letters: 'A', values: 2, empty: 0 },
+    { letters: 'B', values: 1, empty: 1 },
+    { letters: 'C', values: 0, empty: 2 },
+  ],
+  rows: [
+    ['1', '2026-11-20', null],
+    ['2', null, null],
+  ],
+  rowNumbers: [2, 3],
+  rowCount: 2,
+  errors: [],
+  errorCount: 0,
+  warnings: [],
+};
+
+function stateWith(change: (columns: ColumnPlan[]) => ColumnPlan[], name = 'orders.xlsx'): State {
+  const session = { token: 'a', subject: undefined, scopes: [], problem: undefined, signIn: undefined };
+  const kind = name.endsWith('.json') ? ('json' as const) : ('spreadsheet' as const);
+  return {
+    ...initialState(session, { page: 'load' }),
+    ...emptyWork(),
+    file: { name, size: 1000, kind, content: new File(['x'], name) },
+    inspection: { is: 'ready', value: inspection },
+    columns: change(planColumns(inspection, [])),
+    target: { schema: 'public', table: 'orders', ifExists: 'fail', onConflict: 'fail' },
+  };
+}
+
+const same = (columns: ColumnPlan[]): ColumnPlan[] => columns;
+const changed =
+  (index: number, to: Partial<ColumnPlan>) =>
+  (columns: ColumnPlan[]): ColumnPlan[] =>
+    columns.map((column, at) => (at === index ? { ...column, ...to } : column));
+
+test('a file name becomes the name of a table', () => {
+  assert.equal(tableNameOf('Orders 2026 (final).xlsx'), 'orders_2026_final');
+  assert.equal(tableNameOf('Größe.csv'), 'größe');
+  assert.equal(tableNameOf('---.csv'), 'rows');
+  assert.equal(Buffer.byteLength(tableNameOf(`${'ü'.repeat(100)}.csv`)), 62);
+});
+
+test('a type has a reason with the number of values', () => {
+  assert.equal(reasonOf('date', 4212, 3, []), 'because all 4,212 values are dates; 3 empty');
+  assert.equal(reasonOf('text', 0, 9, []), 'because no row has a value');
+  const warning = { code: 'mixed-column', detail: 'Column "a" became text because of "x".' };
+  assert.equal(reasonOf('text', 5, 0, [warning]), warning.detail);
+});
+
+test('a file that is not changed is sent without a definition', () => {
+  const { query, definition } = uploadPlan(stateWith(same));
+  assert.deepEqual([query, definition], [{}, undefined]);
+});
+
+test('a changed type, a key and a column that is left out make a definition', () => {
+  const state = stateWith((columns) =>
+    withKey(changed(1, { type: 'text' })(changed(2, { isIncluded: false })(columns)), 0, true),
+  );
+  const { query, definition } = uploadPlan(state);
+  assert.deepEqual(query, { extra_columns: 'ignore' });
+  assert.deepEqual(definition, {
+    columns: [
+      { name: 'no', type: 'bigint', is_nullable: false },
+      { name: 'day', type: 'text' },
+    ],
+    constraints: { primary_key: { columns: ['no'] } },
+  });
+});
+
+test('a new name of a column is sent as rename, with its signs escaped', () => {
+  const { query, definition } = uploadPlan(stateWith(changed(0, { name: 'a,b:c' })));
+  assert.deepEqual([query.rename, definition], ['no:a\\,b\\:c', undefined]);
+});
+
+test('an existing table that rows are added to decides the types', () => {
+  const table = {
+    name: 'orders',
+    schema: 'public',
+    columns: [],
+    constraints: { unique: [], primary_key: null, foreign_keys: [] },
+  };
+  const state = {
+    ...stateWith(changed(0, { type: 'text' })),
+    existing: { is: 'ready', value: table } as unknown as State['existing'],
+  };
+  const append = { ...state, target: { ...state.target, ifExists: 'append' as const } };
+  assert.equal(uploadPlan(append).definition, undefined);
+  const replace = { ...state, target: { ...state.target, ifExists: 'replace' as const } };
+  assert.notEqual(uploadPlan(replace).definition, undefined);
+});
+
+test('columns keep their places in the key when one of them leaves it', () => {
+  const columns = planColumns(inspection, []);
+  const three = withKey(withKey(withKey(columns, 2, true), 0, true), 1, true);
+  assert.deepEqual(definitionOf(three).constraints?.primary_key?.columns, ['note', 'no', 'day']);
+  assert.deepEqual(definitionOf(withKey(three, 0, false)).constraints?.primary_key?.columns, ['note', 'day']);
+});
+
+test('names that are missing, repeated or too long are faults', () => {
+  assert.deepEqual(planFaults(stateWith(same)), []);
+  assert.match(planFaults(stateWith(changed(1, { name: 'no' })))[0]!, /Two columns/);
+  assert.match(planFaults(stateWith(changed(1, { name: '' })))[0]!, /Name the column/);
+  assert.match(planFaults(stateWith(changed(1, { name: 'ü'.repeat(32) })))[0]!, /63 bytes/);
+});
+
+test('a file that is read again keeps what the person has changed', () => {
+  const before = changed(0, { type: 'text', name: 'number' })(planColumns(inspection, []));
+  const after = planColumns({ ...inspection, types: ['numeric', 'text', 'text'] }, before);
+  assert.deepEqual(
+    after.map(({ name, type }) => [name, type]),
+    [
+      ['number', 'text'],
+      ['day', 'text'],
+      ['note', 'text'],
+    ],
+  );
+});
+
+test('the command quotes every name for the shell', () => {
+  const state = stateWith(changed(0, { type: 'text', default: "it's" }), "it's; rm.xlsx");
+  const text = curlText(
+    uploadPlan({ ...state, target: { ...state.target, table: 'a b/c' } }),
+    "it's; rm.xlsx",
+    'http://localhost',
+  );
+  assert.match(text, /-F 'file=@"it'\\''s; rm\.xlsx"'/);
+  assert.match(text, /'http:\/\/localhost\/api\/v1\/table\/a%20b%2Fc\/upload\/excel'$/);
+  assert.match(text, /"default":"it'\\''s"/);
+  assert.equal(
+    psqlText('public', `a"b'`),
+    `psql "$DATABASE_URL" -c 'SELECT * FROM "public"."a""b'\\''" LIMIT 20'`,
+  );
+});
+
+test('problems are grouped by column and kind, with the counts of the service', () => {
+  const problem = (column: string, row: number) => ({
+    column,
+    row,
+    code: 'not-a-number',
+    detail: 'no number',
+    value: 'n/a',
+  });
+  const groups = groupProblems(
+    [problem('a', 1), problem('b', 1), problem('a', 2)],
+    [{ column: 'a', code: 'not-a-number', count: 500, first: {} }],
+  );
+  assert.deepEqual(
+    groups.map(({ column, count, problems }) => [column, count, problems.length]),
+    [
+      ['a', 500, 2],
+      ['b', 1, 1],
+    ],
+  );
+  assert.deepEqual(
+    fixesOf(groups[0]!, false).map(({ label }) => label),
+    ['Treat “n/a” as empty', 'Make “a” text'],
+  );
+  assert.deepEqual(
+    fixesOf(groups[0]!, true).map(({ label }) => label),
+    ['Treat “n/a” as empty'],
+  );
+});
+
+const existing = { is: 'ready', value: { name: 'orders', columns: [] } } as unknown as State['existing'];
+const targeted = (to: Partial<State['target']>): State => {
+  const state = stateWith(same);
+  return { ...state, existing, target: { ...state.target, ...to } };
+};
+
+test('a key that an existing table has is updated or kept, and a new table without a key has no rule for keys', () => {
+  const repeated = { key: '', column: 'no', code: 'not-unique', count: 1, detail: '', problems: [] };
+  assert.deepEqual(
+    fixesOf(repeated, true).map(({ label }) => label),
+    ['Update the existing rows', 'Keep the existing rows'],
+  );
+  const fixed = withFix(targeted({ ifExists: 'append' }), fixesOf(repeated, true)[0]!);
+  assert.equal(uploadPlan(fixed).query.on_conflict, 'update');
+  const replaced = { ...fixed, target: { ...fixed.target, ifExists: 'replace' as const } };
+  assert.equal(uploadPlan(replaced).query.on_conflict, undefined);
+  const keyed = { ...replaced, columns: withKey(replaced.columns, 0, true) };
+  assert.equal(uploadPlan(keyed).query.on_conflict, 'update');
+});
+
+test('what happens to an existing table must be chosen, and the loss of its rows is said', () => {
+  assert.deepEqual(planFaults(targeted({})), ['Choose what happens to the existing table.']);
+  assert.deepEqual(planFaults(targeted({ ifExists: 'append' })), []);
+  assert.equal(lossWords(targeted({ ifExists: 'append' })), undefined);
+  const emptied = targeted({ ifExists: 'truncate' });
+  assert.equal(lossWords(emptied), 'The existing rows of public.orders are deleted first.');
+  assert.match(lossWords(targeted({ ifExists: 'replace' }))!, /^A new table .* replaces public\.orders\.$/);
+  assert.equal(lossWords({ ...emptied, existing: { is: 'ready', value: null } }), undefined);
+});
+
+test('rows can be left out for problems of rows, not for problems of the header', () => {
+  assert.equal(canLeaveOut([{ code: 'not-a-number' }, { code: 'not-unique' }]), true);
+  assert.equal(canLeaveOut([{ code: 'not-a-number' }, { code: 'unknown-column' }]), false);
+});
+
+test('a file that was changed or removed after it was chosen is recognized', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tablewright-changed-'));
+  try {
+    const path = join(folder, 'a.csv');
+    await writeFile(path, 'a');
+    const chosen = { name: 'a.csv', content: await openAsBlob(path) };
+    assert.equal(await changeOf(chosen), undefined);
+    await writeFile(path, 'longer');
+    const change = await changeOf(chosen);
+    assert.ok(change instanceof ChangedFileError);
+    assert.equal(change.message, 'a.csv was changed or removed after you chose it. Choose it again.');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('a fix changes the request', () => {
+  const state = stateWith(same);
+  const fixed = withFix(withFix(state, { is: 'null-value', value: 'n/a', label: '' }), {
+    is: 'null-value',
+    value: 'a,b',
+    label: '',
+  });
+  assert.equal(uploadPlan(fixed).query.null_values, 'n/a,a\\,b');
+  assert.equal(uploadPlan(withFix(state, { is: 'errors-null', label: '' })).query.cell_errors, 'null');
+  assert.equal(
+    uploadPlan(withFix(state, { is: 'leave-out', count: 500, label: '' })).query.max_faulty_rows,
+    500,
+  );
+});
+
+test('only what the service says of a load ends it', () => {
+  const refusal = (status: number, body: object | string) =>
+    new ProblemError(
+      status,
+      new Headers({ 'content-type': typeof body === 'string' ? 'text/html' : 'application/problem+json' }),
+      typeof body === 'string' ? body : JSON.stringify(body),
+    );
+  const refused = endOfRefusal(refusal(422, { code: 'invalid-data', title: 'No', detail: 'no' }));
+  assert.ok(refused?.is === 'not-loaded');
+  assert.deepEqual([refused.failure.code, refused.isCancelled], ['invalid-data', false]);
+  const stopped = endOfRefusal(refusal(409, { code: 'load-cancelled', title: 'No' }));
+  assert.equal(stopped?.is === 'not-loaded' && stopped.isCancelled, true);
+  for (const error of [
+    refusal(503, { code: 'database-unavailable', title: 'No' }),
+    refusal(504, 'Gateway Timeout'),
+    refusal(413, 'too large for the proxy'),
+    new ConnectionError('no answer'),
+    new Error('aborted'),
+  ])
+    assert.equal(endOfRefusal(error), undefined, error.message);
+  const afterLostAnswer = refusal(401, { code: 'invalid-token', title: 'No' });
+  assert.notEqual(endOfRefusal(afterLostAnswer), undefined);
+  afterLostAnswer.followsLostAnswer = true;
+  assert.equal(endOfRefusal(afterLostAnswer), undefined);
+  const record = {
+    id: 'a',
+    state: 'committed',
+    table: { schema: 's', name: 't' },
+    rows_read: 3,
+    created_at: '2026-01-01T00:00:00Z',
+    ended_at: '2026-01-01T00:00:02Z',
+    answer: null,
+  } as unknown as Load;
+  const end = endOf(record);
+  assert.ok(end.is === 'loaded');
+  const { table, load } = end.result;
+  assert.deepEqual([table.name, load.rows, load.duration_ms], ['t', 3, 2000]);
+  const cancelled = endOf({ ...record, state: 'cancelled' });
+  assert.equal(cancelled.is === 'not-loaded' && cancelled.isCancelled, true);
+  // @ts-expect-error an end is made only from what the service says
+  const made: Ended = { is: 'loaded', result: end.result };
+  assert.ok(made);
+});
+
+test('each sheet and each array keeps its own choices of columns', () => {
+  const chosen = (plans: ColumnPlan[], type: string): ColumnPlan[] =>
+    plans.map((plan) => ({ ...plan, type }));
+  const none = { columns: [], columnsOf: undefined, otherPlans: {} };
+  const first = withPlans(none, inspection);
+  const changed = { ...first, columns: chosen(first.columns, 'text') };
+  const other = withPlans(changed, { ...inspection, sheet: 'Summary' });
+  assert.deepEqual(
+    other.columns.map(({ type }) => type),
+    inspection.types,
+  );
+  const back = withPlans(other, inspection);
+  assert.deepEqual(
+    back.columns.map(({ type }) => type),
+    ['text', 'text', 'text'],
+  );
+  const array = withPlans(back, { ...inspection, sheet: '', rowsAt: '/a' });
+  assert.notEqual(array.columns[0]?.type, 'text');
+});
+
+test('the row of a problem has all columns, also those whose cell is empty, and cells of no column', () => {
+  const sheet = {
+    columns: [
+      { letters: 'A', values: 1, empty: 0 },
+      { letters: 'E', values: 1, empty: 0 },
+    ],
+    rows: [['7', 'beside']],
+  };
+  const answer = { sheet } as unknown as Parameters<typeof rowOfSheet>[0];
+  assert.deepEqual(rowOfSheet(answer, planColumns(inspection, []), 2), {
+    names: ['no', 'day', 'note', 'E'],
+    values: ['7', null, null, 'beside'],
+    marked: 1,
+  });
+  const empty = { sheet: { columns: [], rows: [] } } as unknown as typeof answer;
+  assert.deepEqual(rowOfSheet(empty, planColumns(inspection, []), 3), {
+    names: ['no', 'day', 'note'],
+    values: [null, null, null],
+    marked: 2,
+  });
+});
+
+test('the row of a problem is found in a JSON file of any size, with all digits of its numbers', async () => {
+  const items = Array.from(
+    { length: 60_000 },
+    (_, n) => `{"n":${n},"t":"a \\"]}{[ ${'x'.repeat(40)}","deep":[{"n":-1}]}`,
+  );
+  items[50_000] = '{"n":12345678901234567890.12}';
+  const list = `[${items.join(',')}]`;
+  assert.ok(list.length > 5_000_000);
+  const found = async (text: string, kind: 'json' | 'ndjson', place: { pointer?: string; line?: number }) =>
+    (await rowOfJson(new Blob([text]), kind, place))?.n;
+  const n = '12345678901234567890.12';
+  assert.equal(await found(list, 'json', { pointer: '/50000/n' }), n);
+  // The page adds a definition, and puts the rows below "data".
+  assert.equal(await found(list, 'json', { pointer: '/data/50000/n' }), n);
+  assert.equal(await found(`{"data":${list}}`, 'json', { pointer: '/data/50000' }), n);
+  const elsewhere = `\ufeff{"x":{"a/b":[{"n":1}]},"a\\u002fb":{"items":${list}}}`;
+  assert.equal(await found(elsewhere, 'json', { pointer: '/a~1b/items/50000/n' }), n);
+  assert.equal(await found(elsewhere, 'json', { pointer: '/a~1b/other/5' }), undefined);
+  assert.equal(await found(list, 'json', { pointer: '/60000/n' }), undefined);
+  const lines = `\n${items.join('\r\n')}`;
+  assert.equal(await found(lines, 'ndjson', { line: 50_002 }), n);
+  assert.equal(await found(lines, 'ndjson', { pointer: '/data/50000/n' }), n);
+  assert.equal(await found(lines, 'ndjson', { line: 60_001 }), 59_999);
+  assert.equal(await found(lines, 'ndjson', { line: 70_000 }), undefined);
+});
+
+test('the bars say what is done, how fast, and how long it still takes', () => {
+  const load: LoadProgress = {
+    fileName: 'a',
+    fileBytes: 10_000_000,
+    expectedRows: 100_000,
+    sentBytes: 2_500_000,
+    startedAt: 1000,
+    rowsSince: 5000,
+    key: undefined,
+    isCancelling: false,
+    outcome: { is: 'sending' },
+    rows: undefined,
+    rowsFailure: undefined,
+  };
+  assert.deepEqual(sendingBar(load, 2000), {
+    share: 0.25,
+    words: '2.5 MB of 10 MB',
+    rate: '2.5 MB per second',
+    left: '3 seconds left',
+  });
+  const record = { state: 'running', rows_read: 50_000, ended_at: null } as Load;
+  const running: LoadProgress = { ...load, outcome: { is: 'running', record } };
+  assert.deepEqual(rowsBar(running, 6000), {
+    share: 0.5,
+    words: '50,000 of 100,000 rows',
+    rate: '50,000 rows per second',
+    left: '1 second left',
+  });
+  assert.equal(sendingBar(running, 9000).share, 1);
+});
+
+test('a load that the page cannot follow still runs, and is not called failed', () => {
+  const reason = { detail: 'no answer' } as Failure;
+  const lost = { is: 'unknown' as const, reason, record: { id: 'a' } as Load };
+  assert.equal(isRunning({ outcome: lost } as LoadProgress), true);
+  assert.equal(lostWords(lost), 'The connection is lost. The load goes on at the service.');
+  const unrecorded = { ...lost, record: undefined };
+  assert.equal(isRunning({ outcome: unrecorded } as LoadProgress), false);
+  assert.match(lostWords(unrecorded), /Look under Loads/);
+  assert.match(lostWords({ ...lost, reason: { ...reason, code: 'load-not-found' } }), /does not say/);
+  assert.equal(isRunning({ outcome: { is: 'unsent', failure: reason } } as LoadProgress), false);
+});
+
+test('pages have addresses, whatever the names of tables are', () => {
+  for (const route of [
+    { page: 'table', schema: 'a/b', name: '#?% ü' },
+    { page: 'loads' },
+    { page: 'load' },
+  ] as const) {
+    assert.deepEqual(routeOf(hashOf(route)), route);
+  }
+  assert.deepEqual(routeOf('#/tables/%E0%A4%A'), { page: 'tables' });
+});
+
+test('a new token removes only the failures of the earlier token', () => {
+  const failed = (code: string) => ({
+    is: 'failed' as const,
+    failure: {
+      title: '',
+      detail: '',
+      code,
+      errors: [],
+      errorCount: 0,
+      groups: [],
+      warnings: [],
+      loadId: undefined,
+    },
+  });
+  const state: State = { ...stateWith(same), step: 'check', check: failed('invalid-token') };
+  const after = withoutTokenFailures(state);
+  assert.deepEqual([after.check.is, after.step, after.file?.name], ['none', 'columns', 'orders.xlsx']);
+  const other: State = { ...state, check: failed('table-exists') };
+  assert.deepEqual(withoutTokenFailures(other), other);
+  const refused = new ProblemError(
+    401,
+    new Headers({ 'content-type': 'application/problem+json' }),
+    JSON.stringify({ code: 'invalid-token', title: 'No' }),
+  );
+  const load = { outcome: endOfRefusal(refused)! } as LoadProgress;
+  assert.equal(withoutTokenFailures({ ...other, load }).load, undefined);
+  const lost = {
+    is: 'unknown' as const,
+    reason: failed('invalid-token').failure,
+    record: { id: 'a' } as Load,
+  };
+  assert.ok(withoutTokenFailures({ ...other, load: { ...load, outcome: lost } }).load);
+});
+
+test('a sign-in link, a pasted token and a kept load are read as they are written', () => {
+  assert.equal(linkedToken('#token=a.b.c'), 'a.b.c');
+  assert.equal(linkedToken('#/tables/public/token'), undefined);
+  assert.equal(pastedToken(' Bearer a.b.c\n'), 'a.b.c');
+  assert.deepEqual(keptLoadOf('{"id":"a","fileName":"b.csv"}'), { id: 'a', fileName: 'b.csv' });
+  assert.deepEqual(keptLoadOf('{"key":"k"}'), { key: 'k' });
+  assert.equal(keptLoadOf('broken'), undefined);
+  assert.equal(keptLoadOf(null), undefined);
+});
+
+test('an existing table shows its own types, NULL and key, and not the columns that it does not have', () => {
+  const columns = [
+    { name: 'no', type: 'integer', is_nullable: false },
+    { name: 'Day', type: 'text', is_nullable: true },
+  ];
+  const constraints = { primary_key: { name: 'k', columns: ['no'] }, unique: [], foreign_keys: [] };
+  const value = { schema: 'public', name: 'orders', columns, constraints } as unknown as TableDescription;
+  const state: State = { ...stateWith(same), existing: { is: 'ready', value } };
+  assert.deepEqual(existingColumn(state, 'no'), { type: 'integer', isNullable: false, keyPlace: 1 });
+  assert.deepEqual(existingColumn(state, ' day'), { type: 'text', isNullable: true, keyPlace: 0 });
+  assert.equal(existingColumn({ ...state, file: stateWith(same, 'a.json').file }, 'day'), undefined);
+  assert.equal(existingColumn(state, 'note'), undefined);
+});
+
+test('a foreign key needs a column, unless an existing table decides the keys', () => {
+  const reference = { schema: 'public', table: 'days', column: '' };
+  const state = stateWith(changed(1, { reference }));
+  assert.deepEqual(planFaults(state), ['Choose the column of “days” for the foreign key of “day”.']);
+  const value = {} as TableDescription;
+  const target = { ...state.target, ifExists: 'append' as const };
+  assert.deepEqual(planFaults({ ...state, target, existing: { is: 'ready', value } }), []);
+});
+
+test('characters without a shape are shown as their number, and letters and emoji as they are', () => {
+  assert.equal(withVisibleControls('a\u202Eb\u0000\tc'), 'a‹U+202E›b‹U+0000›\tc');
+  assert.equal(withVisibleControls('Größe 👩\u200d🔬'), 'Größe 👩\u200d🔬');
+});
+
+test('a problem of the definition has the name of its column as its place', () => {
+  const { columns } = stateWith(changed(0, { isIncluded: false }));
+  const problem = {
+    pointer: '/table/columns/1/type',
+    code: 'unknown-type',
+    detail: '',
+  } as unknown as Problem;
+  assert.equal(placeOf(problem, columns), 'note');
+  assert.equal(
+    placeOf({ ...problem, pointer: '/table/constraints/unique/11/columns/0' }, columns),
+    'table, constraints, unique, 12th, columns, 1st',
+  );
+  assert.equal(placeOf({ ...problem, pointer: '/a~1b' }), 'a/b');
+  assert.equal(placeOf({ parameter: 'sheet', code: 'a', detail: '' }), 'parameter sheet');
+  const row = { row: 4, pointer: '/data/3/price', column: 'price', code: 'a', detail: '' };
+  assert.equal(fullPlaceOf(row), 'row 4, price');
+});
+
+test('leaving the page loses a file until its load has taken it', () => {
+  const { file } = stateWith(same);
+  const load = { outcome: { is: 'sending' } } as LoadProgress;
+  const at = (state: string) => ({ outcome: { is: 'running', record: { state } } }) as LoadProgress;
+  const result = {} as LoadedTable;
+  const unsent = { is: 'unsent' as const, failure: {} as Failure };
+  assert.equal(losesWork({ file: undefined, load: undefined }), false);
+  assert.equal(losesWork({ file, load: undefined }), true);
+  assert.equal(losesWork({ file, load }), true);
+  assert.equal(losesWork({ file, load: at('receiving') }), true);
+  assert.equal(losesWork({ file, load: at('running') }), false);
+  assert.equal(losesWork({ file, load: { outcome: endOfAnswer(result) } as LoadProgress }), false);
+  assert.equal(losesWork({ file, load: { outcome: unsent } as LoadProgress }), true);
+});
+
+test('places, sizes and tokens are read as they are written', () => {
+  assert.deepEqual(cellOf("'It''s'!AB12"), { column: 28, row: 12 });
+  assert.equal(placeOf({ row: 1234, code: 'a', detail: '' }), 'row 1,234');
+  assert.deepEqual([999, 1000, 999_600, 12_345_678].map(sizeInWords), [
+    '999 bytes',
+    '1.0 kB',
+    '1.0 MB',
+    '12 MB',
+  ]);
+  const token = `x.${Buffer.from(JSON.stringify({ sub: 'Zoë', scope: 'a b', exp: 1 })).toString('base64url')}.y`;
+  assert.deepEqual(claimsOf(token), { subject: 'Zoë', scopes: ['a', 'b'], expiresAt: 1 });
+  assert.equal(claimsOf('nonsense'), undefined);
+});
+
+test('the choices of a warning become buttons that change only what they name', () => {
+  const state = stateWith(same);
+  const offered = (choices: object[], from: Partial<State> = {}, column = 'note') =>
+    offeredChoices({ ...state, ...from }, { code: 'a', detail: '', column, choices } as Warning, 'header');
+  const parameters = (...each: Record<string, string>[]) => each.map((one) => ({ parameters: one }));
+  const dates = offered(parameters({ date_order: 'dmy', null_values: 'n/a,-' }, { date_order: 'mdy' }));
+  assert.deepEqual(
+    dates.map(({ label }) => label),
+    ['Read dates as day, month, year, and treat “n/a”, “-” as empty', 'Read dates as month, day, year'],
+  );
+  assert.deepEqual(dates[0]!.reading, { ...state.reading, dateOrder: 'dmy', nullValues: 'n/a,-' });
+  const numbers = parameters({ decimal_sign: ',', thousands_sign: '.' }, { decimal_sign: ',' });
+  assert.deepEqual(
+    offered(numbers).map(({ label }) => label),
+    ['Read numbers such as 1.234,5', 'Read numbers such as 1234,5'],
+  );
+  const before = { ...state.reading, thousandsSign: ',' as const, nullValues: 'x\\,y,-' };
+  const [decimal, nulls] = offered(parameters({ decimal_sign: ',' }, { null_values: '-,\\\\N' }), {
+    reading: before,
+  });
+  assert.deepEqual(decimal!.reading, { ...before, decimalSign: ',', thousandsSign: 'none' });
+  assert.equal(nulls!.reading.nullValues, 'x\\,y,-,\\\\N');
+  assert.equal(nulls!.label, 'Treat “-”, “\\N” as empty');
+  const [range] = offered(parameters({ range: 'A3:C5' }), { reading: { ...before, headerRow: 'auto' } });
+  assert.deepEqual([range!.reading.range, range!.reading.headerRow], ['A3:C5', undefined]);
+  assert.deepEqual(offered(parameters({ comment: '#' }, { trim: 'false' })), []);
+  const [typed] = offered([{ parameters: { extra_columns: 'add' }, type: 'boolean' }]);
+  assert.equal(typed!.reading, state.reading);
+  assert.deepEqual(
+    typed!.columns.map(({ type }) => type),
+    ['bigint', 'date', 'boolean'],
+  );
+});
+
+test('the browser shows no step that is not possible any more', () => {
+  const state = stateWith(same);
+  assert.equal(shownStep({ ...state, step: 'check' }), 'check');
+  assert.equal(shownStep({ ...state, file: undefined, step: 'check' }), 'file');
+  assert.deepEqual(
+    [canShow(state, 'file'), canShow(state, 'columns'), canShow(state, 'check'), canShow(state, 'load')],
+    [true, true, false, false],
+  );
+  const load = { outcome: { is: 'sending' } } as LoadProgress;
+  assert.deepEqual([canShow({ ...state, load }, 'file'), canShow({ ...state, load }, 'load')], [false, true]);
+});
+
+test('a token that may not read tables can load into a table that may exist', () => {
+  const failure = { code: 'insufficient-scope', detail: '' } as Failure;
+  const unseen = { ...stateWith(same), existing: { is: 'failed' as const, failure } };
+  assert.match(unseenWords(unseen)!, /table:read/);
+  const target = { ...unseen.target, ifExists: 'append' as const };
+  const rows = { ...unseen.rows, extraColumns: 'add' as const };
+  assert.deepEqual(uploadPlan({ ...unseen, target, rows }).query, {
+    if_exists: 'append',
+    extra_columns: 'add',
+  });
+  assert.deepEqual(uploadPlan({ ...unseen, rows }).query, {});
+  assert.deepEqual(planFaults({ ...unseen, target }), []);
+});

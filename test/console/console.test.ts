@@ -1,0 +1,128 @@
+/** The files of the console over HTTP: what is served at `/`, with which policy, and how people sign in. test/matrix/console.matrix.ts uses the page in a browser. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { after, before, test } from 'node:test';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+
+async function page(of: TestService = service) {
+  const answer = await of.get('/', { token: null, headers: html });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return { text: String(answer.body), headers: answer.headers };
+}
+
+function pathsIn(text: string): string[] {
+  return [...text.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map(([, path]) => path!);
+}
+
+test('a browser gets the console at /, and other clients the list of guides', async () => {
+  const { text, headers } = await page();
+  assert.match(text, /<div id="page">/);
+  assert.match(headers.get('vary')!, /\bAccept\b/);
+  const other = await service.get('/', { token: null });
+  assert.match(String(other.body), /^# Tablewright/);
+});
+
+test('the policy of the page allows no inline script, no eval and no other host', async () => {
+  const { text, headers } = await page();
+  const policy = headers.get('content-security-policy')!;
+  assert.match(policy, /default-src 'none'/);
+  assert.match(policy, /connect-src 'self'(;|$)/);
+  assert.doesNotMatch(policy, /unsafe|https?:|\*/);
+  assert.doesNotMatch(text, /<script(?![^>]*\ssrc=)|<style|\son\w+=/);
+});
+
+test('every file of the page is served packed, and may be kept for ever', async () => {
+  const paths = new Set(pathsIn((await page()).text));
+  assert.ok(paths.size > 10);
+  let bytes = 0;
+  for (const path of paths) {
+    const response = await fetch(`${service.url}${path}`, { headers: { 'accept-encoding': 'gzip' } });
+    assert.equal(response.status, 200, path);
+    assert.match(response.headers.get('cache-control')!, /immutable/);
+    assert.equal(response.headers.get('content-encoding'), 'gzip');
+    const text = await response.text();
+    bytes += Number(response.headers.get('content-length'));
+    const imports = [...text.matchAll(/^import\b[^'"]*['"]([^'"]+)['"]/gm)].map(([, name]) => name!);
+    for (const name of imports) {
+      assert.ok(paths.has(new URL(name, `${service.url}${path}`).pathname), `${path} imports ${name}`);
+    }
+  }
+  assert.ok(bytes < 150_000, `${bytes} bytes`);
+});
+
+test('a client without gzip gets the same file', async () => {
+  const path = pathsIn((await page()).text).find((one) => one.endsWith('main.js'))!;
+  const asked = (encoding: string) =>
+    service.request('GET', path, { token: null, headers: { 'accept-encoding': encoding } });
+  const [plain, packed] = await Promise.all([asked('identity'), asked('gzip')]);
+  assert.equal(plain.headers.get('content-encoding'), null);
+  assert.equal(plain.body, packed.body);
+});
+
+test('an unchanged page is answered with 304, and a file of another version with 404', async () => {
+  const { headers } = await page();
+  const response = await fetch(service.url, {
+    headers: { ...html, 'if-none-match': headers.get('etag')! },
+  });
+  assert.equal(response.status, 304);
+  const old = await service.get('/console/0000000000000000/console/main.js', { token: null });
+  assert.deepEqual([old.status, old.body.code], [404, 'path-not-found']);
+  const outside = await service.get('/console/0000000000000000/..%2f..%2fpackage.json', { token: null });
+  assert.equal(outside.status, 404);
+});
+
+test('without the console browsers get the list of guides at /', async () => {
+  const without = await startTestService({ CONSOLE: 'off' });
+  try {
+    assert.match((await page(without)).text, /<h1[^>]*>Tablewright/);
+    const file = await without.get('/console/a/console/main.js', { token: null });
+    assert.equal(file.status, 404);
+  } finally {
+    await without.stop();
+  }
+});
+
+test('with CONSOLE_OIDC_CLIENT_ID the page knows the endpoints of the provider, and may call only its token endpoint', async () => {
+  const provider = createServer((request, response) => {
+    const issuer = `http://${request.headers.host}`;
+    response.setHeader('content-type', 'application/json');
+    response.end(
+      JSON.stringify({
+        issuer,
+        jwks_uri: `${issuer}/jwks`,
+        keys: [],
+        authorization_endpoint: `${issuer}/auth`,
+        token_endpoint: `${issuer}/token`,
+      }),
+    );
+  });
+  provider.listen(0, '127.0.0.1');
+  await once(provider, 'listening');
+  const { port } = provider.address() as { port: number };
+  const issuer = `http://127.0.0.1:${port}`;
+  const withProvider = await startTestService({
+    TOKEN_ISSUER: issuer,
+    CONSOLE_OIDC_CLIENT_ID: 'tablewright-console',
+  });
+  try {
+    const { text, headers } = await page(withProvider);
+    assert.match(headers.get('content-security-policy')!, new RegExp(`connect-src 'self' ${issuer};`));
+    assert.ok(text.includes(`&quot;tokenEndpoint&quot;:&quot;${issuer}/token&quot;`), text);
+  } finally {
+    await withProvider.stop();
+    provider.close();
+  }
+});
+
+test('a console that signs in needs the URL of the provider', async () => {
+  await assert.rejects(startTestService({ CONSOLE_OIDC_CLIENT_ID: 'a' }), /TOKEN_ISSUER must be the URL/);
+});

@@ -1,0 +1,309 @@
+/** Any valid definition that is created, described, and sent again in another schema gives the same table. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { createTableWithin } from '../../src/service/tables/create-table.ts';
+import type { TableDescription } from '../../src/service/tables/definition.ts';
+import { describeTable } from '../../src/service/tables/describe-table.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { rolledBack } from '../support/rolled-back.ts';
+import { sized } from '../support/sized.ts';
+
+let database: TestDatabase;
+
+before(async () => {
+  database = await createTestDatabase();
+  await database.pool.query(`
+    CREATE SCHEMA "here"; CREATE SCHEMA "there"; CREATE SCHEMA "O'Neil ""types"".🙂";
+    CREATE TYPE "O'Neil ""types"".🙂"."mood (of)" AS ENUM ('glad', 'so ''so''');
+    CREATE TYPE pair AS (a integer, b text);
+    CREATE DOMAIN positive AS integer CHECK (value > 0);
+    CREATE DOMAIN short AS varchar(5);
+    CREATE DOMAIN "serial" AS integer;
+    CREATE TABLE owners (id integer, name text);
+    CREATE SEQUENCE "Order ""Numbers""";
+    CREATE TABLE "Target ""T""." (id bigint PRIMARY KEY, a integer, b text, UNIQUE (a, b))`);
+});
+
+after(() => database.drop());
+
+const mood = `"O'Neil ""types"".🙂"."mood (of)"`;
+
+/** Types, and defaults for each of them, written in every allowed way. */
+const typesWithDefaults: [string, string[]][] = [
+  [
+    'text',
+    [
+      '',
+      'pending',
+      'null',
+      'user',
+      "O'Brien",
+      '1; drop table x',
+      'now',
+      '$$x$$',
+      '\\',
+      "'it''s'",
+      "'x'::text",
+      'now()',
+      'CURRENT_USER',
+      '{}',
+      '-- x',
+      "E'x'",
+      '  ',
+      'current_date',
+      'gen_random_uuid()',
+      "to_char(now(), 'YYYY')",
+      '1',
+      'true',
+      '(1)::text',
+      "'1'::integer",
+    ],
+  ],
+  ['string', ["'a'::varchar(3)", '🙂']],
+  ['varchar(20)', ['x', "'abc'::text", '5']],
+  ['character varying ( 5 )', ['abcde']],
+  ['char(3)', ['ab']],
+  ['char', ['x']],
+  ['bpchar', ['x']],
+  ['"char"', ['x']],
+  ['name', ['x']],
+  ['smallint', ['0', '-1', "'7'"]],
+  ['int', ['0', '-2147483648', "'-5'::int", 'nextval(\'"Order ""Numbers"""\')']],
+  ['bigint', ['9007199254740993', '-1', 'nextval(\'"Order ""Numbers"""\'::regclass)']],
+  ['numeric(12,2)', ['1.005', '-3', '1e3', "'5'::smallint", 'NaN']],
+  ['numeric', ['12345678901234567890.12', '0', '-0.5', 'Infinity']],
+  ['number', ['1']],
+  ['decimal(5,-2)', ['100']],
+  ['real', ['1.5', '-1e-10', 'NaN']],
+  ['double', ['0.1', 'Infinity', 'random()']],
+  ['float(10)', ['1']],
+  ['boolean', ['true', 'f', 'yes']],
+  ['money', ['1.50']],
+  ['date', ['2024-02-29', 'infinity', 'CURRENT_DATE', 'now()', 'make_date(2024, 1, 1)']],
+  ['datetime', ['2024-02-29 12:00:00.123456', 'localtimestamp', "timezone('utc', now())", 'now()']],
+  [
+    'timestamp(3) with time zone',
+    [
+      '2024-02-29T12:00:00+02',
+      'CURRENT_TIMESTAMP(3)',
+      "date_trunc('day', now())",
+      'pg_catalog.now()',
+      'to_timestamp(0)',
+    ],
+  ],
+  ['time', ['12:00', 'LOCALTIME']],
+  ['time(2) with time zone', ['12:00+01', 'CURRENT_TIME(2)']],
+  ['interval', ['1 day', 'make_interval(1, 2)', '-1 mon +2 days']],
+  ['interval day to second(3)', ['1 day 02:03:04.5678']],
+  ['interval year to month', ['14 mons']],
+  ['uuid', ['gen_random_uuid()', '00000000-0000-0000-0000-000000000000']],
+  ['bytea', ['\\x00ff', 'abc']],
+  ['json', ['{}', '{"a": "\'"}', 'null', '"x"', 'json_build_object()']],
+  ['jsonb', ['{}', '{"a": [1, "\\u00e9"]}', 'null', "jsonb_build_object('a', 1, 'b', null, 'c', true)"]],
+  ['text[]', ['{}', '{"a,b",NULL}', "'{x}'::text[]"]],
+  ['int[][]', ['{{1,2},{3,4}}']],
+  ['numeric(4,1) array', ['{1.5}']],
+  ['bit(3)', ['101', "B'110'"]],
+  ['bit', ['1']],
+  ['bit varying(5)', ['11', "B''"]],
+  ['inet', ['10.0.0.1/8']],
+  ['macaddr', ['08:00:2b:01:02:03']],
+  ['point', ['(1,2)']],
+  ['tsvector', ["'a' 'b'"]],
+  ['xml', ['<a/>']],
+  ['int4range', ['[1,5)', 'empty']],
+  ['nummultirange', ['{[1,2]}']],
+  ['oid', ['1']],
+  ['regclass', ['pg_class', "'pg_type'::regclass"]],
+  [mood, ['glad', "so 'so'", `'glad'::${mood}`]],
+  [`${mood}[]`, ['{glad}']],
+  ['pair', ['(1,x)', '\'(2,"y z")\'::pair']],
+  ['positive', ['3', "'4'::positive"]],
+  ['public.short', ['abc']],
+  ['"short"[]', ['{abc}', `'{a}'::"short"[]`]],
+  ['public."Target ""T""."', ['(1,2,x)']],
+  ['public.owners', ['(1,x)', `'(2,"y z")'::public.owners`, `'(3,"it''s")'::"owners"`]],
+  ['"owners"[]', ['{"(1,x)"}']],
+  ['public.serial', ['5', "'6'::public.serial"]],
+];
+
+/** Types that cannot be in keys, because they have no btree order. */
+const unordered = /^(json|point|xml|interval year to month\[\])/;
+
+const name = fc
+  .oneof(
+    { weight: 3, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 63 }) },
+    {
+      weight: 3,
+      arbitrary: fc.string({
+        unit: fc.constantFrom('"', "'", '.', ' ', '\\', '$', '(', 'é', '🙂', 'A', 'a', '\n', '--', '%'),
+        minLength: 1,
+        maxLength: 12,
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        'select',
+        'user',
+        'order',
+        'table',
+        'null',
+        'constructor',
+        '__proto__',
+        'primary',
+        'x'.repeat(63),
+        `${'é'.repeat(31)}x`,
+        '🙂'.repeat(15),
+      ),
+    },
+  )
+  .map((text) => cut(text.replaceAll('\0', '')))
+  .filter((text) => text !== '' && !['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'].includes(text));
+
+function cut(text: string): string {
+  let result = '';
+  for (const character of text) if (Buffer.byteLength(result + character) <= 63) result += character;
+  return result;
+}
+
+const column = fc.constantFrom(...typesWithDefaults).chain(([type, defaults]) =>
+  fc.record({
+    type: fc.constant(type),
+    default: fc.option(fc.constantFrom(...defaults), { nil: null }),
+    is_nullable: fc.boolean(),
+  }),
+);
+
+const serial = fc
+  .constantFrom('serial', 'bigserial', 'SmallSerial')
+  .chain((type) =>
+    fc
+      .record({ type: fc.constant(type), default: fc.constant(null), is_nullable: fc.boolean() }, {})
+      .chain((record) =>
+        fc.constantFrom<object>({}, { identity: 'always' }).map((identity) => ({ ...record, ...identity })),
+      ),
+  );
+
+const definition = fc
+  .uniqueArray(name, { minLength: 1, maxLength: 8 })
+  .chain((names) =>
+    fc.record({
+      names: fc.constant(names),
+      columns: fc.array(fc.oneof({ weight: 6, arbitrary: column }, { weight: 1, arbitrary: serial }), {
+        minLength: names.length,
+        maxLength: names.length,
+      }),
+      constraintNames: fc
+        .uniqueArray(fc.option(name, { nil: '' }), { minLength: 6, maxLength: 6 })
+        .map((list) => [...list, '', '', '', '', '', '']),
+      order: fc.shuffledSubarray(names),
+      table: name,
+    }),
+  )
+  .map(({ names, columns, constraintNames, order, table }) => {
+    const defined = names.map((columnName, index) => ({ name: columnName, ...columns[index]! }));
+    const typeOf = (columnName: string) => defined.find((entry) => entry.name === columnName)!.type;
+    const keyable = order.filter(
+      (columnName) => !unordered.test(typeOf(columnName)) && typeOf(columnName) !== 'json',
+    );
+    const free = constraintNames.filter((constraint) => constraint !== table);
+    const key = (at: number, list: string[]) => ({ name: list.length === 0 ? '' : free[at]!, columns: list });
+    const foreignKeys: object[] = [];
+    for (const columnName of names) {
+      const type = typeOf(columnName);
+      if (type === 'bigint' || type === 'int' || type === 'smallint') {
+        foreignKeys.push({
+          name: free[3],
+          column: columnName,
+          reference_table: 'Target "T".',
+          reference_column: 'id',
+        });
+        break;
+      }
+    }
+    const [first] = keyable;
+    if (first !== undefined) {
+      foreignKeys.push({
+        name: free[4],
+        column: first,
+        reference_table: table,
+        reference_schema: 'here',
+        reference_column: first,
+      });
+    }
+    const ints = names.find((columnName) => typeOf(columnName) === 'int');
+    const texts = names.find((columnName) => typeOf(columnName) === 'text');
+    if (ints !== undefined && texts !== undefined && free[5] !== '') {
+      const shared = { name: free[5], reference_table: 'Target "T".' };
+      foreignKeys.push(
+        { ...shared, column: texts, reference_column: 'b' },
+        { ...shared, column: ints, reference_column: 'a' },
+      );
+    }
+    return {
+      table,
+      columns: defined,
+      constraints: {
+        primary_key: key(0, keyable.slice(0, 1)),
+        unique: keyable.length > 1 ? [key(1, keyable), key(2, keyable.slice(1))] : [],
+        foreign_keys: foreignKeys,
+      },
+    };
+  });
+
+/**
+ * Returns the description without the parts that may differ: ids start at 1 in both tables, but the schema differs, also in
+ * references of a table to itself.
+ */
+function comparable(table: TableDescription): TableDescription {
+  const { foreign_keys } = table.constraints;
+  const constraints = {
+    ...table.constraints,
+    foreign_keys: foreign_keys.map((key) =>
+      key.reference_schema === 'public' ? key : { ...key, reference_schema: 'own' },
+    ),
+  };
+  return { ...table, schema: 'any', constraints };
+}
+
+test('a valid definition comes back as one that creates the same table', async () => {
+  await fc.assert(
+    fc.asyncProperty(definition, async ({ table: name, ...sent }) => {
+      await rolledBack(database.pool, async (client) => {
+        const first = await createTableWithin(client, {
+          schema: 'here',
+          name,
+          table: sent,
+          ifNotExists: false,
+        });
+        const text = JSON.stringify(first.table).replaceAll(
+          '"reference_schema":"here"',
+          '"reference_schema":"there"',
+        );
+        const again = await createTableWithin(client, {
+          schema: 'there',
+          name,
+          table: JSON.parse(text),
+          ifNotExists: false,
+        });
+        assert.deepEqual(comparable(again.table), comparable(first.table));
+        assert.deepEqual(await describeTable(client, 'here', name), first.table);
+        assert.deepEqual(
+          first.table.columns.map((described) => described.name),
+          sent.columns.map((defined) => defined.name),
+        );
+        assert.ok(first.table.columns.every((described) => !described.default_is_expression));
+        const same = await createTableWithin(client, {
+          schema: 'here',
+          name,
+          table: sent,
+          ifNotExists: true,
+        });
+        assert.deepEqual(same.differences, []);
+      });
+    }),
+    { numRuns: sized(15, 150) },
+  );
+});

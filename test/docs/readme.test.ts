@@ -1,0 +1,122 @@
+/** Tests that the README is true: its requests get the answers that it shows, and its settings are those of config.ts. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { shownJson } from '../../scripts/demo/shown.ts';
+import { errorCatalogue } from '../../src/core/errors.ts';
+import { settings } from '../../src/core/settings/config.ts';
+import { scriptEnvironment } from '../support/child-environment.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { sendByFetch, sendExample, shellExamples, withoutChance } from '../support/shell-examples.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const examples = shellExamples(readme);
+const secret = 'a secret for the README, of more than 32 bytes';
+
+let service: TestService;
+let token: string;
+
+before(async () => {
+  service = await startTestService({ TOKEN_SECRET: secret });
+  token = await printedToken();
+});
+
+after(() => service.stop());
+
+/** Creates the token with the README's own command, with the settings of the service. */
+async function printedToken(): Promise<string> {
+  const command = /^TOKEN=\$\((npm run -s token)\)$/m.exec(readme)?.[1];
+  assert(command !== undefined);
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+    cwd: root,
+    env: { ...scriptEnvironment(), HOME: process.env.HOME, TOKEN_SECRET: secret },
+  });
+  return stdout.trim();
+}
+
+test('README has an example of each operation, and one of cells with problems', () => {
+  const paths = examples.map(({ command }) => /api\/v1(\/[^'"\s]*)/.exec(command)?.[1]);
+  assert.deepEqual(paths, [
+    '/table/customers',
+    '/table/shipments/upload/json',
+    '/table/orders/upload/excel',
+    '/table/order_book/upload/excel?primary_key=Order%20no&if_exists=append&on_conflict=update',
+    '/table/shipments/upload/json?if_exists=append',
+    '/table/customers',
+    '/tables',
+    '/table/customers/rows?limit=5',
+  ]);
+  assert(examples.filter(({ shown }) => shown !== undefined).length >= 4);
+});
+
+// The examples below meet the table that this line has created.
+test('the line for one file loads it', async () => {
+  const [command] = /^npx tablewright load .*$/m.exec(readme)!;
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+    cwd: root,
+    env: {
+      ...scriptEnvironment(),
+      HOME: process.env.HOME,
+      TABLEWRIGHT_URL: service.url,
+      TABLEWRIGHT_TOKEN: token,
+    },
+  });
+  assert.match(stdout, /→ public\.first_orders: 300 rows loaded/);
+});
+
+for (const [index, { command, shown }] of examples.entries()) {
+  test(`example ${index + 1} is answered as README shows`, async () => {
+    const { status, body } = await sendExample(command, service.url, token, root);
+    if (shown === undefined) assert([200, 201].includes(status), body);
+    else assert.equal(withoutChance(`${status} ${shownJson(JSON.parse(body))}`), withoutChance(shown));
+  });
+}
+
+test('the command for a monthly workbook updates the rows of the month before', async () => {
+  const { command } = examples.find((example) => example.command.includes('order_book'))!;
+  const { status, body } = await sendExample(command, service.url, token, root);
+  const { load } = JSON.parse(body);
+  assert.deepEqual([status, load.rows, load.updated], [200, 0, 300], body);
+});
+
+test('an example works if it is sent by another client than curl', async () => {
+  const example = examples.find(({ command }) => command.includes("--data-binary '{"))!;
+  const command = example.command.replaceAll('http://127.0.0.1:8080', service.url);
+  const { status, body } = await sendByFetch(command, token, root);
+  assert.equal(withoutChance(`${status} ${shownJson(JSON.parse(body))}`), withoutChance(example.shown!));
+});
+
+test('README.md and docs/limits.md have the settings of config.ts with their defaults', () => {
+  const limits = readFileSync(join(root, 'docs', 'limits.md'), 'utf8');
+  const rows = [...`${readme}\n${limits}`.matchAll(/^\| `([A-Z_]+)` \| (?:`(.*?)`|none|–) \|/gm)];
+  const documented = rows.map(([, name, byDefault]) => [name, byDefault?.replaceAll(',', '')]);
+  const expected = settings.map((setting) => [setting.name, setting.default]);
+  assert.deepEqual(documented.toSorted(), expected.toSorted());
+});
+
+test('README lists exactly the statuses of the catalogue', () => {
+  const glance = /^## Errors$(.*?)^## /ms.exec(readme)![1]!;
+  const listed = [...glance.matchAll(/^\| (\d{3}) \|/gm)].map(([, status]) => Number(status));
+  const statuses = Object.values(errorCatalogue).map(({ status }) => status);
+  assert.deepEqual(listed, [...new Set<number>(statuses)].sort());
+});
+
+test('README names exactly the npm scripts that exist', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const words = `${readme}\n${readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')}`;
+  const named = [...words.matchAll(/npm (?:run (?:-s )?([\w:]+)|(start|test)\b(?!:))/g)].map(
+    (match) => match[1] ?? match[2],
+  );
+  assert.deepEqual([...new Set(named)].sort(), Object.keys(scripts).sort());
+});
+
+test('links within the repository have existing targets', () => {
+  for (const file of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
+    const links = readFileSync(join(root, file), 'utf8').matchAll(/\]\((?!https?:|#|\/)([^)#\s]+)/g);
+    for (const [, link] of links) assert(existsSync(join(root, dirname(file), link!)), `${file}: ${link}`);
+  }
+});

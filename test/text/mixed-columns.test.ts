@@ -1,0 +1,97 @@
+/** Columns that are text because of a few odd values: tests which value the warning `mixed-column` names, over HTTP. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { sheetXml } from '../support/workbook.ts';
+import { buildWorkbook } from '../support/xlsx-builder.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+let tables = 0;
+
+/** Returns the details of the warnings `mixed-column`. The upload must succeed. */
+function mixed(answer: TestAnswer): string[] {
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  const warnings = answer.body.load.warnings as { code: string; column: string; detail: string }[];
+  return warnings.filter(({ code }) => code === 'mixed-column').map(({ detail }) => detail);
+}
+
+const uploadJson = async (values: unknown[]): Promise<string[]> => {
+  const data = values.map((Price) => ({ Price }));
+  return mixed(await service.post(`/table/mixed_${++tables}/upload/json`, { data }));
+};
+const uploadFile = async (file: Buffer): Promise<string[]> =>
+  mixed(await service.upload(`/table/mixed_${++tables}/upload/excel`, file));
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+const dates = (count: number) =>
+  Array.from({ length: count }, (_, day) => new Date(Date.UTC(2024, 0, day + 1)).toISOString().slice(0, 10));
+
+suite('JSON', () => {
+  const cases: [title: string, values: unknown[], expected: string[]][] = [
+    [
+      'an odd value after others is named',
+      [...numbers(40), 'Total', 41],
+      ['"Total" in row 41; every value above it is a whole number (bigint).'],
+    ],
+    [
+      'an odd first value is named',
+      ['N/A', ...numbers(3)],
+      [
+        '"N/A" in row 1; its 3 other values are whole numbers (bigint). Send null_values=N/A to load this as NULL.',
+      ],
+    ],
+    [
+      'an odd first value that has a type itself is named',
+      [2024, null, null, ...dates(2)],
+      ['"2024-01-01" in row 4; every value above it is a whole number (bigint).'],
+    ],
+    [
+      'a number above dates is named, not the first date',
+      [null, 2024, ...dates(30), null],
+      ['"2024" in row 2; its 30 other values are dates (date).'],
+    ],
+    [
+      'few odd values are counted, and the first of them is named',
+      ['EUR', ...numbers(30), 1.5, null, 'Total', true],
+      ['3 values, the first is "EUR" in row 1; its 31 other values are numbers (numeric).'],
+    ],
+    ['two odd values of few are no reason for a warning', ['EUR', ...numbers(15), 'Total'], []],
+    ['two numbers below a text are no reason for a warning', ['N/A', 1, 2], []],
+    ['texts among which are numbers give no warning', ['a', 1, 'b', 2, 'c', 3], []],
+    ['texts above many numbers give no warning', [...numbers(20).map(String), ...numbers(500)], []],
+  ];
+  for (const [title, values, expected] of cases) {
+    test(title, async () => {
+      const start = 'Column "Price" became text because of ';
+      assert.deepEqual(
+        await uploadJson(values),
+        expected.map((reason) => start + reason),
+      );
+    });
+  }
+});
+
+test('CSV: a row of units above a thousand numbers is named, and the column of units is text without a warning', async () => {
+  const rows = numbers(1000).map((row) => `${row},${row}.50,pcs ${row}`);
+  assert.deepEqual(await uploadFile(Buffer.from(['no,price,unit', 'n/a,EUR,kg', ...rows].join('\n'))), [
+    'Column "no" became text because of "n/a" in A2; its 1000 other values are whole numbers (bigint). Send null_values=n/a to load this as NULL.',
+    'Column "price" became text because of "EUR" in B2; its 1000 other values are numbers (numeric).',
+  ]);
+});
+
+test('.xlsx: the cell of the odd value is named, first or last', async () => {
+  const day = { attributes: 's="1"', content: '<v>46082</v>' };
+  const rows = numbers(504).map((row) => [row, row === 1 ? 'day' : day]);
+  const xml = sheetXml([['Price', 'Day'], ...rows, ['Total', day]]);
+  const sheets = [{ name: 'Sales Data', xml }];
+  assert.deepEqual(await uploadFile(buildWorkbook({ formats: [14], sheets })), [
+    `Column "Price" became text because of "Total" in 'Sales Data'!A506; every value above it is a whole number (bigint).`,
+    `Column "Day" became text because of "day" in 'Sales Data'!B2; its 504 other values are dates (date).`,
+  ]);
+});
