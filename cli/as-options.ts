@@ -1,8 +1,9 @@
 /** Prints texts of the service, which speak of its parameters, in the words of the command line. */
-import { isFlag, optionOf, parameterNames } from './commands.ts';
+import { uploadParameters } from '../client/parameters.ts';
+import { isFlag, optionOf } from './commands.ts';
 import { note } from './print.ts';
 
-const known: ReadonlySet<string> = new Set([...parameterNames, 'if_not_exists']);
+const known: ReadonlySet<string> = new Set(['if_not_exists', ...uploadParameters.map(({ name }) => name)]);
 
 /**
  * Returns the text with its parameters written as options: `if_exists=append` is `--if-exists append`, `trim=true` is `--trim`, and a

@@ -1,11 +1,11 @@
-/** The commands with their options: what `--help` shows, what is read from the command line, and what shells complete. */
-import type { LoadQuery } from '../client/upload.ts';
+/** The commands with their options: what `--help` shows, what is read from the command line, and what shells complete. `main.ts` runs them. */
+import { type UploadParameter, uploadParameters } from '../client/parameters.ts';
 
 export interface Option {
   /** What follows the option, such as `NAME`. Undefined: nothing follows. */
   value?: string;
   /** The values that shells propose. */
-  choices?: readonly string[];
+  choices?: readonly string[] | undefined;
   about: string;
   /** The heading in `--help` under which the option is listed. Default: "Options". */
   group?: string;
@@ -24,8 +24,6 @@ export interface Command {
   notes?: string;
   options: Record<string, Option>;
   examples: readonly string[];
-  /** Runs the command and returns its exit code. Undefined: the command runs on, and ends the process itself. */
-  run: (line: CommandLine) => Promise<number | undefined>;
 }
 
 function inGroup<Name extends string>(group: string, options: Record<Name, Option>): Record<Name, Option> {
@@ -37,7 +35,7 @@ const connection: Record<string, Option> = inGroup('Service', {
   url: { value: 'URL', about: 'the address of the service. Default: TABLEWRIGHT_URL, or the profile' },
   retry: {
     value: 'SECONDS',
-    about: 'how long a request is repeated if the service does not answer. Default: 60',
+    about: 'how long to try again if the service does not answer. Default: 60',
   },
   profile: { value: 'NAME', about: 'the profile. Default: TABLEWRIGHT_PROFILE, or "default"' },
 });
@@ -50,100 +48,39 @@ const output = inGroup('Output', {
 /** The output of these commands is their result, so they cannot be quiet. */
 const { json } = output;
 
-/** The password itself is never an option, because every user of the machine can read the arguments of a command. */
-const passwordFile = inGroup('Spreadsheets', {
+const file = inGroup('File', {
+  kind: {
+    value: 'KIND',
+    choices: ['json', 'ndjson', 'spreadsheet'],
+    about: 'json, ndjson or spreadsheet (also CSV). Default: by name and content',
+  },
+  // The password itself is never an option, because every user of the machine can read the arguments of a command.
   'password-file': {
     value: 'FILE',
-    about: 'a file with the password of encrypted workbooks. Default: TABLEWRIGHT_FILE_PASSWORD',
+    about: 'the password of encrypted workbooks. Default: TABLEWRIGHT_FILE_PASSWORD',
   },
 });
 
 const schema: Option = { value: 'NAME', about: 'the schema of the table. Default: public' };
 
-/** The parameters of uploads. docs/loading.md describes them. */
-const parameters: Record<keyof LoadQuery, Option> = {
-  ...inGroup('Table', {
-    schema,
-    primary_key: { value: 'COLUMNS', about: 'the columns of the primary key of a new table: order_no,line' },
-    rename: { value: 'PAIRS', about: 'new names of columns: "Order no:order_no,Total:total"' },
-    extra_columns: {
-      value: 'WHAT',
-      choices: ['fail', 'ignore', 'add'],
-      about: 'what happens to columns that the table does not have: fail, ignore or add',
-    },
-  }),
-  ...inGroup('Existing table', {
-    if_exists: {
-      value: 'WHAT',
-      choices: ['fail', 'append', 'truncate', 'replace'],
-      about: 'what happens to an existing table: fail, append, truncate or replace',
-    },
-    if_missing: {
-      value: 'WHAT',
-      choices: ['create', 'fail'],
-      about: 'what happens if there is no such table: create or fail',
-    },
-    on_conflict: {
-      value: 'WHAT',
-      choices: ['fail', 'skip', 'update'],
-      about: 'what happens to a row whose key exists: fail, skip or update',
-    },
-    conflict_key: { value: 'COLUMNS', about: 'the key that --on-conflict uses' },
-  }),
-  ...inGroup('Rows with problems', {
-    dry_run: { about: 'load and check everything, then roll it back' },
-    faulty_rows: {
-      value: 'WHAT',
-      choices: ['fail', 'leave_out'],
-      about: 'what happens to rows with problems: fail or leave_out',
-    },
-    max_faulty_rows: { value: 'COUNT', about: 'how many rows may be left out' },
-  }),
-  ...inGroup('Reading texts', {
-    null_values: { value: 'TEXTS', about: 'texts that mean NULL: N/A,-' },
-    date_order: {
-      value: 'ORDER',
-      choices: ['iso', 'dmy', 'mdy', 'ymd'],
-      about: 'the order of the parts of dates: iso, dmy, mdy or ymd',
-    },
-    decimal_sign: { value: 'SIGN', about: 'the sign before the decimals: . or ,' },
-    thousands_sign: { value: 'SIGN', about: "the sign between thousands: none . , space or '" },
-    trim: { about: 'remove white space around texts' },
-    rows_at: { value: 'POINTER', about: 'JSON: where the rows are: /response/items' },
-  }),
-  ...inGroup('Spreadsheets', {
-    sheet: { value: 'SHEET', about: 'the name or number of the sheet, or auto' },
-    header_row: { value: 'ROW', about: 'the row with the column names, or auto' },
-    header: { value: 'true|false', choices: ['true', 'false'], about: 'whether there is a header' },
-    range: { value: 'CELLS', about: 'the cells that are read: B3:F200' },
-    table_range: { value: 'NAME', about: 'the name of an Excel table, or cells with their sheet' },
-    hidden: { value: 'WHAT', choices: ['read', 'skip'], about: 'hidden rows and columns: read or skip' },
-    footer: {
-      value: 'WHAT',
-      choices: ['read', 'skip'],
-      about: 'rows after the first empty row: read or skip',
-    },
-    column_names: {
-      value: 'HOW',
-      choices: ['exact', 'snake_case'],
-      about: 'how headers become names: exact or snake_case',
-    },
-    cell_errors: { value: 'WHAT', choices: ['fail', 'null'], about: 'cells such as #N/A: fail or null' },
-    empty_cells: { value: 'WHAT', choices: ['default', 'null'], about: 'empty cells: default or null' },
-  }),
-  ...inGroup('Text files', {
-    delimiter: { value: 'SIGN', about: 'text files: the sign between fields, or tab' },
-    quote: { value: 'SIGN', about: 'text files: the quotation mark, or none' },
-    encoding: { value: 'NAME', about: 'text files: the encoding, such as windows-1250' },
-    comment: { value: 'SIGN', about: 'text files: lines that begin with this sign are left out' },
-  }),
-};
+/** Returns the parameters as options. docs/parameters.md describes the parameters. */
+function optionsOf(parameters: readonly UploadParameter[]): Record<string, Option> {
+  return Object.fromEntries(
+    parameters.map((parameter) => {
+      const { name, group, value, choices } = parameter;
+      return [optionOf(name), { group, about: aboutOf(parameter), ...(value && { value, choices }) }];
+    }),
+  );
+}
 
-export const parameterNames = Object.keys(parameters) as (keyof LoadQuery)[];
-
-const parameterOptions: Record<string, Option> = Object.fromEntries(
-  parameterNames.map((name) => [optionOf(name), parameters[name]]),
-);
+/** Returns what the parameter is, with its choices or its default. */
+function aboutOf({ about, value, choices, default: byDefault }: UploadParameter): string {
+  if (value === undefined || (choices ?? byDefault) === undefined) return about;
+  if (choices === undefined) return `${about}. Default: ${byDefault}`;
+  // A list of signs has no commas, because a comma is a sign.
+  const separator = choices.every((choice) => /^\w+$/.test(choice)) ? ', ' : ' ';
+  return `${about}: ${choices.slice(0, -1).join(separator)} or ${choices.at(-1)}`;
+}
 
 /** Returns the option of a parameter: `if_exists` is `--if-exists`. */
 export function optionOf(parameter: string): string {
@@ -152,22 +89,16 @@ export function optionOf(parameter: string): string {
 
 /** Returns whether nothing follows the option of a parameter: `trim=true` is `--trim`. */
 export function isFlag(parameter: string): boolean {
-  const all = Object.values(commands).map(({ options }) => options[optionOf(parameter)]);
+  const all = Object.values<Command>(commands).map(({ options }) => options[optionOf(parameter)]);
   return all.some((option) => option !== undefined && option.value === undefined);
 }
 
-const kind: Option = {
-  value: 'KIND',
-  choices: ['json', 'ndjson', 'spreadsheet'],
-  about: 'what the file is: json, ndjson or spreadsheet (also CSV). Default: by name and content',
-};
-
-export const commands: Record<string, Command> = {
+export const commands = {
   load: {
     usage: 'load FILE… [options]',
     about: 'load files into tables',
     notes:
-      'A file is a workbook, a text file (CSV) or JSON. "-" is the standard input. Without --table each file is loaded\ninto the table of its name. With --table all files are loaded into one table, the second and later ones with append.',
+      'A file is a workbook, a text file (CSV) or JSON. "-" is the standard input.\nWithout --table each file is loaded into the table of its name. With --table all files are loaded\ninto one table, the second and later ones with append.',
     options: {
       ...inGroup('Table', {
         table: { value: 'NAME', about: 'the table. Default: the name of the file without its extension' },
@@ -175,15 +106,14 @@ export const commands: Record<string, Command> = {
         infer: {
           value: 'WHAT',
           choices: ['missing'],
-          about: 'missing: infer the columns that the definition does not name (--extra-columns add)',
+          about: 'missing: infer columns that the definition lacks (--extra-columns add)',
         },
       }),
-      ...parameterOptions,
-      ...passwordFile,
+      ...file,
+      ...optionsOf(uploadParameters),
       ...inGroup('Rows with problems', {
         problems: { value: 'FILE', about: 'write all problems into this CSV file' },
       }),
-      ...inGroup('Reading texts', { kind }),
       ...output,
       ...connection,
       ...inGroup('Service', {
@@ -198,19 +128,15 @@ export const commands: Record<string, Command> = {
       'cat rows.ndjson | tablewright load - --table readings',
       'tablewright load messy.xlsx --dry-run --problems problems.csv',
     ],
-    run: async (line) => (await import('./load.ts')).load(line),
   },
   inspect: {
     usage: 'inspect FILE [options]',
     about: 'show what a file contains, without loading it',
     options: {
-      ...Object.fromEntries(
-        parameterNames
-          .filter((name) => !isAboutTable(name))
-          .map((name) => [optionOf(name), parameters[name]]),
+      ...file,
+      ...optionsOf(
+        uploadParameters.filter(({ endpoints }) => endpoints.some((one) => one.startsWith('inspect-'))),
       ),
-      ...passwordFile,
-      kind,
       json,
       ...connection,
     },
@@ -218,7 +144,6 @@ export const commands: Record<string, Command> = {
       'tablewright inspect orders.xlsx',
       'tablewright inspect answer.json --rows-at /response/items',
     ],
-    run: async (line) => (await import('./inspect.ts')).inspect(line),
   },
   create: {
     usage: 'create NAME --definition FILE [options]',
@@ -231,28 +156,24 @@ export const commands: Record<string, Command> = {
       ...connection,
     },
     examples: ['tablewright create customers --definition examples/definition.json'],
-    run: async (line) => (await import('./tables.ts')).create(line),
   },
   describe: {
     usage: 'describe NAME [options]',
     about: 'show the definition of a table',
     options: { schema, json, ...connection },
     examples: ['tablewright describe orders', 'tablewright describe orders --json > orders-definition.json'],
-    run: async (line) => (await import('./tables.ts')).describe(line),
   },
   tables: {
     usage: 'tables [options]',
     about: 'list tables',
     options: { schema: { value: 'NAME', about: 'only the tables of this schema' }, json, ...connection },
     examples: ['tablewright tables', 'tablewright tables --schema sales --json'],
-    run: async (line) => (await import('./tables.ts')).list(line),
   },
   rows: {
     usage: 'rows NAME [options]',
     about: 'show the first rows of a table',
     options: { schema, limit: { value: 'COUNT', about: 'how many rows. Default: 50' }, json, ...connection },
     examples: ['tablewright rows orders', 'tablewright rows orders --limit 5 --json'],
-    run: async (line) => (await import('./tables.ts')).rows(line),
   },
   loads: {
     usage: 'loads [ID] [options]',
@@ -267,14 +188,12 @@ export const commands: Record<string, Command> = {
       ...connection,
     },
     examples: ['tablewright loads', 'tablewright loads 01a2034e-08b4-7732-a995-a608bebf4157 --watch'],
-    run: async (line) => (await import('./loads.ts')).loads(line),
   },
   cancel: {
     usage: 'cancel ID [options]',
     about: 'cancel a load',
     options: { ...output, ...connection },
     examples: ['tablewright cancel 01a2034e-08b4-7732-a995-a608bebf4157'],
-    run: async (line) => (await import('./loads.ts')).cancel(line),
   },
   serve: {
     usage: 'serve [options]',
@@ -284,11 +203,10 @@ export const commands: Record<string, Command> = {
       host: { value: 'ADDRESS', about: 'the address. Default: HOST, or 127.0.0.1' },
       port: { value: 'PORT', about: 'the port. Default: PORT, or 8080' },
       'show-secrets': {
-        about: 'print the password of the embedded database and a token, also if this is not a terminal',
+        about: 'print the secrets of the embedded database, also if this is not a terminal',
       },
     },
     examples: ['tablewright serve', 'DATABASE_URL=postgresql://… tablewright serve --port 9000'],
-    run: async (line) => (await import('./serve.ts')).serve(line),
   },
   token: {
     usage: 'token [options]',
@@ -300,7 +218,6 @@ export const commands: Record<string, Command> = {
       ttl: { value: 'TIME', about: 'how long the token is valid, such as 30s, 15m, 1h or 7d. Default: 1h' },
     },
     examples: ['export TABLEWRIGHT_TOKEN=$(tablewright token)'],
-    run: async (line) => (await import('./token.ts')).token(line),
   },
   completion: {
     usage: 'completion bash|zsh|fish',
@@ -311,24 +228,5 @@ export const commands: Record<string, Command> = {
       'tablewright completion zsh > ~/.zfunc/_tablewright',
       'tablewright completion fish > ~/.config/fish/completions/tablewright.fish',
     ],
-    run: async (line) => (await import('./completion.ts')).completion(line),
   },
-};
-
-/** Inspections have no parameters about the table. */
-function isAboutTable(name: keyof LoadQuery): boolean {
-  return [
-    'schema',
-    'if_exists',
-    'if_missing',
-    'on_conflict',
-    'primary_key',
-    'conflict_key',
-    'extra_columns',
-    'dry_run',
-    'faulty_rows',
-    'max_faulty_rows',
-    'rename',
-    'empty_cells',
-  ].includes(name);
-}
+} satisfies Record<string, Command>;

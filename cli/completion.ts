@@ -1,6 +1,6 @@
 /** `tablewright completion`: prints what a shell needs to complete commands, options and their values. */
 import process from 'node:process';
-import { type CommandLine, commands, type Option } from './commands.ts';
+import { type Command, type CommandLine, commands, type Option } from './commands.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 
 export async function completion({ positionals: [shell] }: CommandLine): Promise<number> {
@@ -18,15 +18,15 @@ const scripts: Record<string, () => string> = {
 };
 
 function bashScript(): string {
-  const cases = Object.entries(commands).map(
+  const cases = Object.entries<Command>(commands).map(
     ([name, { options }]) =>
       `    ${name}) words="${[...Object.keys(options), 'help'].map((one) => `--${one}`).join(' ')}" ;;`,
   );
   const values = new Map(
-    Object.values(commands)
+    Object.values<Command>(commands)
       .flatMap(({ options }) => Object.entries(options))
-      .filter(([, { choices }]) => choices !== undefined)
-      .map(([name, { choices }]) => [name, choices!] as const),
+      .map(([name, { choices = [] }]) => [name, choices.filter(isWord)] as const)
+      .filter(([, choices]) => choices.length > 0),
   );
   const valueCases = [...values].map(
     ([name, choices]) =>
@@ -60,7 +60,7 @@ complete -o filenames -F _tablewright tablewright
 }
 
 function fishScript(): string {
-  const lines = Object.entries(commands).flatMap(([name, { about, options }]) => [
+  const lines = Object.entries<Command>(commands).flatMap(([name, { about, options }]) => [
     `complete -c tablewright -n __fish_use_subcommand -f -a ${name} -d ${quoted(about)}`,
     ...Object.entries(options).map(([option, text]) => fishOption(name, option, text)),
   ]);
@@ -68,8 +68,14 @@ function fishScript(): string {
 }
 
 function fishOption(command: string, name: string, { value, choices, about }: Option): string {
-  const values = value === undefined ? '' : choices ? ` -x -a ${quoted(choices.join(' '))}` : ' -r';
+  const words = choices?.filter(isWord).join(' ');
+  const values = value === undefined ? '' : words ? ` -x -a ${quoted(words)}` : ' -r';
   return `complete -c tablewright -n '__fish_seen_subcommand_from ${command}' -l ${name}${values} -d ${quoted(about)}`;
+}
+
+/** Shells give signs such as quotes a meaning, so they are not proposed. */
+function isWord(choice: string): boolean {
+  return /^\w+$/.test(choice);
 }
 
 function quoted(text: string): string {

@@ -2,7 +2,7 @@
 import { type Command, commands, type Option } from './commands.ts';
 
 export function generalHelp(): string {
-  const names = Object.entries(commands).map(([name, { about }]): [string, string] => [name, about]);
+  const names = Object.entries<Command>(commands).map(([name, { about }]): [string, string] => [name, about]);
   return `Tablewright loads rows and workbooks into PostgreSQL tables.
 
 Usage: tablewright COMMAND [options]
@@ -14,13 +14,13 @@ Examples:
   tablewright load rows.json --table orders --if-exists append
   cat rows.ndjson | tablewright load - --table readings
 
-"tablewright COMMAND --help" shows the options of a command; "tablewright --version" shows the version.
+"tablewright COMMAND --help" shows the options of a command, "tablewright --version" the version.
 
-TABLEWRIGHT_URL is the address of the service, and TABLEWRIGHT_TOKEN the access token. Without an address, a command
-uses the service that runs on .tablewright/ (DATA_DIR). If none runs, it starts one with its embedded PostgreSQL, and
-stops it when no other command uses it.
+TABLEWRIGHT_URL is the address of the service, and TABLEWRIGHT_TOKEN the access token. Without an
+address, a command uses the service that runs on .tablewright/ (DATA_DIR). If none runs, it starts
+one with its embedded PostgreSQL, and stops it when no other command uses it.
 
-Exit codes: 0 done, 1 refused, 2 wrong use, 3 the service cannot be reached, 130 Ctrl-C (143 SIGTERM).
+Exit codes: 0 done, 1 refused, 2 wrong use, 3 no service reached, 130 Ctrl-C (143 SIGTERM).
 `;
 }
 

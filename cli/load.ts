@@ -14,8 +14,9 @@ import {
   type UploadDefinition,
 } from '../client/client.ts';
 import { newKey } from '../client/new-key.ts';
+import { uploadParameters } from '../client/parameters.ts';
 import { noteWarnings } from './as-options.ts';
-import { type CommandLine, optionOf, parameterNames } from './commands.ts';
+import { type CommandLine, optionOf } from './commands.ts';
 import { type Connected, withClient } from './connect.ts';
 import { awaitEndSignal, exitCodeOfSignal, unlessEnded } from './end-signals.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
@@ -85,7 +86,7 @@ async function loadFiles(
 
 /** Returns the parameters of the upload. The service checks their values. @throws WrongUse */
 export function queryOf(options: CommandLine['options']): LoadQuery {
-  const entries = parameterNames.map((name) => [name, options[optionOf(name)]]);
+  const entries = uploadParameters.map(({ name }) => [name, options[optionOf(name)]]);
   const given = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
   if (infersMissing(options)) given.extra_columns = 'add';
   return given as LoadQuery;

@@ -5,11 +5,28 @@
  */
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { type Command, commands } from './commands.ts';
+import { type Command, type CommandLine, commands } from './commands.ts';
 import { exitCodeOfSignal, handleEndSignals, Interrupted } from './end-signals.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { commandHelp, generalHelp } from './help.ts';
 import { nearest } from './nearest.ts';
+
+type CommandName = keyof typeof commands;
+
+/** Runs a command and returns its exit code. Undefined: the command runs on, and ends the process itself. */
+const runs: Record<CommandName, (line: CommandLine) => Promise<number | undefined>> = {
+  load: async (line) => (await import('./load.ts')).load(line),
+  inspect: async (line) => (await import('./inspect.ts')).inspect(line),
+  create: async (line) => (await import('./tables.ts')).create(line),
+  describe: async (line) => (await import('./tables.ts')).describe(line),
+  tables: async (line) => (await import('./tables.ts')).list(line),
+  rows: async (line) => (await import('./tables.ts')).rows(line),
+  loads: async (line) => (await import('./loads.ts')).loads(line),
+  cancel: async (line) => (await import('./loads.ts')).cancel(line),
+  serve: async (line) => (await import('./serve.ts')).serve(line),
+  token: async (line) => (await import('./token.ts')).token(line),
+  completion: async (line) => (await import('./completion.ts')).completion(line),
+};
 
 const [name, ...parameters] = process.argv.slice(2);
 
@@ -44,17 +61,17 @@ async function run(name: string | undefined, parameters: string[]): Promise<numb
     return exitCodes.wrongUse;
   }
   if (name === '--help' || name === '-h' || name === 'help') return printHelp(parameters[0]);
-  const command = commands[name];
-  if (command === undefined) {
+  if (!isCommand(name)) {
     const meant = nearest(name, Object.keys(commands));
     const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`;
     return wrongUse(`There is no command "${name}".${hint} "tablewright --help" lists the commands.`);
   }
+  const command: Command = commands[name];
   try {
     const line = parse(command, parameters);
     if (line.options.help) return printHelp(name);
     handleEndSignals();
-    return await command.run(line);
+    return await runs[name](line);
   } catch (error) {
     if (error instanceof Interrupted) return exitCodes.interrupted;
     if (error instanceof WrongUse) return wrongUse(`${error.message}\nUsage: tablewright ${command.usage}`);
@@ -69,6 +86,10 @@ async function run(name: string | undefined, parameters: string[]): Promise<numb
     sayJson({ error: errorDocument(error) });
     return exitCodeOf(error);
   }
+}
+
+function isCommand(name: string): name is CommandName {
+  return Object.hasOwn(commands, name);
 }
 
 /** @throws WrongUse */
@@ -111,8 +132,7 @@ function unknownHint(option: string, names: string[]): string {
 }
 
 function printHelp(name: string | undefined): number {
-  const command = name === undefined ? undefined : commands[name];
-  process.stdout.write(command ? commandHelp(command) : generalHelp());
+  process.stdout.write(name !== undefined && isCommand(name) ? commandHelp(commands[name]) : generalHelp());
   return exitCodes.done;
 }
 

@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 2ad8b7595de5a9c302dd83dd60c694fc40e6b8645f68426f82563a624a67fcb1.
+// The structure of the OpenAPI document has the SHA-256 3b3d56994b146c34916747655710830a37593166524135dd7d926a7c8af7ae27.
 
 export interface paths {
   '/healthz': {
@@ -2900,35 +2900,35 @@ export interface operations {
          * @example public
          */
         schema?: string;
-        /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments. */
+        /** @description For uploads without a definition: the columns of the primary key, separated by commas: `order_no,line`. A new table gets this key. An existing table must already have it, so you can repeat the same upload. Write a backslash before a comma or backslash in a name. Default: none. */
+        primary_key?: string;
+        /** @description New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. A header matches exactly or, if no header matches exactly, ignoring case. A JSON key must match exactly. A name that the data does not have gives the warning `nothing-renamed`. Default: none. */
+        rename?: string;
+        /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
+        extra_columns?: 'fail' | 'ignore' | 'add';
+        /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
         if_missing?: 'create' | 'fail';
-        /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
-        extra_columns?: 'fail' | 'ignore' | 'add';
         /** @description What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used. */
         on_conflict?: 'fail' | 'skip' | 'update';
+        /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
+        conflict_key?: string;
         /** @description true: the load is done and checked, and then rolled back. The answer shows what would have happened. */
         dry_run?: boolean;
         /** @description What to do with rows that have a problem: in a cell, by a key, reference or CHECK, or because a trigger refuses them. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.rows_left_out` counts the rows that were left out, and `load.left_out` lists their problems. Of several rows with the same key, the first one without another problem stays. */
         faulty_rows?: 'fail' | 'leave_out';
-        /** @description With `faulty_rows=leave_out`: the most rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
+        /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
         max_faulty_rows?: number;
-        /** @description For uploads without a definition: the columns of the primary key, separated by commas. A new table gets this key, and an existing table must have it. */
-        primary_key?: string;
-        /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
-        conflict_key?: string;
-        /** @description New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. */
-        rename?: string;
-        /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
+        /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
-        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
+        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
         date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
-        /** @description The sign before the decimals of a number. */
+        /** @description The sign before the decimals of a number: `1,5` needs `decimal_sign=,`. */
         decimal_sign?: '.' | ',';
-        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. */
+        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. `space` is also the narrow space and the no-break space. Groups have three digits, or two before the last three, as in India. */
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
-        /** @description true: white space around a text is removed. */
+        /** @description true: white space around a text is removed: everything that Unicode defines as white space, the invisible characters U+200B and U+FEFF, and control characters. In a text file a value that is only white space is then NULL. */
         trim?: boolean;
         /** @description Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
         rows_at?: string;
@@ -3045,18 +3045,18 @@ export interface operations {
   inspectJson: {
     parameters: {
       query?: {
+        /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
+        null_values?: string;
+        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
+        date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
+        /** @description The sign before the decimals of a number: `1,5` needs `decimal_sign=,`. */
+        decimal_sign?: '.' | ',';
+        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. `space` is also the narrow space and the no-break space. Groups have three digits, or two before the last three, as in India. */
+        thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
+        /** @description true: white space around a text is removed: everything that Unicode defines as white space, the invisible characters U+200B and U+FEFF, and control characters. In a text file a value that is only white space is then NULL. */
+        trim?: boolean;
         /** @description Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
         rows_at?: string;
-        /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
-        null_values?: string;
-        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
-        date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
-        /** @description The sign before the decimals of a number. */
-        decimal_sign?: '.' | ',';
-        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. */
-        thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
-        /** @description true: white space around a text is removed. */
-        trim?: boolean;
       };
       header?: {
         /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
@@ -3129,64 +3129,64 @@ export interface operations {
          * @example public
          */
         schema?: string;
-        /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments. */
+        /** @description For uploads without a definition: the columns of the primary key, separated by commas: `order_no,line`. A new table gets this key. An existing table must already have it, so you can repeat the same upload. Write a backslash before a comma or backslash in a name. Default: none. */
+        primary_key?: string;
+        /** @description New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. A header matches exactly or, if no header matches exactly, ignoring case. A JSON key must match exactly. A name that the data does not have gives the warning `nothing-renamed`. Default: none. */
+        rename?: string;
+        /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
+        extra_columns?: 'fail' | 'ignore' | 'add';
+        /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
         if_missing?: 'create' | 'fail';
-        /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
-        extra_columns?: 'fail' | 'ignore' | 'add';
         /** @description What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used. */
         on_conflict?: 'fail' | 'skip' | 'update';
+        /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
+        conflict_key?: string;
         /** @description true: the load is done and checked, and then rolled back. The answer shows what would have happened. */
         dry_run?: boolean;
         /** @description What to do with rows that have a problem: in a cell, by a key, reference or CHECK, or because a trigger refuses them. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.rows_left_out` counts the rows that were left out, and `load.left_out` lists their problems. Of several rows with the same key, the first one without another problem stays. */
         faulty_rows?: 'fail' | 'leave_out';
-        /** @description With `faulty_rows=leave_out`: the most rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
+        /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
         max_faulty_rows?: number;
-        /** @description For uploads without a definition: the columns of the primary key, separated by commas. A new table gets this key, and an existing table must have it. */
-        primary_key?: string;
-        /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
-        conflict_key?: string;
-        /** @description New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. */
-        rename?: string;
-        /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
+        /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
-        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
+        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
         date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
-        /** @description The sign before the decimals of a number. */
+        /** @description The sign before the decimals of a number: `1,5` needs `decimal_sign=,`. */
         decimal_sign?: '.' | ',';
-        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. */
+        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. `space` is also the narrow space and the no-break space. Groups have three digits, or two before the last three, as in India. */
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
-        /** @description true: white space around a text is removed. */
+        /** @description true: white space around a text is removed: everything that Unicode defines as white space, the invisible characters U+200B and U+FEFF, and control characters. In a text file a value that is only white space is then NULL. */
         trim?: boolean;
-        /** @description Name or 1-based number of the sheet. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible one. */
+        /** @description The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
-        /** @description The row with the column names. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value. */
+        /** @description The row of the sheet with the column names, from 1. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value. */
         header_row?: number | 'auto';
         /** @description false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names. */
         header?: boolean;
-        /** @description Load only these cells, as in `B3:F200`. Default: all cells. */
+        /** @description Load only these cells: `B3:F200`, `B:F`, or `B3:F` (all rows from 3 on). The first row is the header. Default: all cells. */
         range?: string;
-        /** @description Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all. */
+        /** @description Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all cells. */
         table_range?: string;
         /** @description Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out. */
         hidden?: 'read' | 'skip';
         /** @description The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning. */
         footer?: 'read' | 'skip';
-        /** @description `exact`: the header text, trimmed. `snake_case`: lower case with underscores. */
+        /** @description How headers become names. `exact`: the text of the header without outer space. `snake_case`: lower case with underscores; `Site no` becomes `site_no`. */
         column_names?: 'exact' | 'snake_case';
         /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
         cell_errors?: 'fail' | 'null';
-        /** @description For text files: the separator of fields, one ASCII character that is not a letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
+        /** @description What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column. */
+        empty_cells?: 'default' | 'null';
+        /** @description For text files: the separator of fields, one ASCII character that is not a letter, digit or quote, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
         delimiter?: string;
         /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
         quote?: '"' | "'" | 'none';
-        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. Default: detected among UTF-8, UTF-16 and Windows-1252. */
+        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. The answer has the name of the standard. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
         encoding?: string;
-        /** @description For text files: lines that begin with this ASCII character, such as `#`, are ignored. Default: no line is ignored. */
+        /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
         comment?: string;
-        /** @description What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column. */
-        empty_cells?: 'default' | 'null';
       };
       header?: {
         /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
@@ -3295,42 +3295,42 @@ export interface operations {
   inspectExcel: {
     parameters: {
       query?: {
-        /** @description Name or 1-based number of the sheet. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible one. */
+        /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
+        null_values?: string;
+        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
+        date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
+        /** @description The sign before the decimals of a number: `1,5` needs `decimal_sign=,`. */
+        decimal_sign?: '.' | ',';
+        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. `space` is also the narrow space and the no-break space. Groups have three digits, or two before the last three, as in India. */
+        thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
+        /** @description true: white space around a text is removed: everything that Unicode defines as white space, the invisible characters U+200B and U+FEFF, and control characters. In a text file a value that is only white space is then NULL. */
+        trim?: boolean;
+        /** @description The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
-        /** @description The row with the column names. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value. */
+        /** @description The row of the sheet with the column names, from 1. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value. */
         header_row?: number | 'auto';
         /** @description false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names. */
         header?: boolean;
-        /** @description Load only these cells, as in `B3:F200`. Default: all cells. */
+        /** @description Load only these cells: `B3:F200`, `B:F`, or `B3:F` (all rows from 3 on). The first row is the header. Default: all cells. */
         range?: string;
-        /** @description Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all. */
+        /** @description Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all cells. */
         table_range?: string;
         /** @description Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out. */
         hidden?: 'read' | 'skip';
         /** @description The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning. */
         footer?: 'read' | 'skip';
-        /** @description `exact`: the header text, trimmed. `snake_case`: lower case with underscores. */
+        /** @description How headers become names. `exact`: the text of the header without outer space. `snake_case`: lower case with underscores; `Site no` becomes `site_no`. */
         column_names?: 'exact' | 'snake_case';
         /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
         cell_errors?: 'fail' | 'null';
-        /** @description For text files: the separator of fields, one ASCII character that is not a letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
+        /** @description For text files: the separator of fields, one ASCII character that is not a letter, digit or quote, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
         delimiter?: string;
         /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
         quote?: '"' | "'" | 'none';
-        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. Default: detected among UTF-8, UTF-16 and Windows-1252. */
+        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. The answer has the name of the standard. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
         encoding?: string;
-        /** @description For text files: lines that begin with this ASCII character, such as `#`, are ignored. Default: no line is ignored. */
+        /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
         comment?: string;
-        /** @description Texts that mean NULL, separated by commas and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
-        null_values?: string;
-        /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
-        date_order?: 'iso' | 'dmy' | 'mdy' | 'ymd';
-        /** @description The sign before the decimals of a number. */
-        decimal_sign?: '.' | ',';
-        /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. */
-        thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
-        /** @description true: white space around a text is removed. */
-        trim?: boolean;
       };
       header?: {
         /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */

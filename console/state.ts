@@ -9,6 +9,7 @@ import type {
 } from '../client/client.ts';
 import type { Failure, Warning } from './failure.ts';
 import type { LoadOutcome, LoadResult } from './load-outcome.ts';
+import { defaultOf, type ValueOf } from './parameters.ts';
 
 export type FirstRows = components['schemas']['FirstRows'];
 
@@ -113,9 +114,9 @@ export interface Reading {
   skipHidden: boolean;
   skipFooter: boolean;
   nullValues: string;
-  dateOrder: 'iso' | 'dmy' | 'mdy' | 'ymd';
-  decimalSign: '.' | ',';
-  thousandsSign: 'none' | '.' | ',' | 'space' | "'";
+  dateOrder: ValueOf<'date_order'>;
+  decimalSign: ValueOf<'decimal_sign'>;
+  thousandsSign: ValueOf<'thousands_sign'>;
   trim: boolean;
   errorsAreNull: boolean;
   rowsAt: string | undefined;
@@ -176,15 +177,15 @@ export interface Reference {
 export interface Target {
   schema: string;
   table: string;
-  ifExists: 'fail' | 'append' | 'truncate' | 'replace';
-  onConflict: 'fail' | 'skip' | 'update';
+  ifExists: ValueOf<'if_exists'>;
+  onConflict: ValueOf<'on_conflict'>;
 }
 
 export interface RowRules {
   leaveOutFaulty: boolean;
   maxFaulty: number;
   /** What happens to columns of the file that an existing table does not have. */
-  extraColumns: 'fail' | 'ignore' | 'add';
+  extraColumns: ValueOf<'extra_columns'>;
 }
 
 export interface Checked {
@@ -248,15 +249,19 @@ export const emptyReading: Reading = {
   skipHidden: false,
   skipFooter: false,
   nullValues: '',
-  dateOrder: 'iso',
-  decimalSign: '.',
-  thousandsSign: 'none',
+  dateOrder: defaultOf('date_order'),
+  decimalSign: defaultOf('decimal_sign'),
+  thousandsSign: defaultOf('thousands_sign'),
   trim: false,
   errorsAreNull: false,
   rowsAt: undefined,
 };
 
-export const noRules: RowRules = { leaveOutFaulty: false, maxFaulty: 100, extraColumns: 'fail' };
+export const noRules: RowRules = {
+  leaveOutFaulty: false,
+  maxFaulty: defaultOf('max_faulty_rows'),
+  extraColumns: defaultOf('extra_columns'),
+};
 
 export function initialState(session: Session, route: Route): State {
   return {
@@ -289,7 +294,12 @@ export function emptyWork() {
     columns: [],
     columnsOf: undefined,
     otherPlans: {},
-    target: { schema: 'public', table: '', ifExists: 'fail', onConflict: 'fail' },
+    target: {
+      schema: defaultOf('schema'),
+      table: '',
+      ifExists: defaultOf('if_exists'),
+      onConflict: defaultOf('on_conflict'),
+    },
     existing: { is: 'none' },
     rows: noRules,
     check: { is: 'none' },

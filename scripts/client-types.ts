@@ -1,6 +1,6 @@
 /**
- * `npm run types`: makes `client/api-types.ts` from the OpenAPI document with openapi-typescript. The generator needs TypeScript 5
- * and this project has a newer one, so npm installs the generator into a folder of its own, in the versions of
+ * `npm run types`: makes `client/parameters.ts` and docs/parameters.md from the table of parameters, and `client/api-types.ts`
+ * from the OpenAPI document with openapi-typescript. The generator needs TypeScript 5 and this project has a newer one, so npm installs the generator into a folder of its own, in the versions of
  * `test/matrix/clients/package-lock.json`.
  */
 import { execFileSync } from 'node:child_process';
@@ -9,10 +9,15 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 import { readOpenApiDocument } from './client-types/openapi-document.ts';
+import { clientParametersFile, parametersPage } from './client-types/parameters.ts';
 import { digestLine, structureDigest } from './client-types/structure.ts';
 
 const root = join(import.meta.dirname, '..');
 const target = join(root, 'client', 'api-types.ts');
+const parameters = join(root, 'client', 'parameters.ts');
+writeFileSync(parameters, clientParametersFile());
+format(parameters);
+writeFileSync(join(root, 'docs', 'parameters.md'), parametersPage());
 const generator = installGenerator();
 const folder = mkdtempSync(join(tmpdir(), 'tablewright-types-'));
 try {
@@ -25,13 +30,7 @@ try {
   run(process.execPath, [generator, source, '-o', generated]);
   const types = readFileSync(generated, 'utf8').replace(/^\/\*\*[\s\S]*?\*\/\s*/, '');
   writeFileSync(target, `${header(structureDigest(document))}\n\n${types}`);
-  run(process.execPath, [
-    join(root, 'node_modules/.bin/biome'),
-    'check',
-    '--write',
-    '--log-level=error',
-    target,
-  ]);
+  format(target);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -53,6 +52,11 @@ function installGenerator(): string {
     run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'], home);
   }
   return join(home, 'node_modules/openapi-typescript/bin/cli.js');
+}
+
+function format(file: string): void {
+  const biome = join(root, 'node_modules/.bin/biome');
+  run(process.execPath, [biome, 'check', '--write', '--log-level=error', file]);
 }
 
 function run(program: string, parameters: string[], cwd = root): void {

@@ -1,5 +1,6 @@
 /** What kind of file it is, and with which parameters it is read. */
 import type { InspectedSpreadsheet, LoadQuery } from '../../client/client.ts';
+import { withoutDefaults } from '../parameters.ts';
 import type { ChosenFile, Reading } from '../state.ts';
 
 /** Returns what kind of file it is, by its name. The service recognizes spreadsheets by their content. */
@@ -11,13 +12,13 @@ export function kindOf(name: string): ChosenFile['kind'] {
 /** Returns the parameters with which the file is read, as a query. Parameters with their default are left out. */
 export function readingQuery(reading: Reading, kind: ChosenFile['kind']): LoadQuery {
   const { sheet, headerRow, hasHeader, range, tableRange, nullValues, rowsAt } = reading;
-  const query: LoadQuery = {
+  const query = withoutDefaults({
     ...(nullValues !== '' && { null_values: nullValues }),
-    ...(reading.dateOrder !== 'iso' && { date_order: reading.dateOrder }),
-    ...(reading.decimalSign !== '.' && { decimal_sign: reading.decimalSign }),
-    ...(reading.thousandsSign !== 'none' && { thousands_sign: reading.thousandsSign }),
-    ...(reading.trim && { trim: true }),
-  };
+    date_order: reading.dateOrder,
+    decimal_sign: reading.decimalSign,
+    thousands_sign: reading.thousandsSign,
+    trim: reading.trim,
+  });
   if (kind !== 'spreadsheet') return { ...query, ...(kind === 'json' && rowsAt && { rows_at: rowsAt }) };
   return {
     ...(sheet && { sheet }),

@@ -1,5 +1,6 @@
 /** The request that checks or loads the file. */
 import type { LoadQuery, TableDefinition } from '../../client/client.ts';
+import { withoutDefaults } from '../parameters.ts';
 import type { ChosenFile, State } from '../state.ts';
 import { definitionOf, isChanged } from './columns.ts';
 import { readingQuery } from './file.ts';
@@ -28,10 +29,12 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
   const isElsewhere = rowsAt !== undefined && rowsAt !== '' && rowsAt !== '/data';
   const extraColumns = isLeftOut ? 'ignore' : mayKeepDefinition(state) ? rows.extraColumns : 'fail';
   const query: LoadQuery = {
-    ...(target.schema !== 'public' && { schema: target.schema }),
-    ...(target.ifExists !== 'fail' && { if_exists: target.ifExists }),
-    ...(target.onConflict !== 'fail' && mayHaveKey(state) && { on_conflict: target.onConflict }),
-    ...(extraColumns !== 'fail' && { extra_columns: extraColumns }),
+    ...withoutDefaults({
+      schema: target.schema,
+      if_exists: target.ifExists,
+      ...(mayHaveKey(state) && { on_conflict: target.onConflict }),
+      extra_columns: extraColumns,
+    }),
     ...(rows.leaveOutFaulty && { faulty_rows: 'leave_out' as const, max_faulty_rows: rows.maxFaulty }),
     ...readingQuery({ ...reading, rowsAt: isElsewhere ? rowsAt : undefined }, kind),
     ...(renamed.length > 0 && {

@@ -7,14 +7,15 @@ import { appendFile, chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from '
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { asOptions } from '../../cli/as-options.ts';
-import { commands, parameterNames } from '../../cli/commands.ts';
+import { commands, type Option } from '../../cli/commands.ts';
 import { harmless, harmlessJson } from '../../cli/harmless.ts';
 import { commandHelp, generalHelp } from '../../cli/help.ts';
 import { progressText } from '../../cli/progress.ts';
+import { uploadParameters } from '../../client/parameters.ts';
 import { allScopes } from '../../src/service/start/dev-token.ts';
 import { scriptEnvironment } from '../support/child-environment.ts';
 import { type ChildService, startChildService } from '../support/child-service.ts';
@@ -90,9 +91,9 @@ suite('help', () => {
     }
   });
 
-  test('help has no line that is wider than 120 characters', () => {
+  test('help has no line that is wider than 100 characters', () => {
     const texts = [generalHelp(), ...Object.values(commands).map(commandHelp)];
-    for (const line of texts.join('\n').split('\n')) assert(line.length <= 120, line);
+    for (const line of texts.join('\n').split('\n')) assert(line.length <= 100, line);
   });
 
   test('help is printed without loading the client or the service', () => {
@@ -100,19 +101,17 @@ suite('help', () => {
     const collect = (file: string): void => {
       if (files.has(file)) return;
       files.add(file);
-      const code = readFileSync(join(root, 'cli', file), 'utf8');
-      for (const [, imported] of code.matchAll(/^import (?!type)[^;]*? from '\.\/([^']+)'/gm))
-        collect(imported!);
-      assert.doesNotMatch(code, /^import (?!type)[^;]*? from '(?:\.\.\/|[^.n])/m);
+      for (const imported of loadedBy(file)) collect(imported);
     };
-    collect('main.ts');
+    collect('cli/main.ts');
     assert.deepEqual([...files].sort(), [
-      'commands.ts',
-      'end-signals.ts',
-      'exit-codes.ts',
-      'help.ts',
-      'main.ts',
-      'nearest.ts',
+      'cli/commands.ts',
+      'cli/end-signals.ts',
+      'cli/exit-codes.ts',
+      'cli/help.ts',
+      'cli/main.ts',
+      'cli/nearest.ts',
+      'client/parameters.ts',
     ]);
   });
 
@@ -121,6 +120,17 @@ suite('help', () => {
     assert.deepEqual(await run(['--version']), { code: 0, out: `${version}\n`, err: '' });
   });
 });
+
+/** Returns the files that a file loads at once. Types and imports at the time of a call load nothing. */
+function loadedBy(file: string): string[] {
+  const code = readFileSync(join(root, file), 'utf8');
+  const imports = code.matchAll(/^import (?!type)[^;]*? from '([^']+)'/gm);
+  return [...imports].flatMap(([, name = '']) => {
+    if (name.startsWith('node:')) return [];
+    assert.match(name, /^\./, `${file} loads the package ${name}`);
+    return join(dirname(file), name);
+  });
+}
 
 suite('load', () => {
   test('the command load loads a workbook into the table of its name, and refuses it the second time', async () => {
@@ -621,6 +631,7 @@ suite('exit codes', () => {
     [['load', 'nowhere.xlsx'], /There is no file "nowhere\.xlsx"/],
     [['load', 'orders.xlsx', '.'], /"\." is a folder/],
     [['load', 'orders.xlsx', '--if-exists', 'maybe'], /--if-exists is fail or append or .*, not "maybe"/],
+    [['load', 'orders.xlsx', '--decimal-sign', ';'], /--decimal-sign is \. or ,, not ";"/],
     [['load', 'orders.xlsx', '--if-exist', 'append'], /--if-exist/],
   ] as const) {
     test(`the exit code is 2 for: tablewright ${parameters.join(' ')}`, async () => {
@@ -761,10 +772,10 @@ test('messages name the options of the command line', async () => {
 });
 
 test('what a message advises can be typed as it is shown', async () => {
-  const named = { ...commands.load!.options, 'if-not-exists': commands.create!.options['if-not-exists']! };
-  for (const [option, { value }] of Object.entries(named)) {
-    const name = option.replaceAll('-', '_');
-    if (!parameterNames.some((one) => one === name) && name !== 'if_not_exists') continue;
+  const options: Record<string, Option> = { ...commands.load.options, ...commands.create.options };
+  for (const name of [...uploadParameters.map(({ name }) => name), 'if_not_exists']) {
+    const option = name.replaceAll('_', '-');
+    const { value } = options[option]!;
     const typed = value === undefined ? `--${option}` : `--${option} true`;
     assert.equal(
       asOptions(`Send ${name}=true, or name it with \`${name}\`.`),
@@ -845,6 +856,9 @@ suite('completion', () => {
     assert.equal(complete('tablewright load --if-exists tr'), 'truncate');
     assert.equal(complete('tablewright load --if-exists = r'), 'replace');
     assert.equal(complete('tablewright load --if-exists ='), 'fail append truncate replace');
+    // Signs, which shells would read as quotes, are not proposed.
+    assert.equal(complete('tablewright load --quote ='), 'none');
+    assert.equal(complete('tablewright load --thousands-sign ='), 'none space');
     // The words of zsh.
     assert.equal(complete('tablewright load --if-exists=r'), '--if-exists=replace');
   });

@@ -9,7 +9,6 @@ import { shownJson } from '../../scripts/demo/shown.ts';
 import { errorCatalogue } from '../../src/core/errors.ts';
 import { settings } from '../../src/core/settings/config.ts';
 import { scriptEnvironment } from '../support/child-environment.ts';
-import { codeOf, rowsUnder } from '../support/markdown.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { sendByFetch, sendExample, shellExamples, withoutChance } from '../support/shell-examples.ts';
 
@@ -98,32 +97,6 @@ test('README.md and docs/limits.md have the settings of config.ts with their def
   const expected = settings.map((setting) => [setting.name, setting.default]);
   assert.deepEqual(documented.toSorted(), expected.toSorted());
 });
-
-test('the parameters of uploads in README.md are those of the OpenAPI document with their values', async () => {
-  const { body } = await service.get('/openapi.json', { token: null });
-  const parameters = ['json', 'excel'].flatMap((kind): QueryParameter[] =>
-    body.paths[`/api/v1/table/{table_name}/upload/${kind}`].post.parameters.filter(
-      (parameter: QueryParameter) => parameter.in === 'query',
-    ),
-  );
-  const table = rowsUnder(readme, '| parameter | values (the first is the default) | meaning |');
-  const rows = new Map(table.map(([name, values]) => [codeOf(name!)[0]!, values!]));
-  assert.deepEqual([...rows.keys()].toSorted(), [...new Set(parameters.map(({ name }) => name))].toSorted());
-  for (const { name, schema } of parameters) {
-    const shown = codeOf(rows.get(name)!);
-    if (schema.default !== undefined) assert.equal(shown[0], String(schema.default), name);
-    // The encodings are too many for a table.
-    if (schema.enum !== undefined && name !== 'encoding') {
-      assert.deepEqual(shown.toSorted(), schema.enum.toSorted(), name);
-    }
-  }
-});
-
-interface QueryParameter {
-  name: string;
-  in: string;
-  schema: { default?: unknown; enum?: string[] };
-}
 
 test('README lists exactly the statuses of the catalogue', () => {
   const glance = /^## Errors$(.*?)^## /ms.exec(readme)![1]!;

@@ -3,28 +3,26 @@ import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { withDecimalSign, withThousandsSign } from '../../derived/choices.ts';
 import { h } from '../../h.ts';
+import { labelled } from '../../parameters.ts';
 import type { State } from '../../state.ts';
 import { checkbox, field, select } from '../parts.ts';
 
-const dateOrders = [
-  ['iso', '2026-11-21 only'],
-  ['dmy', 'day, month, year: 21.11.2026'],
-  ['mdy', 'month, day, year: 11/21/2026'],
-  ['ymd', 'year, month, day: 26/11/21'],
-] as const;
+const dateOrders = labelled<'date_order'>({
+  iso: '2026-11-21 only',
+  dmy: 'day, month, year: 21.11.2026',
+  mdy: 'month, day, year: 11/21/2026',
+  ymd: 'year, month, day: 26/11/21',
+});
 
-const decimalSigns = [
-  ['.', 'point: 1.5'],
-  [',', 'comma: 1,5'],
-] as const;
+const decimalSigns = labelled<'decimal_sign'>({ '.': 'point: 1.5', ',': 'comma: 1,5' });
 
-const thousandsSigns = [
-  ['none', 'none: 1234'],
-  [',', 'comma: 1,234'],
-  ['.', 'point: 1.234'],
-  ['space', 'space: 1 234'],
-  ["'", "apostrophe: 1'234"],
-] as const;
+const thousandsSigns = labelled<'thousands_sign'>({
+  none: 'none: 1234',
+  ',': 'comma: 1,234',
+  '.': 'point: 1.234',
+  space: 'space: 1 234',
+  "'": "apostrophe: 1'234",
+});
 
 export function readingFields({ reading, file, isReadingOpen }: State, actions: Actions): VNode {
   const again = actions.changeReading;

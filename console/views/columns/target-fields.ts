@@ -4,26 +4,27 @@ import type { Actions } from '../../actions/create-actions.ts';
 import { mayHaveKey, mayKeepDefinition, unseenWords } from '../../derived/target.ts';
 import { countInWords } from '../../derived/words.ts';
 import { h } from '../../h.ts';
+import { labelled } from '../../parameters.ts';
 import { noRules, type State } from '../../state.ts';
 import { checkbox, data, field, select, textInput } from '../parts.ts';
 
-const existsOptions = [
-  ['append', 'Add the rows to it'],
-  ['truncate', 'Empty it, then load the rows'],
-  ['replace', 'Replace it with a new table'],
-] as const;
+const existsLabels = {
+  append: 'Add the rows to it',
+  truncate: 'Empty it, then load the rows',
+  replace: 'Replace it with a new table',
+};
 
-const conflictOptions = [
-  ['fail', 'is a problem'],
-  ['skip', 'is left out'],
-  ['update', 'updates the existing row'],
-] as const;
+const conflictOptions = labelled<'on_conflict'>({
+  fail: 'is a problem',
+  skip: 'is left out',
+  update: 'updates the existing row',
+});
 
-const extraOptions = [
-  ['fail', 'are a problem'],
-  ['ignore', 'are left out'],
-  ['add', 'are added to the table'],
-] as const;
+const extraOptions = labelled<'extra_columns'>({
+  fail: 'are a problem',
+  ignore: 'are left out',
+  add: 'are added to the table',
+});
 
 export function targetFields(state: State, actions: Actions): VNode {
   const { target, existing, rows } = state;
@@ -51,7 +52,10 @@ export function targetFields(state: State, actions: Actions): VNode {
           unseen === undefined ? 'This table exists already' : 'If this table exists',
           select(
             target.ifExists,
-            [['fail', unseen === undefined ? 'Choose what to do' : 'Do not load'], ...existsOptions],
+            labelled<'if_exists'>({
+              fail: unseen === undefined ? 'Choose what to do' : 'Do not load',
+              ...existsLabels,
+            }),
             (ifExists) => actions.changeTarget({ ifExists }),
             { name: 'if_exists' },
           ),

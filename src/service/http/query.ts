@@ -9,7 +9,7 @@ import { AppError, type Problem } from '../../core/errors.ts';
 /** Returns the schema of a parameter that takes one of these values. */
 export function choice<const Values extends readonly string[]>(
   values: Values,
-  options: { default?: Values[number]; description: string },
+  options: { default?: Values[number]; description?: string },
 ) {
   return Type.Unsafe<Values[number]>(Type.String({ enum: [...values], ...options }));
 }

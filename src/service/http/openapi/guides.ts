@@ -26,8 +26,9 @@ export const guides: Guide[] = [
   {
     name: 'loading',
     title: 'Loading rows',
-    about: 'how rows become a table, and every parameter of an upload',
+    about: 'how rows become a table, and every problem of rows',
   },
+  { name: 'parameters', title: 'Parameters', about: 'every parameter of uploads and inspections' },
   {
     name: 'console',
     title: 'Console',

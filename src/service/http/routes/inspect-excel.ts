@@ -15,18 +15,17 @@ import {
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { bodyOfRequest } from '../uploads/admit-upload.ts';
+import { querySchema } from '../uploads/parameters.ts';
 import {
   filePart,
   isSheetChosen,
   passwordPart,
   spreadsheetErrors,
-  spreadsheetParameters,
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
-import { textParameters, textReadingOf } from '../uploads/text-parameters.ts';
-import { uploadParameters } from '../uploads/upload.ts';
+import { textReadingOf } from '../uploads/text-parameters.ts';
 
-const Query = Type.Object({ ...spreadsheetParameters, ...textParameters });
+const Query = querySchema('inspect-excel');
 
 const Body = Type.Object(
   { password: Type.Optional(passwordPart), file: filePart },
@@ -152,7 +151,7 @@ const Inspected = Type.Object(
 );
 
 export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): void {
-  const parseQuery = queryParser(Query, { ...uploadParameters, empty_cells: true });
+  const parseQuery = queryParser(Query, querySchema('upload-excel').properties);
   app.post(
     '/api/v1/inspect/excel',
     {

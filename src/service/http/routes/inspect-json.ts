@@ -16,10 +16,11 @@ import {
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { bodyOfRequest } from '../uploads/admit-upload.ts';
-import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../uploads/json-body.ts';
-import { textParameters, textReadingOf } from '../uploads/text-parameters.ts';
+import { jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
+import { querySchema } from '../uploads/parameters.ts';
+import { textReadingOf } from '../uploads/text-parameters.ts';
 
-const Query = Type.Object({ rows_at: rowsAtParameter, ...textParameters });
+const Query = querySchema('inspect-json');
 
 const Body = Type.Unknown({
   description: 'Any JSON document: `{"data": […]}`, an array of rows, the answer of another API.',

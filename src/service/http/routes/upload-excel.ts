@@ -13,9 +13,10 @@ import { TablePath } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing } from '../observing/audit.ts';
 import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/openapi.ts';
-import { choice, queryParser } from '../query.ts';
+import { queryParser } from '../query.ts';
 import type { UploadOperation } from '../uploads/admit-upload.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
+import { querySchema } from '../uploads/parameters.ts';
 import {
   checkSpreadsheetQuery,
   filePart,
@@ -23,26 +24,11 @@ import {
   passwordPart,
   readSpreadsheetParts,
   spreadsheetErrors,
-  spreadsheetParameters,
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
-import {
-  csvInWords,
-  preferHeader,
-  uploadErrors,
-  uploadParameters,
-  uploadResponses,
-} from '../uploads/upload.ts';
+import { csvInWords, preferHeader, uploadErrors, uploadResponses } from '../uploads/upload.ts';
 
-const Query = Type.Object({
-  ...uploadParameters,
-  ...spreadsheetParameters,
-  empty_cells: choice(['default', 'null'], {
-    default: 'default',
-    description:
-      'What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column.',
-  }),
-});
+const Query = querySchema('upload-excel');
 
 const Body = Type.Object(
   {

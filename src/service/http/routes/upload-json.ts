@@ -13,16 +13,11 @@ import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/
 import { queryParser } from '../query.ts';
 import type { UploadBody, UploadOperation } from '../uploads/admit-upload.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
-import { jsonFormOf, jsonLimitsOf, rowsAtParameter } from '../uploads/json-body.ts';
-import {
-  csvInWords,
-  preferHeader,
-  uploadErrors,
-  uploadParameters,
-  uploadResponses,
-} from '../uploads/upload.ts';
+import { jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
+import { querySchema } from '../uploads/parameters.ts';
+import { csvInWords, preferHeader, uploadErrors, uploadResponses } from '../uploads/upload.ts';
 
-const Query = Type.Object({ ...uploadParameters, rows_at: rowsAtParameter });
+const Query = querySchema('upload-json');
 
 const Rows = Type.Array(Type.Object({}, { additionalProperties: true }), {
   description:

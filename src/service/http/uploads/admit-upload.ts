@@ -17,7 +17,8 @@ import type { FormBody } from '../wire/multipart.ts';
 import { readBody } from '../wire/request-body.ts';
 import { type DigestedKey, requestKeyOf } from './idempotency.ts';
 import { loadIdHeader } from './load-end.ts';
-import { type UploadChoices, type UploadQuery, uploadChoices } from './upload.ts';
+import type { UploadQuery } from './parameters.ts';
+import { type UploadChoices, uploadChoices } from './upload.ts';
 
 export interface Upload<Query extends UploadQuery = UploadQuery>
   extends Omit<TableRequest, 'cancel'>,

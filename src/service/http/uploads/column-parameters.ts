@@ -1,32 +1,9 @@
 /**
- * The parameters that name columns: `primary_key`, `conflict_key`, `rename`.
+ * Reads the parameters that name columns: `primary_key`, `conflict_key`, `rename`.
  */
-import Type, { type Static } from 'typebox';
 import { wrongParameter } from '../../../core/errors.ts';
+import type { UploadQuery } from './parameters.ts';
 import { splitList } from './split-list.ts';
-
-export const columnParameters = {
-  primary_key: Type.Optional(
-    Type.String({
-      description:
-        'For uploads without a definition: the columns of the primary key, separated by commas. A new table gets this key, and an existing table must have it.',
-    }),
-  ),
-  conflict_key: Type.Optional(
-    Type.String({
-      description:
-        'The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns.',
-    }),
-  ),
-  rename: Type.Optional(
-    Type.String({
-      description:
-        'New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name.',
-    }),
-  ),
-};
-
-const columnQuery = Type.Object(columnParameters);
 
 export interface ColumnChoices {
   /** undefined: the parameter was not sent. */
@@ -42,7 +19,9 @@ export interface ColumnChoices {
  *
  * @throws AppError `invalid-parameter`
  */
-export function columnChoicesOf(query: Static<typeof columnQuery> & { on_conflict: string }): ColumnChoices {
+export function columnChoicesOf(
+  query: Pick<UploadQuery, 'primary_key' | 'conflict_key' | 'rename' | 'on_conflict'>,
+): ColumnChoices {
   const { primary_key, conflict_key, rename, on_conflict } = query;
   if (conflict_key !== undefined && on_conflict === 'fail') {
     throw wrongParameter('conflict_key', 'conflict_key needs on_conflict=skip or on_conflict=update.');

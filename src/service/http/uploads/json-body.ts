@@ -2,7 +2,6 @@
  * The media types and the parameter `rows_at` of all endpoints for JSON rows. Both decide the form of the body.
  */
 import type { FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { wrongParameter } from '../../../core/errors.ts';
 import { parsePointer } from '../../../core/json-pointer.ts';
 import type { LimitsConfig } from '../../../core/settings/config.ts';
@@ -21,13 +20,6 @@ export const jsonMediaTypes = [jsonMediaType, lineMediaType];
 export function isJsonType(contentType: string): boolean {
   return jsonMediaTypes.some((type) => type.test(contentType));
 }
-
-export const rowsAtParameter = Type.Optional(
-  Type.String({
-    description:
-      'Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array.',
-  }),
-);
 
 /**
  * Returns the form of the rows in the body.

@@ -1,8 +1,6 @@
 /**
- * The parameters and parts that all endpoints for spreadsheets share, and the function that opens the file.
+ * The parts that all endpoints for spreadsheets share, and the function that opens the file.
  */
-
-import type { Static } from 'typebox';
 import Type from 'typebox';
 import { AppError, type ErrorCode, wrongParameter } from '../../../core/errors.ts';
 import type { LimitsConfig } from '../../../core/settings/config.ts';
@@ -13,84 +11,12 @@ import { openSpreadsheet, supportedEndings } from '../../../readers/spreadsheet/
 import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { SpreadsheetOptions, TextDialect } from '../../../readers/spreadsheet/spreadsheet-options.ts';
 import type { HttpContext } from '../context.ts';
-import { choice } from '../query.ts';
 import { readSpreadsheetUpload } from '../wire/multipart.ts';
 import type { UploadBody } from './admit-upload.ts';
 import { parseDefinitionBody } from './definition-body.ts';
+import type { QueryOn } from './parameters.ts';
 
-export const spreadsheetParameters = {
-  sheet: Type.Optional(
-    Type.String({
-      description:
-        'Name or 1-based number of the sheet. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible one.',
-    }),
-  ),
-  header_row: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('auto')], {
-      description:
-        'The row with the column names. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value.',
-    }),
-  ),
-  header: Type.Boolean({
-    default: true,
-    description:
-      'false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names.',
-  }),
-  range: Type.Optional(
-    Type.String({ description: 'Load only these cells, as in `B3:F200`. Default: all cells.' }),
-  ),
-  table_range: Type.Optional(
-    Type.String({
-      description:
-        "Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`. Default: all.",
-    }),
-  ),
-  hidden: choice(['read', 'skip'], {
-    default: 'read',
-    description:
-      'Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out.',
-  }),
-  footer: choice(['read', 'skip'], {
-    default: 'read',
-    description:
-      'The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning.',
-  }),
-  column_names: choice(['exact', 'snake_case'], {
-    default: 'exact',
-    description: '`exact`: the header text, trimmed. `snake_case`: lower case with underscores.',
-  }),
-  cell_errors: choice(['fail', 'null'], {
-    default: 'fail',
-    description:
-      'How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column.',
-  }),
-  delimiter: Type.Optional(
-    Type.String({
-      description:
-        'For text files: the separator of fields, one ASCII character that is not a letter or digit, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names.',
-    }),
-  ),
-  quote: choice(['"', "'", 'none'], {
-    default: '"',
-    description: 'For text files: the quotation mark around fields. `none`: quotation marks are text.',
-  }),
-  encoding: Type.Optional(
-    Type.String({
-      description:
-        'For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. Default: detected among UTF-8, UTF-16 and Windows-1252.',
-    }),
-  ),
-  comment: Type.Optional(
-    Type.String({
-      description:
-        'For text files: lines that begin with this ASCII character, such as `#`, are ignored. Default: no line is ignored.',
-    }),
-  ),
-};
-
-const spreadsheetQuery = Type.Object(spreadsheetParameters);
-/** `trim` is a parameter of text. It also says whether white space may come before a quote. */
-export type SpreadsheetQuery = Static<typeof spreadsheetQuery> & { trim?: boolean };
+type SpreadsheetQuery = QueryOn<'inspect-excel'>;
 
 export const filePart = Type.String({
   // OpenAPI 3.1 needs only `contentMediaType`, but most client generators still use `format` of OpenAPI 3.0.
@@ -216,7 +142,7 @@ function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
     footer: query.footer,
     hasHeader: query.header,
     ...textDialectOf(query),
-    trim: query.trim ?? false,
+    trim: query.trim,
     columnNames: query.column_names,
     cellErrors: query.cell_errors === 'null' ? 'null' : 'problem',
   };

@@ -1,53 +1,16 @@
 /**
- * The parts that all uploads share: their parameters, and the schema of the answer.
+ * The parts that all uploads share: the schema of the answer, and what the parameters say about columns and texts.
  */
-
-import type { Static } from 'typebox';
 import Type from 'typebox';
 import { type ErrorCode, wrongParameter } from '../../../core/errors.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
-import { schemaParameter } from '../admission/table-request.ts';
 import { Load } from '../answers/load-answers.ts';
 import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
-import { choice } from '../query.ts';
-import { type ColumnChoices, columnChoicesOf, columnParameters } from './column-parameters.ts';
-import { maxFaultyRowsOf, rowParameters } from './row-parameters.ts';
-import { textParameters, textReadingOf } from './text-parameters.ts';
-export const uploadParameters = {
-  schema: schemaParameter,
-  if_exists: choice(['fail', 'append', 'truncate', 'replace'], {
-    default: 'fail',
-    description:
-      'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments.',
-  }),
-  if_missing: choice(['create', 'fail'], {
-    default: 'create',
-    description:
-      'What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`.',
-  }),
-  extra_columns: choice(['fail', 'ignore', 'add'], {
-    default: 'fail',
-    description:
-      'What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.',
-  }),
-  on_conflict: choice(['fail', 'skip', 'update'], {
-    default: 'fail',
-    description:
-      'What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used.',
-  }),
-  dry_run: Type.Boolean({
-    default: false,
-    description:
-      'true: the load is done and checked, and then rolled back. The answer shows what would have happened.',
-  }),
-  ...rowParameters,
-  ...columnParameters,
-  ...textParameters,
-};
-
-const uploadQuery = Type.Object(uploadParameters);
-export type UploadQuery = Static<typeof uploadQuery>;
+import { type ColumnChoices, columnChoicesOf } from './column-parameters.ts';
+import type { UploadQuery } from './parameters.ts';
+import { maxFaultyRowsOf } from './row-parameters.ts';
+import { textReadingOf } from './text-parameters.ts';
 
 const Loaded = Type.Object(
   {

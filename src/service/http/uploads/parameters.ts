@@ -1,0 +1,266 @@
+/**
+ * The parameters of uploads and inspections. Each is described here only: the OpenAPI document, `client/parameters.ts` with the
+ * options of the command line, and docs/parameters.md are made from this table.
+ */
+import Type, { type Static, type TObject, type TSchema } from 'typebox';
+import { choice } from '../query.ts';
+
+export type Endpoint = 'upload-json' | 'upload-excel' | 'inspect-json' | 'inspect-excel';
+
+/** A heading under which parameters are listed. */
+export type Group =
+  | 'Table'
+  | 'Existing table'
+  | 'Rows with problems'
+  | 'Reading texts'
+  | 'JSON'
+  | 'Spreadsheets'
+  | 'Text files';
+
+const uploads = ['upload-json', 'upload-excel'] as const;
+const json = ['upload-json', 'inspect-json'] as const;
+const spreadsheets = ['upload-excel', 'inspect-excel'] as const;
+const everywhere = [...uploads, 'inspect-json', 'inspect-excel'] as const;
+
+interface ParameterTexts {
+  /** The name of its value in `--help`. undefined: it is true or false. */
+  value?: string;
+  /** A phrase for `--help` and the console. The choices are listed after it. */
+  short: string;
+  /** Sentences for the OpenAPI document and docs/parameters.md, in Markdown. */
+  long: string;
+  /** What applies if the parameter is not sent and its schema has no default: a number, or words in Markdown. */
+  byDefault?: string | number;
+}
+
+export interface Parameter extends ParameterTexts {
+  group: Group;
+  on: readonly Endpoint[];
+  schema: TSchema;
+}
+
+export const parameters = {
+  schema: parameter('Table', uploads, Type.String({ default: 'public', examples: ['public'] }), {
+    value: 'NAME',
+    short: 'the schema of the table',
+    long: 'The schema of the table.',
+  }),
+  primary_key: parameter('Table', uploads, optionalText(), {
+    value: 'COLUMNS',
+    short: 'the columns of the primary key of a new table: order_no,line',
+    long: 'For uploads without a definition: the columns of the primary key, separated by commas: `order_no,line`. A new table gets this key. An existing table must already have it, so you can repeat the same upload. Write a backslash before a comma or backslash in a name.',
+    byDefault: 'none',
+  }),
+  rename: parameter('Table', uploads, optionalText(), {
+    value: 'PAIRS',
+    short: 'new names of columns: "Order no:order_no,Total:total"',
+    long: 'New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. A header matches exactly or, if no header matches exactly, ignoring case. A JSON key must match exactly. A name that the data does not have gives the warning `nothing-renamed`.',
+    byDefault: 'none',
+  }),
+  extra_columns: parameter('Table', uploads, oneOf('fail', 'ignore', 'add'), {
+    value: 'WHAT',
+    short: 'what happens to columns that the table does not have',
+    long: 'What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.',
+  }),
+  if_exists: parameter('Existing table', uploads, oneOf('fail', 'append', 'truncate', 'replace'), {
+    value: 'WHAT',
+    short: 'what happens to an existing table',
+    long: 'What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names.',
+  }),
+  if_missing: parameter('Existing table', uploads, oneOf('create', 'fail'), {
+    value: 'WHAT',
+    short: 'what happens if there is no such table',
+    long: 'What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`.',
+  }),
+  on_conflict: parameter('Existing table', uploads, oneOf('fail', 'skip', 'update'), {
+    value: 'WHAT',
+    short: 'what happens to a row whose key exists',
+    long: 'What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used.',
+  }),
+  conflict_key: parameter('Existing table', uploads, optionalText(), {
+    value: 'COLUMNS',
+    short: 'the key by which rows are compared',
+    long: 'The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas.',
+    byDefault: 'the primary key, or else the first unique constraint, if the data has all of its columns',
+  }),
+  dry_run: parameter('Rows with problems', uploads, Type.Boolean({ default: false }), {
+    short: 'load and check everything, then roll it back',
+    long: 'true: the load is done and checked, and then rolled back. The answer shows what would have happened.',
+  }),
+  faulty_rows: parameter('Rows with problems', uploads, oneOf('fail', 'leave_out'), {
+    value: 'WHAT',
+    short: 'what happens to rows with problems',
+    long: 'What to do with rows that have a problem: in a cell, by a key, reference or CHECK, or because a trigger refuses them. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.rows_left_out` counts the rows that were left out, and `load.left_out` lists their problems. Of several rows with the same key, the first one without another problem stays.',
+  }),
+  max_faulty_rows: parameter('Rows with problems', uploads, Type.Optional(Type.Integer({ minimum: 0 })), {
+    value: 'COUNT',
+    short: 'how many rows may be left out',
+    long: 'With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded.',
+    // An answer lists as many problems, so that by default it names each row that is left out.
+    byDefault: 100,
+  }),
+  null_values: parameter('Reading texts', everywhere, optionalText(), {
+    value: 'TEXTS',
+    short: 'texts that mean NULL: N/A,-',
+    long: 'Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text.',
+    byDefault: 'none',
+  }),
+  date_order: parameter('Reading texts', everywhere, oneOf('iso', 'dmy', 'mdy', 'ymd'), {
+    value: 'ORDER',
+    short: 'the order of the parts of dates',
+    long: 'The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates.',
+  }),
+  decimal_sign: parameter('Reading texts', everywhere, oneOf('.', ','), {
+    value: 'SIGN',
+    short: 'the sign before the decimals',
+    long: 'The sign before the decimals of a number: `1,5` needs `decimal_sign=,`.',
+  }),
+  thousands_sign: parameter('Reading texts', everywhere, oneOf('none', '.', ',', 'space', "'"), {
+    value: 'SIGN',
+    short: 'the sign between thousands',
+    long: 'The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. `space` is also the narrow space and the no-break space. Groups have three digits, or two before the last three, as in India.',
+  }),
+  trim: parameter('Reading texts', everywhere, Type.Boolean({ default: false }), {
+    short: 'remove white space around texts',
+    long: 'true: white space around a text is removed: everything that Unicode defines as white space, the invisible characters U+200B and U+FEFF, and control characters. In a text file a value that is only white space is then NULL.',
+  }),
+  rows_at: parameter('JSON', json, optionalText(), {
+    value: 'POINTER',
+    short: 'where the rows are: /response/items',
+    long: 'Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`.',
+    byDefault: 'the rows are in `data`, or the document is the array',
+  }),
+  sheet: parameter('Spreadsheets', spreadsheets, optionalText(), {
+    value: 'SHEET',
+    short: 'the name or number of the sheet, or auto',
+    long: 'The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why.',
+    byDefault: 'the first visible sheet',
+  }),
+  header_row: parameter(
+    'Spreadsheets',
+    spreadsheets,
+    Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('auto')])),
+    {
+      value: 'ROW',
+      short: 'the row with the column names, or auto',
+      long: 'The row of the sheet with the column names, from 1. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out.',
+      byDefault: 'the first row that has a value',
+    },
+  ),
+  header: parameter('Spreadsheets', spreadsheets, Type.Boolean({ default: true }), {
+    short: 'whether there is a header',
+    long: 'false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names.',
+  }),
+  range: parameter('Spreadsheets', spreadsheets, optionalText(), {
+    value: 'CELLS',
+    short: 'the cells that are read: B3:F200',
+    long: 'Load only these cells: `B3:F200`, `B:F`, or `B3:F` (all rows from 3 on). The first row is the header.',
+    byDefault: 'all cells',
+  }),
+  table_range: parameter('Spreadsheets', spreadsheets, optionalText(), {
+    value: 'NAME',
+    short: 'the name of an Excel table, or cells with their sheet',
+    long: "Only these cells: the name of an Excel table or of a range of cells (a defined name), or the cells themselves with their sheet, as in `'Sales Data'!B4:F20`. Case does not matter. The totals row of a table is left out. Not with `range`.",
+    byDefault: 'all cells',
+  }),
+  hidden: parameter('Spreadsheets', spreadsheets, oneOf('read', 'skip'), {
+    value: 'WHAT',
+    short: 'hidden rows and columns',
+    long: 'Hidden rows and columns, also rows that a filter hides. `read`: they are read like all others, with a warning. `skip`: they are left out.',
+  }),
+  footer: parameter('Spreadsheets', spreadsheets, oneOf('read', 'skip'), {
+    value: 'WHAT',
+    short: 'rows after the first empty row',
+    long: 'The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning.',
+  }),
+  column_names: parameter('Spreadsheets', spreadsheets, oneOf('exact', 'snake_case'), {
+    value: 'HOW',
+    short: 'how headers become names',
+    long: 'How headers become names. `exact`: the text of the header without outer space. `snake_case`: lower case with underscores; `Site no` becomes `site_no`.',
+  }),
+  cell_errors: parameter('Spreadsheets', spreadsheets, oneOf('fail', 'null'), {
+    value: 'WHAT',
+    short: 'cells such as #N/A',
+    long: 'How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column.',
+  }),
+  empty_cells: parameter('Spreadsheets', ['upload-excel'], oneOf('default', 'null'), {
+    value: 'WHAT',
+    short: 'empty cells',
+    long: 'What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column.',
+  }),
+  delimiter: parameter('Text files', spreadsheets, optionalText(), {
+    value: 'SIGN',
+    short: 'the sign between fields, or tab',
+    long: 'For text files: the separator of fields, one ASCII character that is not a letter, digit or quote, or `tab` or `space`.',
+    byDefault:
+      'detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names',
+  }),
+  quote: parameter('Text files', spreadsheets, oneOf('"', "'", 'none'), {
+    value: 'SIGN',
+    short: 'the quotation mark',
+    long: 'For text files: the quotation mark around fields. `none`: quotation marks are text.',
+  }),
+  encoding: parameter('Text files', spreadsheets, optionalText(), {
+    value: 'NAME',
+    short: 'the encoding, such as windows-1250',
+    long: 'For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. The answer has the name of the standard. A file with a byte that is not valid in this encoding is refused.',
+    byDefault: 'detected among UTF-8, UTF-16 and Windows-1252',
+  }),
+  comment: parameter('Text files', spreadsheets, optionalText(), {
+    value: 'SIGN',
+    short: 'lines that begin with this sign are left out',
+    long: 'For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file.',
+    byDefault: 'none',
+  }),
+};
+
+/** The names and descriptions of all parameters, in the order in which they are listed. */
+export const allParameters = Object.entries<Parameter>(parameters);
+
+type Parameters = typeof parameters;
+
+/** The schemas of the parameters that an endpoint has. */
+type SchemasOn<At extends Endpoint> = {
+  [Name in keyof Parameters as At extends Parameters[Name]['on'][number]
+    ? Name
+    : never]: Parameters[Name]['schema'];
+};
+
+/** The query of an endpoint, with every default. */
+export type QueryOn<At extends Endpoint> = Static<TObject<SchemasOn<At>>>;
+
+/** The part of a query that two endpoints have in common. */
+export type QueryOnBoth<One extends Endpoint, Other extends Endpoint> = Pick<
+  QueryOn<One>,
+  keyof QueryOn<One> & keyof QueryOn<Other>
+>;
+
+/** The part of a query that both uploads have. */
+export type UploadQuery = QueryOnBoth<'upload-json', 'upload-excel'>;
+
+/** Returns the schema of the query of an endpoint. */
+export function querySchema<At extends Endpoint>(endpoint: At): TObject<SchemasOn<At>> {
+  const own = allParameters.filter(([, { on }]) => on.includes(endpoint));
+  const schemas = Object.fromEntries(own.map(([name, { schema }]) => [name, schema]));
+  return Type.Object(schemas) as unknown as TObject<SchemasOn<At>>;
+}
+
+/** Returns the description of a parameter, and gives its schema the sentences. */
+function parameter<
+  const On extends readonly Endpoint[],
+  Schema extends TSchema,
+  const Texts extends ParameterTexts,
+>(group: Group, on: On, schema: Schema, texts: Texts) {
+  const { long, byDefault } = texts;
+  const description = byDefault === undefined ? long : `${long} Default: ${byDefault}.`;
+  return { group, on, schema: Object.assign(schema, { description }), ...texts };
+}
+
+function optionalText() {
+  return Type.Optional(Type.String());
+}
+
+/** Returns the schema of a parameter that takes one of these values; the first is the default. */
+function oneOf<const Values extends readonly [string, ...string[]]>(...values: Values) {
+  return choice(values, { default: values[0] });
+}
