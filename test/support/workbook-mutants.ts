@@ -488,7 +488,7 @@ const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 /** Infers types, and checks that the source keeps the rules of `CellSink`. */
 class CheckingSink implements CellSink {
   isInRow = false;
-  readonly #inference = new TypeInference(limits, () => {});
+  readonly #inference = new TypeInference(limits);
   readonly #names: string[] = [];
   readonly #seen = new Set<number>();
 

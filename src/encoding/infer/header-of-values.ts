@@ -52,7 +52,7 @@ function isLikeValues(text: string, { type, hint }: InferredColumn): boolean {
 
 /** Returns what would be inferred from a column with this one value. */
 function inferText(text: string): InferredColumn {
-  const inference = new TypeInference({ maxColumns: 1, maxRows: 1 }, () => {});
+  const inference = new TypeInference({ maxColumns: 1, maxRows: 1 });
   const bytes = Buffer.from(text);
   inference.column(0, '');
   inference.beginRow(1);

@@ -448,7 +448,7 @@ describe('the columns of an inference', () => {
   });
 
   it('inference refuses more columns and rows than the limits', () => {
-    const inference = new TypeInference({ maxColumns: 2, maxRows: 1 }, () => {});
+    const inference = new TypeInference({ maxColumns: 2, maxRows: 1 });
     inference.beginRow(1);
     inference.column(0, 'a');
     inference.column(1, 'b');
@@ -461,10 +461,8 @@ describe('the columns of an inference', () => {
 
   it('pass problems on and count such a cell as missing', () => {
     const faults: unknown[] = [];
-    const inference = new TypeInference(
-      { maxColumns: 9, maxRows: 9 },
-      (row, column, name, fault, bytes, start, end) =>
-        faults.push([row, column, name, fault, bytes.toString('utf8', start, end)]),
+    const inference = new TypeInference({ maxColumns: 9, maxRows: 9 }, (column, fault, bytes, start, end) =>
+      faults.push([inference.row, column, fault, bytes.toString('utf8', start, end)]),
     );
     inference.beginRow(3);
     inference.column(0, 'a');
@@ -474,8 +472,8 @@ describe('the columns of an inference', () => {
     inference.fault(-1, kind.ROW_NOT_AN_OBJECT, Buffer.from('7'), 0, 1);
     inference.endRow();
     assert.deepEqual(faults, [
-      [3, 0, 'a', kind.ERROR_CELL, '#N/A'],
-      [4, -1, '', kind.ROW_NOT_AN_OBJECT, '7'],
+      [3, 0, kind.ERROR_CELL, '#N/A'],
+      [4, -1, kind.ROW_NOT_AN_OBJECT, '7'],
     ]);
     assert.deepEqual(inference.columns(), [{ name: 'a', type: 'text', column: 0 }]);
   });

@@ -78,27 +78,16 @@ export interface InferenceLimits {
   maxRows: number;
 }
 
-/** Called for every cell or row (`column` -1, `name` '') that the source reports as a problem; see `CellSink.fault`. */
-export type InferenceFaultHandler = (
-  row: number,
-  column: number,
-  name: string,
-  fault: number,
-  bytes: Buffer,
-  start: number,
-  end: number,
-) => void;
-
 const INITIAL_COLUMNS = 64;
 
 /**
  * The sink that infers column types. Its memory grows only with the number of columns.
  *
- * A cell with a problem counts as a missing cell. `InferenceFaultHandler` decides whether it stops the load.
+ * A cell with a problem counts as a missing cell. The function `onFault` decides whether it stops the load.
  */
 export class TypeInference implements CellSink {
   readonly #limits: InferenceLimits;
-  readonly #onFault: InferenceFaultHandler;
+  readonly #onFault: CellSink['fault'] | undefined;
   readonly #names: string[] = [];
   /** For each column the union of the classes of seen.ts. It is `MIXED` or `OTHER` alone after the type can only be `text`. */
   #seen = new Uint16Array(INITIAL_COLUMNS);
@@ -127,13 +116,19 @@ export class TypeInference implements CellSink {
   #row = 0;
   #changes = 0;
 
-  constructor(limits: InferenceLimits, onFault: InferenceFaultHandler) {
+  /** @param onFault called for every problem of the current row that the source reports; see `CellSink.fault` */
+  constructor(limits: InferenceLimits, onFault?: CellSink['fault']) {
     this.#limits = limits;
     this.#onFault = onFault;
   }
 
   get rowCount(): number {
     return this.#rowCount;
+  }
+
+  /** Returns the number of the current data row. */
+  get row(): number {
+    return this.#row;
   }
 
   /** How many times a column was added or the type of a column has changed. */
@@ -266,8 +261,7 @@ export class TypeInference implements CellSink {
   }
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
-    const name = column < 0 ? '' : this.#names[column]!;
-    this.#onFault(this.#row, column, name, fault, bytes, start, end);
+    this.#onFault?.(column, fault, bytes, start, end);
   }
 
   /** Removes the forms that the original text of a rewritten value cannot have: 31/12/2026, read as a date, is not in the order mdy. */

@@ -283,7 +283,7 @@ async function moveGood(
   const { target, options, problems } = load;
   const faulty = options.faulty!;
   const before = faulty.count;
-  const moved = await moveGoodRows(client, target, staged, wereRefused, faulty, problems);
+  const moved = await moveGoodRows(client, target, staged, { wereRefused, faulty, problems });
   const sent = copied.sent - (faulty.count - before);
   const keyless = await warnOfKeylessRows(client, staged);
   return withLeftOut(stagedRows(staged, { ...copied, sent }, moved, keyless), load);

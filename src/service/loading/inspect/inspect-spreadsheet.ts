@@ -8,18 +8,14 @@ import { AppError, type ErrorCode, type Warning } from '../../../core/errors.ts'
 import { TypeInference } from '../../../encoding/infer/infer-types.ts';
 import { headerProblems } from '../../../encoding/problems/problems.ts';
 import { type TextReading, TextReadingSink } from '../../../encoding/text-reading/text-reading.ts';
-import {
-  nameOtherSheets,
-  orderWarnings,
-  otherSheetsWarning,
-} from '../../../readers/spreadsheet/choose-sheet.ts';
+import { nameOtherSheets, orderWarnings, otherSheetsWarning } from '../../../readers/spreadsheet/choose-sheet.ts';
 import type { NamedCells } from '../../../readers/spreadsheet/names/find-table-range.ts';
 import { type FileProposal, proposeSheet } from '../../../readers/spreadsheet/proposal/propose-sheet.ts';
 import type { SheetProposal } from '../../../readers/spreadsheet/proposal/propose-table.ts';
 import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { OtherSheet, SheetSummary } from '../../../readers/spreadsheet/spreadsheet-options.ts';
 import { shortYearWarnings } from '../inputs/read-text.ts';
-import { Preview, type PreviewedRows, type PreviewSize } from './preview.ts';
+import { Preview, type PreviewSize, type PreviewedRows } from './preview.ts';
 
 export interface Inspection {
   sheets: (SheetSummary & SheetSize)[];
@@ -59,7 +55,7 @@ export async function inspectSpreadsheet(
   limits: InspectionLimits,
   signal: AbortSignal,
 ): Promise<Inspection> {
-  const { preview, ofText } = await readChosen(chosen, textReading, limits, signal);
+  const { preview, ofText } = await readChosen(chosen, { textReading, limits, signal });
   const sheets: Inspection['sheets'] = [];
   for (const summary of chosen.sheets) {
     const isChosen = summary.hasCells && summary.name === chosen.sheet;
@@ -86,11 +82,15 @@ export async function inspectSpreadsheet(
 }
 
 /** Reads the chosen sheet. If it cannot be read, the error names the other sheets. */
+interface PassOptions {
+  textReading: TextReading | undefined;
+  limits: InspectionLimits;
+  signal: AbortSignal;
+}
+
 async function readChosen(
   chosen: SheetSource,
-  textReading: TextReading | undefined,
-  limits: InspectionLimits,
-  signal: AbortSignal,
+  { textReading, limits, signal }: PassOptions,
 ): Promise<{ preview: Preview; ofText: Warning[] }> {
   let preview = new Preview(limits, chosen.locate);
   let ofText: Warning[] = [];
@@ -113,10 +113,10 @@ async function sizeOf(
 ): Promise<SheetSize> {
   if (!summary.hasCells) return { rows: 0, columns: 0 };
   let source: SheetSource | undefined;
-  let counter = new TypeInference(limits, () => {});
+  let counter = new TypeInference(limits);
   const error = await errorOf(async () => {
     source ??= await openSheet(summary.name);
-    counter = new TypeInference(limits, () => {});
+    counter = new TypeInference(limits);
     await source.read(counter, signal);
   }, signal);
   return {

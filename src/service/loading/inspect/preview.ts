@@ -54,6 +54,7 @@ export class Preview implements CellSink {
   readonly #locate: LocateCell;
   readonly #rows: (string | null)[][] = [];
   readonly #errors: Problem[] = [];
+  readonly #names: string[] = [];
   #errorCount = 0;
   #row: (string | null)[] | undefined;
   readonly #rowNumbers: number[] = [];
@@ -65,17 +66,7 @@ export class Preview implements CellSink {
 
   constructor(limits: { maxColumns: number; maxRows: number }, locate: LocateCell) {
     this.#locate = locate;
-    this.#inference = new TypeInference(limits, (row, column, name, fault, bytes, start, end) => {
-      this.#errorCount += 1;
-      if (this.#errors.length === maxListedProblems) return;
-      this.#errors.push({
-        ...this.#locate(row, column, name),
-        row,
-        ...(column >= 0 && { column: name }),
-        ...(end > start && { value: shortenBytes(bytes, start, end) }),
-        ...describeCellProblem(fault),
-      });
-    });
+    this.#inference = new TypeInference(limits);
   }
 
   get size(): PreviewSize {
@@ -138,6 +129,7 @@ export class Preview implements CellSink {
 
   column(column: number, name: string, place?: number): void {
     this.#inference.column(column, name, place);
+    this.#names[column] = name;
     if (column < this.#values.length) return;
     const values = this.#values;
     this.#values = new Uint32Array(column * 2);
@@ -187,8 +179,23 @@ export class Preview implements CellSink {
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     this.#inference.fault(column, fault, bytes, start, end);
+    this.#addError(column, fault, bytes, start, end);
     if (column >= 0) this.#values[column]!++;
     if (this.#row && column >= 0) this.#row[column] = shortenBytes(bytes, start, end);
+  }
+
+  #addError(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    this.#errorCount += 1;
+    if (this.#errors.length === maxListedProblems) return;
+    const { row } = this.#inference;
+    const name = this.#names[column] ?? '';
+    this.#errors.push({
+      ...this.#locate(row, column, name),
+      row,
+      ...(column >= 0 && { column: name }),
+      ...(end > start && { value: shortenBytes(bytes, start, end) }),
+      ...describeCellProblem(fault),
+    });
   }
 
   endRow(): void {

@@ -17,11 +17,18 @@ import type { FaultyRows } from './faulty-rows.ts';
 import { moveRowByRow } from './move-row-by-row.ts';
 import { removeViolations } from './remove-violations.ts';
 
+export interface GoodRowsOptions {
+  /** true: PostgreSQL has already refused these rows as a whole. */
+  wereRefused: boolean;
+  /** Counts the rows that are left out. */
+  faulty: FaultyRows;
+  /** Gets the problems of these rows. */
+  problems: Problems;
+}
+
 /**
- * Moves all staged rows if PostgreSQL accepts them, and otherwise those without problems. Counts the rows that were left out in `faulty`,
- * and adds their problems. A new table has its keys afterwards.
+ * Moves all staged rows if PostgreSQL accepts them, and otherwise those without problems. A new table has its keys afterwards.
  *
- * @param wereRefused true: PostgreSQL has already refused these rows as a whole
  * @throws AppError `invalid-data` if more rows have problems than may be left out, or if PostgreSQL refuses the rows for a reason that
  *   is not one of single rows
  */
@@ -29,9 +36,7 @@ export async function moveGoodRows(
   client: ClientBase,
   target: LoadTarget,
   load: StagedLoad,
-  wereRefused: boolean,
-  faulty: FaultyRows,
-  problems: Problems,
+  { wereRefused, faulty, problems }: GoodRowsOptions,
 ): Promise<MovedRows> {
   const all = wereRefused ? undefined : await moveAtOnce(client, target, load);
   if (all) return all;

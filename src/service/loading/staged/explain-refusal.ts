@@ -80,7 +80,7 @@ async function findBrokenKeys(
   const { sent, rules, unreadable } = stored!.isCopied
     ? await copyShardedRows(client, { isSharded: true, conflict: stored!.conflict }, stored!, all)
     : { sent: stored!, rules: all, unreadable: [] };
-  const unchecked = [...unreadable, ...(await findViolations(client, sent, rules, places, problems))];
+  const unchecked = [...unreadable, ...(await findViolations(client, sent, rules, { places, problems }))];
   if (problems.count > before && !isAbout(refusal.error, unchecked)) return;
   const largest = await largestKeyOf(client, refusal.error, stored!, rules);
   problems.add(rowProblem(largest ? { ...refusal, largest } : refusal, places));
@@ -109,7 +109,7 @@ async function findFaultyRows(client: ClientBase, load: RefusedLoad, problems: P
   await findInvalidInput(client, staged, inputCheck, problems);
   const unchecked = await findInStaged(client, staged, sent, rules, problems);
   if (problems.count > before && !isAbout(refusal.error, unchecked)) return;
-  await findOtherCause(client, { ...load, staged }, sent, rules, unchecked, problems);
+  await findOtherCause(client, { ...load, staged }, { sent, rules, unchecked }, problems);
 }
 
 /** Returns the refusal with the row that PostgreSQL refused, if it can be found. */
@@ -118,18 +118,22 @@ async function withRefusedRow(client: ClientBase, { refusal, staged }: RefusedLo
   return { ...refusal, ...(await findRefusedRow(client, staged, refusal)) };
 }
 
+/** The queries over the sent rows, which have not found the cause. */
+interface Searched {
+  sent: SentRows;
+  rules: RowRule[];
+  /** The result of `findViolations`. */
+  unchecked: string[];
+}
+
 /**
  * Adds the rows that PostgreSQL refuses for a cause that no query over the sent rows can find: a NULL after triggers and defaults, a key
  * that PostgreSQL fills in, a foreign key to the table itself, which the role may not read, a trigger or an exclusion constraint.
- *
- * @param unchecked the result of `findViolations`
  */
 async function findOtherCause(
   client: ClientBase,
   load: RefusedLoad & { staged: StagedLoad },
-  sent: SentRows,
-  rules: RowRule[],
-  unchecked: string[],
+  { sent, rules, unchecked }: Searched,
   problems: Problems,
 ): Promise<void> {
   const { refusal, places, staged } = load;
@@ -180,7 +184,7 @@ async function findInvalidInput(
 ): Promise<void> {
   const rules = inputRules(columns, inputCheck);
   const sent = { relation: stagingTable, numbering: byRowNumber };
-  await findViolations(client, sent, rules, places, problems);
+  await findViolations(client, sent, rules, { places, problems });
 }
 
 /** Finds the surplus rows again, because the rollback of the move removed that result. */

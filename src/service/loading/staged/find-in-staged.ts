@@ -44,7 +44,8 @@ export async function findInStaged(
     await queryInCallersPath(client, indexByRow);
     if (load.conflict) await queryInCallersPath(client, indexSurplusTable);
   }
-  const ofQueries = await findViolations(client, staged, copied.rules, load.places, problems, isReal);
+  const { places } = load;
+  const ofQueries = await findViolations(client, staged, copied.rules, { places, problems, isReal });
   const unchecked = [...ofQueries, ...copied.unreadable];
   const unread = checked.filter(isSelfReference).filter(({ name }) => unchecked.includes(name));
   const named = await findOrphans(client, load, staged, unread, problems);
@@ -70,8 +71,9 @@ async function findOrphans(
   const found: string[] = [];
   for (const key of keys) {
     const before = problems.count;
-    const isOrphan = ({ row }: Violation) => isRefusedFor(client, key, row, load);
-    await findViolations(client, { ...sent, existing: undefined }, [key], load.places, problems, isOrphan);
+    const isReal = ({ row }: Violation) => isRefusedFor(client, key, row, load);
+    const report = { places: load.places, problems, isReal };
+    await findViolations(client, { ...sent, existing: undefined }, [key], report);
     if (problems.count > before) found.push(key.name);
   }
   return found;

@@ -18,10 +18,16 @@ import {
   violationQueries,
 } from './violation-queries.ts';
 
+export interface ViolationReport {
+  places: CellPlaces;
+  problems: Problems;
+  /** Returns whether PostgreSQL refuses the row that was found; undefined: it refuses every such row. */
+  isReal?: ((violation: Violation) => Promise<boolean>) | undefined;
+}
+
 /**
  * Adds every row that violates a rule to the problems.
  *
- * @param isReal returns whether PostgreSQL refuses the row that was found; undefined: it refuses every such row
  * @returns the names of the rules that were not checked for all rows, because the role may not read the tables that they need,
  * or because PostgreSQL will set a value that they need. The name is '' for a rule that fails for some row, for example a CHECK
  * that divides by zero
@@ -30,9 +36,7 @@ export async function findViolations(
   client: ClientBase,
   sent: SentRows,
   rules: RowRule[],
-  places: CellPlaces,
-  problems: Problems,
-  isReal?: (violation: Violation) => Promise<boolean>,
+  { places, problems, isReal }: ViolationReport,
 ): Promise<string[]> {
   const unchecked = rules.filter(isHidden).map((rule) => rule.name);
   const areRowsMissing = problems.count > 0;

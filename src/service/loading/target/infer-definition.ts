@@ -47,7 +47,8 @@ export class Inferring {
 
   constructor(limits: InferenceLimits, input: LoadInput) {
     this.#input = input;
-    this.inference = new TypeInference(limits, (row, column, _name, fault, bytes, start, end) => {
+    this.inference = new TypeInference(limits, (column, fault, bytes, start, end) => {
+      const { row } = this.inference;
       if (column < 0) addRowFault(this.#faultyRows, input.locate, row, fault, bytes, start, end);
     });
   }

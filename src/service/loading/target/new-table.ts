@@ -67,7 +67,18 @@ export async function openNewTable(
     throw isChangeOfNamedObject(error) && !isMissingSchema(error) ? namedObjectChanged(error) : error;
   }
   const columns = await readLoadColumns(client, schema, naming.name);
-  return new NewTable(table, naming, columns, await conflictKeysOf(table, columns), replaces, options);
+  const keys = await conflictKeysOf(table, columns);
+  return new NewTable({ table, naming, columns, keys, replaces }, options);
+}
+
+/** A table that has been created. */
+interface CreatedTable {
+  table: PreparedTable;
+  /** The name until the end of the load. */
+  naming: Naming;
+  columns: LoadColumn[];
+  keys: ConflictKey[];
+  replaces: boolean;
 }
 
 /** A new table, from its creation until the end of the transaction. */
@@ -88,19 +99,11 @@ export class NewTable implements RowTarget {
   readonly primaryKey: readonly string[] | undefined;
   readonly warnings: Warning[];
   readonly #table: PreparedTable;
-  /** The name until the end of the load. */
   readonly #naming: Naming;
   readonly #options: NewTableOptions;
   #hasKeys = false;
 
-  constructor(
-    table: PreparedTable,
-    naming: Naming,
-    columns: LoadColumn[],
-    keys: ConflictKey[],
-    replaces: boolean,
-    options: NewTableOptions,
-  ) {
+  constructor({ table, naming, columns, keys, replaces }: CreatedTable, options: NewTableOptions) {
     this.relation = quoteQualified(table.schema, naming.name);
     this.columns = requireDistributionColumn(table, columns);
     this.keys = keys;
