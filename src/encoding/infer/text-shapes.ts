@@ -5,18 +5,7 @@
  * (`TRUE`, `yes`). Their types would not return the same text, so such columns stay text, and a warning says how to get another type.
  */
 
-import {
-  APOSTROPHE,
-  COLON,
-  COMMA,
-  isDigit,
-  LOWER_E,
-  MINUS,
-  PLUS,
-  POINT,
-  SPACE,
-  ZERO,
-} from '../../core/bytes/ascii.ts';
+import { APOSTROPHE, COLON, COMMA, LOWER_E, MINUS, PLUS, POINT, SPACE, ZERO, isDigit } from '../../core/bytes/ascii.ts';
 import { NUMBER } from '../../core/cells/cell-kind.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
 import { type NumberSigns, readNumber } from '../text-reading/number-form.ts';
@@ -158,69 +147,83 @@ const OPENING = 0x28;
 const CLOSING = 0x29;
 const PERCENT_SIGN = 0x25;
 
+/** The signs around a number. `signAt` and `signBefore` return one of these bits together with the length of the sign. */
+const PLUS_SIGN = 1 << 3;
+const MINUS_SIGN = 1 << 4;
+const OPENED = 1 << 5;
+const CLOSED = 1 << 6;
+const CURRENCY = 1 << 7;
+const PER_CENT = 1 << 8;
+const SIGNS = PLUS_SIGN | MINUS_SIGN | OPENED | CLOSED | CURRENCY | PER_CENT;
+const LENGTH = 7;
+
 /** Returns the shapes of a number with or without signs around it, such as `(5.00)`, `5 %` or `€ 5`; 0: the text is not such a number. */
 function numberShape(bytes: Buffer, start: number, end: number): number {
   let from = start;
+  let signs = 0;
+  while (from < end && !isDigit(bytes[from]!)) {
+    const sign = signAt(bytes, from, end);
+    if (sign === 0) break;
+    if ((signs & sign & SIGNS) !== 0) return 0;
+    signs |= sign & SIGNS;
+    from += sign & LENGTH;
+  }
   let to = end;
-  let minus = 0;
-  let plus = 0;
-  let opening = 0;
-  let closing = 0;
-  let currencies = 0;
-  let percents = 0;
-  let facts = 0;
-  while (from < to) {
-    const byte = bytes[from]!;
-    if (isDigit(byte)) break;
-    let length = 1;
-    if (byte === PLUS) plus++;
-    else if (byte === OPENING) opening++;
-    else {
-      length = spaceAt(bytes, from, to);
-      if (length === 0) {
-        length = minusAt(bytes, from, to);
-        if (length > 0) minus++;
-      }
-      if (length === 0) {
-        length = currencyAt(bytes, from, to);
-        if (length > 0) currencies++;
-      }
-      if (length === 0) break;
-    }
-    from += length;
+  let signsBehind = 0;
+  while (from < to && !isDigit(bytes[to - 1]!)) {
+    const sign = signBefore(bytes, from, to);
+    if (sign === 0) break;
+    if (((signs | signsBehind) & sign & SIGNS) !== 0) return 0;
+    signsBehind |= sign & SIGNS;
+    to -= sign & LENGTH;
   }
-  while (from < to) {
-    const byte = bytes[to - 1]!;
-    if (isDigit(byte)) break;
-    let length = 1;
-    if (byte === PERCENT_SIGN) percents++;
-    else if (byte === CLOSING) closing++;
-    else {
-      length = spaceBefore(bytes, from, to);
-      if (length === 0) {
-        length = minusBefore(bytes, from, to);
-        if (length > 0) {
-          minus++;
-          facts |= bits.HAS_MINUS_BEHIND;
-        }
-      }
-      if (length === 0) {
-        length = currencyBefore(bytes, from, to);
-        if (length > 0) currencies++;
-      }
-      if (length === 0) break;
-    }
-    to -= length;
-  }
-  if (opening !== closing || minus + plus + opening > 1 || currencies + percents > 1) return 0;
-  if (opening > 0) facts |= bits.HAS_PARENTHESES;
-  if (currencies > 0) facts |= bits.HAS_CURRENCY;
-  if (percents > 0) facts |= bits.HAS_PERCENT_SIGN;
+  const all = signs | signsBehind;
+  if (all === 0) return from === to ? 0 : bareShape(bytes, start, end);
+  if (!areTogether(all)) return 0;
   // Accounting formats show zero as a minus sign: `€ -`.
-  if (from === to) return currencies === 1 && minus === 1 ? bits.AMOUNT | bits.HAS_CURRENCY : 0;
+  if (from === to) return (all & CURRENCY) !== 0 && (all & MINUS_SIGN) !== 0 ? bits.AMOUNT | bits.HAS_CURRENCY : 0;
+  let facts = (signsBehind & MINUS_SIGN) !== 0 ? bits.HAS_MINUS_BEHIND : 0;
+  if ((all & OPENED) !== 0) facts |= bits.HAS_PARENTHESES;
+  if ((all & CURRENCY) !== 0) facts |= bits.HAS_CURRENCY;
+  if ((all & PER_CENT) !== 0) facts |= bits.HAS_PERCENT_SIGN;
   if (facts === 0) return bareShape(bytes, start, end);
   if (!isNumber(bytes, from, to)) return 0;
-  return facts | (percents > 0 ? bits.PERCENT : bits.AMOUNT);
+  return facts | ((all & PER_CENT) !== 0 ? bits.PERCENT : bits.AMOUNT);
+}
+
+/** Returns whether a number can have these signs: parentheses in pairs, one sign of its own, and one unit. */
+function areTogether(signs: number): boolean {
+  const own = signs & (PLUS_SIGN | MINUS_SIGN | OPENED);
+  const unit = signs & (CURRENCY | PER_CENT);
+  return (
+    ((signs & OPENED) !== 0) === ((signs & CLOSED) !== 0) &&
+    (own & (own - 1)) === 0 &&
+    (unit & (unit - 1)) === 0
+  );
+}
+
+/** Returns the sign at `at` with its length. A space has only a length. 0: there is neither. */
+function signAt(bytes: Buffer, at: number, end: number): number {
+  if (bytes[at] === PLUS) return PLUS_SIGN | 1;
+  if (bytes[at] === OPENING) return OPENED | 1;
+  const space = spaceAt(bytes, at, end);
+  if (space > 0) return space;
+  const minus = minusAt(bytes, at, end);
+  if (minus > 0) return MINUS_SIGN | minus;
+  const currency = currencyAt(bytes, at, end);
+  return currency > 0 ? CURRENCY | currency : 0;
+}
+
+/** Does what `signAt` does for the sign before `end`. */
+function signBefore(bytes: Buffer, start: number, end: number): number {
+  if (bytes[end - 1] === PERCENT_SIGN) return PER_CENT | 1;
+  if (bytes[end - 1] === CLOSING) return CLOSED | 1;
+  const space = spaceBefore(bytes, start, end);
+  if (space > 0) return space;
+  const minus = minusBefore(bytes, start, end);
+  if (minus > 0) return MINUS_SIGN | minus;
+  const currency = currencyBefore(bytes, start, end);
+  return currency > 0 ? CURRENCY | currency : 0;
 }
 
 /** Returns the shape of a number without a sign of an amount. Numbers with leading zeros or a plus sign are often no amounts. */
