@@ -45,6 +45,11 @@ export function createMetrics(watched: Watched, worker?: number): Metrics {
 
 function createMeasures(registry: Registry): Measures {
   const registers = [registry];
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const phase = (name: string, help: string) =>
+    new Histogram({ name, help, buckets: phaseBuckets, registers });
+
   const requests = new Histogram({
     name: 'tablewright_http_request_duration_seconds',
     help: 'Duration of requests in seconds. The status "disconnected" means that the client left before the answer.',
@@ -52,57 +57,43 @@ function createMeasures(registry: Registry): Measures {
     buckets: requestBuckets,
     registers,
   });
-  const refused = new Counter({
-    name: 'tablewright_errors_total',
-    help: 'Error answers, and ends of asynchronous loads with an error, by the code of docs/errors.md.',
-    labelNames: ['code'],
-    registers,
-  });
+  const refused = counter(
+    'tablewright_errors_total',
+    'Error answers, and ends of asynchronous loads with an error, by the code of docs/errors.md.',
+    'code',
+  );
   // A series must exist before its first error, because the rate of a series that appears with 1 is zero.
   for (const code of Object.keys(errorCatalogue)) refused.inc({ code }, 0);
-  const problems = new Counter({
-    name: 'tablewright_problems_total',
-    help: 'Problems in the rows, definitions and parameters of refused requests, by their code.',
-    labelNames: ['code'],
-    registers,
-  });
-  const tokens = new Counter({
-    name: 'tablewright_tokens_refused_total',
-    help: 'Refused access tokens by reason.',
-    labelNames: ['reason'],
-    registers,
-  });
+  const problems = counter(
+    'tablewright_problems_total',
+    'Problems in the rows, definitions and parameters of refused requests, by their code.',
+    'code',
+  );
+  const tokens = counter('tablewright_tokens_refused_total', 'Refused access tokens by reason.', 'reason');
   for (const reason of ['missing', ...tokenRefusals]) tokens.inc({ reason }, 0);
-  const rows = new Counter({
-    name: 'tablewright_rows_loaded_total',
-    help: 'Rows of committed uploads: added and updated ones.',
-    labelNames: ['format'],
-    registers,
-  });
-  const bytes = new Counter({
-    name: 'tablewright_bytes_loaded_total',
-    help: 'Received bytes of the bodies of committed uploads.',
-    labelNames: ['format'],
-    registers,
-  });
-  const givenUp = new Counter({
-    name: 'tablewright_loads_given_up_total',
-    help: 'Asynchronous loads that failed because they were begun too often without an end. Each of them may end the process.',
-    registers,
-  });
+  const rows = counter(
+    'tablewright_rows_loaded_total',
+    'Rows of committed uploads: added and updated ones.',
+    'format',
+  );
+  const bytes = counter(
+    'tablewright_bytes_loaded_total',
+    'Received bytes of the bodies of committed uploads.',
+    'format',
+  );
+  const givenUp = counter(
+    'tablewright_loads_given_up_total',
+    'Asynchronous loads that failed because they were begun too often without an end. Each of them may end the process.',
+  );
   const phases = {
-    inference: new Histogram({
-      name: 'tablewright_inference_duration_seconds',
-      help: 'Seconds in which an upload reads rows to infer their types before it loads them.',
-      buckets: phaseBuckets,
-      registers,
-    }),
-    copy: new Histogram({
-      name: 'tablewright_copy_duration_seconds',
-      help: 'Seconds in which an upload copies its rows into PostgreSQL. Rows that arrive meanwhile are waited for.',
-      buckets: phaseBuckets,
-      registers,
-    }),
+    inference: phase(
+      'tablewright_inference_duration_seconds',
+      'Seconds in which an upload reads rows to infer their types before it loads them.',
+    ),
+    copy: phase(
+      'tablewright_copy_duration_seconds',
+      'Seconds in which an upload copies its rows into PostgreSQL. Rows that arrive meanwhile are waited for.',
+    ),
   };
   return {
     answered: ({ method, route = 'none', status = 'disconnected', seconds }) =>

@@ -8,24 +8,18 @@ import type pg from 'pg';
 import { AppError } from '../../core/errors.ts';
 import type { CallersStatement } from './callers-statement.ts';
 import { sendCancelRequest } from './cancel-request.ts';
-import { isLateCommit, type Notice } from './citus/worker-errors.ts';
+import { type Notice, isLateCommit } from './citus/worker-errors.ts';
 import { breakConnection } from './deadline-client.ts';
 import { GuardedClient } from './driver-internals.ts';
-import { noteSession, ownSession, type SessionFacts } from './own-session.ts';
-import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
+import { type SessionFacts, noteSession, ownSession } from './own-session.ts';
+import { type PipelineWithTail, type Query, pipeline, pipelineWithTail, setPipelining } from './pipeline.ts';
 import { wasRefused } from './refuse-unless.ts';
 import { MessageTooLong } from './server-messages.ts';
 import { heedsReadOnlyDefault, isSpent, noteReadOnlyServer, noteWritableServer } from './servers.ts';
 import type { Statement } from './sql.ts';
 import { conditionOf, isBrokenConnection, isUnusableRole, readOnlyDatabase, toAppError } from './sqlstate.ts';
 import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
-import {
-  beginStatements,
-  settingsOfWorkers,
-  type TransactionSettings,
-  tryRole,
-  underOwnRole,
-} from './transaction-settings.ts';
+import { type TransactionSettings, beginStatements, settingsOfWorkers, tryRole, underOwnRole } from './transaction-settings.ts';
 
 export interface TransactionOptions extends TransactionSettings {
   /** Aborts the transaction at any point. */
@@ -95,10 +89,7 @@ export async function inTransaction<T>(
   const client = await acquire(pool, signal);
   // A broken connection fails the query that runs on it. The event without a listener would end the process.
   client.on('error', ignore);
-  const onNotice = (notice: Notice): void => {
-    if (isLateCommit(notice)) options.onLateCommit?.();
-  };
-  if (options.onLateCommit) client.on('notice', onNotice);
+  const stopListening = listenForLateCommit(client, options.onLateCommit);
   let isClean = false;
   let isEnding = false;
   let hasEnded = false;
@@ -141,10 +132,19 @@ export async function inTransaction<T>(
     if (signal?.aborted) throw signal.reason;
     throw isRoleLost ? unusableRole(options.role!, error) : error;
   } finally {
-    client.off('notice', onNotice);
+    stopListening();
     // If the end of the transaction left something in the session, the clean-up is not tried again.
     await giveBack(client, isClean && (isTidied || (!hasEnded && (await tidySession(client)))));
   }
+}
+
+/** @returns a function that ends the listening */
+function listenForLateCommit(client: pg.PoolClient, onLateCommit: (() => void) | undefined): () => void {
+  const onNotice = (notice: Notice): void => {
+    if (isLateCommit(notice)) onLateCommit?.();
+  };
+  if (onLateCommit) client.on('notice', onNotice);
+  return () => client.off('notice', onNotice);
 }
 
 /**

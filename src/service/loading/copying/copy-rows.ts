@@ -8,7 +8,7 @@ import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { WrittenBytes, type WrittenLimits } from '../../../encoding/encoders/written-bytes.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import { addDamage, headerProblems, type Problems } from '../../../encoding/problems/problems.ts';
-import { EncodingSink } from '../../../encoding/sink/encoding-sink.ts';
+import { type EncodingOptions, EncodingSink } from '../../../encoding/sink/encoding-sink.ts';
 import { noteKeptBytes } from '../../postgres/transaction.ts';
 import { setStatementTimeout } from '../../postgres/transaction-settings.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
@@ -80,34 +80,16 @@ export async function copyRows(
   options: CopyOptions,
   problems: Problems,
 ): Promise<CopiedRows> {
-  const { columns, numbers, maxRows, maxRowBytes, writtenLimits, signal } = options;
+  const { columns, signal } = options;
   const targets = await targetColumns(client, columns, input.nameMatching === 'loose', options.mayFill);
-  const names = columns.map((column) => column.name);
   const session = new CopySession(client, {
     relation: options.relation,
-    columnNames: names,
-    leadingColumns: numbers?.columns,
+    columnNames: columns.map((column) => column.name),
+    leadingColumns: options.numbers?.columns,
     freezes: options.freezes,
     isSharded: options.isSharded,
   });
-  const sink = new EncodingSink({
-    targets,
-    matcher: options.matcher,
-    locate: input.locate,
-    problems,
-    output: session,
-    numberOfSet: numbers?.numberOfSet,
-    maxRows,
-    ...(options.maxRefusedRows !== undefined && { maxRefusedRows: options.maxRefusedRows }),
-    maxRowBytes,
-    writtenLimits,
-    written: options.written ?? new WrittenBytes(writtenLimits, input.expanded),
-    typesAreInferred: options.typesAreInferred,
-    mayUpdate: options.mayUpdate,
-    onTooManyRows: () => {
-      throw limitExceeded('The upload has too many rows', maxRows, { setting: 'MAX_ROWS' });
-    },
-  });
+  const sink = sinkOf(input, options, { targets, output: session, problems });
   options.progress.pass = sink;
   try {
     await client.query(setStatementTimeout(0));
@@ -124,6 +106,34 @@ export async function copyRows(
     noteKeptBytes(client, sink.keptBytes);
   }
   if (!session.refusal) await client.query(setStatementTimeout(options.statementTimeoutMs));
+  return copiedRows(input, sink, session);
+}
+
+function sinkOf(
+  input: LoadInput,
+  options: CopyOptions,
+  to: Pick<EncodingOptions, 'targets' | 'output' | 'problems'>,
+): EncodingSink {
+  const { maxRows, maxRefusedRows, writtenLimits } = options;
+  return new EncodingSink({
+    ...to,
+    matcher: options.matcher,
+    locate: input.locate,
+    numberOfSet: options.numbers?.numberOfSet,
+    maxRows,
+    ...(maxRefusedRows !== undefined && { maxRefusedRows }),
+    maxRowBytes: options.maxRowBytes,
+    writtenLimits,
+    written: options.written ?? new WrittenBytes(writtenLimits, input.expanded),
+    typesAreInferred: options.typesAreInferred,
+    mayUpdate: options.mayUpdate,
+    onTooManyRows: () => {
+      throw limitExceeded('The upload has too many rows', maxRows, { setting: 'MAX_ROWS' });
+    },
+  });
+}
+
+function copiedRows({ locate }: LoadInput, sink: EncodingSink, session: CopySession): CopiedRows {
   const rowOf = (ordinal: number) => sink.rowNumbers.rowOf(ordinal);
   return {
     sent: sink.loaded,
@@ -131,7 +141,7 @@ export async function copyRows(
     taken: session.rowsTaken,
     rowOf,
     hasSeveralLists: session.hasSeveralLists,
-    places: { locate: input.locate, sourceColumn: (name) => sink.sourceColumn(name) },
+    places: { locate, sourceColumn: (name) => sink.sourceColumn(name) },
     warnings: [...sink.lossWarnings(), ...sink.pointWarnings()],
     refusal:
       session.refusal &&
