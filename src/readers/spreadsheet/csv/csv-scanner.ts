@@ -20,6 +20,17 @@ import { maxJoinedRows } from '../../../core/cells/row-source.ts';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { columnLetters } from '../cell-address.ts';
+import {
+  closingQuote,
+  countBytes,
+  emptyFormulaBytes,
+  isTextFormula,
+  looksJoined,
+  nextLineEnd,
+  quoteAfterSpace,
+  undouble,
+} from './field-bytes.ts';
+import { CountedFields, LinedRecords, OddRecords } from './record-counts.ts';
 
 /** Receives the cells: `SheetRows`. Columns count from 0, records from 1. */
 export interface RecordSink {
@@ -61,49 +72,6 @@ export interface CsvDialect {
   comment: number;
   /** White space before an opening quote is no part of the value. Without it, such quotes are text. */
   skipsSpace?: boolean;
-}
-
-/** Counts records that have another number of fields than the header. */
-export class OddRecords {
-  count = 0;
-  first = 0;
-  last = 0;
-  /** The number of fields of the first such record. */
-  fields = 0;
-  /** All of them have the same number of fields. */
-  areAlike = true;
-
-  add(record: number, fields: number): void {
-    if (this.count === 0) {
-      this.first = record;
-      this.fields = fields;
-    }
-    this.count += 1;
-    this.last = record;
-    if (fields !== this.fields) this.areAlike = false;
-  }
-}
-
-/** Counts records that have several lines, with the place of the first one. Lines count from 1. */
-export class LinedRecords {
-  count = 0;
-  /** The lines of all these records. */
-  lines = 0;
-  column = 0;
-  record = 0;
-  firstLine = 0;
-  lastLine = 0;
-
-  add(record: number, column: number, firstLine: number, moreLines: number): void {
-    if (this.count === 0) {
-      this.record = record;
-      this.column = column;
-      this.firstLine = firstLine;
-      this.lastLine = firstLine + moreLines;
-    }
-    this.count += 1;
-    this.lines += moreLines + 1;
-  }
 }
 
 export class CsvScanner {
@@ -188,10 +156,10 @@ export class CsvScanner {
   /** The first of the joined records. */
   readonly joinedRecords: number[] = [];
   /** Fields with white space before a quote, which is therefore text. */
-  readonly spacedQuotes = { count: 0, record: 0, column: 0 };
+  readonly spacedQuotes = new CountedFields();
 
   /** Fields such as `="00042"`, with the place of the first one. */
-  readonly textFormulas = { count: 0, record: 0, column: 0 };
+  readonly textFormulas = new CountedFields();
 
   /** Returns the number of header fields up to its last name. `short` compares with this. */
   get headerFields(): number {
@@ -312,15 +280,6 @@ export class CsvScanner {
     }
   }
 
-  #noteSpacedQuote(): void {
-    const { spacedQuotes } = this;
-    if (spacedQuotes.count === 0) {
-      spacedQuotes.record = this.#record;
-      spacedQuotes.column = this.#column;
-    }
-    spacedQuotes.count++;
-  }
-
   /** Scans a slice. It passes fields that are completely in the slice to the sink without copying them. */
   #scan(bytes: Buffer, from: number): void {
     const ends = this.#ends;
@@ -374,7 +333,7 @@ export class CsvScanner {
         if (at === end) return;
         this.#endHeld();
       } else {
-        if (isSpaced) this.#noteSpacedQuote();
+        if (isSpaced) this.spacedQuotes.add(this.#record, this.#column);
         if (isLined) this.#endLinedField(bytes, cellStart, cellEnd);
         if (cellEnd > cellStart) this.#cell(bytes, cellStart, cellEnd);
       }
@@ -439,12 +398,7 @@ export class CsvScanner {
   }
 
   #textFormula(bytes: Buffer, start: number, end: number): void {
-    const { textFormulas } = this;
-    if (textFormulas.count === 0) {
-      textFormulas.record = this.#record;
-      textFormulas.column = this.#column;
-    }
-    textFormulas.count++;
+    this.textFormulas.add(this.#record, this.#column);
     const from = start + 2;
     this.#sink.cell(this.#column, STRING, bytes, from, undouble(bytes, from, end - 1, QUOTE));
   }
@@ -471,7 +425,7 @@ export class CsvScanner {
             this.#state = QUOTED;
             at++;
           } else {
-            if (bytes[at] === this.#quote) this.#noteSpacedQuote();
+            if (bytes[at] === this.#quote) this.spacedQuotes.add(this.#record, this.#column);
             this.#state = UNQUOTED;
           }
           break;
@@ -538,126 +492,4 @@ export class CsvScanner {
       { setting: 'MAX_CELL_BYTES' },
     );
   }
-}
-
-/** The length of `=""`. */
-const emptyFormulaBytes = 3;
-
-/** Returns whether the field, which begins with `=`, is a formula of one text: `="00042"`, with quotes in the text doubled. */
-function isTextFormula(bytes: Buffer, start: number, end: number): boolean {
-  const last = end - 1;
-  if (last - start < 2 || bytes[start + 1] !== QUOTE || bytes[last] !== QUOTE) return false;
-  for (let at = start + 2; at < last; at++) {
-    if (bytes[at] !== QUOTE) continue;
-    at++;
-    if (at === last || bytes[at] !== QUOTE) return false;
-  }
-  return true;
-}
-
-/**
- * Finds the quote that closes a quoted field.
- *
- * @param from the position after the opening quote
- * @returns the position of the quote; its complement (`~`) if doubled quotes come before it; `bytes.length` or more if this slice does
- *   not show where it is
- */
-function closingQuote(bytes: Buffer, from: number, quote: number): number {
-  const end = bytes.length;
-  let at = from;
-  while (at < end && bytes[at] !== quote) at++;
-  if (at + 1 >= end || bytes[at + 1] !== quote) return at;
-  do {
-    at += 2;
-    while (at < end && bytes[at] !== quote) at++;
-  } while (at + 1 < end && bytes[at + 1] === quote);
-  return ~at;
-}
-
-/**
- * Returns the position of the next LF, or of the next CR if no LF follows; `bytes.length`: there is no line end.
- *
- * @param hasFeeds false: it is known that no LF follows
- */
-function nextLineEnd(bytes: Buffer, from: number, hasFeeds: boolean): number {
-  const feed = hasFeeds ? bytes.indexOf(LF, from) : -1;
-  if (feed >= 0) return feed;
-  const carriageReturn = bytes.indexOf(CR, from);
-  return carriageReturn >= 0 ? carriageReturn : bytes.length;
-}
-
-/** In a shorter field a loop finds bytes faster than a call of the runtime. */
-const shortField = 256;
-
-function countBytes(bytes: Buffer, start: number, end: number, byte: number): number {
-  let count = 0;
-  if (end - start < shortField) {
-    for (let at = start; at < end; at++) if (bytes[at] === byte) count++;
-    return count;
-  }
-  for (let at = bytes.indexOf(byte, start); at >= 0 && at < end; at = bytes.indexOf(byte, at + 1)) count++;
-  return count;
-}
-
-/** Returns the position of a quote that follows the white space at `from`; -1: another byte follows, or the slice ends. */
-function quoteAfterSpace(bytes: Buffer, from: number, quote: number, delimiter: number): number {
-  let at = from;
-  while ((bytes[at] === SPACE || bytes[at] === TAB) && bytes[at] !== delimiter) at++;
-  return bytes[at] === quote ? at : -1;
-}
-
-/** With so many whole lines like records in a field, its first line may differ from them. */
-const manyJoinedLines = 3;
-
-/**
- * Returns whether the lines of a quoted field look like records: most whole lines in it have as many delimiters as the header, and so
- * has the line in which the field begins.
- *
- * @param column the number of delimiters before the field
- * @param wanted the number of delimiters of the header; -1: the field may be in the header, whose first line has as many as the others
- */
-function looksJoined(
-  bytes: Buffer,
-  start: number,
-  end: number,
-  delimiter: number,
-  lineEnd: number,
-  column: number,
-  wanted: number,
-): boolean {
-  let delimiters = column;
-  let wantedHere = wanted;
-  let isFirstAlike = false;
-  let lines = 0;
-  let alike = 0;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at];
-    if (byte === delimiter) {
-      delimiters++;
-    } else if (byte === lineEnd) {
-      if (lines === 0) {
-        wantedHere = wanted < 0 ? delimiters : wanted;
-        isFirstAlike = delimiters === wantedHere && delimiters > 0;
-      } else if (delimiters === wantedHere) alike++;
-      lines++;
-      delimiters = 0;
-    }
-  }
-  const whole = lines - 1;
-  return whole > 0 && 2 * alike > whole && (isFirstAlike || (alike >= manyJoinedLines && wantedHere > 0));
-}
-
-/**
- * Replaces each doubled quote in a field by one quote.
- *
- * @returns the new end of the text
- */
-function undouble(bytes: Buffer, start: number, end: number, quote: number): number {
-  let to = start;
-  for (let from = start; from < end; from++) {
-    const byte = bytes[from]!;
-    bytes[to++] = byte;
-    if (byte === quote) from++;
-  }
-  return to;
 }

@@ -17,9 +17,10 @@ import type { OpenFormat, ScanResult } from '../sheet-format.ts';
 import type { SheetRows } from '../sheet-rows.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import type { TextDialect } from '../spreadsheet-options.ts';
-import { CsvScanner, OddRecords } from './csv-scanner.ts';
+import { CsvScanner } from './csv-scanner.ts';
 import { type DialectFound, findDialect } from './delimiter.ts';
 import { fileChunks } from './file-chunks.ts';
+import { OddRecords } from './record-counts.ts';
 
 /** A text file is one sheet without a name. */
 const theSheet = '';
