@@ -6,52 +6,40 @@
  * their number is limited.
  */
 
-import { HASH, SPACE, UPPER_E } from '../../../core/bytes/ascii.ts';
-import * as kinds from '../../../core/cells/cell-kind.ts';
+import { LF, SPACE, TAB } from '../../../core/bytes/ascii.ts';
 import { rowTooLong } from '../../../core/cells/row-limit.ts';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { columnLetters, maxSheetColumn, maxSheetRow } from '../cell-address.ts';
-import { TextCollector } from '../package/text-collector.ts';
 import { CLOSE, equals, NEED_MORE, OPEN, TEXT, XmlTokens } from '../package/xml-tokens.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import { CellValues, type SheetTarget } from '../values/cell-values.ts';
-import { parseIsoMoment } from '../values/iso-moment.ts';
-import { SharedStrings } from '../values/shared-strings.ts';
-import { parseDuration } from './duration.ts';
+import type { SheetTarget } from '../values/cell-values.ts';
+import { CellText } from './cell-text.ts';
 import { attributeText, type OdsStyles } from './ods-styles.ts';
+import {
+  BOOLEAN,
+  DATE,
+  EMPTY,
+  ERROR,
+  NO_RESULT,
+  NO_VALUE,
+  NUMBER,
+  OdsValues,
+  STRING,
+  TIME,
+} from './ods-values.ts';
 
-const names = Object.fromEntries(
-  [
-    ...['spreadsheet', 'table', 'table-column', 'table-row', 'table-cell', 'covered-table-cell', 'shapes'],
-    ...['forms', 'p', 's', 'c', 'tab', 'line-break', 'ruby-text', 'note', 'annotation', 'style-name'],
-    ...[
-      'default-cell-style-name',
-      'number-columns-repeated',
-      'number-rows-repeated',
-      'formula',
-      'value-type',
-    ],
-    'visibility',
-    ...['value', 'date-value', 'time-value', 'boolean-value', 'string-value'],
-  ].map((name) => [name, Buffer.from(name)]),
-) as Record<string, Buffer>;
+/** The names of the elements and attributes that the scanner reads. */
+const listed = `spreadsheet table table-column table-row table-cell covered-table-cell shapes forms p s c tab line-break ruby-text note
+  annotation style-name default-cell-style-name number-columns-repeated number-rows-repeated formula value-type visibility value
+  date-value time-value boolean-value string-value`;
+const names: Record<string, Buffer> = Object.fromEntries(
+  listed.split(/\s+/).map((name) => [name, Buffer.from(name)]),
+);
 
 /** The depths of the elements that the scanner reads. */
 const SPREADSHEET = 3;
 const TABLE = 4;
-
-/** The types of cells. */
-const EMPTY = 0;
-const NUMBER = 1;
-const STRING = 2;
-const BOOLEAN = 3;
-const DATE = 4;
-const TIME = 5;
-const ERROR = 6;
-const NO_RESULT = 7;
-/** A cell that shows a number, boolean, date or time without an attribute that contains it. */
-const NO_VALUE = 8;
 
 const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
   [Buffer.from('float'), NUMBER, names.value!],
@@ -69,14 +57,6 @@ const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
  * error only in the paragraph.
  */
 const errorType = Buffer.from('error');
-const errorText = /^(#(N\/A|DIV\/0!|VALUE!|REF!|NAME\?|NUM!|NULL!|SPILL!|CALC!|ERROR!)|Err:\d{3})$/;
-
-/**
- * Matches the text of a number, date or boolean cell that shows an error, in any language: `#DIV/0!`, `#BEZUG!`, `#NV`,
- * `#¡VALOR!`. Numbers shown as `#5` or `###` are not errors.
- */
-const shownErrorText = /^(#[\p{L}¡][^\d#]*(\/0[!?])?|Err:\d{3})$/u;
-const maxErrorBytes = 40;
 
 const booleanFormula = /^(of:)?=(TRUE|FALSE)\(\)$/;
 
@@ -86,9 +66,6 @@ const maxRepeatedCells = 20_000_000;
 const portionCells = 4096;
 
 const hiddenVisibilities = [Buffer.from('collapse'), Buffer.from('filter')];
-
-const tab = Buffer.from('\t');
-const lineBreak = Buffer.from('\n');
 
 /** A repeated cell, or a cell of a repeated row. */
 interface KeptCell {
@@ -113,7 +90,7 @@ export class OdsScanner {
   readonly #xml: XmlTokens;
   readonly #target: SheetTarget;
   readonly #styles: OdsStyles;
-  readonly #values: CellValues;
+  readonly #values: OdsValues;
   readonly #sheet: number;
   readonly #maxRowBytes: number;
 
@@ -156,24 +133,19 @@ export class OdsScanner {
   #isCovered = false;
   #isFormula = false;
   #hasValue = false;
-  readonly #text: TextCollector;
-  #paragraphs = 0;
+  readonly #text: CellText;
   #isInParagraph = false;
-  #isAfterSpace = false;
   /** The paragraph only shows the value, which is in an attribute. */
   #isShown = false;
-  /** The beginning of the text that the cell shows. */
-  readonly #shown: Buffer = Buffer.alloc(maxErrorBytes);
-  #shownBytes = 0;
 
   constructor(target: SheetTarget, options: OdsScannerOptions) {
     this.#target = target;
     this.#styles = options.styles;
-    this.#values = new CellValues(target, options.styles, new SharedStrings(0), options.is1904);
+    this.#values = new OdsValues(target, options.styles, options.is1904);
     this.#sheet = options.sheet;
     this.#maxRowBytes = options.limits.maxRowBytes;
     this.#xml = new XmlTokens(options.partName);
-    this.#text = new TextCollector(options.limits.maxCellBytes);
+    this.#text = new CellText(options.limits.maxCellBytes);
   }
 
   /** Returns whether the sheet that is read has begun. Other sheets may be before it. */
@@ -218,8 +190,8 @@ export class OdsScanner {
           break;
         case TEXT:
           if (!this.#isInParagraph || this.#skippedDepth !== 0) break;
-          if (this.#isShown) this.#takeShown();
-          else this.#appendText();
+          if (this.#isShown) this.#text.show(xml.bytes, xml.textStart, xml.textEnd);
+          else this.#text.append(xml.bytes, xml.textStart, xml.textEnd);
       }
     }
     return true;
@@ -306,8 +278,6 @@ export class OdsScanner {
     }
     this.#cellDepth = this.#depth;
     this.#count = this.#repetition(names['number-columns-repeated']!);
-    this.#paragraphs = 0;
-    this.#shownBytes = 0;
     this.#text.clear();
     this.#type = EMPTY;
     this.#isFormula = xml.attribute(names.formula!) >= 0;
@@ -337,7 +307,7 @@ export class OdsScanner {
       if (equals(bytes, start, end, errorType)) {
         this.#type = ERROR;
         this.#hasValue = false;
-        this.#text.clear();
+        this.#text.value.clear();
       } else if (known !== undefined && this.#type === EMPTY) {
         this.#type = known[1];
         this.#takeValue(known[2]);
@@ -350,7 +320,7 @@ export class OdsScanner {
     const at = xml.attribute(name);
     if (at < 0) return;
     this.#hasValue = true;
-    this.#text.append(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
+    this.#text.value.append(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
   }
 
   /** Paragraphs contain the values of texts and errors. In other cells they only show whether the value is an error. */
@@ -364,10 +334,7 @@ export class OdsScanner {
     const isText = this.#type === EMPTY || this.#type === STRING || this.#type === ERROR;
     this.#isShown = !isText || this.#hasValue;
     this.#isInParagraph = true;
-    this.#paragraphs++;
-    if (this.#isShown) return;
-    if (this.#paragraphs > 1) this.#text.append(lineBreak, 0, 1);
-    this.#isAfterSpace = true;
+    if (!this.#isShown) this.#text.beginParagraph();
   }
 
   /**
@@ -381,62 +348,20 @@ export class OdsScanner {
     );
   }
 
-  /** Keeps the shown text if it may be an error, which is short, or if the cell has no other value. */
-  #takeShown(): void {
-    const { bytes, textStart, textEnd } = this.#xml;
-    let start = textStart;
-    if (this.#shownBytes === 0) {
-      while (start < textEnd && bytes[start]! <= 0x20) start++;
-      if (start === textEnd) return;
-      const mayBeError = bytes[start] === HASH || bytes[start] === UPPER_E;
-      if (!mayBeError && this.#text.length > 0) this.#shownBytes = maxErrorBytes + 1;
-    }
-    if (this.#shownBytes + textEnd - start > maxErrorBytes) {
-      this.#shownBytes = maxErrorBytes + 1;
-      return;
-    }
-    bytes.copy(this.#shown, this.#shownBytes, start, textEnd);
-    this.#shownBytes += textEnd - start;
-  }
-
   #openInParagraph(): void {
     const xml = this.#xml;
     if (this.#isShown) return;
     if (xml.isNamed(names.s!)) {
       // The text of a covered cell is not read. It only counts whether there is one.
       this.#text.appendRepeated(SPACE, this.#isCovered ? 1 : this.#repetition(names.c!));
-      this.#isAfterSpace = false;
     } else if (xml.isNamed(names.tab!) || xml.isNamed(names['line-break']!)) {
-      this.#text.append(xml.isNamed(names.tab!) ? tab : lineBreak, 0, 1);
-      this.#isAfterSpace = false;
+      this.#text.appendRepeated(xml.isNamed(names.tab!) ? TAB : LF, 1);
     } else if (
       xml.isNamed(names['ruby-text']!) ||
       xml.isNamed(names.note!) ||
       xml.isNamed(names.annotation!)
     ) {
       this.#skip();
-    }
-  }
-
-  /**
-   * Appends text. White space counts as one space, and as none at the start of a paragraph (6.1.2). Further spaces are written
-   * as `s` elements.
-   */
-  #appendText(): void {
-    const { bytes, textStart, textEnd } = this.#xml;
-    let runStart = textStart;
-    for (let at = textStart; at <= textEnd; at++) {
-      const isSpace = at < textEnd && bytes[at]! <= 0x20;
-      if (at < textEnd && !isSpace) continue;
-      if (at > runStart) {
-        this.#text.append(bytes, runStart, at);
-        this.#isAfterSpace = false;
-      }
-      if (isSpace && !this.#isAfterSpace) {
-        this.#text.appendRepeated(SPACE, 1);
-        this.#isAfterSpace = true;
-      }
-      runStart = at + 1;
     }
   }
 
@@ -448,15 +373,17 @@ export class OdsScanner {
     const type = this.#typeAtEnd();
     if (type === EMPTY) return;
     if (this.#isCovered) {
-      if (column <= maxSheetColumn && this.#rowCount === 1) this.#takeCovered(column);
+      if (column > maxSheetColumn || this.#rowCount > 1) return;
+      this.#begin(this.#row);
+      this.#target.coveredValue?.(column);
       return;
     }
     if (this.#column > maxSheetColumn)
       this.#xml.fail(`a cell beyond the last column XFD in row ${this.#row}`);
-    const { bytes, length } = this.#text;
+    const { bytes, length } = this.#text.value;
     if (this.#rowCount === 1 && this.#count === 1) {
       this.#begin(this.#row);
-      this.#put(column, type, this.#style, bytes, length);
+      this.#values.put(column, type, this.#style, bytes, length);
       return;
     }
     this.#countRowBytes(length * this.#count);
@@ -472,47 +399,25 @@ export class OdsScanner {
   }
 
   #typeAtEnd(): number {
-    const shownError = this.#shownError();
-    if (shownError !== '') {
-      const shown = Buffer.from(shownError);
-      this.#text.clear();
-      this.#text.append(shown, 0, shown.length);
-      return ERROR;
-    }
-    const { bytes, length } = this.#text;
-    if (length === 0) {
+    if (this.#mayShowError() && this.#text.useShownError()) return ERROR;
+    const isText = this.#type === EMPTY || this.#type === STRING;
+    if (this.#text.value.length === 0) {
       const isWithout =
         this.#isFormula && (this.#type === EMPTY || (this.#type !== STRING && !this.#hasValue));
       if (this.#type === ERROR) return ERROR;
       if (isWithout) return NO_RESULT;
-      return this.#isValueMissing() ? NO_VALUE : EMPTY;
+      if (isText || !this.#text.isShown) return EMPTY;
+      // The cell shows a value of its type that no attribute has.
+      this.#text.useShown();
+      return NO_VALUE;
     }
-    const isText = this.#type === EMPTY || this.#type === STRING;
     if (!isText) return this.#type;
-    const isError =
-      this.#isFormula && length <= maxErrorBytes && errorText.test(bytes.toString('latin1', 0, length));
-    return isError ? ERROR : STRING;
+    return this.#isFormula && this.#text.isErrorText() ? ERROR : STRING;
   }
 
-  /**
-   * Returns whether the cell shows a value of its type that no attribute has. If so, the text becomes what the cell shows, if
-   * that is short.
-   */
-  #isValueMissing(): boolean {
-    if (this.#type === EMPTY || this.#type === STRING || this.#shownBytes === 0) return false;
-    if (this.#shownBytes <= maxErrorBytes) this.#text.append(this.#shown, 0, this.#shownBytes);
-    return true;
-  }
-
-  /**
-   * Returns the error that the cell shows, or `''`. The value of a text is in its attribute, so a text cell shows an error only
-   * if the attribute is empty and the cell has a formula.
-   */
-  #shownError(): string {
-    if (this.#shownBytes === 0 || this.#shownBytes > maxErrorBytes) return '';
-    if (this.#type === STRING && (!this.#isFormula || this.#text.length > 0)) return '';
-    const text = this.#shown.toString('utf8', 0, this.#shownBytes).trim();
-    return shownErrorText.test(text) ? text : '';
+  /** The value of a text is in its attribute, so a text cell shows an error only if the attribute is empty and the cell has a formula. */
+  #mayShowError(): boolean {
+    return this.#type !== STRING || (this.#isFormula && this.#text.value.length === 0);
   }
 
   #closeRow(): void {
@@ -545,8 +450,9 @@ export class OdsScanner {
       }
       if (cells >= portionCells || this.#target.isPauseDue === true) return false;
       this.#begin(this.#row);
-      this.#countRepeated();
-      this.#put(kept.column + this.#timesPut, kept.type, kept.style, kept.bytes, kept.bytes.length);
+      if (++this.#repeatedCells > maxRepeatedCells)
+        throw limitExceeded('The sheet repeats too many cells', maxRepeatedCells, 'cells');
+      this.#values.put(kept.column + this.#timesPut, kept.type, kept.style, kept.bytes, kept.bytes.length);
       cells++;
       this.#timesPut++;
       if (this.#timesPut < kept.count) continue;
@@ -566,77 +472,11 @@ export class OdsScanner {
     if (this.#repeatsLeft > 0) this.#row++;
   }
 
-  #countRepeated(): void {
-    this.#repeatedCells++;
-    if (this.#repeatedCells > maxRepeatedCells) {
-      throw limitExceeded('The sheet repeats too many cells', maxRepeatedCells, 'cells');
-    }
-  }
-
-  #takeCovered(column: number): void {
-    this.#begin(this.#row);
-    this.#target.coveredValue?.(column);
-  }
-
   #begin(row: number): void {
     if (row > maxSheetRow) this.#xml.fail(`a row beyond the last row ${maxSheetRow}`);
     if (this.#isRowBegun) return;
     this.#isRowBegun = true;
     this.#target.beginRow(row, this.#isRowHidden);
-  }
-
-  #put(column: number, type: number, style: number, bytes: Buffer, length: number): void {
-    switch (type) {
-      case NUMBER:
-        this.#values.number(column, style, bytes, 0, length);
-        break;
-      case STRING:
-        this.#target.cell(column, kinds.STRING, bytes, 0, length);
-        break;
-      case BOOLEAN:
-        this.#values.boolean(column, bytes, 0, length);
-        break;
-      case DATE:
-        this.#putDate(column, style, bytes, length);
-        break;
-      case TIME:
-        this.#putTime(column, style, bytes, length);
-        break;
-      case ERROR:
-        this.#target.fault(column, kinds.ERROR_CELL, bytes, 0, length);
-        break;
-      case NO_VALUE:
-        this.#target.fault(column, kinds.UNREADABLE_CELL, bytes, 0, length);
-        break;
-      default:
-        this.#target.fault(column, kinds.FORMULA_WITHOUT_VALUE, bytes, 0, 0);
-    }
-  }
-
-  /**
-   * Pushes a date. Some programs omit a time of 0:00, and others write it though only the day is meant, so the format decides
-   * whether the value has a time.
-   */
-  #putDate(column: number, style: number, bytes: Buffer, length: number): void {
-    const moment = parseIsoMoment(bytes.toString('latin1', 0, Math.min(length, 64)));
-    if (moment === undefined || moment.kind === kinds.TIME) {
-      this.#target.fault(column, kinds.UNREADABLE_CELL, bytes, 0, length);
-      return;
-    }
-    const isDate = moment.microseconds === 0 && this.#styles.hasTime[style] !== true;
-    this.#target.moment(column, isDate ? kinds.DATE : kinds.TIMESTAMP, moment.days, moment.microseconds);
-  }
-
-  #putTime(column: number, style: number, bytes: Buffer, length: number): void {
-    const duration = parseDuration(bytes.toString('latin1', 0, Math.min(length, 65)));
-    if (duration === undefined) {
-      this.#target.fault(column, kinds.UNREADABLE_CELL, bytes, 0, length);
-      return;
-    }
-    const { days, microseconds } = duration;
-    // A time of day is never negative.
-    const isTime = days === 0 && microseconds >= 0 && this.#styles.isElapsed[style] !== true;
-    this.#target.moment(column, isTime ? kinds.TIME : kinds.INTERVAL, days, microseconds);
   }
 
   #repetition(name: Buffer): number {
