@@ -66,10 +66,10 @@ export function createClient({
     retryMs,
     onRetry,
   };
-  const get = <Body>(path: string, query: object, { signal }: RequestOptions): Promise<Body> =>
-    send(connection, { path, query, signal, isRepeatable: true }, jsonOf);
-  const describeLoad = (id: string, options: RequestOptions = {}) => get<Load>(loadPath(id), {}, options);
+  return { ...tableCalls(connection), ...uploadCalls(connection), ...loadCalls(connection) };
+}
 
+function tableCalls(connection: Connection) {
   return {
     /** Creates a table. With `if_not_exists` an existing table is described, with its `differences`. */
     createTable(
@@ -90,9 +90,28 @@ export function createClient({
       return sendOnce(connection, request, idempotencyKey, jsonOf);
     },
 
-    describeTable: (name: string, { signal, ...query }: QueryOf<'describeTable'> & RequestOptions = {}) =>
-      get<Schemas['DescribedTable']>(tablePath(name), query, { signal }),
+    describeTable: (
+      name: string,
+      options: QueryOf<'describeTable'> & RequestOptions = {},
+    ): Promise<Schemas['DescribedTable']> => get(connection, tablePath(name), options),
 
+    /** Yields the tables that the token may see, of all pages. */
+    tables: (options: QueryOf<'listTables'> & RequestOptions = {}): AsyncGenerator<ListedTable> =>
+      itemsOf(connection, '/tables', 'tables', options),
+
+    /** Returns the first rows. A number with more digits than a JavaScript number can hold is text. */
+    rows(
+      name: string,
+      { signal, ...query }: QueryOf<'readRows'> & RequestOptions = {},
+    ): Promise<Schemas['FirstRows']> {
+      const request = { path: `${tablePath(name)}/rows`, query, signal, isRepeatable: true };
+      return send(connection, request, (answer) => jsonOf(answer, fromJson));
+    },
+  };
+}
+
+function uploadCalls(connection: Connection) {
+  return {
     /** Loads rows or a file into a table, and returns when they are committed. */
     load: (options: LoadOptions): Promise<LoadedTable> => upload(connection, options, {}, jsonOf),
 
@@ -106,69 +125,30 @@ export function createClient({
     /** Describes the content of a file or of rows. Nothing is written. */
     async inspect(options: InspectOptions): Promise<InspectedJson | InspectedSpreadsheet> {
       const { rows, file, bytes, name, kind, password, signal, onSent, ...query } = options;
-      const { operation, contentType, ...body } = await uploadBody({
-        rows,
-        file,
-        bytes,
-        name,
-        kind,
-        password,
-      });
+      const source = { rows, file, bytes, name, kind, password };
+      const { operation, contentType, ...body } = await uploadBody(source);
       const headers = { 'content-type': contentType };
       const request = { method: 'POST', path: `/inspect/${operation}`, query, headers, signal } as const;
       return send(connection, { ...request, onSent, ...body }, jsonOf);
     },
+  };
+}
 
-    /** Yields the tables that the token may see, of all pages. */
-    async *tables({
-      signal,
-      ...query
-    }: QueryOf<'listTables'> & RequestOptions = {}): AsyncGenerator<ListedTable> {
-      for (let after: string | null | undefined = query.after; after !== null; ) {
-        const page: Schemas['ListedTables'] = await get('/tables', { ...query, after }, { signal });
-        yield* page.tables;
-        after = page.next;
-      }
-    },
-
-    /** Returns the first rows. A number with more digits than a JavaScript number can hold is text. */
-    rows(
-      name: string,
-      { signal, ...query }: QueryOf<'readRows'> & RequestOptions = {},
-    ): Promise<Schemas['FirstRows']> {
-      const request = { path: `${tablePath(name)}/rows`, query, signal, isRepeatable: true };
-      return send(connection, request, (answer) => jsonOf(answer, fromJson));
-    },
-
-    /** Yields the loads that the token may see, of all pages, the newest first. */
-    async *loads({
-      signal,
-      ...query
-    }: QueryOf<'listLoads'> & RequestOptions = {}): AsyncGenerator<ListedLoad> {
-      for (let after: string | null | undefined = query.after; after !== null; ) {
-        const page: Schemas['LoadList'] = await get('/loads', { ...query, after }, { signal });
-        yield* page.loads;
-        after = page.next;
-      }
-    },
-
+function loadCalls(connection: Connection) {
+  const describeLoad = (id: string, options: RequestOptions = {}): Promise<Load> =>
+    get(connection, loadPath(id), options);
+  return {
     describeLoad,
 
+    /** Yields the loads that the token may see, of all pages, the newest first. */
+    loads: (options: QueryOf<'listLoads'> & RequestOptions = {}): AsyncGenerator<ListedLoad> =>
+      itemsOf(connection, '/loads', 'loads', options),
+
     /** Yields the stored problems of a load that has ended, of all pages: at most 100,000. */
-    async *problems(
+    problems: (
       id: string,
-      { signal, ...query }: QueryOf<'listLoadProblems'> & RequestOptions = {},
-    ): AsyncGenerator<Problem> {
-      for (let after: number | null | undefined = query.after; after !== null; ) {
-        const page: Schemas['LoadProblems'] = await get(
-          `${loadPath(id)}/problems`,
-          { ...query, after },
-          { signal },
-        );
-        yield* page.problems;
-        after = page.next;
-      }
-    },
+      options: QueryOf<'listLoadProblems'> & RequestOptions = {},
+    ): AsyncGenerator<Problem> => itemsOf(connection, `${loadPath(id)}/problems`, 'problems', options),
 
     /** Returns the stored problems of a load that has ended as the text of a CSV file. */
     problemsCsv(id: string, { signal }: RequestOptions = {}): Promise<string> {
@@ -194,6 +174,31 @@ export function createClient({
       return watchLoad({ open, read: (stop) => describeLoad(id, { signal: stop }) }, signal);
     },
   };
+}
+
+function get<Body>(
+  connection: Connection,
+  path: string,
+  { signal, ...query }: RequestOptions,
+): Promise<Body> {
+  return send(connection, { path, query, signal, isRepeatable: true }, jsonOf);
+}
+
+type Page<List extends string, Item> = Record<List, Item[]> & { next: string | number | null };
+
+/** Yields the items of all pages. @param list the member of a page that has its items */
+async function* itemsOf<List extends string, Item>(
+  connection: Connection,
+  path: string,
+  list: List,
+  options: RequestOptions & { after?: string | number | null },
+): AsyncGenerator<Item> {
+  for (let { after } = options; after !== null; ) {
+    const query = { ...options, after };
+    const page: Page<List, Item> = await get(connection, path, query);
+    yield* page[list];
+    after = page.next;
+  }
 }
 
 /** The service stores no more problems of a load. */
