@@ -18,7 +18,9 @@ import type { HeaderFault, SourceReading } from '../../core/cells/row-source.ts'
 import type { Warning } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { pauseBetweenSlices } from '../share-turns.ts';
+import { BlankCells } from './blank-cells.ts';
 import { maxSheetColumn, placeInSheet } from './cell-address.ts';
+import { CountedValues, pauseBytes } from './counted-values.ts';
 import { HeaderRow } from './header-row.ts';
 import { LeftOutParts } from './left-out-parts.ts';
 import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
@@ -46,25 +48,8 @@ const DATA = 2;
 /** A row of the window that is left out, because it is hidden or follows the first empty row. */
 const LEFT_OUT = 3;
 
-/** The most bytes of cells with white space that are kept until the row has a value. */
-const maxBlankBytes = 1024 * 1024;
-
-/** After values of this many bytes the source pauses, because the sink keeps what it received until then. */
-const pauseBytes = 256 * 1024;
-
 /** The bytes that a moment counts. It has no text, and PostgreSQL stores 8 bytes of most moments. */
 const momentBytes = 8;
-
-/** The bytes of an empty field of a row. A row of one value has such a field for every other column. */
-const emptyFieldBytes = 4;
-
-/** A cell of white space in a row that has no value yet. */
-interface BlankCell {
-  /** The column of the range, from 0. */
-  place: number;
-  kind: number;
-  bytes: Buffer;
-}
 
 export class SheetRows {
   /** The row of the sheet that is the header; 0: not known yet. Data row n is the sheet's row `headerRow + n`. */
@@ -95,9 +80,7 @@ export class SheetRows {
   #rowBytes = 0;
   /** The number of bytes in the current row at which `isPauseDue` is set, or at which the row is too long. */
   #noticeBytes = pauseBytes;
-  /** The bytes of the values in the rows that were not counted yet, and what these rows take in the sink. */
-  #uncountedBytes = 0;
-  #heldBytes = 0;
+  readonly #counted: CountedValues;
   readonly #maxRowBytes: number;
 
   #role = SKIPPED;
@@ -111,8 +94,7 @@ export class SheetRows {
   #lastDataRow = 0;
   /** true: columns were hidden that `#columns` does not leave out yet. */
   #areColumnsHidden = false;
-  #blankCells: BlankCell[] = [];
-  #blankBytes = 0;
+  readonly #blankCells = new BlankCells();
   readonly #emptyBytes = Buffer.alloc(0);
 
   /** @param merged the areas whose covered cells have no value */
@@ -126,6 +108,7 @@ export class SheetRows {
     this.#lastColumn = range.lastColumn - 1;
     this.#cellErrorsAreNull = options.cellErrors === 'null';
     this.#maxRowBytes = options.limits.maxRowBytes;
+    this.#counted = new CountedValues(options.expanded);
     this.#header = new HeaderRow(this.#firstColumn, this.#cellErrorsAreNull);
     this.#columns = new SheetColumns(sink, options, this.#firstColumn, this.#header);
     this.#leftOut = new LeftOutParts(options);
@@ -311,11 +294,9 @@ export class SheetRows {
   }
 
   endRow(): void {
-    this.#uncountedBytes += this.#rowBytes;
-    this.#heldBytes += this.#rowBytes + emptyFieldBytes * this.#columns.names.length;
+    if (this.#counted.addRow(this.#rowBytes, this.#columns.names.length)) this.isPauseDue = true;
     this.#rowBytes = 0;
     this.#noticeBytes = Math.min(pauseBytes, this.#maxRowBytes);
-    if (this.#heldBytes > pauseBytes) this.isPauseDue = true;
     this.#feed.endRow();
     if (this.#isRowBegun) {
       this.#sink.endRow();
@@ -323,9 +304,8 @@ export class SheetRows {
       // A row with only white space is not the header, unless the caller chose it.
       if (this.#header.hasText || this.#options.headerRow !== undefined) this.#closeHeader(this.#row);
       else this.#header.clear();
-    } else if (this.#blankCells.length > 0) {
-      this.#blankCells = [];
-      this.#blankBytes = 0;
+    } else if (this.#blankCells.count > 0) {
+      this.#blankCells.take();
       this.#findings.blankRows.add(this.#row);
     } else {
       this.#leftOut.endRow(this.#row);
@@ -339,14 +319,14 @@ export class SheetRows {
    * @throws AppError `limit-exceeded` if the values have too many bytes for a file of this size
    */
   pause(): Promise<void> | undefined {
-    this.#countValues();
+    this.#counted.count(this.#row);
     this.isPauseDue = false;
     return pauseBetweenSlices(this.#sink);
   }
 
   /** Ends the sheet. A header without rows below it still names its columns. */
   finish(): void {
-    this.#countValues();
+    this.#counted.count(this.#row);
     const { headerRow } = this.#options;
     if (!this.#columns.areNamed && headerRow !== undefined) this.#closeHeader(headerRow);
   }
@@ -356,14 +336,6 @@ export class SheetRows {
     if (this.#rowBytes > this.#maxRowBytes) throw rowTooLong(`Row ${this.#row}`, this.#maxRowBytes);
     this.isPauseDue = true;
     this.#noticeBytes = Math.min(this.#rowBytes + pauseBytes, this.#maxRowBytes);
-  }
-
-  #countValues(): void {
-    const bytes = this.#uncountedBytes;
-    this.#uncountedBytes = 0;
-    this.#heldBytes = 0;
-    if (bytes > 0)
-      this.#options.expanded.add(bytes, `${tooManyValues}, up to row ${this.#row}`, valuesRemedy);
   }
 
   /** Returns the warnings of a finished pass over this sheet. */
@@ -477,7 +449,7 @@ export class SheetRows {
     this.#lastDataRow = this.#row;
     this.#leftOut.dataRow(this.#row);
     this.#sink.beginRow(this.#row - this.headerRow);
-    if (this.#blankCells.length > 0) this.#putBlankCells();
+    if (this.#blankCells.count > 0) this.#putBlankCells();
   }
 
   /**
@@ -493,9 +465,8 @@ export class SheetRows {
     }
     const sinkColumn = this.#columns.at(place);
     if (sinkColumn < 0 && sinkColumn !== UNNAMED) return;
-    this.#blankCells.push({ place, kind, bytes: Buffer.from(bytes.subarray(start, end)) });
-    this.#blankBytes += end - start;
-    if (this.#blankBytes > maxBlankBytes) this.#beginDataRow();
+    this.#blankCells.add(place, kind, bytes.subarray(start, end));
+    if (this.#blankCells.areTooMany) this.#beginDataRow();
   }
 
   #putBlank(place: number, kind: number, bytes: Buffer, start: number, end: number): void {
@@ -508,16 +479,10 @@ export class SheetRows {
   }
 
   #putBlankCells(): void {
-    for (const { place, kind, bytes } of this.#blankCells)
+    for (const { place, kind, bytes } of this.#blankCells.take())
       this.#putBlank(place, kind, bytes, 0, bytes.length);
-    this.#blankCells = [];
-    this.#blankBytes = 0;
   }
 }
-
-const tooManyValues = 'The cells have too many bytes for a file of this size';
-const valuesRemedy =
-  'A value counts in each cell that repeats it. The limit is higher for a larger file, by MAX_UNPACK_RATIO.';
 
 /** Returns whether `cell_errors=null` reads the cell as NULL. */
 function isCellError(fault: number): boolean {
