@@ -126,12 +126,12 @@ const copyMessages: readonly [RegExp, Condition][] = [
   [fullDisk, 'disk_full'],
   [/^out of (shared )?memory/, 'out_of_memory'],
   [/^(sorry, too many clients|remaining connection slots)/, 'too_many_connections'],
-  [/^(index row|row is too big|index row requires)/, 'program_limit_exceeded'],
+  [/^(index row|row is too big)/, 'program_limit_exceeded'],
 ];
 
-/** The beginnings of other messages that are about a row. */
+/** The beginnings of messages about a row that are neither among `rowMessages` nor among `copyMessages`. */
 const messageOfRow =
-  /^(duplicate key value|null value in column|new row |insert or update on table|conflicting key value|no partition of relation|index row|row is too big|value (for domain|too long|out of range|")|invalid input |division by zero|numeric field overflow|(small|big)?int(eger)? out of range)/;
+  /^(null value in column|new row |value (for domain|too long|out of range|")|invalid input |division by zero|numeric field overflow|(small|big)?int(eger)? out of range)/;
 
 /** Changes an error of Citus in place. It must be called once, before the error is used. */
 export function hideWorker(error: DatabaseError): void {
