@@ -47,8 +47,6 @@ function createMeasures(registry: Registry): Measures {
   const registers = [registry];
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name, help, labelNames, registers });
-  const phase = (name: string, help: string) =>
-    new Histogram({ name, help, buckets: phaseBuckets, registers });
 
   const requests = new Histogram({
     name: 'tablewright_http_request_duration_seconds',
@@ -85,16 +83,6 @@ function createMeasures(registry: Registry): Measures {
     'tablewright_loads_given_up_total',
     'Asynchronous loads that failed because they were begun too often without an end. Each of them may end the process.',
   );
-  const phases = {
-    inference: phase(
-      'tablewright_inference_duration_seconds',
-      'Seconds in which an upload reads rows to infer their types before it loads them.',
-    ),
-    copy: phase(
-      'tablewright_copy_duration_seconds',
-      'Seconds in which an upload copies its rows into PostgreSQL. Rows that arrive meanwhile are waited for.',
-    ),
-  };
   return {
     answered: ({ method, route = 'none', status = 'disconnected', seconds }) =>
       requests.observe({ method, route, status }, seconds),
@@ -106,8 +94,25 @@ function createMeasures(registry: Registry): Measures {
       bytes.inc({ format }, byteCount);
     },
     loadGivenUp: () => givenUp.inc(),
-    phase: (phase, seconds) => phases[phase].observe(seconds),
+    phase: measurePhases(registry),
   };
+}
+
+function measurePhases(registry: Registry): Measures['phase'] {
+  const options = { buckets: phaseBuckets, registers: [registry] };
+  const phases = {
+    inference: new Histogram({
+      name: 'tablewright_inference_duration_seconds',
+      help: 'Seconds in which an upload reads rows to infer their types before it loads them.',
+      ...options,
+    }),
+    copy: new Histogram({
+      name: 'tablewright_copy_duration_seconds',
+      help: 'Seconds in which an upload copies its rows into PostgreSQL. Rows that arrive meanwhile are waited for.',
+      ...options,
+    }),
+  };
+  return (phase, seconds) => phases[phase].observe(seconds);
 }
 
 function watchDatabase(registry: Registry, { pool, poolSize }: Watched): void {
