@@ -1,6 +1,6 @@
 /**
  * Loads the service, which is a package of its own. The package of the command has no PostgreSQL and no Node.js, so that it stays small for
- * those who only call a service (docs/decisions/0060-two-packages.md). `#server` is in package.json: in a clone it is a file of `src/`.
+ * those who only call a service (docs/decisions/0055-two-packages.md). `#server` is in package.json: in a clone it is a file of `src/`.
  */
 import { createRequire } from 'node:module';
 import { sep } from 'node:path';

@@ -171,29 +171,46 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
         progress.stop();
       }
     };
-    const answer = await file.withPassword(source, stop.signal, attempt).catch(async (error) => {
+    const sent = file.withPassword(source, stop.signal, attempt).catch(async (error) => {
       const found = hasSent && hasKeys && isAnswerLost(error) && (await loadedAnyway(client, findLoad));
       if (!found) throw error;
       return found;
     });
-    following.abort();
-    report(path, answer, options);
-    if ('load' in answer) file.onLoaded(answer);
-    const id = 'load' in answer ? answer.load.id : undefined;
-    return (await writeProblems(client, options.problems, id)) ? exitCodes.done : exitCodes.refused;
+    const answer = await sent.finally(() => following.abort());
+    return await reportAnswer(client, path, file, answer);
   } catch (error) {
-    following.abort();
     if (ended.aborted && isInterruption(error)) {
       const isCertain = error instanceof ProblemError || !hasSent;
       return reportInterruption(path, isCertain, options.json === true);
     }
     reportFailure(path, error, hasSent && isAnswerLost(error), options.json === true);
-    if (error instanceof ProblemError && error.errorCount > 0)
-      await writeProblems(client, options.problems, error.loadId);
+    await writeProblemsOf(client, error, options);
     return exitCodeOf(error);
   } finally {
     cancelling.end();
   }
+}
+
+/** Prints the answer, and writes the problems of rows that were left out. @returns the exit code */
+async function reportAnswer(
+  client: Client,
+  path: string,
+  { line: { options }, onLoaded }: FileLoad,
+  answer: LoadedTable | Load,
+): Promise<number> {
+  report(path, answer, options);
+  if ('load' in answer) onLoaded(answer);
+  const id = 'load' in answer ? answer.load.id : undefined;
+  return (await writeProblems(client, options.problems, id)) ? exitCodes.done : exitCodes.refused;
+}
+
+async function writeProblemsOf(
+  client: Client,
+  error: unknown,
+  { problems }: CommandLine['options'],
+): Promise<void> {
+  if (error instanceof ProblemError && error.errorCount > 0)
+    await writeProblems(client, problems, error.loadId);
 }
 
 function uploadOf({ query, table, definition }: FileLoad, source: Source): LoadOptions {

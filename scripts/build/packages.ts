@@ -1,5 +1,5 @@
 /**
- * Makes the folders of the two npm packages (docs/decisions/0060-two-packages.md), ready for `npm publish`:
+ * Makes the folders of the two npm packages (docs/decisions/0055-two-packages.md), ready for `npm publish`:
  *
  * - tablewright: the command and the client, with types of the client and source maps
  * - tablewright-server: the program of the service in few files, as in the container image

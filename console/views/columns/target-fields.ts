@@ -47,19 +47,7 @@ export function targetFields(state: State, actions: Actions): VNode {
         textInput(target.table, (table) => actions.changeTarget({ table }), { name: 'table' }),
         existingHint(state),
       ),
-      (exists || unseen !== undefined) &&
-        field(
-          unseen === undefined ? 'This table exists already' : 'If this table exists',
-          select(
-            target.ifExists,
-            labelled<'if_exists'>({
-              fail: unseen === undefined ? 'Choose what to do' : 'Do not load',
-              ...existsLabels,
-            }),
-            (ifExists) => actions.changeTarget({ ifExists }),
-            { name: 'if_exists' },
-          ),
-        ),
+      (exists || unseen !== undefined) && existingField(state, actions, unseen),
       hasRepeats &&
         field(
           'A row whose key already exists',
@@ -86,6 +74,18 @@ export function targetFields(state: State, actions: Actions): VNode {
       ),
     ]),
   ]);
+}
+
+/** @param unseen undefined: the page knows that the table exists */
+function existingField({ target }: State, actions: Actions, unseen: string | undefined): VNode {
+  const labels = labelled<'if_exists'>({
+    fail: unseen === undefined ? 'Choose what to do' : 'Do not load',
+    ...existsLabels,
+  });
+  return field(
+    unseen === undefined ? 'This table exists already' : 'If this table exists',
+    select(target.ifExists, labels, (ifExists) => actions.changeTarget({ ifExists }), { name: 'if_exists' }),
+  );
 }
 
 /** Always has a line, so that nothing moves below the pointer when the answer comes. */
