@@ -441,7 +441,7 @@ suite('bodies', () => {
 
 suite('query parameters', () => {
   const manyParameters =
-    'if_exists extra_columns on_conflict dry_run date_order decimal_sign thousands_sign trim header_row header footer column_names cell_errors quote'.split(
+    'extra_columns if_exists on_conflict dry_run date_order decimal_sign thousands_sign trim header_row header footer column_names cell_errors quote'.split(
       ' ',
     );
   const cases: [string, string, string, string[]][] = [

@@ -5,7 +5,18 @@
  * (`TRUE`, `yes`). Their types would not return the same text, so such columns stay text, and a warning says how to get another type.
  */
 
-import { APOSTROPHE, COLON, COMMA, LOWER_E, MINUS, PLUS, POINT, SPACE, ZERO, isDigit } from '../../core/bytes/ascii.ts';
+import {
+  APOSTROPHE,
+  COLON,
+  COMMA,
+  isDigit,
+  LOWER_E,
+  MINUS,
+  PLUS,
+  POINT,
+  SPACE,
+  ZERO,
+} from '../../core/bytes/ascii.ts';
 import { NUMBER } from '../../core/cells/cell-kind.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
 import { type NumberSigns, readNumber } from '../text-reading/number-form.ts';
@@ -181,7 +192,8 @@ function numberShape(bytes: Buffer, start: number, end: number): number {
   if (all === 0) return from === to ? 0 : bareShape(bytes, start, end);
   if (!areTogether(all)) return 0;
   // Accounting formats show zero as a minus sign: `€ -`.
-  if (from === to) return (all & CURRENCY) !== 0 && (all & MINUS_SIGN) !== 0 ? bits.AMOUNT | bits.HAS_CURRENCY : 0;
+  if (from === to)
+    return (all & CURRENCY) !== 0 && (all & MINUS_SIGN) !== 0 ? bits.AMOUNT | bits.HAS_CURRENCY : 0;
   let facts = (signsBehind & MINUS_SIGN) !== 0 ? bits.HAS_MINUS_BEHIND : 0;
   if ((all & OPENED) !== 0) facts |= bits.HAS_PARENTHESES;
   if ((all & CURRENCY) !== 0) facts |= bits.HAS_CURRENCY;

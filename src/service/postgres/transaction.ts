@@ -8,18 +8,24 @@ import type pg from 'pg';
 import { AppError } from '../../core/errors.ts';
 import type { CallersStatement } from './callers-statement.ts';
 import { sendCancelRequest } from './cancel-request.ts';
-import { type Notice, isLateCommit } from './citus/worker-errors.ts';
+import { isLateCommit, type Notice } from './citus/worker-errors.ts';
 import { breakConnection } from './deadline-client.ts';
 import { GuardedClient } from './driver-internals.ts';
-import { type SessionFacts, noteSession, ownSession } from './own-session.ts';
-import { type PipelineWithTail, type Query, pipeline, pipelineWithTail, setPipelining } from './pipeline.ts';
+import { noteSession, ownSession, type SessionFacts } from './own-session.ts';
+import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
 import { wasRefused } from './refuse-unless.ts';
 import { MessageTooLong } from './server-messages.ts';
 import { heedsReadOnlyDefault, isSpent, noteReadOnlyServer, noteWritableServer } from './servers.ts';
 import type { Statement } from './sql.ts';
 import { conditionOf, isBrokenConnection, isUnusableRole, readOnlyDatabase, toAppError } from './sqlstate.ts';
 import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
-import { type TransactionSettings, beginStatements, settingsOfWorkers, tryRole, underOwnRole } from './transaction-settings.ts';
+import {
+  beginStatements,
+  settingsOfWorkers,
+  type TransactionSettings,
+  tryRole,
+  underOwnRole,
+} from './transaction-settings.ts';
 
 export interface TransactionOptions extends TransactionSettings {
   /** Aborts the transaction at any point. */

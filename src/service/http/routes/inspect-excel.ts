@@ -5,11 +5,24 @@ import type { ProposedTable, SheetProposal } from '../../../readers/spreadsheet/
 import { type Inspection, inspectSpreadsheet } from '../../loading/inspect/inspect-spreadsheet.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
-import { ColumnCounts, LocatedProblem, Warnings, encodingHeader, problemResponses, tokenErrors } from '../openapi/openapi.ts';
+import {
+  ColumnCounts,
+  encodingHeader,
+  LocatedProblem,
+  problemResponses,
+  tokenErrors,
+  Warnings,
+} from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { bodyOfRequest } from '../uploads/admit-upload.ts';
 import { querySchema } from '../uploads/parameters.ts';
-import { filePart, isSheetChosen, passwordPart, spreadsheetErrors, withSpreadsheet } from '../uploads/spreadsheet.ts';
+import {
+  filePart,
+  isSheetChosen,
+  passwordPart,
+  spreadsheetErrors,
+  withSpreadsheet,
+} from '../uploads/spreadsheet.ts';
 import { textReadingOf } from '../uploads/text-parameters.ts';
 
 const Query = querySchema('inspect-excel');

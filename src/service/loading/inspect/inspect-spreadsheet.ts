@@ -8,14 +8,18 @@ import { AppError, type ErrorCode, type Warning } from '../../../core/errors.ts'
 import { TypeInference } from '../../../encoding/infer/infer-types.ts';
 import { headerProblems } from '../../../encoding/problems/problems.ts';
 import { type TextReading, TextReadingSink } from '../../../encoding/text-reading/text-reading.ts';
-import { nameOtherSheets, orderWarnings, otherSheetsWarning } from '../../../readers/spreadsheet/choose-sheet.ts';
+import {
+  nameOtherSheets,
+  orderWarnings,
+  otherSheetsWarning,
+} from '../../../readers/spreadsheet/choose-sheet.ts';
 import type { NamedCells } from '../../../readers/spreadsheet/names/find-table-range.ts';
 import { type FileProposal, proposeSheet } from '../../../readers/spreadsheet/proposal/propose-sheet.ts';
 import type { SheetProposal } from '../../../readers/spreadsheet/proposal/propose-table.ts';
 import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { OtherSheet, SheetSummary } from '../../../readers/spreadsheet/spreadsheet-options.ts';
 import { shortYearWarnings } from '../inputs/read-text.ts';
-import { Preview, type PreviewSize, type PreviewedRows } from './preview.ts';
+import { Preview, type PreviewedRows, type PreviewSize } from './preview.ts';
 
 export interface Inspection {
   sheets: (SheetSummary & SheetSize)[];
