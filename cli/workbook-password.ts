@@ -69,9 +69,10 @@ export function needsPassword(error: unknown): boolean {
 
 /** Asks for the password. What is typed is not shown. Returns an empty text if the input ends. */
 async function ask(signal: AbortSignal): Promise<string> {
-  process.stderr.write('Password: ');
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true, historySize: 0 });
+  // The terminal shows nothing from here on. Keys that are pressed before would be shown, and the end of the input would be lost.
+  process.stderr.write('Password: ');
   // While a line is read, the terminal sends Ctrl-C as a character.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   const { promise: end, resolve } = Promise.withResolvers<string>();

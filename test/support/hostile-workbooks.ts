@@ -617,7 +617,7 @@ export const hostileWorkbooks: HostileWorkbook[] = [
         `<si><t>${letters(megabyte)}</t></si>`,
       ),
     code: 'limit-exceeded',
-    names: /times/,
+    names: /row 65.*MAX_UNPACK_RATIO/,
   },
   {
     name: 'shared strings without end',
