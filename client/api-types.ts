@@ -1160,7 +1160,7 @@ export interface components {
         row: number;
         column: string;
       }[];
-      /** @description true: the table has further rows, or they are longer than 16 MiB in all. */
+      /** @description true: the table has more rows than this answer, because of `limit` or because an answer has at most 16 MiB of rows. */
       has_more: boolean;
     };
     NewWebhook: {
@@ -1587,7 +1587,7 @@ export interface components {
          * @enum {string}
          */
         kind: 'table' | 'name';
-        /** @description The only sheet that knows the name. Absent: the whole workbook knows it. */
+        /** @description The sheet to which the name is local. Absent: the name is valid in the whole workbook. */
         scope?: string;
         sheet: string;
         /** @description The cells: `A3:F200`. Of a table with the header row and without the totals row. */

@@ -53,7 +53,7 @@ const observer = new ResizeObserver((entries) => {
   for (const { target } of entries) measures.get(target)?.();
 });
 
-/** Draws again when other parts become visible, because it was scrolled or its size has changed. */
+/** A component that draws only its visible part. It draws again when scrolling or a new size shows another part. */
 abstract class Virtual<Props, Own = object> extends Component<Props, Own> {
   protected readonly element = createRef<HTMLDivElement>();
   /** undefined: not measured yet. */

@@ -1,7 +1,7 @@
 /**
  * The error catalogue: every error code of the service, its HTTP status and its title.
  *
- * Other code throws an `AppError`. Only `http/problem-json.ts` changes it into an answer (RFC 9457). To add an error, add a
+ * Other code throws an `AppError`. Only `http/answers/problem-json.ts` changes it into an answer (RFC 9457). To add an error, add a
  * line here and a section in `docs/errors.md`. A test compares the two.
  */
 

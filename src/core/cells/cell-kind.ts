@@ -58,5 +58,5 @@ export const TEXT_AFTER_QUOTE = 7;
 export const NOT_IN_NUMBER_FORM = 8;
 /** A text of a date column that is not written in the order that the request names; the bytes are the text. */
 export const NOT_IN_DATE_ORDER = 9;
-/** Like `TEXT_AFTER_QUOTE`, and the quote that closes the field follows a backslash. 10 to 37 are problems that sinks find. */
+/** Like `TEXT_AFTER_QUOTE`, but a backslash comes before the closing quote. The numbers 10 to 37 and 39 are in `encoding/problems/cell-problems.ts`. */
 export const TEXT_AFTER_ESCAPED_QUOTE = 38;

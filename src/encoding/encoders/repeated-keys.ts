@@ -27,7 +27,7 @@ const seed = randomInt(2 ** 32) | 0;
 /** The number of fields of each key: the number of its object, its hash, the start and end of its text, and whether the text has escapes. */
 const FIELDS = 5;
 let keys = new Int32Array(FIELDS * 64);
-/** The hash table, with open addressing. A slot has the number of a key, from 1. It belongs to this value only if its stamp is `round`. */
+/** The hash table, with open addressing. `slots[i]` is the number of a key, from 1. The slot is in use only if `stamps[i]` equals `round`, the number of the current value. */
 let slots = new Int32Array(128);
 let stamps = new Int32Array(128);
 let round = 0;

@@ -1,4 +1,4 @@
-/** Decides whether PostgreSQL would need too much for the values of a row (tables/reading-cost.ts). */
+/** Decides whether PostgreSQL would need too much for the values of a row (columns/reading-cost.ts). */
 import { STRING } from '../../core/cells/cell-kind.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 import {

@@ -16,7 +16,7 @@ import type { ColumnType } from '../columns/load-column.ts';
 /**
  * The problems that one cell can have. Each has a number for the per-cell path, and a code and a sentence for the user.
  *
- * 1 to 9 and 38 are the problems that only a source can find: their numbers are in sources/cell-kind.ts.
+ * 1 to 9 and 38 are the problems that only a source can find: their numbers are in core/cells/cell-kind.ts.
  */
 
 export const NOT_NULL = 10;

@@ -100,7 +100,7 @@ export class EncodingSink implements CellSink {
   /** For each required column that no row has had so far: the number of rows and the first ones. */
   readonly #missingColumns = new Map<number, { count: number; firstRows: number[] }>();
   readonly #mustLeaveOut: boolean[];
-  /** Whether the column has no fill. A row without it takes the slow path, where it is put into another shape or refused. */
+  /** Whether a row must have the column, because it has no fill or is NOT NULL without a default. A row without it takes the slow path: another shape, or a refusal. */
   readonly #cannotFill: boolean[];
   readonly #fills: (Buffer | undefined)[];
   /** The fills of the columns that a row may skip. */

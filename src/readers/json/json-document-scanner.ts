@@ -124,7 +124,7 @@ export class JsonDocumentScanner {
     }
   }
 
-  /** Call this at the end of the body. @throws the errors of `write`, if the document is incomplete */
+  /** Call this at the end of the body. @throws the errors of `write`; AppError `invalid-json` if the document is incomplete */
   end(): void {
     if (this.#plan === undefined) {
       const isComplete = this.#state === IN_ROWS ? this.#rows.endLines(this.sink!) : this.#state === DOCUMENT;

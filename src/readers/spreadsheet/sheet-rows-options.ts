@@ -9,7 +9,7 @@ import type { SpreadsheetOptions } from './spreadsheet-options.ts';
 export interface SheetRowsOptions extends SheetWindow, LeftOutOptions {
   columnNames: 'exact' | 'snake_case';
   cellErrors: 'problem' | 'null';
-  /** `brief`: enough of the outline for warnings; `whole`: for a proposal; `only`: the same, and nothing else is read. */
+  /** How much of the outline is kept. `brief`: enough for warnings. `whole`: enough for a proposal. `only`: like `whole`, but no cell reaches the sink. */
   outline: 'brief' | 'whole' | 'only';
   limits: SpreadsheetLimits;
   /** Counts the values of all sheets of the file. */

@@ -74,7 +74,7 @@ export function readState({ quoted }: ServiceSchema): Statement {
   };
 }
 
-/** How many events get a position, or are announced, in one transaction. */
+/** The maximum number of events that one transaction numbers or announces. */
 export const maxNumbered = 10_000;
 
 /**

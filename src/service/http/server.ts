@@ -57,7 +57,7 @@ const headersTimeout = 20_000;
 const requestTimeout = 0;
 
 /**
- * How long a request may take to be answered after the service has stopped it. If the database does not answer, the rollback waits
+ * The time that a stopped request has to answer. If the database does not answer, the rollback waits
  * for it (`postgres/transaction.ts`).
  */
 const stoppedAnswerMs = 5_000;

@@ -1,5 +1,5 @@
 /**
- * Removes what is older than the service keeps it: loads with their problems, idempotency keys and processes.
+ * Removes loads with their problems, idempotency keys and processes after their retention time.
  *
  * A statement removes a limited number of rows, so that it neither lasts long nor locks much. Statements follow until nothing is left to
  * remove. No statement reads rows that an earlier one has removed, or rows that are not old.

@@ -11,7 +11,7 @@ import { ProblemLines } from './problem-lines.ts';
 /** The number of problems of a page; the last page of a load may have fewer. */
 const pageProblems = 1000;
 
-/** The problems of the newest loads of a subject are kept: those of at most so many loads, and at most so many bytes. */
+/** The problems of this many newest loads of a subject are kept, up to this many bytes. Those of the newest load are always kept. */
 export const keptProblems = { loads: 1000, bytes: 256 * 1024 * 1024 };
 
 export interface ProblemPage {

@@ -11,7 +11,7 @@ export type CallersStatement = string & { readonly [isQualified]: true };
 
 /**
  * Makes a `CallersStatement` from a template. The template and the parts put into it must qualify every function, operator and type:
- * `pg_catalog.count(*)`, `OPERATOR(pg_catalog.=)`. test/hostile-functions.test.ts checks the statements that were sent.
+ * `pg_catalog.count(*)`, `OPERATOR(pg_catalog.=)`. test/security/hostile-functions.test.ts checks the statements that were sent.
  */
 export function qualified(texts: TemplateStringsArray, ...parts: (string | number)[]): CallersStatement {
   return String.raw({ raw: texts }, ...parts) as CallersStatement;

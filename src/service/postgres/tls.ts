@@ -54,7 +54,7 @@ function tlsOptions(given: Given): ConnectionOptions | false | undefined {
   };
 }
 
-/** Returns what is verified. By default Node.js verifies the authority and the host name. */
+/** Returns the TLS options that switch off a part of the verification, by `sslmode`. Without an option Node.js verifies the authority and the host name. */
 function verification(mode: string | undefined, hasAuthority: boolean, asLibpq: boolean): ConnectionOptions {
   const nothing = { rejectUnauthorized: false };
   const authorityOnly = { checkServerIdentity: () => undefined };

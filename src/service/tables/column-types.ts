@@ -257,7 +257,7 @@ function readBrackets(reader: TokenReader): boolean | undefined {
   return isArray;
 }
 
-/** A type in the catalogue (see `lookUpDefinition` in catalog.ts). */
+/** A type in the catalogue (see `lookUpDefinition` in catalog/look-up-definition.ts). */
 export interface CatalogType {
   /** The object identifier of the type. For an array type, `schema` and `name` are those of its elements. */
   oid: number;

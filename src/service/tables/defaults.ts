@@ -359,7 +359,7 @@ export function expressionSql(expression: Expression, names: Names): string {
   }
 }
 
-/** A column's default in the catalogue (see `describeRelation` in catalog.ts). */
+/** A column's default in the catalogue (see `describeRelation` in catalog/describe-relation.ts). */
 export interface DefaultFacts extends WrittenDefault {
   /** The types of the expression whose names a definition would read as other types, with their schemas (`qualifiedTypes`); null: none. */
   qualifiedTypes: Record<string, string> | null;

@@ -124,7 +124,7 @@ export function profileColumns({ rows, firstColumn, lastColumn }: Block): Column
   return profile;
 }
 
-/** The limits in the rules for a header, as shares of the columns that are used. */
+/** The rules for a header. `filled` and `distinct` are the smallest shares of the used columns. `isClear`: a header by these rules leaves no doubt. */
 interface Rules {
   filled: number;
   distinct: number;

@@ -96,7 +96,8 @@ const Inspected = Type.Object(
         }),
         scope: Type.Optional(
           Type.String({
-            description: 'The only sheet that knows the name. Absent: the whole workbook knows it.',
+            description:
+              'The sheet to which the name is local. Absent: the name is valid in the whole workbook.',
           }),
         ),
         sheet: Type.String(),

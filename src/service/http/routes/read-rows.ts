@@ -37,7 +37,8 @@ const FirstRows = Type.Object(
       ),
     ),
     has_more: Type.Boolean({
-      description: 'true: the table has further rows, or they are longer than 16 MiB in all.',
+      description:
+        'true: the table has more rows than this answer, because of `limit` or because an answer has at most 16 MiB of rows.',
     }),
   },
   { title: 'FirstRows' },

@@ -13,7 +13,7 @@ import type { StagedLoad } from './staged-load.ts';
  * Returns the columns of a refused key that PostgreSQL filled in. Returns undefined if the error is about something else, or if a value
  * that the row sent caused it.
  *
- * @param unchecked the rules that could not be checked with the sent rows (`findViolations`)
+ * @param unchecked the names of the rules that could not be checked with the sent rows (`findViolations`)
  */
 export async function generatedKey(
   client: ClientBase,
