@@ -97,6 +97,18 @@ suite('requests of one token subject', () => {
 });
 
 suite('requests without a token', () => {
+  test('the files of the console do not count, and the page itself does', async () => {
+    const service = await startTestService({ MAX_ANONYMOUS_REQUESTS_PER_MINUTE: '1' });
+    try {
+      const page = () => fetch(service.url, { headers: { accept: 'text/html' } });
+      const [file] = /\/console\/[^"]+\/main\.js/.exec(await (await page()).text())!;
+      for (let time = 0; time < 3; time++) assert.equal((await fetch(service.url + file)).status, 200);
+      assert.equal((await page()).status, 429);
+    } finally {
+      await service.stop();
+    }
+  });
+
   /** Sends a request for each address and returns the statuses. */
   async function statusesOf(trustProxy: string | undefined, requests: RequestOptions[]): Promise<number[]> {
     const service = await startTestService({

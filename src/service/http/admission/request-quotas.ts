@@ -74,7 +74,7 @@ export async function limitRequests(
     return tooMany;
   };
   app.addHook('onRequest', async (request, reply) => {
-    if (request.headers.authorization !== undefined || isHealthCheck(request)) return;
+    if (request.headers.authorization !== undefined || isFree(request)) return;
     const tooMany = await countByAddress(request, reply);
     if (tooMany !== undefined) throw tooMany;
   });
@@ -86,7 +86,7 @@ export async function limitRequests(
       if (tooMany !== undefined) throw tooMany;
     },
     countRefused: async ({ status, code }, request, reply) => {
-      if (counted.has(request) || isHealthCheck(request)) return undefined;
+      if (counted.has(request) || isFree(request)) return undefined;
       // Of the errors of the service, only this one says that the token was not verified.
       if (status >= 500 && code !== 'token-keys-unavailable') return undefined;
       return countByAddress(request, reply);
@@ -127,6 +127,10 @@ async function count(
   );
 }
 
-function isHealthCheck({ url }: FastifyRequest): boolean {
-  return url === '/healthz' || url === '/readyz';
+/**
+ * Returns whether the request is not counted: a health check, or a file of the console. A browser asks for all of these files at once, and
+ * an office may share an address. They are in memory, so sending one takes no more than refusing it.
+ */
+function isFree({ url }: FastifyRequest): boolean {
+  return url === '/healthz' || url === '/readyz' || url.startsWith('/console/');
 }
