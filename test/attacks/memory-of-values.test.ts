@@ -45,6 +45,14 @@ const inZone = (index: number) => `2026-01-01 00:00 ${zone(index)}`;
 const list = (count: number, of: (index: number) => unknown) =>
   Array.from({ length: count }, (_, n) => of(n));
 const attributes = (count: number) => list(count, (n) => `a${n}=""`).join(' ');
+/** Elements within each other, each of which declares namespaces. */
+const nested = (depth: number, count: number) =>
+  `<z xmlns:z="u" ${list(count, (n) => `xmlns:a${n}="u"`).join(' ')}>`.repeat(depth);
+/** `1:02:03`, another one for each index up to 32,400. */
+const shortOffset = (index: number) =>
+  [1 + Math.floor(index / 3600), Math.floor(index / 60) % 60, index % 60]
+    .map((part, place) => String(part).padStart(place === 0 ? 1 : 2, '0'))
+    .join(':');
 const declared = (bytes: number) => `<!DOCTYPE r [<!ATTLIST b x CDATA "${'y'.repeat(bytes)}">]>`;
 const entity = (bytes: number) => `<!DOCTYPE r [<!ENTITY e "${'y'.repeat(bytes)}">]>`;
 
@@ -58,12 +66,23 @@ suite('values that PostgreSQL does not read', () => {
     ['many attributes of an element', 'xml', () => [`<r ${attributes(5000)}/>`]],
     ['many names of elements', 'xml', () => [`<r>${list(60_000, (n) => `<b${n}/>`).join('')}</r>`]],
     ['many names of attributes', 'xml', () => [`<r>${list(60_000, (n) => `<b a${n} = ''/>`).join('')}</r>`]],
+    [
+      'namespaces of many elements',
+      'xml',
+      () => [`${nested(80, 100)}${'<z:a/>'.repeat(40_000)}${'</z>'.repeat(80)}`],
+    ],
+    ['many elements with many attributes', 'xml', () => [`<r>${`<b ${attributes(4000)}/>`.repeat(30)}</r>`]],
     ['a long name of a type', 'regtype', () => [`numeric(${list(40_000, () => 1)})`]],
     ['many names of types', 'regtype[]', () => [list(20_000, () => 'int')]],
     ['names of zones in rows', 'tstzrange', () => list(10_100, (n) => `[${inZone(n)},)`)],
     ['names of zones in a value', 'tstzmultirange', () => [`{${list(10_100, (n) => `[${inZone(n)},)`)}}`]],
     ['names of zones with quotes', 'tsrange[]', () => [list(10_100, (n) => `[2026-01-01 AB"${zone(n)}",)`)]],
     ['names of zones in fields', 'visits', () => list(10_100, (n) => `(a,"2026-01-01, ${zone(n)}")`)],
+    [
+      'names of zones of one letter',
+      'tstzrange',
+      () => list(10_100, (n) => `[2026-01-01 00:00 A-${shortOffset(n)},)`),
+    ],
     ['fractions of elements', 'numeric(1000,1000)[]', () => [list(20_000, () => 0)]],
     ['fractions of fields', 'digits[]', () => [list(20_000, () => '(0)')]],
   ];
@@ -87,6 +106,8 @@ suite('values that PostgreSQL does not read', () => {
     ['numeric(12,2)[]', () => [list(sized(10_000, 900_000), () => 1.5)]],
     ['visits', () => list(10_500, (n) => `(ABC${1000 + n},2026-01-01 00:00 Europe/Berlin)`)],
     ['tstzrange', () => list(sized(500, 9_900), (n) => `[${inZone(n)},)`)],
+    ['tstzrange', () => list(12_000, (n) => `[2026-01-01T0${shortOffset(n)}Z,)`)],
+    ['xml', () => [`${nested(1, 20)}${'<z:a b="1"/>'.repeat(sized(10_000, 300_000))}</z>`]],
   ];
   for (const [index, [type, valuesOf]] of most.entries()) {
     test(`${index + 1}: values of type ${type} below the limit are loaded, in bounded memory`, async () => {

@@ -9,23 +9,34 @@ const MOST_DECLARING_BYTES = 4096;
 const MOST_ATTRIBUTES = 4096;
 /** The most different names of elements and attributes. The time grows with their square, too: 800,000 take two minutes. */
 const MOST_NAMES = 50_000;
+/**
+ * The most comparisons of an attribute with those before it, and of an element with the namespaces that were declared before it. They take
+ * some nanoseconds each, and PostgreSQL cannot be interrupted meanwhile.
+ */
+const MOST_COMPARISONS = 200_000_000;
 
 export function isCostlyXml(bytes: Buffer, start: number, end: number): boolean {
   if (end - start <= MOST_DECLARING_BYTES) return false;
   const names = new Set<number>();
   let attributes = 0;
+  let namespaces = 0;
+  let comparisons = 0;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
     if (byte !== LESS && byte !== EQUALS) continue;
     if (byte === LESS) {
       if (isDeclaration(bytes, at, end)) return true;
       attributes = 0;
+      comparisons += namespaces;
       names.add(nameAfter(bytes, at, end));
     } else {
       attributes++;
+      comparisons += attributes;
+      if (isNamespace(bytes, at, start)) namespaces++;
       names.add(nameBefore(bytes, at, start));
     }
-    if (attributes > MOST_ATTRIBUTES || names.size > MOST_NAMES) return true;
+    if (attributes > MOST_ATTRIBUTES || names.size > MOST_NAMES || comparisons > MOST_COMPARISONS)
+      return true;
   }
   return false;
 }
@@ -64,11 +75,25 @@ function nameBefore(bytes: Buffer, equals: number, start: number): number {
   return hash;
 }
 
+/** Returns whether the attribute before `=` declares a namespace: `xmlns:a="u"`, `xmlns="u"`. A namespace counts until the end of the text. */
+function isNamespace(bytes: Buffer, equals: number, start: number): boolean {
+  let at = equals - 1;
+  while (at >= start && bytes[at]! <= SPACE) at--;
+  let matched = 0;
+  for (; at >= start && isOfName(bytes[at]!); at--) {
+    if (bytes[at] === BACKSLASH || bytes[at] === QUOTE) continue;
+    matched = bytes[at] === XMLNS[XMLNS.length - 1 - matched] ? matched + 1 : bytes[at] === XMLNS[4] ? 1 : 0;
+    if (matched === XMLNS.length) return true;
+  }
+  return false;
+}
+
 /** Returns whether a byte is none of those that end a name: white space, `/`, `<`, `=` and `>`. */
 function isOfName(byte: number): boolean {
   return byte > SPACE && byte !== SLASH && (byte < LESS || byte > GREATER);
 }
 
+const XMLNS = Buffer.from('xmlns');
 const SPACE = 0x20;
 const EXCLAMATION = 0x21;
 const QUOTE = 0x22;

@@ -1,14 +1,12 @@
 /**
  * Counts the names of time zones that texts may contain. PostgreSQL keeps 24 KB for each name until the connection ends, and it takes any
- * three letters with an offset as a name: `2020-01-01 00:00 ABC-1` (pg_tzset, tzparse). Other names, such as `Europe/Berlin`, are those
+ * letters with an offset as a name: `2020-01-01 00:00 ABC-1`, `A-1` (pg_tzset, tzparse). Other names, such as `Europe/Berlin`, are those
  * of PostgreSQL's own files, so there are only some hundreds of them.
  */
 
 /** The limit for the different names of one upload or definition: 240 MB. */
 const MOST_NAMES = 10_000;
 const BYTES_OF_NAME = 24_576;
-/** The fewest characters before the offset. */
-const SHORTEST_NAME = 3;
 /** The most hours of an offset. PostgreSQL does not know a name with a larger number, such as `ABC1234`. */
 const MOST_HOURS = 167;
 
@@ -33,12 +31,12 @@ export class ZoneNames {
   }
 }
 
-/** Returns whether a text has enough characters before its first digit or sign, and hours after them. */
+/** Returns whether a text has characters before its first digit or sign, and hours after them. `T10:11:12` is the time of ISO 8601 and no name. */
 function hasOffset(bytes: Buffer, first: number, end: number): boolean {
   let at = first;
   let length = 0;
   for (; at < end && !isDigit(bytes[at]!) && !isSign(bytes[at]!); at++) if (!isSkipped(bytes[at]!)) length++;
-  if (length < SHORTEST_NAME) return false;
+  if (length === 1 && (bytes[first]! | 32) === LETTER_T && at < end && isDigit(bytes[at]!)) return false;
   while (at < end && (isSign(bytes[at]!) || isSkipped(bytes[at]!))) at++;
   if (at === end || !isDigit(bytes[at]!)) return false;
   let hours = 0;
@@ -84,4 +82,5 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const UNDERSCORE = 0x5f;
 const LETTER_A = 0x61;
+const LETTER_T = 0x74;
 const LETTER_Z = 0x7a;
