@@ -48,6 +48,7 @@ const independent = [
   'hidden-and-footer',
   'hostile-workbooks',
   'house',
+  'house-sizes',
   'http-errors',
   'identity-provider',
   'in-process-end',
