@@ -1,4 +1,4 @@
-/** What the caller is told for errors of several SQLSTATEs, and for errors that are recognized otherwise (sqlstate.ts). */
+/** The errors of callers that several SQLSTATEs have in common, and those that are recognized in another way (sqlstate.ts). */
 import type { DatabaseError } from 'pg';
 import type { ErrorCode } from '../../core/errors.ts';
 
