@@ -71,6 +71,13 @@ suite('values that PostgreSQL does not read', () => {
       'xml',
       () => [`${nested(80, 100)}${'<z:a/>'.repeat(40_000)}${'</z>'.repeat(80)}`],
     ],
+    [
+      'namespaces of many attributes',
+      'xml',
+      () => [
+        `${nested(100, 200)}${`<e ${list(280, (n) => `z:b${n}=""`).join(' ')}/>`.repeat(60)}${'</z>'.repeat(100)}`,
+      ],
+    ],
     ['many elements with many attributes', 'xml', () => [`<r>${`<b ${attributes(4000)}/>`.repeat(30)}</r>`]],
     ['a long name of a type', 'regtype', () => [`numeric(${list(40_000, () => 1)})`]],
     ['many names of types', 'regtype[]', () => [list(20_000, () => 'int')]],

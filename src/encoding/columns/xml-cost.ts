@@ -10,7 +10,7 @@ const MOST_ATTRIBUTES = 4096;
 /** The most different names of elements and attributes. The time grows with their square, too: 800,000 take two minutes. */
 const MOST_NAMES = 50_000;
 /**
- * The most comparisons of an attribute with those before it, and of an element with the namespaces that were declared before it. They take
+ * The most comparisons of an attribute with those before it, and of an element or attribute with the namespaces declared before it. They take
  * some nanoseconds each, and PostgreSQL cannot be interrupted meanwhile.
  */
 const MOST_COMPARISONS = 200_000_000;
@@ -31,7 +31,7 @@ export function isCostlyXml(bytes: Buffer, start: number, end: number): boolean 
       names.add(nameAfter(bytes, at, end));
     } else {
       attributes++;
-      comparisons += attributes;
+      comparisons += attributes + namespaces;
       if (isNamespace(bytes, at, start)) namespaces++;
       names.add(nameBefore(bytes, at, start));
     }
