@@ -46,16 +46,19 @@ before(async () => {
 after(() => service.stop());
 
 test('random orders of progress, cancelling, ends of processes and attempts make only allowed changes, and each committed load has its row once', async () => {
-  for (let round = 0; round < sized(1, 15); round++) {
+  const common = ['queued → running', 'running → committed'];
+  let transitions: string[] = [];
+  const isSeen = (transition: string) => transitions.includes(transition);
+  // Which orders a round meets depends on the machine, so rounds follow until the common changes have occurred.
+  for (let round = 0; round < sized(1, 15) || (round < 15 && !common.every(isSeen)); round++) {
     const processes = [randomUUID(), randomUUID(), randomUUID()];
     const ids: string[] = [];
     const workers = Array.from({ length: 4 }, (_, n) =>
       work(processes, ids, randomNumbers(round * 4 + n), 150),
     );
     await Promise.all(workers);
+    transitions = await assertTransitions(service.rows);
   }
-  const transitions = await assertTransitions(service.rows);
-  const common = ['queued → running', 'running → committed'];
   const rare = ['running → queued', 'queued → cancelled', 'running → checked'];
   for (const expected of sized(0, 1) ? [...common, ...rare] : common)
     assert.ok(transitions.includes(expected), `${expected} is not among ${transitions}`);

@@ -180,6 +180,9 @@ const ofValues = [
   'values-as-postgresql',
 ];
 
+/** Tests of the memory of PostgreSQL's processes. The service closes a connection whose process keeps memory; a PgBouncer keeps that process. */
+const ofMemory = ['memory-of-postgresql', 'memory-of-values'];
+
 /** These tests use one separate connection without the service, so a pooler makes no difference for them. */
 const withoutService = ['src/**/*.database.test.ts', 'src/service/postgres/*.test.ts'];
 
@@ -207,7 +210,7 @@ for (const version of [oldestVersion, 16, 17]) {
 
 for (const [mode, files] of [
   ['session', filesNamed(ofSessions)],
-  ['transaction', allExcept([...independent, ...ofValues])],
+  ['transaction', allExcept([...independent, ...ofValues, ...ofMemory])],
 ] as const) {
   const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
   test(`the tests over HTTP pass with PgBouncer in ${mode} mode`, { timeout: timeoutMs, skip }, async () => {
