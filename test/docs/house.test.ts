@@ -7,6 +7,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { problemCodes } from '../../src/core/problem-codes.ts';
+import { readSource as read } from '../support/measure-source.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -317,10 +318,6 @@ function filesIn(folder: string): string[] {
     .map((file) => file.replaceAll('\\', '/'))
     .filter((file) => !file.endsWith('.test.ts'))
     .sort();
-}
-
-function read(file: string): string {
-  return readFileSync(join(root, file), 'utf8');
 }
 
 /** Returns the folder in `src/`, in `src/service/` for the files of the service, or the name of a file of `src/`. */

@@ -85,13 +85,12 @@ export async function inspectSpreadsheet(
   };
 }
 
-/** Reads the chosen sheet. If it cannot be read, the error names the other sheets. */
-interface PassOptions {
-  textReading: TextReading | undefined;
+interface PassOptions extends Pick<InspectedWorkbook, 'textReading'> {
   limits: InspectionLimits;
   signal: AbortSignal;
 }
 
+/** Reads the chosen sheet. If it cannot be read, the error names the other sheets. */
 async function readChosen(
   chosen: SheetSource,
   { textReading, limits, signal }: PassOptions,
