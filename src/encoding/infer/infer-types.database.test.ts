@@ -100,7 +100,11 @@ const columns = fc.oneof(
     ofKind(
       ARRAY,
       fc.oneof(
-        fc.jsonValue().map((value) => JSON.stringify([value])),
+        // V8's JSON.parse reads the key `\"` as `\` after an object with the key `\` and the same keys before it.
+        fc
+          .jsonValue()
+          .map((value) => JSON.stringify([value]))
+          .filter((text) => !text.includes('\\\\')),
         numbers.map((text) => `[${text}]`),
       ),
     ),
