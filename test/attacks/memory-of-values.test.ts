@@ -15,6 +15,8 @@ before(async () => {
   await service.database.pool.query(`
     CREATE TYPE digits AS (a numeric(1000,1000));
     CREATE TYPE documents AS (a jsonb, b xml);
+    CREATE DOMAIN route AS jsonpath;
+    CREATE TYPE paths AS (a int, b jsonpath);
     CREATE TYPE visits AS (a text, b timestamptz);`);
 });
 after(async () => {
@@ -53,6 +55,9 @@ const shortOffset = (index: number) =>
   [1 + Math.floor(index / 3600), Math.floor(index / 60) % 60, index % 60]
     .map((part, place) => String(part).padStart(place === 0 ? 1 : 2, '0'))
     .join(':');
+/** A path with a regular expression. */
+const like = (pattern: string, keyword = 'like_regex') => `$ ? (@ ${keyword} "${pattern}" flag "i")`;
+const groups = (count: number) => '(a?)*(b?)*'.repeat(count);
 const declared = (bytes: number) => `<!DOCTYPE r [<!ATTLIST b x CDATA "${'y'.repeat(bytes)}">]>`;
 const entity = (bytes: number) => `<!DOCTYPE r [<!ENTITY e "${'y'.repeat(bytes)}">]>`;
 
@@ -79,6 +84,36 @@ suite('values that PostgreSQL does not read', () => {
       ],
     ],
     ['many elements with many attributes', 'xml', () => [`<r>${`<b ${attributes(4000)}/>`.repeat(30)}</r>`]],
+    ['a long pattern', 'jsonpath', () => [like(groups(60))]],
+    ['a long pattern in an array', 'jsonpath[]', () => [[like(groups(60))]]],
+    [
+      'a long pattern in the text of an array',
+      'jsonpath[]',
+      () => [`{$ ? (@ l\\ike_regex \\"${groups(60)}\\")}`],
+    ],
+    ['a long pattern of a domain', 'route', () => [like(groups(60), 'LIKE_REGEX')]],
+    ['a long pattern in a field', 'paths', () => [`(1,"${like(groups(60)).replaceAll('"', '""')}")`]],
+    [
+      'long patterns together',
+      'jsonpath',
+      () => [
+        list(20, () => like(groups(2)).slice(2))
+          .join('')
+          .replace('', '$'),
+      ],
+    ],
+    ['repeated groups', 'jsonpath', () => [like('(a?){255}(b?){255}')]],
+    ['repeated groups after a comment', 'jsonpath', () => [like('(?x)(a?)#a\\n{255}(b?)#a\\n{255}')]],
+    ['groups with repeated groups', 'jsonpath', () => [like('((((x{1,100}){1,100}){1,100}){1,100})')]],
+    ['repeated characters', 'jsonpath', () => [like('.{0,255}'.repeat(4))]],
+    ['digits behind backslashes', 'jsonpath', () => [like('(a?){\\2\\55}(b?){\\2\\55}')]],
+    ['many anchors', 'jsonpath', () => [like('(^|$|a)*'.repeat(16))]],
+    ['many borders of words', 'jsonpath', () => [like('(\\\\y|a?)*'.repeat(17))]],
+    ['a keyword with an escape', 'jsonpath', () => [like(groups(60), 'l\\u0069ke_regex')]],
+    ['a keyword with another escape', 'jsonpath', () => [like(groups(60), 'like\\x5fregex')]],
+    ['a keyword with a long escape', 'jsonpath', () => [like(groups(60), 'like_rege\\u{000078}')]],
+    ['braces with an escape', 'jsonpath', () => [like('(a?)\\u007b255}(b?)\\u007b255}')]],
+    ['an escape in an array', 'jsonpath[]', () => [`{$ ? (@ l\\\\u\\0\\069ke_regex \\"${groups(60)}\\")}`]],
     ['a long name of a type', 'regtype', () => [`numeric(${list(40_000, () => 1)})`]],
     ['many names of types', 'regtype[]', () => [list(20_000, () => 'int')]],
     ['names of zones in rows', 'tstzrange', () => list(10_100, (n) => `[${inZone(n)},)`)],
@@ -109,6 +144,20 @@ suite('values that PostgreSQL does not read', () => {
     ['xml', () => [`<r ${attributes(4000)}/>`, `<r>${list(40_000, (n) => `<b${n}/>`).join('')}</r>`]],
     ['xml[]', () => [['<!DOCTYPE r [<!ELEMENT r ANY>]><r/>', '<a b="=">=</a>']]],
     ['regtype[]', () => [list(10_000, () => 'int')]],
+    [
+      'jsonpath',
+      () => [
+        like(groups(44)),
+        like('^([a-z]{2,10}\\\\.){1,5}[a-z]{2,6}$'),
+        like('^\\\\d{4}-\\\\d{2}-\\\\d{2}$'),
+      ],
+    ],
+    ['jsonpath', () => ['$.a ? (@.b like_regex "^x" || @.c like_regex "y$")', '$."caf\\u00e9 \\"like\\""']],
+    [
+      'jsonpath',
+      () => [`$.a[*] ? (${list(2000, (n) => `@ != ${n}`).join(' && ')})`, '$.a.**{2 to 5} ? (@ > 1)'],
+    ],
+    ['paths', () => ['(1,"$.a ? (@ like_regex ""^x"")")']],
     ['numeric(1000,1000)[]', () => [list(16_000, () => 0)]],
     ['numeric(12,2)[]', () => [list(sized(10_000, 900_000), () => 1.5)]],
     ['visits', () => list(10_500, (n) => `(ABC${1000 + n},2026-01-01 00:00 Europe/Berlin)`)],
@@ -149,12 +198,35 @@ suite('defaults that name time zones', () => {
   const time = `to_timestamp(to_char(random(), 'FMV9999'), 'SSSS')`;
   for (const text of [
     `timezone(to_char(${time}, '"AAA-"HH24:MI:SS'), now())`,
+    `timezone(to_char(clock_timestamp(), '"<X"US">-1"'), now())`,
+    `timezone((to_char(clock_timestamp(), '"<X"US">-1"'))::text, now())`,
+    `(to_char(clock_timestamp(), '"2026-01-01 00:00 AAA-"FF2:SS'))::timestamptz`,
     `date_trunc('day', now(), to_char(${time}, '"AAA-"HH24:MI:SS'))`,
     `(to_char(${time}, '"2026-01-01 00:00 AAA-"HH24:MI:SS'))::timestamptz`,
   ]) {
     test(`a zone that is random for each row is refused: ${text.slice(0, 20)}`, async () => {
       const columns = [{ name: 'a', type: 'timestamptz', default: text }];
       assertProblem(await service.post('/table/zones', { table: { columns } }), 422, 'invalid-definition');
+    });
+  }
+});
+
+suite('defaults with regular expressions', () => {
+  const defaults: [name: string, type: string, value: string][] = [
+    ['a literal', 'jsonpath', like(groups(60))],
+    ['a literal with a cast', 'jsonpath', `'${like(groups(60))}'::jsonpath`],
+    ['an array', 'jsonpath[]', `{"${like(groups(60)).replaceAll('"', '\\"')}"}`],
+    ['a domain', 'route', like(groups(60))],
+    ['an argument', 'text', `to_char(now(), ('${like(groups(60))}'::jsonpath)::text)`],
+    ['a call with a cast', 'jsonpath', `(to_char(now(), '$ ? (@ like_regex \\"(a?){DDD}\\")'))::jsonpath`],
+    ['a call with two casts', 'text', `((to_char(now(), '$'))::jsonpath)::text`],
+  ];
+  for (const [name, type, value] of defaults) {
+    test(`${name} is refused before PostgreSQL reads it`, async () => {
+      const columns = [{ name: 'a', type, default: value }];
+      const answer = await send(() => service.post('/table/patterns', { table: { columns } }), 100);
+      const { errors } = assertProblem(answer, 422, 'invalid-definition');
+      assert.equal(errors?.[0]?.pointer, '/table/columns/0/default', JSON.stringify(errors));
     });
   }
 });

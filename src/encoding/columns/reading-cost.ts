@@ -5,6 +5,7 @@
  * The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the results.
  */
 
+import { isCostlyPattern } from './pattern-cost.ts';
 import { isCostlyXml } from './xml-cost.ts';
 
 export interface ReadingCost {
@@ -24,6 +25,8 @@ export interface ReadingCost {
   partDigits: number;
   /** A value may contain XML (xml-cost.ts). */
   hasXml: boolean;
+  /** A value may contain regular expressions (pattern-cost.ts). */
+  hasPatterns: boolean;
   /** A value may contain names of time zones, which PostgreSQL keeps in memory until the connection ends (zone-names.ts). */
   hasZones: boolean;
   /** The text is JSON. Strings within it are not counted. */
@@ -49,6 +52,7 @@ const free: ReadingCost = {
   hasNumbers: false,
   partDigits: 0,
   hasXml: false,
+  hasPatterns: false,
   hasZones: false,
   isJson: false,
 };
@@ -59,7 +63,7 @@ const parts = { ...free, partUnits: UNITS_OF_PART };
 /** 200 KB take 14 seconds, in which PostgreSQL cannot be interrupted. It stores at most 8 KB. */
 const tsquery = { ...free, mostBytes: 16_384 };
 /** 266 bytes for each character. Its numbers are of the type `numeric`. */
-const jsonpath = { ...numbers, mostBytes: 1024 * 1024, unitsPerByte: 2.7 };
+const jsonpath = { ...numbers, mostBytes: 1024 * 1024, unitsPerByte: 2.7, hasPatterns: true };
 /** Up to 60 bytes for each character of small elements. */
 const xml = { ...free, mostBytes: 7 * 1024 * 1024, unitsPerByte: 0.6, hasXml: true };
 /** The name of an object. PostgreSQL parses that of a type like a statement: up to 200 bytes for each character, and 1,800 for each name. */
@@ -110,6 +114,7 @@ export function addCost(cost: ReadingCost, part: ReadingCost): void {
   cost.hasNumbers ||= part.hasNumbers;
   cost.partDigits = Math.max(cost.partDigits, part.partDigits);
   cost.hasXml ||= part.hasXml;
+  cost.hasPatterns ||= part.hasPatterns;
   cost.hasZones ||= part.hasZones;
 }
 
@@ -118,7 +123,7 @@ export const found = { units: 0, digits: 0 };
 
 /** Counts the parts of a text, and the digits that PostgreSQL adds when it writes its numbers without exponents. The result is in `found`. */
 export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: number): void {
-  const { partUnits, objectUnits, bracketUnits, isJson, hasNumbers, partDigits, hasXml } = cost;
+  const { partUnits, objectUnits, bracketUnits, isJson, hasNumbers, partDigits } = cost;
   let units = 0;
   let digits = partDigits;
   let inString = false;
@@ -136,8 +141,15 @@ export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: 
     else if ((byte | 32) === LETTER_E) digits += digitsOfExponent(bytes, start, at, end);
     else if (byte === BACKSLASH && bytes[at + 1] === LETTER_U) digits += digitsOfEscape(bytes, at, end);
   }
-  found.units = hasXml && isCostlyXml(bytes, start, end) ? Number.POSITIVE_INFINITY : units;
+  found.units = isCostlySyntax(cost, bytes, start, end) ? Number.POSITIVE_INFINITY : units;
   found.digits = digits;
+}
+
+function isCostlySyntax(cost: ReadingCost, bytes: Buffer, start: number, end: number): boolean {
+  return (
+    (cost.hasXml && isCostlyXml(bytes, start, end)) ||
+    (cost.hasPatterns && isCostlyPattern(bytes, start, end))
+  );
 }
 
 /**

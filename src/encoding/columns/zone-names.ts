@@ -7,15 +7,32 @@
 /** The limit for the different names of one upload or definition: 240 MB. */
 const MOST_NAMES = 10_000;
 const BYTES_OF_NAME = 24_576;
+/** A tree has about three characters for each byte of a text, and the shortest time with a name has eight: `1 1 1 A-1`. */
+const LEAST_TREE_OF_NAME = 24;
 /** The most hours of an offset. PostgreSQL does not know a name with a larger number, such as `ABC1234`. */
 const MOST_HOURS = 167;
 
 export class ZoneNames {
   readonly #names = new Set<string>();
+  #expressions = 0;
+  #unread = 0;
 
   /** The bytes that PostgreSQL keeps for the names so far. */
   get keptBytes(): number {
-    return this.#names.size * BYTES_OF_NAME;
+    return (this.#names.size + this.#unread) * BYTES_OF_NAME;
+  }
+
+  /** Adds the names in an expression, such as a default. It may compute one with each `to_char`. */
+  addExpression(expression: string): void {
+    const bytes = Buffer.from(expression);
+    this.areTooMany(bytes, 0, bytes.length);
+    for (const { index } of expression.matchAll(/to_char/g)) this.#names.add(`${this.#expressions} ${index}`);
+    this.#expressions++;
+  }
+
+  /** Adds the most names that an expression can have whose tree in the catalogue has a number of bytes. */
+  addTree(treeBytes: number): void {
+    this.#unread += Math.floor(treeBytes / LEAST_TREE_OF_NAME);
   }
 
   /** Adds the names in a text. @returns whether they are too many with those of earlier texts */

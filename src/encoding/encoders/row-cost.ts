@@ -107,6 +107,7 @@ export class RowCost {
       if (length > cost.mostBytes) return true;
       countCost(cost, bytes, start, end);
       digits = found.digits;
+      if (found.units === Number.POSITIVE_INFINITY) return true;
       if (isFree) units = 0;
       else {
         units = Math.max(found.units, length * cost.unitsPerByte);

@@ -304,22 +304,25 @@ export function takesNumbers(expression: Expression): boolean {
 }
 
 /**
- * Returns whether the expression reads texts with random or ascending numbers as times or zones: `timezone(to_char(random(), …), now())`.
- * Each row may then have another name of a time zone, which PostgreSQL keeps in memory (zone-names.ts).
+ * Returns whether the expression computes the name of a zone, or reads a text with other digits for each row as a time:
+ * `timezone(to_char(clock_timestamp(), …), now())`. Each row may then have another name of a time zone, which PostgreSQL keeps in memory
+ * (zone-names.ts).
  */
 function makesZones(expression: Expression): boolean {
   if (expression.kind === 'cast') {
     const { argument } = expression;
-    return makesZones(argument) || (calls(argument, textMakers) && calls(argument, numberMakers));
+    return makesZones(argument) || (calls(argument, textMakers) && calls(argument, rowMakers));
   }
   if (expression.kind !== 'call') return false;
   const { name, arguments: args } = expression;
   const zone = name.name === 'timezone' ? args[0] : name.name === 'date_trunc' ? args[2] : undefined;
-  return (zone !== undefined && calls(zone, numberMakers)) || args.some(makesZones);
+  return (zone !== undefined && calls(zone, zoneMakers)) || args.some(makesZones);
 }
 
 const textMakers: readonly string[] = ['to_char'];
-const numberMakers: readonly string[] = ['random', 'nextval'];
+/** The functions that have another value for each row. */
+const rowMakers = ['random', 'nextval', 'clock_timestamp', 'gen_random_uuid', 'uuidv4', 'uuidv7'];
+const zoneMakers = [...allowedFunctions].filter((name) => name !== 'make_interval');
 
 function calls(expression: Expression, names: readonly string[]): boolean {
   if (expression.kind === 'cast') return calls(expression.argument, names);

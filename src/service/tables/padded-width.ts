@@ -164,14 +164,36 @@ function writtenExpression(expression: Expression, typeOf: FindType, read: Readi
         (sum, argument) => sum + writtenExpression(argument, typeOf, read),
         0,
       );
-    case 'cast':
+    case 'cast': {
+      const type = typeOf(expression.cast);
+      if (type) measureCast(type, expression.argument, read);
       return writtenExpression(expression.argument, typeOf, read);
+    }
     case 'word':
       return measureLiteral(number, expression.sql, read);
     case 'string': {
       const type = expression.cast && typeOf(expression.cast);
       return measureLiteral(type || text, expression.text, read);
     }
+  }
+}
+
+/**
+ * Adds what PostgreSQL needs to read the text of an expression as a value of a type, which it does for each row: `(to_char(now(), '[1,2]'))::jsonb`.
+ * A type with a limit for its texts cannot be read from a call, because functions such as `to_char` compute parts of a text.
+ */
+function measureCast(type: CatalogType, argument: Expression, read: Reading): void {
+  switch (argument.kind) {
+    case 'call':
+      if ((type.width?.cost ?? ownCost(type.baseOid)).mostBytes !== Number.POSITIVE_INFINITY)
+        read.units = Number.POSITIVE_INFINITY;
+      for (const inner of argument.arguments) measureCast(type, inner, read);
+      break;
+    case 'cast':
+      measureCast(type, argument.argument, read);
+      break;
+    case 'string':
+      measureLiteral(type, argument.text, read);
   }
 }
 

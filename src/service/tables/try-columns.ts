@@ -48,10 +48,7 @@ export async function tryColumns(
   problems: DefinitionProblems,
 ): Promise<void> {
   const zones = new ZoneNames();
-  for (const { default: tried } of trials) {
-    const bytes = Buffer.from(tried?.text ?? '');
-    zones.areTooMany(bytes, 0, bytes.length);
-  }
+  for (const { default: tried } of trials) if (tried !== undefined) zones.addExpression(tried.text);
   noteKeptBytes(client, zones.keptBytes);
   const both: ColumnTrial[] = [];
   const refuse = (trial: ColumnTrial, error: DatabaseError) => {

@@ -3,9 +3,11 @@ import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
 import { mapInTurns } from '../../../core/pause-for-others.ts';
 import { type ColumnType, firstOwnOid, type LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { ZoneNames } from '../../../encoding/columns/zone-names.ts';
 import { toQuery } from '../../postgres/own-session.ts';
 import { runAndUndo } from '../../postgres/savepoints.ts';
 import { isStatementError } from '../../postgres/sqlstate.ts';
+import { noteKeptBytes } from '../../postgres/transaction.ts';
 import { findDistributionColumn } from '../distribution/describe-distribution.ts';
 import { countParts, typeKey, typeWidths } from '../type-width.ts';
 import { constantDefault } from './default-values.ts';
@@ -26,11 +28,23 @@ export async function readLoadColumns(
   const columns = await mapInTurns(rows[0]?.columns ?? [], (column) =>
     toLoadColumn(column, types, widthOf, distributionColumn),
   );
+  noteKeptBytes(client, bytesOfZones(rows[0]?.columns ?? []));
   const evaluated = columns.filter(
     (column, index) => rows[0]!.columns![index]!.isEvaluated && isComputed(column),
   );
   if (evaluated.length > 0) await measureDefaults(client, rows[0]!.oid, evaluated);
   return columns;
+}
+
+/** Returns the bytes that PostgreSQL keeps for the names of time zones in the defaults that it evaluates for the rows. */
+function bytesOfZones(columns: NonNullable<LoadFacts['columns']>): number {
+  const zones = new ZoneNames();
+  for (const { hasDefault, isGenerated, defaultExpression, treeBytes = 0 } of columns) {
+    if (!hasDefault || isGenerated) continue;
+    if (defaultExpression === undefined) zones.addTree(treeBytes);
+    else zones.addExpression(defaultExpression);
+  }
+  return zones.keptBytes;
 }
 
 function toLoadColumn(

@@ -1,0 +1,118 @@
+/**
+ * Finds values of `jsonpath` with a regular expression (`like_regex`) for which PostgreSQL needs much memory or time. PostgreSQL compiles
+ * each expression when it reads the value. The text may be that of an array or of a composite value, with `\` and `"` between the
+ * characters, so this does not read the expressions: it counts a text as one expression, and a repeated group as if it held all of the text.
+ */
+
+/** The most characters of the text after repetitions are written out: `x{9}` has nine more, and `(x){9}` makes everything nine times as long. */
+const MOST_CHARACTERS = 512;
+/** The most anchors (`^`, `$`, `\y`, `(?=a)`) after groups are written out. `(^|$|a)*`, 16 times in 128 bytes, takes more than 45 seconds. */
+const MOST_ANCHORS = 16;
+/** PostgreSQL refuses higher numbers of repetitions. */
+const MOST_REPETITIONS = 255;
+
+export function isCostlyPattern(bytes: Buffer, start: number, end: number): boolean {
+  let characters = 0;
+  let anchors = 0;
+  let factor = 1;
+  let matched = 0;
+  let hasPattern = false;
+  let hasComment = false;
+  let isEscaped = false;
+  let last = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (isSkipped(byte)) {
+      isEscaped ||= byte === BACKSLASH;
+      continue;
+    }
+    if (isEscaped && isEscapeOfSyntax(bytes, at, end)) return true;
+    characters++;
+    matched = isOfKeyword(byte, matched) ? matched + 1 : Number(isOfKeyword(byte, 0));
+    hasPattern ||= matched === KEYWORD.length;
+    hasComment ||= byte === HASH;
+    if (isAnchor(byte, last, isEscaped)) anchors++;
+    if (byte === BRACE) {
+      const repetitions = repetitionsAfter(bytes, at, end);
+      // A comment may be between the group and its brace.
+      if (last === PARENTHESIS || hasComment) factor *= repetitions;
+      else characters += repetitions;
+    }
+    // Expanded expressions may have white space there.
+    if (byte > SPACE && byte < 0x80) last = byte;
+    isEscaped = false;
+  }
+  return hasPattern && (characters * factor > MOST_CHARACTERS || anchors * factor > MOST_ANCHORS);
+}
+
+function isOfKeyword(byte: number, index: number): boolean {
+  return (byte | CASE) === (KEYWORD[index]! | CASE);
+}
+
+/** Returns whether the byte ends `^`, `$`, `\y` and the like, `[[:<:]]`, `[[:>:]]`, or the beginning of a group that looks around: `(?=`, `(?!`, `(?<`. */
+function isAnchor(byte: number, last: number, isEscaped: boolean): boolean {
+  if (byte === CARET || byte === DOLLAR) return true;
+  if (byte === EQUALS || byte === EXCLAMATION) return last === QUESTION;
+  if (byte === LESS || byte === GREATER) return last === COLON || last === QUESTION;
+  return isEscaped && ANCHORS.includes(byte);
+}
+
+/** Returns the highest number in `{2}`, `{2,}` and `{2,5}`; at least 1. */
+function repetitionsAfter(bytes: Buffer, brace: number, end: number): number {
+  let most = 1;
+  let number = 0;
+  for (let at = brace + 1; at < end; at++) {
+    const byte = bytes[at]!;
+    if (isSkipped(byte)) continue;
+    if (byte >= ZERO && byte <= NINE) number = Math.min(number * 10 + byte - ZERO, MOST_REPETITIONS);
+    else if (byte === COMMA) number = 0;
+    else break;
+    most = Math.max(most, number);
+  }
+  return most;
+}
+
+/**
+ * Returns whether an escape, such as `\u006c`, `\x6c` or `\u{6c}`, is that of a character which a keyword or an expression may need. Nobody
+ * needs to escape such a character, so the value is not read.
+ */
+function isEscapeOfSyntax(bytes: Buffer, at: number, end: number): boolean {
+  if (bytes[at] !== LETTER_U && bytes[at] !== LETTER_X) return false;
+  const text = bytes.toString('latin1', at, Math.min(end, at + LONGEST_ESCAPE)).replace(/["\\]/g, '');
+  const [, four, two, braced] = escapes.exec(text) ?? [];
+  const code = Number.parseInt(four ?? two ?? braced ?? '', 16);
+  return code < 0x80 && /[\w(){}^$\\#,]/.test(String.fromCharCode(code));
+}
+
+const escapes = /^(?:u([0-9a-f]{4})|x([0-9a-f]{2})|u\{([0-9a-f]+))/i;
+
+function isSkipped(byte: number): boolean {
+  return byte === BACKSLASH || byte === QUOTE;
+}
+
+/** The bit that small and capital letters differ in. */
+const CASE = 0x20;
+/** The characters of an escape, with the backslashes that arrays within composite values have between them. */
+const LONGEST_ESCAPE = 128;
+const KEYWORD = Buffer.from('like_regex');
+/** The letters of `\A`, `\Z`, `\y`, `\Y`, `\m` and `\M`. */
+const ANCHORS = Buffer.from('AZyYmM');
+const SPACE = 0x20;
+const EXCLAMATION = 0x21;
+const QUOTE = 0x22;
+const HASH = 0x23;
+const DOLLAR = 0x24;
+const PARENTHESIS = 0x29;
+const COMMA = 0x2c;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const LESS = 0x3c;
+const EQUALS = 0x3d;
+const GREATER = 0x3e;
+const QUESTION = 0x3f;
+const BACKSLASH = 0x5c;
+const CARET = 0x5e;
+const LETTER_U = 0x75;
+const LETTER_X = 0x78;
+const BRACE = 0x7b;
