@@ -180,6 +180,74 @@ test('a connection that keeps many names of time zones is closed', async () => {
   }
 });
 
+/** Sends uploads of one row that has only the column `a`, and checks the memory of PostgreSQL. */
+async function append(table: string, maxBackendMib: number): Promise<void> {
+  const path = `/table/${table}/upload/json?if_exists=append`;
+  const answer = await send(() => service.post(path, { data: [{ a: 1 }] }), maxBackendMib);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body).slice(0, 500));
+}
+
+suite('tables whose defaults name many time zones', () => {
+  const zones = (table: number) =>
+    list(850, (n) => ({
+      name: `c${n}`,
+      type: 'timestamp',
+      default: `timezone('${zone(30_000 + table * 850 + n)}', now())`,
+    }));
+
+  test('the connection is closed after the creation of each', async () => {
+    for (let table = 0; table < 4; table++) {
+      const body = { table: { columns: [{ name: 'a', type: 'int' }, ...zones(table)] } };
+      assert.equal((await send(() => service.post(`/table/zones_${table}`, body), 60)).status, 201);
+    }
+  });
+
+  test('the connection is closed after an upload into each', async () => {
+    for (let table = 0; table < 4; table++) await append(`zones_${table}`, 60);
+  });
+
+  test('a default that is longer than a load reads counts with its length', async () => {
+    const { pool } = service.database;
+    for (let table = 0; table < 4; table++) {
+      const names = list(25, (part) => {
+        const calls = list(30, (n) => `timezone('${zone(40_000 + table * 750 + part * 30 + n)}', now())`);
+        return `c${part} text DEFAULT jsonb_build_array(${calls})`;
+      });
+      await pool.query(`CREATE TABLE long_zones_${table} (a int, ${names})`);
+    }
+    for (let table = 0; table < 4; table++) await append(`long_zones_${table}`, 60);
+  });
+});
+
+suite('PostgreSQL keeps the descriptions of tables', () => {
+  /** Does the work again and again, and returns how many connections have run it. The table writes the number of its connection into each row. */
+  async function connectionsOf(table: string, times: number): Promise<number> {
+    for (let time = 0; time < times; time++) await append(table, 100);
+    const { rows } = await service.database.pool.query(`SELECT count(DISTINCT pid)::int AS n FROM ${table}`);
+    return rows[0].n;
+  }
+
+  test('a connection is closed after uploads into wide tables', async () => {
+    const columns = list(1500, (n) => `c${n} boolean`);
+    await service.database.pool.query(
+      `CREATE TABLE wide (a int, pid int DEFAULT pg_backend_pid(), ${columns})`,
+    );
+    assert.ok((await connectionsOf('wide', 14)) > 1);
+  });
+
+  test('a connection is closed after uploads into tables with many foreign keys', async () => {
+    const columns = list(400, (n) => `c${n} int REFERENCES referenced`);
+    await service.database.pool.query(`CREATE TABLE referenced (a int PRIMARY KEY);
+      CREATE TABLE referring (a int, pid int DEFAULT pg_backend_pid(), ${columns})`);
+    assert.ok((await connectionsOf('referring', 6)) > 1);
+  });
+
+  test('a connection is used again after uploads into an ordinary table', async () => {
+    await service.database.pool.query('CREATE TABLE ordinary (a int, pid int DEFAULT pg_backend_pid())');
+    assert.ok((await connectionsOf('ordinary', 14)) <= 2);
+  });
+});
+
 suite('defaults that name time zones', () => {
   test('many names in the defaults of a definition are refused', async () => {
     const column = {

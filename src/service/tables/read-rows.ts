@@ -18,6 +18,7 @@ import { rollBackTo, savepoint } from '../postgres/savepoints.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import { conditionOf, isFailureOfExpression } from '../postgres/sqlstate.ts';
+import { noteTable } from '../postgres/transaction.ts';
 
 /** The longest list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;
@@ -107,6 +108,7 @@ const rowsSavepoint = 'first rows';
 async function readColumns(client: ClientBase, schema: string, name: string): Promise<RowColumn[]> {
   const query = { text: rowColumns, values: [schema, name] };
   const [, columns] = await pipeline(client, [savepoint(rowsSavepoint), query]);
+  noteTable(client, { columns: columns!.rows.length });
   return columns!.rows;
 }
 

@@ -5,6 +5,7 @@
 import type { ClientBase } from 'pg';
 import { pipeline } from '../postgres/pipeline.ts';
 import type { Statement } from '../postgres/sql.ts';
+import { noteKeptBytes, noteTable } from '../postgres/transaction.ts';
 import { type LookUpResult, lookUpDefinition } from './catalog/look-up-definition.ts';
 import type { TakenName } from './catalog/relations.ts';
 import { checkKeyTypes, checkReferences } from './check-keys.ts';
@@ -19,7 +20,7 @@ import { lacksCreate, schemaNotFound } from './loading/find-load-target.ts';
 import { noNames } from './object-names.ts';
 import type { ExistingObject, PreparedColumn, PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 import { byKey, resolveColumns } from './resolve-columns.ts';
-import type { ColumnTrial } from './try-columns.ts';
+import { bytesOfZones, type ColumnTrial } from './try-columns.ts';
 import { explainUnknownTypes } from './type-problems.ts';
 
 export interface ResolvedDefinition {
@@ -66,6 +67,11 @@ export async function resolveDraft(
   const found = await completeLookUp(client, answer);
   refuseMissingSchema(schema, found);
   const { columns, trials, warnings, unknownTypes } = await resolveColumns(draft, found);
+  noteKeptBytes(client, bytesOfZones(trials));
+  noteTable(client, {
+    columns: columns.length,
+    rules: keysOf(definition).length + definition.foreignKeys.length,
+  });
   await explainUnknownTypes(client, unknownTypes, draft.admitSchema);
   const existing = found.existing ?? undefined;
   const sequences = new Set(found.sequences.map((sequence) => sequence?.oid));

@@ -11,7 +11,6 @@ import { type CallersStatement, qualified } from '../postgres/callers-statement.
 import { inCallersPath } from '../postgres/search-path.ts';
 import { quoteLiteral, type Statement } from '../postgres/sql.ts';
 import { conditionOf } from '../postgres/sqlstate.ts';
-import { noteKeptBytes } from '../postgres/transaction.ts';
 import { findFailingItems } from './attempt.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import { type Expression, takesNumbers } from './defaults.ts';
@@ -41,15 +40,19 @@ interface DefaultTrial {
   expression?: Expression;
 }
 
+/** Returns the bytes that PostgreSQL keeps for the names of time zones in the defaults when they are tried. */
+export function bytesOfZones(trials: ColumnTrial[]): number {
+  const zones = new ZoneNames();
+  for (const { default: tried } of trials) if (tried !== undefined) zones.addExpression(tried.text);
+  return zones.keptBytes;
+}
+
 /** Adds a problem for every column whose type refuses its modifiers or its default. */
 export async function tryColumns(
   client: ClientBase,
   trials: ColumnTrial[],
   problems: DefinitionProblems,
 ): Promise<void> {
-  const zones = new ZoneNames();
-  for (const { default: tried } of trials) if (tried !== undefined) zones.addExpression(tried.text);
-  noteKeptBytes(client, zones.keptBytes);
   const both: ColumnTrial[] = [];
   const refuse = (trial: ColumnTrial, error: DatabaseError) => {
     if (trial.default === undefined) problems.add(explainModifiers(trial));

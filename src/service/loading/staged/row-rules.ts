@@ -5,6 +5,7 @@ import type { ClientBase } from 'pg';
 import { isKnownToCitus } from '../../postgres/citus/sharded-tables.ts';
 import { isShortExpression } from '../../postgres/expression-trees.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
+import { noteTable } from '../../postgres/transaction.ts';
 import type { Equality } from './equality.ts';
 
 export interface UniqueRule {
@@ -100,6 +101,7 @@ export function isSelfReference(rule: RowRule): rule is ForeignKeyRule {
  */
 export async function readRowRules(client: ClientBase, schema: string, name: string): Promise<RowRule[]> {
   const { rows } = await client.query<{ rule: RowRule }>(rowRules, [quoteQualified(schema, name)]);
+  noteTable(client, { rules: rows.length });
   return rows.map((row) => row.rule);
 }
 

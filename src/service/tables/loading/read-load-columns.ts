@@ -7,7 +7,7 @@ import { ZoneNames } from '../../../encoding/columns/zone-names.ts';
 import { toQuery } from '../../postgres/own-session.ts';
 import { runAndUndo } from '../../postgres/savepoints.ts';
 import { isStatementError } from '../../postgres/sqlstate.ts';
-import { noteKeptBytes } from '../../postgres/transaction.ts';
+import { noteKeptBytes, noteTable } from '../../postgres/transaction.ts';
 import { findDistributionColumn } from '../distribution/describe-distribution.ts';
 import { countParts, typeKey, typeWidths } from '../type-width.ts';
 import { constantDefault } from './default-values.ts';
@@ -29,6 +29,7 @@ export async function readLoadColumns(
     toLoadColumn(column, types, widthOf, distributionColumn),
   );
   noteKeptBytes(client, bytesOfZones(rows[0]?.columns ?? []));
+  noteTable(client, { columns: columns.length });
   const evaluated = columns.filter(
     (column, index) => rows[0]!.columns![index]!.isEvaluated && isComputed(column),
   );
