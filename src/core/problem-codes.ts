@@ -89,7 +89,7 @@ export const problemCodes = {
     'too-many-dimensions': 'an array has more than 6 dimensions, and PostgreSQL allows no more',
     'too-many-elements': 'an array has more than 1,000,000 elements',
     'too-complex':
-      'the value has so many parts or digits, alone or with the other values of its row, that PostgreSQL would need too much memory or time for it',
+      'the value has so many parts, digits or repetitions of a regular expression, alone or with the other values of its row, that PostgreSQL would need too much memory or time for it',
     'null-element': 'an element of an array is null, and the type of the elements does not allow NULL',
     'host-bits-set': 'an address for `cidr` has bits to the right of its mask',
     'date-not-allowed': 'the type does not accept the value of a date cell',

@@ -299,6 +299,22 @@ suite('defaults with regular expressions', () => {
   }
 });
 
+test('a long text that a default parses as a time is refused', async () => {
+  const texts = ['1 '.repeat(10_000), 'DD '.repeat(10_000)].map((text) => `'${text}'`);
+  for (const text of [`to_timestamp(${texts})`, `(to_timestamp(${texts}))::date`]) {
+    const columns = [{ name: 'a', type: 'timestamptz', default: text }];
+    const answer = await service.post('/table/times', { table: { columns } });
+    const { errors } = assertProblem(answer, 422, 'invalid-definition');
+    assert.equal(errors?.[0]?.code, 'defaults-too-long');
+  }
+});
+
+test('many defaults of texts are tried in bounded memory', async () => {
+  const columns = list(1600, (n) => ({ name: `c${n}`, type: 'text', default: `to_char(now(), 'US')` }));
+  const answer = await send(() => service.post('/table/texts', { table: { columns } }), 100);
+  assert.equal(answer.status, 201, JSON.stringify(answer.body).slice(0, 500));
+});
+
 test('many columns share the labels of an enum type', async () => {
   await service.database.pool.query(`DO $$ BEGIN EXECUTE 'CREATE TYPE labels AS ENUM (' ||
     (SELECT string_agg(quote_literal('label ' || n), ',') FROM generate_series(1, 20000) n) || ')'; END $$`);

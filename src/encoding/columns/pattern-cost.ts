@@ -77,14 +77,22 @@ function repetitionsAfter(bytes: Buffer, brace: number, end: number): number {
  * needs to escape such a character, so the value is not read.
  */
 function isEscapeOfSyntax(bytes: Buffer, at: number, end: number): boolean {
-  if (bytes[at] !== LETTER_U && bytes[at] !== LETTER_X) return false;
-  const text = bytes.toString('latin1', at, Math.min(end, at + LONGEST_ESCAPE)).replace(/["\\]/g, '');
-  const [, four, two, braced] = escapes.exec(text) ?? [];
-  const code = Number.parseInt(four ?? two ?? braced ?? '', 16);
-  return code < 0x80 && /[\w(){}^$\\#,]/.test(String.fromCharCode(code));
+  const kind = bytes[at];
+  if (kind !== LETTER_U && kind !== LETTER_X) return false;
+  let most = kind === LETTER_X ? 2 : 4;
+  let count = 0;
+  let code = 0;
+  for (let next = at + 1; next < end && count < most; next++) {
+    const byte = bytes[next]!;
+    if (isSkipped(byte)) continue;
+    const digit = DIGITS.indexOf(byte | CASE);
+    if (digit >= 0) code = code * 16 + digit;
+    else if (byte === BRACE && kind === LETTER_U && count === 0) most = MOST_DIGITS + 1;
+    else break;
+    count++;
+  }
+  return count > 0 && code < 0x80 && SYNTAX.includes(code);
 }
-
-const escapes = /^(?:u([0-9a-f]{4})|x([0-9a-f]{2})|u\{([0-9a-f]+))/i;
 
 function isSkipped(byte: number): boolean {
   return byte === BACKSLASH || byte === QUOTE;
@@ -92,8 +100,11 @@ function isSkipped(byte: number): boolean {
 
 /** The bit that small and capital letters differ in. */
 const CASE = 0x20;
-/** The characters of an escape, with the backslashes that arrays within composite values have between them. */
-const LONGEST_ESCAPE = 128;
+const DIGITS = Buffer.from('0123456789abcdef');
+/** The most digits in `\u{6c}`. */
+const MOST_DIGITS = 6;
+/** The characters that a keyword or an expression may need. */
+const SYNTAX = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_(){}^$\\#,');
 const KEYWORD = Buffer.from('like_regex');
 /** The letters of `\A`, `\Z`, `\y`, `\Y`, `\m` and `\M`. */
 const ANCHORS = Buffer.from('AZyYmM');

@@ -160,9 +160,12 @@ function unassignable(sources: string[]): string {
         AND k.casttarget ${equal} v.base AND k.castcontext ${differs} 'e'))`;
 }
 
-/** Returns SQL that checks a value. Texts and bit strings go through their type's input function, because a cast would cut them. */
+const TEXT = 25;
+
+/** Returns SQL that checks a value. Texts with a limit and bit strings go through their type's input function, because a cast would cut them. */
 function valueCheck(sql: string, type: CatalogType, typeSqlText: string): string {
-  if (type.category !== 'S' && type.category !== 'V') return `CAST(${sql} AS ${typeSqlText}) IS NULL`;
+  const isCut = (type.category === 'S' && type.oid !== TEXT) || type.category === 'V';
+  if (!isCut) return `CAST(${sql} AS ${typeSqlText}) IS NULL`;
   const json = `pg_catalog.json_build_object('v', CAST(${sql} AS pg_catalog.text))`;
   return `(SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) 0 FROM pg_catalog.json_to_record(${json}) AS r(v ${typeSqlText}))`;
 }
