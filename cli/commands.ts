@@ -198,7 +198,7 @@ export const commands = {
   serve: {
     usage: 'serve [options]',
     about: 'start the service',
-    notes: 'The settings are environment variables, which README.md lists. Ctrl-C stops the service.',
+    notes: 'The settings are environment variables, which docs/settings.md lists. Ctrl-C stops the service.',
     options: {
       host: { value: 'ADDRESS', about: 'the address. Default: HOST, or 127.0.0.1' },
       port: { value: 'PORT', about: 'the port. Default: PORT, or 8080' },

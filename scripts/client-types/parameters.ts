@@ -61,9 +61,9 @@ export const uploadParameters: readonly UploadParameter[] = ${JSON.stringify(cli
 /** The places that explain the parameters of a group. */
 const guides: Record<Group, string> = {
   Table:
-    '[Keys and names at import](loading.md#keys-and-names-at-import), [extra_columns](loading.md#extra_columns)',
-  'Existing table': '[if_exists](loading.md#if_exists), [on_conflict](loading.md#on_conflict)',
-  'Rows with problems': '[faulty_rows](loading.md#faulty_rows), [dry_run](loading.md#dry_run)',
+    '[Names and keys](loading.md#names-and-keys), [extra_columns](existing-tables.md#extra_columns)',
+  'Existing table': '[if_exists](existing-tables.md#if_exists), [on_conflict](existing-tables.md#on_conflict)',
+  'Rows with problems': '[faulty_rows](faulty-rows.md#faulty_rows), [dry_run](faulty-rows.md#dry_run)',
   'Reading texts': '[How text is read](loading.md#how-text-is-read)',
   JSON: '[Forms of JSON rows](loading.md#forms-of-json-rows)',
   Spreadsheets:
@@ -76,7 +76,7 @@ export function parametersPage(): string {
   const groups = Map.groupBy(allParameters, ([, { group }]) => group);
   return `# Parameters
 
-Uploads and inspections have these query parameters. In a URL, write a space as \`%20\`. A parameter that an endpoint does not have is refused (400 \`invalid-parameter\`), because a misspelled \`dry_run\` must not load rows. Only Inspect Excel ignores the parameters that only uploads have, so you can send it the query of an upload.
+Uploads and inspections have these query parameters. In a URL, write a space as \`%20\`. A parameter that an endpoint does not have is refused (422 \`invalid-parameter\`), because a misspelled \`dry_run\` must not load rows. Only Inspect Excel ignores the parameters that only uploads have, so you can send it the query of an upload.
 
 On the command line \`if_exists\` is \`--if-exists\`: [command-line.md](command-line.md).
 

@@ -31,7 +31,7 @@ const paths = [
 
 test('every guide that README lists is served', () => {
   const readme = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8');
-  const listed = [...readme.matchAll(/\]\(docs\/([a-z]+)\.md\)/g)].map((match) => match[1]!);
+  const listed = [...readme.matchAll(/\]\(docs\/([a-z-]+)\.md\)/g)].map((match) => match[1]!);
   const served = new Set(guides.map(({ name }) => name));
   assert.ok(listed.length > 5);
   assert.deepEqual(

@@ -10,7 +10,8 @@ import Schema from 'typebox/schema';
 import { readOpenApiDocument } from '../../scripts/client-types/openapi-document.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
-const examples = join(import.meta.dirname, '..', '..', 'examples');
+const root = join(import.meta.dirname, '..', '..');
+const examples = join(root, 'examples');
 
 interface Operation {
   operationId: string;
@@ -96,6 +97,13 @@ test('the operations of the contract are there', () => {
     'post /api/v1/webhooks',
     'post /api/v1/webhooks/{id}/ping',
   ]);
+});
+
+test('the description and docs/versions.md say how an operation is retired', () => {
+  const page = readFileSync(join(root, 'docs', 'versions.md'), 'utf8');
+  for (const text of [document.info.description, page])
+    for (const part of ['12 months', '`Deprecation` (RFC 9745)', '`Sunset` (RFC 8594)'])
+      assert.ok(text.includes(part), part);
 });
 
 test('each operation has its own id, a description, a tag, its security and its answers', () => {

@@ -12,13 +12,12 @@ import process from 'node:process';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { shownJson } from '../../scripts/demo/shown.ts';
 import { isLocked } from '../../src/service/postgres/embedded/folder-lock.ts';
 import { databaseUser } from '../../src/service/postgres/embedded/system-user.ts';
-import { followRecipe, type RecipePlace } from '../support/follow-recipe.ts';
+import { followRecipe, type RecipePlace, sendShown } from '../support/follow-recipe.ts';
 import { freePort } from '../support/free-port.ts';
 import { recipesOf } from '../support/recipes.ts';
-import { sendExample, shellExamples, withoutChance } from '../support/shell-examples.ts';
+import { shellExamples } from '../support/shell-examples.ts';
 import { until } from '../support/until.ts';
 import { majors, nodeOf } from './older-node.ts';
 
@@ -93,9 +92,7 @@ async function followAll(place: RecipePlace, options: SpawnOptions): Promise<voi
   const loaded = await run('sh', ['-c', command], { ...options, encoding: 'utf8' });
   assert.match(loaded.stdout, /→ public\.first_orders: 300 rows loaded/);
   for (const { command, shown } of shellExamples(readme)) {
-    const { status, body } = await sendExample(command, place.url, place.token, clone);
-    if (shown === undefined) assert([200, 201].includes(status), body);
-    else assert.equal(withoutChance(`${status} ${shownJson(JSON.parse(body))}`), withoutChance(shown));
+    await sendShown(command, shown, { ...place, folder: clone });
   }
   for (const recipe of recipesOf(await readFile(join(root, 'docs', 'recipes.md'), 'utf8')))
     await followRecipe(recipe, place);

@@ -20,11 +20,20 @@ export async function followRecipe({ steps }: Recipe, place: RecipePlace): Promi
     if (step.kind === 'file') await writeFile(join(place.folder, step.name), step.content);
     else if (step.kind === 'statement') await place.pool.query(step.sql);
     else if (step.kind === 'query') assert.deepEqual(await shownRows(step.sql, place), step.rows);
-    else await send(step.command, step.shown, place);
+    else await sendShown(step.command, step.shown, place);
   }
 }
 
-async function send(command: string, shown: string | undefined, place: RecipePlace): Promise<void> {
+/**
+ * Sends the request of a command, and compares the answer with the one that a page shows.
+ *
+ * @param shown undefined: any successful answer
+ */
+export async function sendShown(
+  command: string,
+  shown: string | undefined,
+  place: Omit<RecipePlace, 'pool'>,
+): Promise<void> {
   const { status, body } = await sendExample(command, place.url, place.token, place.folder);
   if (shown === undefined) assert.ok([200, 201].includes(status), body);
   else {

@@ -1,6 +1,6 @@
 /**
  * Declares every setting once, in `declared` below: its name in the environment, its default, its bounds and its purpose. The
- * types, the parsing, the checks and `.env.example` follow from the declaration. Tests compare README.md and docs/limits.md
+ * types, the parsing, the checks and `.env.example` follow from the declaration. Tests compare docs/settings.md and docs/limits.md
  * with it. All errors are reported together.
  */
 

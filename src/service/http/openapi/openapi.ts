@@ -18,6 +18,9 @@ const apiVersion = '1.0.0';
 const summary =
   'Turns a table definition, JSON rows or a spreadsheet into a real PostgreSQL table: all or nothing, with every bad cell named.';
 
+const versionPolicy =
+  '**Versions.** Below `/api/v1` the interface only grows: ignore members that you do not know. An operation that is to be retired keeps working for at least 12 months. Its answers then have the headers `Deprecation` (RFC 9745) and `Sunset` (RFC 8594), and this document marks it as deprecated. [Versions](/docs/versions) has the rules.';
+
 // The page may load scripts and styles from this service only.
 export const pagePolicy =
   "default-src 'self'; base-uri 'self'; frame-ancestors 'none'; img-src 'self' data:; object-src 'none'; style-src 'self' 'unsafe-inline'";
@@ -44,7 +47,7 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
       info: {
         title: 'Tablewright',
         version: apiVersion,
-        description: `${summary}\n\nGuides: ${guideLinks()}\n\nEvery request body may be packed: the header \`Content-Encoding\` takes ${acceptedEncodings}.\n\n${limitsInWords(limits)}`,
+        description: `${summary}\n\nGuides: ${guideLinks()}\n\nEvery request body may be packed: the header \`Content-Encoding\` takes ${acceptedEncodings}.\n\n${versionPolicy}\n\n${limitsInWords(limits)}`,
         contact: { name: 'The Tablewright authors' },
         license: { name: 'MIT', identifier: 'MIT' },
       },
