@@ -60,9 +60,9 @@ export const uploadParameters: readonly UploadParameter[] = ${JSON.stringify(cli
 
 /** The places that explain the parameters of a group. */
 const guides: Record<Group, string> = {
-  Table:
-    '[Names and keys](loading.md#names-and-keys), [extra_columns](existing-tables.md#extra_columns)',
-  'Existing table': '[if_exists](existing-tables.md#if_exists), [on_conflict](existing-tables.md#on_conflict)',
+  Table: '[Names and keys](loading.md#names-and-keys), [extra_columns](existing-tables.md#extra_columns)',
+  'Existing table':
+    '[if_exists](existing-tables.md#if_exists), [on_conflict](existing-tables.md#on_conflict)',
   'Rows with problems': '[faulty_rows](faulty-rows.md#faulty_rows), [dry_run](faulty-rows.md#dry_run)',
   'Reading texts': '[How text is read](loading.md#how-text-is-read)',
   JSON: '[Forms of JSON rows](loading.md#forms-of-json-rows)',
