@@ -84,11 +84,11 @@ function tableRows(table: string): string[][] {
 }
 
 /**
- * Returns whether the service's answer is the answer that a page shows. White space between the parts of a JSON answer does not matter, and `…`
- * stands for a part that is left out.
+ * Returns whether the service's answer is the answer that a page shows. White space between the parts of a JSON answer does not matter. `…`
+ * stands for a part that is left out, with the commas around it.
  */
 export function isShownAnswer(answer: string, shown: string): boolean {
-  const parts = shown.split('…').map((part) => part.trim());
+  const parts = shown.split(/,?\s*…\s*,?/).map((part) => part.trim());
   if (parts.length === 1) return answer === shown;
   if (!answer.startsWith(parts[0]!) || !answer.endsWith(parts.at(-1)!)) return false;
   let from = parts[0]!.length;
