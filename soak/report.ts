@@ -12,7 +12,6 @@ export function figuresText(figures: SoakFigures): string {
   const { operations, acknowledged, refused, failed, unanswered, violations } = figures;
   const { manners, peakMemoryBytes, peakBackendBytes } = figures;
   const count = Object.values(figures.faults).reduce((sum, { times }) => sum + times, 0);
-  const kinds = Object.entries(figures.kinds).toSorted(([, a], [, b]) => b - a);
   const lines = [
     `${operations.toLocaleString('en')} operations under ${count} faults in ${Math.round(figures.durationMs / 1000)} seconds (seed ${figures.seed}): **${violations.length} violations**.`,
     '',
@@ -26,8 +25,6 @@ export function figuresText(figures: SoakFigures): string {
     '| fault | times | operations that failed or were not answered |',
     '|---|---|---|',
     ...Object.entries(figures.faults).map(([title, { times, hits }]) => `| ${title} | ${times} | ${hits} |`),
-    '',
-    `Kinds of operations, and how often each was sent: ${kinds.map(([kind, times]) => `${kind} ${times}`).join(', ')}.`,
     '',
     `${figures.checks} checks compared ${figures.comparedTables.toLocaleString('en')} tables with the ledger, row by row, and searched for anything that was left behind.`,
   ];

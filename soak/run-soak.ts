@@ -58,8 +58,6 @@ export interface SoakFigures {
   failed: number;
   /** Operations whose connection broke before an answer. */
   unanswered: number;
-  /** The number of sent operations of each kind. */
-  kinds: Record<string, number>;
   /** For each kind of fault: how often it occurred, and how many operations failed or were not answered because of it. */
   faults: Record<string, { times: number; hits: number }>;
   /** The kinds of faults that this machine does not support. */
@@ -159,7 +157,6 @@ class Run {
       refused: 0,
       failed: 0,
       unanswered: 0,
-      kinds: {},
       faults: {},
       leftOutFaults: [],
       checks: 0,
@@ -338,7 +335,7 @@ class Run {
     const { figures } = this;
     // Also an operation that changes nothing depends on the state of its table.
     table.isOpen = true;
-    this.#count(operation);
+    this.figures.operations += 1;
     this.#countManner(manner);
     this.#note(operation, [false, true], true);
     const context = {
@@ -378,12 +375,6 @@ class Run {
     return random.pick(random.chance(0.1) ? services : others).url;
   }
 
-  #count({ kind }: Operation): void {
-    const { figures } = this;
-    figures.operations += 1;
-    figures.kinds[kind] = (figures.kinds[kind] ?? 0) + 1;
-  }
-
   #countManner(manner: string): void {
     this.figures.manners[manner] = (this.figures.manners[manner] ?? 0) + 1;
   }
@@ -414,7 +405,7 @@ class Run {
   /** Counts the outcome, and writes into the ledger what the database may now contain. */
   #judge(operation: Operation, outcome: Outcome, sending: Sending, mayFail: boolean): void {
     const { figures } = this;
-    this.#count(operation);
+    this.figures.operations += 1;
     const { failure } = sending;
     operation.answer =
       outcome.kind === 'answered' ? `${outcome.status} ${outcome.body?.code ?? ''}` : outcome.kind;
