@@ -19,9 +19,8 @@ export const problemCodes = {
     'too-many-columns': 'the table or the key has more columns than PostgreSQL allows',
     'row-too-long': '`char(n)` and `bit(n)`, also within other types, would pad a row to more than 16 MiB',
     'defaults-too-long':
-      'the defaults, as PostgreSQL writes them, are longer than 4 MiB in all, or have too many parts to be read',
-    'types-too-nested':
-      'the types of the columns contain more than 1,000,000 other types in all, at all levels',
+      'the defaults, as PostgreSQL writes them, are over 4 MiB in all, or have too many parts',
+    'types-too-nested': 'the types of the columns contain more than 1,000,000 other types',
     'unknown-type': 'the database has no such type; the nearest names are suggested',
     'unsupported-type': 'the type is a pseudo-type, which no column can have',
     'invalid-type-modifier': 'the type does not accept this length, precision or scale',
@@ -33,19 +32,17 @@ export const problemCodes = {
     'unknown-column': 'the table has no such column',
     'repeated-column': 'one key names a column twice',
     'repeated-key': 'an object of the definition has the same key twice',
-    'type-not-indexable': 'a column with this type cannot be in a key, because the type has no order',
+    'type-not-indexable': 'the type has no order, so it cannot be in a key',
     'unknown-reference': 'the referenced table or column does not exist, or a foreign key cannot refer to it',
     'mixed-reference': 'entries of one foreign key refer to more than one table',
     'reference-not-unique': 'the referenced columns are neither a primary key nor unique',
     'reference-type-mismatch': 'the types of the two columns cannot be compared',
     'distribution-conflict':
       'Citus cannot distribute the table in this way in this schema, or with these foreign keys',
-    'type-not-hashable':
-      'a column with this type cannot be the distribution column, because the type has no hash operator class',
-    'key-without-distribution-column':
-      'the table is distributed by a column, and the key does not contain this column',
+    'type-not-hashable': 'the type has no hash operator class, so it cannot be the distribution column',
+    'key-without-distribution-column': 'the key does not contain the distribution column',
     'reference-not-colocated':
-      'Citus cannot keep the foreign key, because of how the two tables are distributed; `detail` says what to do',
+      'Citus cannot keep the foreign key, because of how the two tables are distributed',
     differs: 'rows were sent for an existing table, and the definition differs from it',
   },
   'invalid-data': {
@@ -54,31 +51,30 @@ export const problemCodes = {
     'row-not-an-object': 'a row is not an object',
     'repeated-key': 'an object has the same key twice',
     'invalid-name':
-      'a key or header cannot be the name of a column: it is empty, longer than 63 bytes, or the name of a system column',
+      'a key or header cannot be the name of a column: it is empty, over 63 bytes, or a system column',
     'no-column-in-common': 'the table has none of the columns of the data (`extra_columns=ignore`)',
     'unknown-column': 'the table has no such column',
     'repeated-column': 'two columns of the data match the same column of the table',
     'generated-column': 'PostgreSQL computes the column, so no value can be loaded into it',
     'too-many-columns': 'the data has more columns than the limit',
-    'null-not-allowed':
-      'the column needs a value, and the row has NULL or none. If no row has the column, this is one problem, and its `detail` has the number of rows',
-    'not-a-boolean': 'the value for a `boolean` is not a boolean',
-    'not-a-whole-number': 'the value for a type of whole numbers, such as `integer`, is not a whole number',
-    'not-a-number': 'the value for a type of numbers, such as `numeric`, is not a number',
-    'not-a-date': 'the value for a `date` is not a date',
-    'not-a-time': 'the value for a `time` or `timetz` is not a time of day',
-    'not-a-timestamp': 'the value for a `timestamp` or `timestamptz` is not a date with a time',
-    'not-an-interval': 'the value for an `interval` is not a duration',
-    'not-a-uuid': 'the value for a `uuid` is not a UUID',
-    'not-bytes': 'the value for a `bytea` is not a byte string',
-    'not-an-address': 'the value for an `inet` or `cidr` is not a network address',
-    'not-a-mac-address': 'the value for a `macaddr` is not a MAC address',
-    'not-an-enum-value': 'the value for an enum type is none of its labels',
-    'not-an-array': 'the value for an array type is not an array',
+    'null-not-allowed': 'the column needs a value, and the row has NULL or none',
+    'not-a-boolean': 'not a `boolean`',
+    'not-a-whole-number': 'not a whole number, for `integer` and the like',
+    'not-a-number': 'not a number, for `numeric` and the like',
+    'not-a-date': 'not a `date`',
+    'not-a-time': 'not a time of day, for `time` or `timetz`',
+    'not-a-timestamp': 'not a date with a time, for `timestamp` or `timestamptz`',
+    'not-an-interval': 'not a duration, for `interval`',
+    'not-a-uuid': 'not a `uuid`',
+    'not-bytes': 'not a byte string, for `bytea`',
+    'not-an-address': 'not a network address, for `inet` or `cidr`',
+    'not-a-mac-address': 'not a MAC address, for `macaddr`',
+    'not-an-enum-value': 'none of the labels of the enum type',
+    'not-an-array': 'not an array, for an array type',
     'invalid-input':
       'PostgreSQL cannot read the text as the type, or a field of a composite type does not pass the check of its domain',
     'no-such-date': 'the date, time or offset does not exist',
-    'no-such-time': 'the time or offset does not exist, in a column of the type `time` or `timetz`',
+    'no-such-time': 'the same for `time` or `timetz`',
     'out-of-range': 'the value is outside of the range of the type',
     'too-long': 'the text has more characters than the type allows',
     'nul-character': 'the text has the character U+0000, which PostgreSQL cannot store',
@@ -86,10 +82,10 @@ export const problemCodes = {
     'json-array-as-text': 'an array of JSON values was sent as text in braces',
     'nested-value': 'the type does not accept objects or arrays',
     'ragged-array': 'the inner arrays of an array differ in length or depth',
-    'too-many-dimensions': 'an array has more than 6 dimensions, and PostgreSQL allows no more',
+    'too-many-dimensions': 'an array has more than 6 dimensions',
     'too-many-elements': 'an array has more than 1,000,000 elements',
     'too-complex':
-      'the value has so many parts, digits or repetitions of a regular expression, alone or with the other values of its row, that PostgreSQL would need too much memory or time for it',
+      'the values of the row have so many parts or digits that PostgreSQL would need too much memory or time',
     'null-element': 'an element of an array is null, and the type of the elements does not allow NULL',
     'host-bits-set': 'an address for `cidr` has bits to the right of its mask',
     'date-not-allowed': 'the type does not accept the value of a date cell',
@@ -98,19 +94,15 @@ export const problemCodes = {
     'date-out-of-range': 'the cell has a date format, but its number is not a date',
     'unreadable-cell':
       'the content of the cell does not match its type, or the file lacks the number format of the cell',
-    'text-behind-quote':
-      'a field of a text file has text after its closing quote; write a quote within a quoted field twice',
+    'text-behind-quote': 'a field of a text file has text after its closing quote',
     'not-in-date-order': 'the text does not have the notation of `date_order`',
     'not-in-number-form': 'the text does not have the notation of `decimal_sign` and `thousands_sign`',
-    'not-unique':
-      'another row of the upload or of the table has the same key; `detail` names that row, or says that the table has the key. If PostgreSQL generated a value of the key, `detail` says how and what to do',
+    'not-unique': 'another row of the upload or of the table has the same key',
     'no-such-reference': 'the referenced table has no such row',
-    'check-violation':
-      'the row does not pass a CHECK of the table or of a domain, including the domain of array elements',
-    'failing-default':
-      'the row has no value for a column, and its default raises an error or is not valid for the column',
+    'check-violation': 'the row does not pass a CHECK of the table or of a domain',
+    'failing-default': 'the row has no value for a column, and its default raises an error or is not valid',
     'refused-by-postgresql':
-      "PostgreSQL refused the row for a reason that only PostgreSQL can check: a trigger, an exclusion constraint, the size of a row, or a rule that needs tables that the role may not read. `detail` has PostgreSQL's message",
+      'PostgreSQL refused the row for a reason that only it can check, such as a trigger or an exclusion constraint; `detail` has its message',
   },
   'invalid-parameter': {
     'unknown-parameter': 'the endpoint has no such parameter',
@@ -121,9 +113,8 @@ export const problemCodes = {
     'repeated-part': 'the form has a part twice',
     'not-a-file': 'the part `file` is not a file',
     'no-key': '`on_conflict` was sent, and the table has no key for it',
-    'rows-not-found': 'the document has nothing at `rows_at`; `pointer` is the deepest part that was found',
-    'rows-not-an-array':
-      'the value at `rows_at` is neither an array nor an object that can be one row; `pointer` is its place',
+    'rows-not-found': 'the document has nothing at `rows_at`; `pointer` is the deepest part that exists',
+    'rows-not-an-array': 'the value at `rows_at` is neither an array nor an object that can be one row',
   },
   'distribution-unavailable': {
     'not-supported': 'the definition has a distribution, and the database has no Citus',

@@ -1,4 +1,4 @@
-/** Causes each error of the catalogue in the running service. docs/errors.md shows these requests and answers. */
+/** Causes each error of the catalogue in the running service. error-details.ts has the details of the answers. */
 import { once } from 'node:events';
 import type { ClientRequest } from 'node:http';
 import { connect } from 'node:net';
@@ -14,7 +14,7 @@ import { until } from './until.ts';
 import { openUpload } from './uploads.ts';
 
 export interface Provocation {
-  /** The request, as docs/errors.md shows it. */
+  /** The method and the path, and in words what is special about the request. */
   request: string;
   send(service: TestService): Promise<Pick<TestAnswer, 'status' | 'headers' | 'body'>>;
 }

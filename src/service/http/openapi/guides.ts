@@ -46,7 +46,7 @@ export const guides: Guide[] = [
     about: 'the client for TypeScript and JavaScript, with types for every operation',
   },
   { name: 'spreadsheets', title: 'Spreadsheets', about: 'sheets, headers, cells and formats' },
-  { name: 'errors', title: 'Errors', about: 'every error code, with an example and what to do' },
+  { name: 'errors', title: 'Errors', about: 'every error code, and what to do' },
   {
     name: 'tokens',
     title: 'Tokens',
