@@ -75,7 +75,7 @@ export const parameters = {
   on_conflict: parameter('Existing table', uploads, oneOf('fail', 'skip', 'update'), {
     value: 'WHAT',
     short: 'what happens to a row whose key exists',
-    long: 'What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used.',
+    long: 'What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. A row without a value for a column of the key is always inserted.',
   }),
   conflict_key: parameter('Existing table', uploads, optionalText(), {
     value: 'COLUMNS',
@@ -90,7 +90,7 @@ export const parameters = {
   faulty_rows: parameter('Rows with problems', uploads, oneOf('fail', 'leave_out'), {
     value: 'WHAT',
     short: 'what happens to rows with problems',
-    long: 'What to do with rows that have a problem: in a cell, by a key, reference or CHECK, or because a trigger refuses them. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.rows_left_out` counts the rows that were left out, and `load.left_out` lists their problems. Of several rows with the same key, the first one without another problem stays.',
+    long: 'What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays.',
   }),
   max_faulty_rows: parameter('Rows with problems', uploads, Type.Optional(Type.Integer({ minimum: 0 })), {
     value: 'COUNT',
@@ -122,7 +122,7 @@ export const parameters = {
   }),
   trim: parameter('Reading texts', everywhere, Type.Boolean({ default: false }), {
     short: 'remove white space around texts',
-    long: 'true: white space around a text is removed: everything that Unicode defines as white space, the invisible characters U+200B and U+FEFF, and control characters. In a text file a value that is only white space is then NULL.',
+    long: 'true: white space around a text is removed, including invisible and control characters. In a text file a value that is only white space is then NULL.',
   }),
   rows_at: parameter('JSON', json, optionalText(), {
     value: 'POINTER',
@@ -203,7 +203,7 @@ export const parameters = {
   encoding: parameter('Text files', spreadsheets, optionalText(), {
     value: 'NAME',
     short: 'the encoding, such as windows-1250',
-    long: 'For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. The answer has the name of the standard. A file with a byte that is not valid in this encoding is refused.',
+    long: 'For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused.',
     byDefault: 'detected among UTF-8, UTF-16 and Windows-1252',
   }),
   comment: parameter('Text files', spreadsheets, optionalText(), {
