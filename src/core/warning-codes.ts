@@ -19,21 +19,20 @@ export const warningCodes = {
   'time-left-out': 'values with a time other than 00:00 were loaded into a `date` column',
   'date-left-out': 'values with a date and a time were loaded into a `time` column',
   'offset-left-out':
-    'values with an offset from UTC, including `Z`, were loaded into a `timestamp` or `time` column, which keeps the date and time as sent. For a `date` column only offsets other than zero count',
+    'values with an offset from UTC, including `Z`, were loaded into a `timestamp` or `time` column, which keeps the date and time as sent',
   'fraction-rounded': 'seconds had more digits than microseconds and were rounded',
   'digits-rounded':
     "a workbook's numbers were rounded to 15 significant digits, because Excel does not show more. A column of the type `double precision` stores them unchanged",
   'sign-left-out':
     'values such as `-0` were loaded into a `numeric` or integer column, which has no negative zero. A column of the type `double precision` keeps the sign',
   'suppressed-rows':
-    'a trigger or a rule (CREATE RULE) of the table left out rows, and no count includes them. Rules apply only with `on_conflict` and to types that are read from text, because COPY ignores them',
+    'a trigger or a rule (CREATE RULE) of the table left out rows, and no count includes them',
   'rows-left-out': 'rows with problems were left out (`faulty_rows=leave_out`); `left_out` names them',
   'recovery-pending':
     'a server of the database cluster did not confirm that it has committed its rows. They appear when the coordinator has recovered the transaction, usually within a minute',
   'own-numbers':
-    'rows for an existing table set the values of an identity column, and its sequence was not advanced, so generated values may collide later. The sequence of a new table continues after its highest value',
-  'numbers-taken':
-    'a dry run took numbers from a sequence, and the rollback does not give them back. If other rows set the column themselves, the load may have another result than the dry run',
+    'rows for an existing table set the values of an identity column, and its sequence was not advanced, so generated values may collide later',
+  'numbers-taken': 'a dry run took numbers from a sequence, and the rollback does not give them back',
   'dotted-name':
     'a new table has a name such as `sales.orders`, and a schema `sales` exists; the dot is part of the name',
   'text-default':
@@ -64,8 +63,7 @@ export const warningCodes = {
   'short-rows': 'rows of a text file (.csv) have fewer fields than the header',
   'long-rows':
     'rows of a text file (.csv) have more fields than the header, for example because of a delimiter in a value without quotes',
-  'text-formulas':
-    'fields of a text file (.csv) such as `="00042"`, which programs write so that Excel keeps the zeros, were read as the text between the quotes',
+  'text-formulas': 'fields of a text file (.csv) such as `="00042"` were read as the text between the quotes',
   'blank-rows': 'rows with only white space were left out',
   'hidden-rows': 'hidden rows have values; they were read, or left out with `hidden=skip`',
   'hidden-columns': 'hidden columns have values or a header; they were read, or left out with `hidden=skip`',
@@ -73,7 +71,7 @@ export const warningCodes = {
   'totals-row': 'with `table_range`, the totals row of a table was left out',
   'unreadable-names': 'the tables and defined names of an inspected workbook cannot be read',
   'uncalculated-formulas':
-    'all formulas of a column have the result 0, and the workbook (.xlsx) asks to be calculated when it is opened, so the program that wrote it probably never calculated it',
+    'all formulas of a column have the result 0, so the program that wrote the workbook (.xlsx) probably never calculated it',
   'no-rows': 'the upload has no rows; for a workbook the warning says what was found in the chosen sheet',
   'rows-elsewhere':
     'an inspected JSON document has no rows in `data` and is not an array; another array in it is shown, and `rows_at` loads it',

@@ -2,7 +2,7 @@
  * Estimates what PostgreSQL needs to read a text as a value of a type, for the types where it needs much more than the text: the memory
  * while it reads the text, the time for texts that it reads in a time that grows with their square, and the digits of numbers with
  * exponents. The cost of a type includes that of its fields, elements and base type (type-width.ts).
- * The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the results.
+ * The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the limits.
  */
 
 import { isCostlyPattern } from './pattern-cost.ts';
