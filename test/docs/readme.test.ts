@@ -53,7 +53,23 @@ test('README has an example of each operation, and one of cells with problems', 
 // The examples below meet the table that this line has created.
 test('the line for one file loads it', async () => {
   const [command] = /^npx tablewright load .*$/m.exec(readme)!;
-  const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+  const { stdout } = await runLine(command!);
+  assert.match(stdout, /→ public\.first_orders: 300 rows loaded/);
+});
+
+test('the line for a file with a wrong cell shows the problem', async () => {
+  const [, command, shown] =
+    /^```sh\n(npx tablewright load .* --header-row 3)\n```\n\n```text\n(.*?)^```/ms.exec(readme)!;
+  const { stderr } = await runLine(command!).then(
+    () => assert.fail('the file was loaded'),
+    (error: { stderr: string }) => error,
+  );
+  assert.ok(stderr.includes(shown!), stderr);
+});
+
+/** Runs a command line of the README against the service. */
+function runLine(command: string): Promise<{ stdout: string }> {
+  return promisify(execFile)('sh', ['-c', command], {
     cwd: root,
     env: {
       ...scriptEnvironment(),
@@ -62,8 +78,7 @@ test('the line for one file loads it', async () => {
       TABLEWRIGHT_TOKEN: token,
     },
   });
-  assert.match(stdout, /→ public\.first_orders: 300 rows loaded/);
-});
+}
 
 for (const [index, { command, shown }] of examples.entries()) {
   test(`example ${index + 1} is answered as README shows`, () =>
