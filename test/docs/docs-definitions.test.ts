@@ -100,10 +100,12 @@ function definitionOf(count: number): string {
   return JSON.stringify({ table: { columns } });
 }
 
-const types = rowsUnder(page, '| type | answered |').map(([sent, answered]) => ({
-  sent: codeOf(sent!),
-  answered: codeOf(answered!)[0]!,
-}));
+const typesIn = (text: string) =>
+  rowsUnder(text, '| type | answered |').map(([sent, answered]) => ({
+    sent: codeOf(sent!),
+    answered: codeOf(answered!)[0]!,
+  }));
+const types = typesIn(page);
 
 const defaults = rowsUnder(page, '| default | for a column of type | means | answered |').map(
   ([text, type, , answered]): DefaultRow => ({
@@ -120,7 +122,7 @@ test('every block and every row of the pages is sent', () => {
 });
 
 test('the page has every alias of a type', () => {
-  const named = new Set(types.flatMap(({ sent }) => sent));
+  const named = new Set(typesIn(definitionsPage).flatMap(({ sent }) => sent));
   assert.deepEqual(
     reservedTypeNames.filter((name) => !named.has(name)),
     [],
@@ -174,7 +176,7 @@ test('the page has exactly the allowed functions', async () => {
   const columns = [{ name: 'c', type: 'integer', default: 'nothing()' }];
   const { body } = await service.post('/table/new', { table: { columns } });
   const told = /: ([\w, ]+)\.$/.exec(body.detail)![1]!.split(', ');
-  const listed = rowsUnder(page, '| for | functions |').flatMap(([, names]) => codeOf(names!));
+  const listed = rowsUnder(definitionsPage, '| for | functions |').flatMap(([, names]) => codeOf(names!));
   assert.deepEqual(listed.toSorted(), told.toSorted());
 });
 
