@@ -89,7 +89,7 @@ Tablewright turns a table definition, JSON rows or a spreadsheet into a PostgreS
 - [OpenAPI document](/openapi.json): for generators of clients
 ${lines.join('\n')}
 
-[/healthz](/healthz) answers while the process runs, [/readyz](/readyz) while the database accepts changes. [/version](/version) answers the version of the service.
+[/healthz](/healthz) answers while the process runs, [/readyz](/readyz) while the database accepts changes. [/version](/version) returns the version of the service.
 `;
 }
 
