@@ -2910,13 +2910,13 @@ export interface operations {
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
         if_missing?: 'create' | 'fail';
-        /** @description What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used. */
+        /** @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. A row without a value for a column of the key is always inserted. */
         on_conflict?: 'fail' | 'skip' | 'update';
         /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
         conflict_key?: string;
         /** @description true: the load is done and checked, and then rolled back. The answer shows what would have happened. */
         dry_run?: boolean;
-        /** @description What to do with rows that have a problem: in a cell, by a key, reference or CHECK, or because a trigger refuses them. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.rows_left_out` counts the rows that were left out, and `load.left_out` lists their problems. Of several rows with the same key, the first one without another problem stays. */
+        /** @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays. */
         faulty_rows?: 'fail' | 'leave_out';
         /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
         max_faulty_rows?: number;
@@ -2928,7 +2928,7 @@ export interface operations {
         decimal_sign?: '.' | ',';
         /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. `space` is also the narrow space and the no-break space. Groups have three digits, or two before the last three, as in India. */
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
-        /** @description true: white space around a text is removed: everything that Unicode defines as white space, the invisible characters U+200B and U+FEFF, and control characters. In a text file a value that is only white space is then NULL. */
+        /** @description true: white space around a text is removed, including invisible and control characters. In a text file a value that is only white space is then NULL. */
         trim?: boolean;
         /** @description Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
         rows_at?: string;
@@ -3053,7 +3053,7 @@ export interface operations {
         decimal_sign?: '.' | ',';
         /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. `space` is also the narrow space and the no-break space. Groups have three digits, or two before the last three, as in India. */
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
-        /** @description true: white space around a text is removed: everything that Unicode defines as white space, the invisible characters U+200B and U+FEFF, and control characters. In a text file a value that is only white space is then NULL. */
+        /** @description true: white space around a text is removed, including invisible and control characters. In a text file a value that is only white space is then NULL. */
         trim?: boolean;
         /** @description Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`. Default: the rows are in `data`, or the document is the array. */
         rows_at?: string;
@@ -3139,13 +3139,13 @@ export interface operations {
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
         if_missing?: 'create' | 'fail';
-        /** @description What to do with a row whose key already exists, in the table or earlier in the upload. The key is the primary key or else the first unique constraint, if the data has all of its columns. A row without a value for a column of the key is always inserted, with the warning `key-not-brought`. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. If the upload has the key twice, only the last of those rows is used. */
+        /** @description What to do with a row whose key already exists, in the table or earlier in the upload. `fail`: 422 that names both rows. `skip`: the first row is kept. `update`: the existing row is updated; only columns present in the upload change. A row without a value for a column of the key is always inserted. */
         on_conflict?: 'fail' | 'skip' | 'update';
         /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
         conflict_key?: string;
         /** @description true: the load is done and checked, and then rolled back. The answer shows what would have happened. */
         dry_run?: boolean;
-        /** @description What to do with rows that have a problem: in a cell, by a key, reference or CHECK, or because a trigger refuses them. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.rows_left_out` counts the rows that were left out, and `load.left_out` lists their problems. Of several rows with the same key, the first one without another problem stays. */
+        /** @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays. */
         faulty_rows?: 'fail' | 'leave_out';
         /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
         max_faulty_rows?: number;
@@ -3157,7 +3157,7 @@ export interface operations {
         decimal_sign?: '.' | ',';
         /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. `space` is also the narrow space and the no-break space. Groups have three digits, or two before the last three, as in India. */
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
-        /** @description true: white space around a text is removed: everything that Unicode defines as white space, the invisible characters U+200B and U+FEFF, and control characters. In a text file a value that is only white space is then NULL. */
+        /** @description true: white space around a text is removed, including invisible and control characters. In a text file a value that is only white space is then NULL. */
         trim?: boolean;
         /** @description The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
@@ -3183,7 +3183,7 @@ export interface operations {
         delimiter?: string;
         /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
         quote?: '"' | "'" | 'none';
-        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. The answer has the name of the standard. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
+        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
         comment?: string;
@@ -3303,7 +3303,7 @@ export interface operations {
         decimal_sign?: '.' | ',';
         /** @description The sign between the thousands of a number: `1.234,50` needs `decimal_sign=,&thousands_sign=.`. `space` is also the narrow space and the no-break space. Groups have three digits, or two before the last three, as in India. */
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
-        /** @description true: white space around a text is removed: everything that Unicode defines as white space, the invisible characters U+200B and U+FEFF, and control characters. In a text file a value that is only white space is then NULL. */
+        /** @description true: white space around a text is removed, including invisible and control characters. In a text file a value that is only white space is then NULL. */
         trim?: boolean;
         /** @description The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
@@ -3327,7 +3327,7 @@ export interface operations {
         delimiter?: string;
         /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
         quote?: '"' | "'" | 'none';
-        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard in any case, such as `windows-1250`, `latin1`, `shift_jis` or `gbk`. As that standard says, `latin1` and `iso-8859-1` mean `windows-1252`. The answer has the name of the standard. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
+        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
         comment?: string;
