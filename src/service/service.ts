@@ -12,6 +12,7 @@ import { noMeasures } from './http/observing/measures.ts';
 import { buildServer, type TableServer } from './http/server.ts';
 import { startTokenVerifier } from './http/tokens/token-verifier.ts';
 import { chooseMaxConnections } from './http/wire/connections.ts';
+import { KnownTables } from './loading/known/known-tables.ts';
 import type { Records } from './loads/records.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './postgres/embedded.ts';
 import type { Log } from './postgres/log.ts';
@@ -158,6 +159,7 @@ function contextOf(
     records,
     measures: metrics?.measures ?? noMeasures,
     tracing,
+    knownTables: new KnownTables(),
     readerSlots: new ReaderSlots(config.limits.maxLegacyReaders),
     maxConnections: chooseMaxConnections(config, log),
     isReady: () => state.isReady,

@@ -8,6 +8,7 @@ import { openSpreadsheet } from '../../src/readers/spreadsheet/open-spreadsheet.
 import { jsonInput } from '../../src/service/loading/inputs/json-input.ts';
 import type { HeadSize, LoadInput } from '../../src/service/loading/inputs/load-input.ts';
 import { spreadsheetInput } from '../../src/service/loading/inputs/spreadsheet-input.ts';
+import { KnownTables } from '../../src/service/loading/known/known-tables.ts';
 import { loadTable } from '../../src/service/loading/load-table.ts';
 import type { LoadPhase, LoadRequest } from '../../src/service/loading/request/load-request.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -54,7 +55,7 @@ async function outcomeOf(
   };
   const context = { pool: database.pool, transaction: {}, extraFunctions: [], limits, headSize, onPhase };
   try {
-    const loaded = await loadTable(context, request, input);
+    const loaded = await loadTable(context, request, input, new KnownTables());
     const { rows } = await database.pool.query('SELECT array_agg(loaded::text) AS rows FROM public.loaded');
     return JSON.stringify({ loaded, rows: rows[0].rows, reading: input.reading }, undefined, 1);
   } catch (error) {

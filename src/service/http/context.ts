@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { AppError } from '../../core/errors.ts';
 import type { Config } from '../../core/settings/config.ts';
 import type { ReaderSlots } from '../../readers/spreadsheet/reader-slots.ts';
+import type { KnownTables } from '../loading/known/known-tables.ts';
 import type { Records } from '../loads/records.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
 import type { Lines } from './admission/lines.ts';
@@ -18,6 +19,8 @@ export interface HttpContext {
   records: Records;
   tokens: TokenVerifier;
   lines: Lines;
+  /** The tables that small uploads were appended to. */
+  knownTables: KnownTables;
   quotas: RequestQuotas;
   measures: Measures;
   /** undefined: no traces are sent. */

@@ -46,7 +46,8 @@ export async function endLoad(
   }
 }
 
-function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: Warning[]): LoadResult {
+/** @param ofEnd warnings about the end of the load */
+export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: Warning[]): LoadResult {
   const { request, target, loaded, problems } = upload;
   const isTaking = request.dryRun && !target.isBare;
   const numbers = isTaking ? numbersTaken(table, upload.matcher, loaded) : [];

@@ -12,6 +12,8 @@ import { warnOfDottedName } from '../tables/dotted-name.ts';
 import { endLoad } from './end-load.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { nothingToLoad } from './inputs/nothing-to-load.ts';
+import type { KnownTables } from './known/known-tables.ts';
+import { isSmallAppend, knownTable, loadKnown } from './load-known.ts';
 import { loadRows } from './load-rows.ts';
 import { type LoadedRows, receivedRows } from './loaded-rows.ts';
 import { loadInOnePass, type Outcome, type TableTypes, usualHead } from './one-pass/one-pass.ts';
@@ -45,10 +47,17 @@ export async function loadTable(
   context: LoadContext,
   request: LoadRequest,
   input: LoadInput,
+  tables: KnownTables,
 ): Promise<LoadResult> {
   const { signal, ifExists, extraColumns, dryRun: rollback } = request;
+  const known = isSmallAppend(request) ? await knownTable(tables, context, request, input) : undefined;
+  if (known !== undefined) {
+    await input.open();
+    const result = await timed(context, 'copy', () => loadKnown(context, request, input, known));
+    if (result !== undefined) return result;
+  }
   const exists = await findTable(context, request);
-  await input.open();
+  if (known === undefined) await input.open();
   const mayBeNew = !exists || !addsRows(request);
   let isLate = false;
   const onLateCommit = (): void => {

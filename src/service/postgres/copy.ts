@@ -36,6 +36,19 @@ export function copyFrom(client: ClientBase, sql: string): CopyWriter {
   return copy;
 }
 
+/**
+ * Sends a text with one COPY and the rows of that COPY at once, so that no round trip passes between them. If a statement before the COPY
+ * fails, PostgreSQL ignores the rows (PostgreSQL 54.2.6).
+ *
+ * @param rows all bytes of the COPY data
+ * @returns the number of rows that PostgreSQL stored
+ */
+export function copyAtOnce(client: ClientBase, sql: string, rows: Buffer): Promise<number> {
+  const copy = new Copy(sql, client instanceof GuardedClient ? client : undefined, rows);
+  client.query(copy);
+  return copy.answered;
+}
+
 /** The limit for a message. PostgreSQL keeps each message in memory and refuses one of more than 1 GiB. A message may end inside a row. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 const COPY_DATA = 'd'.charCodeAt(0);
@@ -47,6 +60,8 @@ class Copy implements CopyWriter, Submittable {
   readonly answered: Promise<number>;
   readonly #sql: string;
   readonly #client: GuardedClient | undefined;
+  /** All rows, if they are sent together with the text. */
+  readonly #rows: Buffer | undefined;
   readonly #started = Promise.withResolvers<void>();
   readonly #finished = Promise.withResolvers<number>();
   #socket: Socket | undefined;
@@ -57,9 +72,10 @@ class Copy implements CopyWriter, Submittable {
   #unsentCount = 0;
   #flushed: PromiseWithResolvers<void> | undefined;
 
-  constructor(sql: string, client: GuardedClient | undefined) {
+  constructor(sql: string, client: GuardedClient | undefined, rows?: Buffer) {
     this.#sql = sql;
     this.#client = client;
+    this.#rows = rows;
     this.answered = this.#finished.promise;
     // The next call rejects with the error. Without a handler here the process would end before that call.
     this.#started.promise.catch(() => {});
@@ -132,7 +148,15 @@ class Copy implements CopyWriter, Submittable {
   // pg calls the methods below.
 
   submit(connection: Connection): void {
+    const { stream } = connection;
+    stream.cork();
     (connection as DriverConnection).query(this.#sql);
+    if (this.#rows !== undefined) {
+      this.#socket = stream as Socket;
+      this.write(this.#rows);
+      stream.write(COPY_DONE);
+    }
+    stream.uncork();
   }
 
   handleCopyInResponse(connection: { stream: Socket }): void {

@@ -5,7 +5,7 @@
 import type { ClientBase, QueryConfig } from 'pg';
 import { hasCitus } from './citus/session-settings.ts';
 import { internalsOf } from './driver-internals.ts';
-import type { Statement } from './sql.ts';
+import { quoteLiteral, type Statement } from './sql.ts';
 
 export interface SessionFacts {
   /** The server process. */
@@ -40,4 +40,18 @@ export function ownSession(client: ClientBase): SessionFacts | undefined {
 export function toQuery(client: ClientBase, statement: Statement): QueryConfig {
   const { preparedName, ...query } = statement;
   return preparedName !== undefined && ownSessions.has(client) ? { ...query, name: preparedName } : query;
+}
+
+/**
+ * Returns SQL that executes a statement which this connection has prepared already, so that it can be a part of a longer text. undefined: it is
+ * not prepared. The values of the statement must be texts.
+ */
+export function executePrepared(
+  client: ClientBase,
+  { preparedName, text, values = [] }: Statement,
+): string | undefined {
+  const { parsedStatements } = internalsOf(client).connection;
+  if (preparedName === undefined || !ownSessions.has(client) || parsedStatements[preparedName] !== text)
+    return undefined;
+  return `EXECUTE "${preparedName}"(${(values as string[]).map(quoteLiteral).join(', ')})`;
 }

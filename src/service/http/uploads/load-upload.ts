@@ -49,6 +49,7 @@ async function loadInput(
       loadContextOf(context, upload, keeper),
       loadRequestOf(upload, table),
       input,
+      context.knownTables,
     );
     reportLoaded(context, upload, loaded, input);
     if (!loaded.isLate) return run.answer ?? run.toAnswer(loaded);

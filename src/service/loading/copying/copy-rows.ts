@@ -93,11 +93,7 @@ export async function copyRows(
   options.progress.pass = sink;
   try {
     await client.query(setStatementTimeout(0));
-    await (options.keepRows ? input.readAndKeep(sink, signal) : input.read(sink, signal));
-    sink.endOfRows();
-    for (const problem of headerProblems(input)) problems.addOfUpload(problem);
-    addDamage(problems, input);
-    await sink.finish();
+    await readInto(sink, input, options.keepRows, signal, problems);
     await session.finish();
   } catch (error) {
     await session.abort(error instanceof Error ? error : new Error(String(error)));
@@ -109,9 +105,37 @@ export async function copyRows(
   return copiedRows(input, sink, session);
 }
 
-function sinkOf(
+/** Reads all rows of the input into the sink, with the problems of the input itself. */
+export async function readInto(
+  sink: EncodingSink,
   input: LoadInput,
-  options: CopyOptions,
+  keepRows: boolean,
+  signal: AbortSignal,
+  problems: Problems,
+): Promise<void> {
+  await (keepRows ? input.readAndKeep(sink, signal) : input.read(sink, signal));
+  sink.endOfRows();
+  for (const problem of headerProblems(input)) problems.addOfUpload(problem);
+  addDamage(problems, input);
+  await sink.finish();
+}
+
+type SinkOptions = Pick<
+  CopyOptions,
+  | 'matcher'
+  | 'numbers'
+  | 'maxRows'
+  | 'maxRefusedRows'
+  | 'maxRowBytes'
+  | 'writtenLimits'
+  | 'written'
+  | 'typesAreInferred'
+  | 'mayUpdate'
+>;
+
+export function sinkOf(
+  input: LoadInput,
+  options: SinkOptions,
   to: Pick<EncodingOptions, 'targets' | 'output' | 'problems'>,
 ): EncodingSink {
   const { maxRows, maxRefusedRows, writtenLimits } = options;

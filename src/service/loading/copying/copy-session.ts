@@ -22,8 +22,8 @@ import {
 /**
  * The header of PostgreSQL's binary COPY format: signature, flags, length of the header's extension (documentation of COPY).
  */
-const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
-const trailer = Buffer.from([0xff, 0xff]);
+export const copyHeader = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+export const copyTrailer = Buffer.from([0xff, 0xff]);
 
 /**
  * The most bytes of the rows that PostgreSQL collects before it stores them (`maxRowsStoredTogether`). PostgreSQL limits their bytes only
@@ -146,7 +146,7 @@ export class CopySession implements RowOutput {
     const copy = this.#freezes ? copyFrozenInto(this.#relation, names) : copyInto(this.#relation, names);
     const before = this.#freezes && isFirst ? [truncate(this.#relation)] : [];
     this.#writer = copyFrom(this.#client, inCallersPath(...before, copy));
-    await this.#writer.write(header);
+    await this.#writer.write(copyHeader);
   }
 
   /** Inserts rows without columns, which COPY cannot send. */
@@ -168,14 +168,14 @@ export class CopySession implements RowOutput {
       this.#client,
       inCallersPath(copyInto(this.#relation, this.#columnNames.slice(0, 1))),
     );
-    await writer.write(Buffer.concat([header, trailer]));
+    await writer.write(Buffer.concat([copyHeader, copyTrailer]));
     await writer.end();
   }
 
   async #end(): Promise<void> {
     const writer = this.#writer;
     if (!writer) return;
-    await writer.write(trailer);
+    await writer.write(copyTrailer);
     this.rowsTaken += await writer.end();
     this.#writer = undefined;
     this.rowsBefore += this.#rowsOfWriter;

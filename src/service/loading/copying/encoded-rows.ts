@@ -1,0 +1,28 @@
+/** Keeps the encoded rows of a small upload, so that they can be sent in one message after all of them are encoded. */
+import type { RowOutput } from '../../../encoding/sink/encoding-sink.ts';
+import { copyHeader, copyTrailer } from './copy-session.ts';
+
+/** The most bytes that are kept. */
+const maxBytes = 1024 * 1024;
+
+export class EncodedRows implements RowOutput {
+  /** The columns of all rows, as indexes; undefined: there is no row. */
+  columns: readonly number[] | undefined;
+  /** The rows cannot be sent by one COPY: they have different columns, or no column at all, or they are too long. */
+  needsUsualWay = false;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  async write(columns: readonly number[], rows: Buffer): Promise<void> {
+    this.columns ??= columns;
+    this.#bytes += rows.length;
+    this.needsUsualWay ||= columns !== this.columns || columns.length === 0 || this.#bytes > maxBytes;
+    // The caller uses the buffer again.
+    if (!this.needsUsualWay) this.#chunks.push(Buffer.from(rows));
+  }
+
+  /** Returns the data of the COPY. */
+  toCopyData(): Buffer {
+    return Buffer.concat([copyHeader, ...this.#chunks, copyTrailer]);
+  }
+}

@@ -1,0 +1,48 @@
+/** Reads all that small uploads need to know of a table, in a transaction that changes nothing. */
+import type { ClientBase } from 'pg';
+import { AppError } from '../../../core/errors.ts';
+import { quoteQualified } from '../../postgres/sql.ts';
+import { isDatabaseError } from '../../postgres/sqlstate.ts';
+import { inTransaction, type TransactionEdges } from '../../postgres/transaction.ts';
+import { describeTable } from '../../tables/describe-table.ts';
+import { readFingerprint, type TableFingerprint } from '../../tables/loading/table-proof.ts';
+import { isStagedAsText, targetColumns } from '../copying/target-columns.ts';
+import type { LoadContext, LoadRequest } from '../request/load-request.ts';
+import { openExistingTable } from '../target/existing-table.ts';
+import type { KnownTable } from './known-tables.ts';
+
+/** `unsuitable`: the facts about the table cannot be proved. undefined: the table could not be read, or has changed meanwhile. */
+export type Learnt = KnownTable | 'unsuitable' | undefined;
+
+/**
+ * Learns a table. An error of PostgreSQL is no error here, because the usual way then finds it and answers it.
+ *
+ * @param isSheet the rows are those of a sheet
+ */
+export async function learnTable(
+  { pool, transaction, extraFunctions }: LoadContext,
+  { schema, name }: LoadRequest,
+  isSheet: boolean,
+): Promise<Learnt> {
+  const first = readFingerprint(quoteQualified(schema, name));
+  const read = async (client: ClientBase, { begun }: TransactionEdges): Promise<Learnt> => {
+    const fingerprint = (begun!.rows as TableFingerprint[])[0]?.fingerprint;
+    if (fingerprint === undefined) return undefined;
+    if (fingerprint === null) return 'unsuitable';
+    const target = await openExistingTable(client, { schema, name, truncate: false, addColumns: undefined });
+    if (target.columns.some(isStagedAsText) || target.takesNoCopy || target.changesRows || target.hasRules)
+      return 'unsuitable';
+    const targets = await targetColumns(client, target.columns, isSheet, () => true);
+    const description = await describeTable(client, schema, name, extraFunctions);
+    // The facts were read between two equal fingerprints.
+    const { rows } = await client.query<TableFingerprint>(first);
+    if (rows[0]?.fingerprint !== fingerprint) return undefined;
+    return { fingerprint, isStale: false, target, targets, description };
+  };
+  try {
+    return await inTransaction(pool, { ...transaction, rollback: true }, read, first);
+  } catch (error) {
+    if (isDatabaseError(error) || error instanceof AppError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Appends a small upload to a table that the service knows (`known/`), in three round trips: the rows are encoded first, then one
+ * transaction locks the table, proves that it has not changed, copies the rows and commits.
+ *
+ * Whatever is not simple goes the usual way (load-table.ts), which reads all facts anew and finds every problem: rows with problems, rows that
+ * PostgreSQL refuses, and a table that has changed.
+ */
+import type { ClientBase } from 'pg';
+import { AppError } from '../../core/errors.ts';
+import { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
+import { Problems } from '../../encoding/problems/problems.ts';
+import type { EncodingSink } from '../../encoding/sink/encoding-sink.ts';
+import { copyAtOnce } from '../postgres/copy.ts';
+import { isOtherKindOfObject, isUndefinedTable } from '../postgres/named-objects.ts';
+import { executePrepared, toQuery } from '../postgres/own-session.ts';
+import { wasRefused } from '../postgres/refuse-unless.ts';
+import { inCallersPath } from '../postgres/search-path.ts';
+import { isFailureOfExpression, isLackOfPrivilege } from '../postgres/sqlstate.ts';
+import { inTransaction, noteKeptBytes } from '../postgres/transaction.ts';
+import { copyInto, lockTable } from '../tables/loading/load-statements.ts';
+import { proveTable } from '../tables/loading/table-proof.ts';
+import { readInto, sinkOf } from './copying/copy-rows.ts';
+import { EncodedRows } from './copying/encoded-rows.ts';
+import { resultOf } from './end-load.ts';
+import type { LoadInput } from './inputs/load-input.ts';
+import type { KnownTable, KnownTables } from './known/known-tables.ts';
+import { learnTable } from './known/learn-table.ts';
+import { LoadProgress } from './request/load-progress.ts';
+import type { LoadContext, LoadRequest, LoadResult } from './request/load-request.ts';
+import { rowOptions } from './row-options.ts';
+import { checkConstraintsNow } from './staged/merge-statements.ts';
+import { byPlace } from './staged/violation-queries.ts';
+
+/** The longest body of a small upload, as it is sent. */
+export const maxSmallBytes = 128 * 1024;
+
+/** Returns whether an upload only appends few rows to a table, all of them or none. */
+export function isSmallAppend(request: LoadRequest): boolean {
+  const { ifExists, extraColumns, onConflict, maxFaultyRows, primaryKey, dryRun, bytes } = request;
+  if (ifExists !== 'append' || extraColumns === 'add' || onConflict !== 'fail') return false;
+  if (maxFaultyRows !== undefined || primaryKey !== undefined || dryRun) return false;
+  return bytes !== undefined && bytes <= maxSmallBytes;
+}
+
+/** Returns the table of a small upload; undefined: it is not there, or the upload needs the usual way. */
+export async function knownTable(
+  tables: KnownTables,
+  context: LoadContext,
+  request: LoadRequest,
+  input: LoadInput,
+): Promise<KnownTable | undefined> {
+  const isSheet = input.nameMatching === 'loose';
+  // No name contains NUL.
+  const key = [context.transaction.role ?? '', request.schema, request.name, isSheet].join('\0');
+  const known = tables.get(key);
+  if (known !== undefined) return known === 'unsuitable' ? undefined : known;
+  const learnt = await learnTable(context, request, isSheet);
+  if (learnt !== undefined) tables.set(key, learnt === 'unsuitable' ? undefined : learnt);
+  return learnt === 'unsuitable' ? undefined : learnt;
+}
+
+/**
+ * Loads the opened input. The input keeps its rows.
+ *
+ * @returns undefined: nothing was changed, and the upload needs the usual way
+ * @throws what the input throws; PostgreSQL's errors that are not about the rows or the table; the signal's reason
+ */
+export async function loadKnown(
+  context: LoadContext,
+  request: LoadRequest,
+  input: LoadInput,
+  known: KnownTable,
+): Promise<LoadResult | undefined> {
+  if (input.definition !== undefined) return undefined;
+  const { target, targets, description } = known;
+  const problems = new Problems();
+  const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
+  const progress = new LoadProgress(problems, context.observer);
+  const upload = { context, request, input, mayBeNew: false };
+  const options = rowOptions(upload, target, matcher, progress, { inferred: undefined });
+  const rows = new EncodedRows();
+  const sink = sinkOf(input, { ...options, mayUpdate: false }, { targets, output: rows, problems });
+  progress.pass = sink;
+  await readInto(sink, input, true, request.signal, problems);
+  // The definition may have come after the rows.
+  if (input.definition !== undefined || problems.count > 0) return undefined;
+  if (rows.columns === undefined || rows.needsUsualWay || hasExtraColumns(matcher)) return undefined;
+  const loaded = loadedRows(input, sink, target.relation);
+  const ended = { request, input, inferred: undefined, target, matcher, loaded, problems, ofName: [] };
+  const result = resultOf(ended, description, []);
+  const names = rows.columns.map((column) => target.columns[column]!.name);
+  const copy = inCallersPath(copyInto(target.relation, names), checkConstraintsNow);
+  const work = async (client: ClientBase): Promise<LoadResult> => {
+    const taken = await copyProved(client, known, copy, rows.toCopyData());
+    noteKeptBytes(client, sink.keptBytes);
+    if (taken !== sink.loaded) throw new Error(`PostgreSQL stored ${taken} of ${sink.loaded} rows`);
+    context.observer?.committing(result);
+    return result;
+  };
+  const first = { text: inCallersPath(lockTable(target.relation, 'ROW EXCLUSIVE')) };
+  try {
+    return await inTransaction(context.pool, context.transaction, work, first);
+  } catch (error) {
+    if (!needsUsualWay(error)) throw error;
+    known.isStale ||= wasRefused(error, 'the table has changed');
+    context.transaction.onCommitRefused?.();
+    return undefined;
+  }
+}
+
+/** Proves that the table has not changed, and copies the rows, in one round trip if the connection has prepared the proof. */
+async function copyProved(
+  client: ClientBase,
+  known: KnownTable,
+  copy: string,
+  rows: Buffer,
+): Promise<number> {
+  const proof = proveTable(known.target.relation, known.fingerprint);
+  const prepared = executePrepared(client, proof);
+  if (prepared !== undefined) return copyAtOnce(client, `${prepared};\n${copy}`, rows);
+  await client.query(toQuery(client, proof));
+  return copyAtOnce(client, copy, rows);
+}
+
+/** Returns whether an error may be about the rows or about a change of the table, so that the usual way explains it. */
+function needsUsualWay(error: unknown): boolean {
+  if (wasRefused(error, 'the load has ended or is cancelled')) return false;
+  if (wasRefused(error, 'another request has the idempotency key')) return false;
+  return (
+    isFailureOfExpression(error) ||
+    isLackOfPrivilege(error) ||
+    isUndefinedTable(error) ||
+    isOtherKindOfObject(error)
+  );
+}
+
+function hasExtraColumns(matcher: ColumnMatcher): boolean {
+  try {
+    matcher.refuseExtraColumns();
+    return false;
+  } catch (error) {
+    if (error instanceof AppError) return true;
+    throw error;
+  }
+}
+
+function loadedRows({ locate }: LoadInput, sink: EncodingSink, relation: string) {
+  return {
+    inserted: sink.loaded,
+    updated: 0,
+    skipped: 0,
+    suppressed: 0,
+    warnings: [...sink.lossWarnings(), ...sink.pointWarnings()],
+    hasSeveralLists: false,
+    places: { locate, sourceColumn: (name: string) => sink.sourceColumn(name) },
+    sent: { relation, numbering: byPlace((ordinal) => sink.rowNumbers.rowOf(ordinal)) },
+  };
+}
