@@ -18,7 +18,7 @@ export interface SpoolOptions {
   memoryBytes?: number;
 }
 
-const INITIAL_BYTES = 16 * 1024;
+const INITIAL_BYTES = 1024;
 const READ_BYTES = 128 * 1024;
 
 /** The seconds after which a client should retry if the disk was full. Other uploads free their space when they end. */

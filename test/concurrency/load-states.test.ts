@@ -2,6 +2,7 @@
  * Runs the statements of loads in random order, several at the same time, for processes that lose their leases and come back: no load
  * changes its state in a way that docs/loads.md does not allow, and a load is committed exactly if its row is in the table.
  */
+
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -22,6 +23,7 @@ import {
   takeQueuedLoad,
 } from '../../src/service/loads/queue-statements.ts';
 import { uuidV7 } from '../../src/service/loads/uuid-v7.ts';
+import { type OwnStatement, withLiterals } from '../../src/service/postgres/callers-statement.ts';
 import type { Statement } from '../../src/service/postgres/sql.ts';
 import { inTransaction } from '../../src/service/postgres/transaction.ts';
 import { assertTransitions, recordTransitions } from '../support/load-transitions.ts';
@@ -125,7 +127,7 @@ async function work(
       run.answer = answer;
       const insert = `INSERT INTO public.works VALUES ('${run.id}')`;
       // The process does not always learn that the COMMIT succeeded.
-      if ((await committed([insert, ...run.commitStatements()])) && random(4) > 0)
+      if ((await committed([insert, ...run.commitStatements().map(asText)])) && random(4) > 0)
         runs.splice(runs.indexOf(committing), 1);
     },
     async () => {
@@ -202,4 +204,8 @@ async function committed(statements: string[]): Promise<boolean> {
       return false;
     },
   );
+}
+
+function asText(statement: string | OwnStatement): string {
+  return typeof statement === 'string' ? statement : withLiterals(statement);
 }

@@ -73,6 +73,9 @@ const maxShapes = 256;
 /** A reserve for encoders that reserve more bytes for a value than it needs. */
 const reservedBytes = 32 * 1024 * 1024;
 
+/** Most uploads need little of it, and a large buffer for each would keep the garbage collector busy. */
+const initialScratchBytes = 1024;
+
 const noBytes = Buffer.alloc(0);
 
 /**
@@ -121,7 +124,7 @@ export class EncodingSink implements CellSink {
 
   /** The newest shape comes first. A row goes into the first shape that it fits. */
   #shapes: CopyShape[] = [];
-  readonly #scratch = new CopyBuffer();
+  readonly #scratch = new CopyBuffer(initialScratchBytes);
   readonly #mostBytes = (needed: number): number => this.#limitGrowth(needed);
   #shape: CopyShape;
   #out: CopyBuffer;

@@ -13,25 +13,31 @@
  * transactions of their own, in the service's own search path (search-path.ts).
  */
 import { randomUUID } from 'node:crypto';
-import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
+import { type OwnStatement, qualified } from '../postgres/callers-statement.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { asciiLiteral, type Statement } from '../postgres/sql.ts';
+import type { Statement } from '../postgres/sql.ts';
 import { type EventFacts, toCloudEvent } from './event.ts';
 
 /** The channel on which PostgreSQL tells its clients the id of each event (NOTIFY). */
 const channel = 'tablewright';
 
-/** Returns the statements that insert events. They contain only ASCII characters (`beforeCommit` of `inTransaction`). */
-export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): CallersStatement[] {
+/** Returns the statement that inserts events, if there are any. */
+export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): OwnStatement[] {
   const time = new Date();
   const rows = facts.map((one) => {
     const id = randomUUID();
-    const event = JSON.stringify(toCloudEvent(one, id, time));
-    return `('${id}'::pg_catalog.uuid, ${asciiLiteral(one.schema)}, ${asciiLiteral(event)}::pg_catalog.jsonb)`;
+    return { id, table_schema: one.schema, event: toCloudEvent(one, id, time) };
   });
-  return rows.length === 0
-    ? []
-    : [qualified`INSERT INTO ${quoted}.events (id, table_schema, event) VALUES ${rows.join(', ')}`];
+  if (rows.length === 0) return [];
+  const insert: OwnStatement = {
+    preparedName: 'tablewright insert events',
+    values: [Buffer.from(JSON.stringify(rows))],
+    write: (given) => qualified`INSERT INTO ${quoted}.events (id, table_schema, event)
+      SELECT id, table_schema, event
+      FROM pg_catalog.jsonb_to_recordset(pg_catalog.convert_from(${given!}, 'UTF8')::pg_catalog.jsonb)
+        AS given (id pg_catalog.uuid, table_schema pg_catalog.text, event pg_catalog.jsonb)`,
+  };
+  return [insert];
 }
 
 /**

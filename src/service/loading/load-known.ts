@@ -99,7 +99,8 @@ export async function loadKnown(
   };
   const first = { text: inCallersPath(lockTable(target.relation, 'ROW EXCLUSIVE')) };
   try {
-    return await inTransaction(context.pool, context.transaction, work, first);
+    const { runsNoCode } = known;
+    return await inTransaction(context.pool, { ...context.transaction, runsNoCode }, work, first);
   } catch (error) {
     if (!needsUsualWay(error)) throw error;
     known.isStale ||= wasRefused(error, 'the table has changed');

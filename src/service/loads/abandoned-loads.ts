@@ -1,6 +1,7 @@
 /** Ends the loads of processes whose leases have expired, and the records of this process that no longer have a load. */
 import type { Pool } from 'pg';
 import { insertEvents } from '../events/outbox.ts';
+import { toPrepared } from '../postgres/callers-statement.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { inTransaction, readRows, runStatement } from '../postgres/transaction.ts';
@@ -60,7 +61,7 @@ export class AbandonedLoads {
           .map(({ id, schema: tableSchema, table }) => {
             return { type: 'load.failed' as const, schema: tableSchema, table, load: id, refusal };
           });
-        await endWith(insertEvents(schema, events));
+        await endWith(insertEvents(schema, events).map(toPrepared));
         return failed;
       },
       failing,

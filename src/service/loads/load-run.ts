@@ -2,8 +2,8 @@
 import type { EventFacts } from '../events/event.ts';
 import { insertEvents } from '../events/outbox.ts';
 import type { LoadObserver, LoadResult } from '../loading/request/load-request.ts';
-import type { CallersStatement } from '../postgres/callers-statement.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
+import type { LastStatement } from '../postgres/transaction.ts';
 import { eventsOfCommit } from './load-events.ts';
 import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
 import { canReach, hasEnded, type LoadState } from './load-state.ts';
@@ -107,7 +107,7 @@ export class LoadRun implements LoadObserver {
   }
 
   /** Returns the statements that record the load as committed in the transaction that writes its rows, with its events. */
-  commitStatements(): CallersStatement[] {
+  commitStatements(): LastStatement[] {
     const { schema } = this.#options;
     if (schema === undefined) return [];
     this.isCommitting = true;

@@ -1,9 +1,9 @@
 /** The statements for the table of loads. queue-statements.ts has those for asynchronous loads. */
 import { storeEvents } from '../events/outbox.ts';
-import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
+import { type OwnStatement, qualified } from '../postgres/callers-statement.ts';
 import { refuseUnless } from '../postgres/refuse-unless.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
-import { asciiLiteral, bytesLiteral, type Statement } from '../postgres/sql.ts';
+import type { Statement } from '../postgres/sql.ts';
 import { eventOfEnd } from './load-events.ts';
 import { type KeptAnswer, type LoadSnapshot, maxKeptAnswerBytes } from './load-record.ts';
 import type { LoadState } from './load-state.ts';
@@ -48,6 +48,10 @@ const changes = Object.keys(columns)
   .filter((name) => !fixed.includes(name))
   .map((name) => `${name} = excluded.${name}`)
   .join(', ');
+
+/** The names and the types without the body of the answer. */
+const namesOfCommit = names.replace(', answer_body', '');
+const typesOfCommit = typed.replace(', answer_body pg_catalog.bytea', '');
 
 /** Returns the row as an object for `jsonb_to_recordset`. */
 function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
@@ -130,21 +134,22 @@ export function readRequestsAbout({ quoted }: ServiceSchema, ids: string[]): Sta
 
 /**
  * Returns the statement that records a load as committed. It runs in the transaction that writes the rows of the load. If the load has ended
- * already or must be cancelled, the statement fails, and the transaction fails with it. The statement has no parameters and only ASCII
- * characters.
+ * already or must be cancelled, the statement fails, and the transaction fails with it.
  */
-export function commitLoad({ quoted }: ServiceSchema, snapshot: LoadSnapshot): CallersStatement {
+export function commitLoad({ quoted }: ServiceSchema, snapshot: LoadSnapshot): OwnStatement {
   const { answer_body: _, ...row } = rowOf(snapshot);
   const body = snapshot.answer?.body;
-  const kept = body && body.length <= maxKeptAnswerBytes ? bytesLiteral(body) : 'NULL';
-  const others = names.replace(', answer_body', '');
-  return qualified`WITH written AS (
-    INSERT INTO ${quoted}.loads AS known (${others}, answer_body)
-    SELECT ${others}, ${kept} FROM pg_catalog.jsonb_to_record(${asciiLiteral(JSON.stringify(row))}::pg_catalog.jsonb)
-      AS given (${typed.replace(', answer_body pg_catalog.bytea', '')})
+  return {
+    preparedName: 'tablewright commit load',
+    values: [Buffer.from(JSON.stringify(row)), body && body.length <= maxKeptAnswerBytes ? body : null],
+    write: (given, kept) => qualified`WITH written AS (
+    INSERT INTO ${quoted}.loads AS known (${namesOfCommit}, answer_body)
+    SELECT ${namesOfCommit}, ${kept!} FROM pg_catalog.jsonb_to_record(pg_catalog.convert_from(${given!}, 'UTF8')::pg_catalog.jsonb)
+      AS given (${typesOfCommit})
     ON CONFLICT (id) DO UPDATE SET ${changes} WHERE known.ended_at IS NULL AND NOT known.cancel_requested
       AND known.process OPERATOR(pg_catalog.=) excluded.process RETURNING id)
-  ${refuseUnless('EXISTS (SELECT FROM written)', 'the load has ended or is cancelled')}`;
+  ${refuseUnless('EXISTS (SELECT FROM written)', 'the load has ended or is cancelled')}`,
+  };
 }
 
 /** Replaces the body of the answer of a committed load. It has no effect if the record keeps no body, because it is too long. */

@@ -1,5 +1,5 @@
 /** The statements for asynchronous loads, which wait in a queue: rows of the table of loads with a folder for their bodies (`spool`). */
-import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
+import { type CallersStatement, qualified, withLiterals } from '../postgres/callers-statement.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { asciiLiteral, quoteLiteral, type Statement } from '../postgres/sql.ts';
 import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
@@ -30,7 +30,7 @@ export function queueLoad(
   request: StoredRequest,
 ): CallersStatement[] {
   return [
-    commitLoad(schema, { ...snapshot, state: 'queued' }),
+    withLiterals(commitLoad(schema, { ...snapshot, state: 'queued' })),
     qualified`UPDATE ${schema.quoted}.loads SET spool = ${quoteLiteral(spool)}::pg_catalog.uuid, spool_bytes = ${Math.trunc(bytes)},
       request = ${asciiLiteral(JSON.stringify(request, storable))}::pg_catalog.jsonb
     WHERE id OPERATOR(pg_catalog.=) '${snapshot.id}'::pg_catalog.uuid`,

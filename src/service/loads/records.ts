@@ -8,7 +8,7 @@ import type { EventFacts } from '../events/event.ts';
 import type { EventFeed } from '../events/event-feed.ts';
 import { insertEvents } from '../events/outbox.ts';
 import type { Webhooks } from '../events/webhooks.ts';
-import type { CallersStatement } from '../postgres/callers-statement.ts';
+import type { LastStatement } from '../postgres/transaction.ts';
 import { LoadRun } from './load-run.ts';
 import type { Loads } from './loads.ts';
 import type { QueueCounts } from './queue-statements.ts';
@@ -67,7 +67,7 @@ export class Records {
   }
 
   /** Returns the statements that record events in the transaction that causes them. */
-  eventStatements(events: EventFacts[]): CallersStatement[] {
+  eventStatements(events: EventFacts[]): LastStatement[] {
     return this.#opened === undefined ? [] : insertEvents(this.#opened.loads.schema, events);
   }
 

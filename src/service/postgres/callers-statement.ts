@@ -1,5 +1,7 @@
 /** The type of the statements that run in the callers' search path (search-path.ts), where anybody may have made a closer function or operator. */
 
+import { bytesLiteral, type Statement } from './sql.ts';
+
 /** Exists only in types, so that no other text is a `CallersStatement`. */
 declare const isQualified: unique symbol;
 
@@ -15,4 +17,27 @@ export type CallersStatement = string & { readonly [isQualified]: true };
  */
 export function qualified(texts: TemplateStringsArray, ...parts: (string | number)[]): CallersStatement {
   return String.raw({ raw: texts }, ...parts) as CallersStatement;
+}
+
+/**
+ * A statement of the service itself for a transaction in which code of other people may have run. It means the same in every search path, and
+ * with literals it contains only ASCII characters.
+ */
+export interface OwnStatement {
+  /** The statement may be prepared under this name where no code of other people has run, because that code could have replaced it. */
+  preparedName: string;
+  values: (Buffer | null)[];
+  /** Returns the statement with these expressions for its values. */
+  write(...values: string[]): CallersStatement;
+}
+
+/** Returns the statement with its values as literals. */
+export function withLiterals(own: OwnStatement): CallersStatement {
+  return own.write(...own.values.map((value) => (value === null ? 'NULL' : bytesLiteral(value))));
+}
+
+/** Returns the statement to be prepared, for a transaction in which no code of other people has run. */
+export function toPrepared({ preparedName, values, write }: OwnStatement): Statement {
+  const text = write(...values.map((_, index) => `$${index + 1}::pg_catalog.bytea`));
+  return { preparedName, text, values };
 }

@@ -39,6 +39,18 @@ export const isShortExpression = (tree: string) =>
 export const callsFunctions = (tree: string) =>
   `(${treeBytes(tree)} > ${maxTreeBytes} OR ${tree}::pg_catalog.text ~ '\\{OPEXPR |:funcformat [013] ')`;
 
+/** nextval, now and gen_random_uuid (pg_proc.dat). */
+const harmlessFunctions = '1574|1299|3432';
+const plainNodes =
+  'VAR|CONST|OPEXPR|SCALARARRAYOPEXPR|BOOLEXPR|NULLTEST|BOOLEANTEST|RELABELTYPE|ARRAYEXPR|CASEEXPR|CASEWHEN|SQLVALUEFUNCTION';
+
+/**
+ * Returns whether evaluating the expression leaves nothing in the session, as SQL: it has only operators, casts and a few functions, all of
+ * PostgreSQL itself. The caller checks that it depends on no function and no operator that was created in this database.
+ */
+export const leavesNothing = (tree: string) =>
+  `(${treeBytes(tree)} <= 65536 AND ${tree}::pg_catalog.text !~ '\\{(?!(${plainNodes}) |FUNCEXPR :funcid (${harmlessFunctions}) |FUNCEXPR :funcid \\d+ :funcresulttype \\d+ :funcretset false :funcvariadic false :funcformat [12] )')`;
+
 /**
  * Returns the most digits that the numbers in the tree have. Unlike `mostDigits`, it reads the numbers. The time grows with the length of
  * the tree, and the work is done in turns.

@@ -109,9 +109,9 @@ export function settingsOfWorkers(settings: TransactionSettings): string {
   return settingsOfCluster(settingsForWorkers(settings));
 }
 
-/** Returns one text that runs the statements under the role that the service connects as, in a transaction that has another role. */
-export function underOwnRole(role: string, statements: string[]): string {
-  return ['SET LOCAL role TO DEFAULT', ...statements, `SET LOCAL ROLE ${quoteIdentifier(role)}`].join(';\n');
+/** Returns statements that run others under the role that the service connects as, in a transaction that has another role. */
+export function underOwnRole<Query>(role: string, statements: Query[]): (Query | string)[] {
+  return ['SET LOCAL role TO DEFAULT', ...statements, `SET LOCAL ROLE ${quoteIdentifier(role)}`];
 }
 
 /** Returns a statement that fails if the role cannot be set. Outside a transaction it changes nothing. */

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { AppError } from '../../core/errors.ts';
-import type { CallersStatement } from './callers-statement.ts';
+import { type CallersStatement, type OwnStatement, toPrepared, withLiterals } from './callers-statement.ts';
 import { sendCancelRequest } from './cancel-request.ts';
 import { isLateCommit, type Notice } from './citus/worker-errors.ts';
 import { breakConnection } from './deadline-client.ts';
@@ -27,6 +27,9 @@ import {
   underOwnRole,
 } from './transaction-settings.ts';
 
+/** A statement for `beforeCommit`. */
+export type LastStatement = CallersStatement | OwnStatement;
+
 export interface TransactionOptions extends TransactionSettings {
   /** Aborts the transaction at any point. */
   signal?: AbortSignal | undefined;
@@ -39,7 +42,11 @@ export interface TransactionOptions extends TransactionSettings {
    *
    * It is called for each attempt to commit. It is not called for a dry run and in a read-only transaction.
    */
-  beforeCommit?: (() => CallersStatement[]) | undefined;
+  beforeCommit?: (() => LastStatement[]) | undefined;
+  /**
+   * The work runs no code of other people. So the statements of `beforeCommit` may be prepared, and the session need not be cleaned up. Default: false.
+   */
+  runsNoCode?: boolean | undefined;
   /** Called if an attempt to commit failed without ending the transaction, which may be tried again (`endAtOnce`). */
   onCommitRefused?: (() => void) | undefined;
   /** Called if the transaction is committed, but a worker of Citus has not confirmed it (`isLateCommit`). */
@@ -100,7 +107,7 @@ export async function inTransaction<T>(
   let isEnding = false;
   let hasEnded = false;
   // A read-only transaction of the service does not run code of other people.
-  let isTidied = options.readOnly === true;
+  let isTidied = options.readOnly === true || options.runsNoCode === true;
   const ending: Ending = {
     command: options.rollback ? 'ROLLBACK' : 'COMMIT',
     ownStatements: () => ownStatements(options),
@@ -200,8 +207,8 @@ async function runAtOnce(
 /** How a transaction ends. */
 interface Ending {
   command: 'COMMIT' | 'ROLLBACK';
-  /** Returns the text of the last statements before the command; undefined: there are none. */
-  ownStatements: () => string | undefined;
+  /** Returns the last statements before the command. */
+  ownStatements: () => Query[];
   /** The session is cleaned up in the same round trip. */
   tidies: boolean;
   /** This is called when only the command must still be sent. */
@@ -215,13 +222,19 @@ interface Ending {
 }
 
 /**
- * Returns one text with the statements of `beforeCommit`. The role of the transaction is set again after them, because deferred triggers
- * run at the COMMIT and must not have the rights of the service.
+ * Returns the statements of `beforeCommit`: as one text, or to be prepared. The role of the transaction is set again after them, because
+ * deferred triggers run at the COMMIT and must not have the rights of the service.
  */
-function ownStatements({ rollback, readOnly, role, beforeCommit }: TransactionOptions): string | undefined {
+function ownStatements(options: TransactionOptions): Query[] {
+  const { rollback, readOnly, role, beforeCommit, runsNoCode } = options;
   const statements = rollback || readOnly ? [] : (beforeCommit?.() ?? []);
-  if (statements.length === 0) return undefined;
-  return role === undefined ? statements.join(';\n') : underOwnRole(role, statements);
+  if (statements.length === 0) return [];
+  if (runsNoCode) {
+    const own = statements.map((one) => (typeof one === 'string' ? one : toPrepared(one)));
+    return role === undefined ? own : underOwnRole(role, own);
+  }
+  const texts = statements.map((one) => (typeof one === 'string' ? one : withLiterals(one)));
+  return [(role === undefined ? texts : underOwnRole(role, texts)).join(';\n')];
 }
 
 function giveBack(client: pg.PoolClient, isClean: boolean): void {
@@ -339,15 +352,12 @@ function unusableRole(role: string, cause: unknown): AppError {
  * @throws the first error; the session has not been cleaned up then
  */
 async function end(client: pg.PoolClient, statements: Query[], ending: Ending): Promise<pg.QueryResult[]> {
-  const own = ending.ownStatements();
-  const last = own === undefined ? [ending.command] : [own, ending.command];
-  const results = await sendEnd(client, [...statements, ...last], ending);
+  const results = await sendEnd(client, [...statements, ...ending.ownStatements(), ending.command], ending);
   return results.slice(0, statements.length);
 }
 
 async function endInOneMessage(client: pg.PoolClient, statements: string[], ending: Ending): Promise<void> {
-  const own = ending.ownStatements();
-  const all = own === undefined ? [...statements, ending.command] : [...statements, own, ending.command];
+  const all = [...statements, ...ending.ownStatements(), ending.command];
   await sendEnd(client, [all.join(';\n')], { ...ending, onEnding: ignore });
 }
 

@@ -1,12 +1,12 @@
 /** Creates a table from a definition, or describes how the existing table differs from it. */
 import type { ClientBase, Pool, QueryResult } from 'pg';
 import { AppError, type Warning } from '../../core/errors.ts';
-import type { CallersStatement } from '../postgres/callers-statement.ts';
 import { isNameClash } from '../postgres/named-objects.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import { runWithSavepoint } from '../postgres/savepoints.ts';
 import { apartInCallersPath } from '../postgres/search-path.ts';
 import { isStatementError } from '../postgres/sqlstate.ts';
+import type { LastStatement } from '../postgres/transaction.ts';
 import { inTransaction, type TransactionEdges, type TransactionOptions } from '../postgres/transaction.ts';
 import { describeRelation, type TableFacts } from './catalog/describe-relation.ts';
 import { lookUpDefinition } from './catalog/look-up-definition.ts';
@@ -29,7 +29,7 @@ export interface CreateOptions extends PrepareOptions {
   /** Called with the result before the transaction ends. With it, a creation takes one round trip more. */
   onResult?: ((result: CreateResult) => void) | undefined;
   /** Returns further statements like those of `TransactionOptions`, if the table is created with this distribution. */
-  beforeCommit?: ((distribution: TableDescription['distribution']) => CallersStatement[]) | undefined;
+  beforeCommit?: ((distribution: TableDescription['distribution']) => LastStatement[]) | undefined;
 }
 
 export interface CreateResult {

@@ -8,6 +8,8 @@ import type { ExistingTable } from '../target/load-target.ts';
 
 export interface KnownTable {
   fingerprint: string;
+  /** An insert runs no code of other people. */
+  runsNoCode: boolean;
   /** The table has changed, so that it must be learnt again. */
   isStale: boolean;
   target: ExistingTable;

@@ -26,8 +26,9 @@ export async function learnTable(
 ): Promise<Learnt> {
   const first = readFingerprint(quoteQualified(schema, name));
   const read = async (client: ClientBase, { begun }: TransactionEdges): Promise<Learnt> => {
-    const fingerprint = (begun!.rows as TableFingerprint[])[0]?.fingerprint;
-    if (fingerprint === undefined) return undefined;
+    const [found] = begun!.rows as TableFingerprint[];
+    if (found === undefined) return undefined;
+    const { fingerprint, runsNoCode } = found;
     if (fingerprint === null) return 'unsuitable';
     const target = await openExistingTable(client, { schema, name, truncate: false, addColumns: undefined });
     if (target.columns.some(isStagedAsText) || target.takesNoCopy || target.changesRows || target.hasRules)
@@ -37,7 +38,7 @@ export async function learnTable(
     // The facts were read between two equal fingerprints.
     const { rows } = await client.query<TableFingerprint>(first);
     if (rows[0]?.fingerprint !== fingerprint) return undefined;
-    return { fingerprint, isStale: false, target, targets, description };
+    return { fingerprint, runsNoCode, isStale: false, target, targets, description };
   };
   try {
     return await inTransaction(pool, { ...transaction, rollback: true }, read, first);

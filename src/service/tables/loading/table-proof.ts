@@ -8,7 +8,7 @@
  */
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { hasCitus } from '../../postgres/citus/session-settings.ts';
-import { treeBytes } from '../../postgres/expression-trees.ts';
+import { leavesNothing, treeBytes } from '../../postgres/expression-trees.ts';
 import { refuseUnless } from '../../postgres/refuse-unless.ts';
 import type { Statement } from '../../postgres/sql.ts';
 
@@ -23,6 +23,7 @@ const fingerprint = `md5(concat_ws('|',
   (SELECT string_agg(concat((k.oid, k.conname, k.contype, k.condeferrable, k.convalidated, k.conkey)::text, pg_get_constraintdef(k.oid)),
       ',' ORDER BY k.oid)
     FROM pg_constraint k WHERE k.conrelid = c.oid),
+  (SELECT count(*) FROM pg_index i WHERE i.indrelid = c.oid AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)),
   (SELECT count(*) FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal),
   (SELECT string_agg(concat_ws(' ', s.objid, s.refobjsubid, s.deptype), ',' ORDER BY s.objid, s.refobjsubid)
     FROM pg_depend s WHERE s.refclassid = 'pg_class'::regclass AND s.refobjid = c.oid
@@ -49,17 +50,28 @@ const isPlain = `c.relkind = 'r' AND NOT (c.relhasrules OR c.relrowsecurity OR c
   AND NOT EXISTS (SELECT FROM pg_attrdef d JOIN pg_depend u ON u.classid = 'pg_attrdef'::regclass AND u.objid = d.oid
     WHERE d.adrelid = c.oid AND u.refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass))`;
 
+/** Whether an insert into the plain table `c` runs no code of other people: its expressions leave nothing in the session. */
+const runsNoCode = `NOT EXISTS (SELECT FROM pg_attrdef d WHERE d.adrelid = c.oid AND NOT ${leavesNothing('d.adbin')})
+  AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.conbin IS NOT NULL AND NOT ${leavesNothing('k.conbin')})
+  AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL))
+  AND NOT EXISTS (
+    SELECT FROM pg_depend u LEFT JOIN pg_attrdef d ON u.classid = 'pg_attrdef'::regclass AND d.oid = u.objid
+      LEFT JOIN pg_constraint k ON u.classid = 'pg_constraint'::regclass AND k.oid = u.objid
+    WHERE u.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass) AND c.oid IN (d.adrelid, k.conrelid))`;
+
 const ofTable = 'FROM pg_class c WHERE c.oid = to_regclass($1)';
 
 export interface TableFingerprint {
-  /** undefined: the fingerprint does not have all that the facts about the table depend on. */
+  /** null: the fingerprint does not have all that the facts about the table depend on. */
   fingerprint: string | null;
+  /** An insert runs no code of other people. */
+  runsNoCode: boolean;
 }
 
 /** Returns a query of the `TableFingerprint`, or of no row if there is no such table. @param relation the name, quoted */
 export function readFingerprint(relation: string): Statement {
   return {
-    text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint ${ofTable}`,
+    text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint, ${runsNoCode} AS "runsNoCode" ${ofTable}`,
     values: [relation],
   };
 }
