@@ -119,6 +119,7 @@ const changes = [
   'ALTER TABLE {t} ALTER COLUMN id TYPE text',
   'ALTER TABLE {t} ALTER COLUMN price TYPE numeric(4,1)',
   'ALTER TABLE {t} ALTER COLUMN code TYPE varchar(2)',
+  'ALTER TABLE {t} ALTER COLUMN code TYPE varchar(20)',
   'ALTER TABLE {t} ALTER COLUMN name TYPE varchar(1)',
   'ALTER TABLE {t} ALTER COLUMN name TYPE char(3)',
   'ALTER TABLE {t} ALTER COLUMN day TYPE timestamp',
