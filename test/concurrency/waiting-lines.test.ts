@@ -80,6 +80,23 @@ suite('uploads', () => {
     held.destroy();
   });
 
+  test('a small append does not wait for other uploads', async (context) => {
+    const service = await startTestService({
+      MAX_UPLOADS: '1',
+      MAX_UPLOADS_PER_SUBJECT: '1',
+      UPLOAD_WAIT_MS: '0',
+    });
+    context.after(() => service.stop());
+    const held = await hold(service, 'large');
+    const token = await service.token({ subject: 'large' });
+    const path = '/table/small/upload/json?if_exists=append';
+    for (const status of [201, 200])
+      assert.equal((await service.post(path, { data: [{ a: 1 }] }, { token })).status, status);
+    const large = { data: [{ a: 'x'.repeat(200_000) }] };
+    assertProblem(await service.post(path, large, { token }), 429, 'too-many-uploads');
+    held.destroy();
+  });
+
   test('uploads of one token subject do not use the places of others', async (context) => {
     const service = await startTestService({
       MAX_UPLOADS: '2',

@@ -62,8 +62,9 @@ async function sendBeside(
   service: TestService,
   send: () => Promise<TestAnswer>,
   headers?: Record<string, string>,
+  query = '',
 ): Promise<TestAnswer> {
-  const held = await holdUpload(service, '/table/t/upload/json', headers);
+  const held = await holdUpload(service, `/table/t/upload/json${query}`, headers);
   try {
     return await send();
   } finally {
@@ -73,6 +74,14 @@ async function sendBeside(
 
 const oneMore = (service: TestService) =>
   sendBeside(service, () => service.post('/table/t/upload/json', { data: [{ a: 1 }] }));
+
+const oneMoreSmall = (service: TestService) =>
+  sendBeside(
+    service,
+    () => service.post('/table/t/upload/json?if_exists=append', { data: [{ a: 1 }] }),
+    { 'content-length': '1000' },
+    '?if_exists=append',
+  );
 
 const asynchronous = { prefer: 'respond-async' };
 
@@ -171,6 +180,7 @@ const provocations: Record<string, Provocation> = {
     send: (service) => twice(service, { token: null }),
   },
   MAX_UPLOADS_PER_SUBJECT: { settings: { MAX_UPLOADS_PER_SUBJECT: '1', UPLOAD_WAIT_MS: '0' }, send: oneMore },
+  MAX_SMALL_UPLOADS: { settings: { MAX_SMALL_UPLOADS: '1', UPLOAD_WAIT_MS: '0' }, send: oneMoreSmall },
   MAX_QUEUED_LOADS: {
     settings: { MAX_QUEUED_LOADS: '1', MAX_QUEUED_LOADS_PER_SUBJECT: '10' },
     send: oneMoreLater,

@@ -13,6 +13,8 @@ import { type Refusal, WaitingLine } from './waiting-line.ts';
 
 export interface Lines {
   uploads: WaitingLine;
+  /** Appends of few rows, which do not wait for other uploads. */
+  smallUploads: WaitingLine;
   creates: WaitingLine;
   /** Creates with a large definition, because reading and checking it takes long. */
   largeCreates: WaitingLine;
@@ -47,12 +49,11 @@ export const largeDefinitionBytes = 64 * 1024;
 
 export function createLines({ database, limits }: Pick<Config, 'database' | 'limits'>): Lines {
   // The connections of the pool that uploads do not use. A health check has a separate connection.
-  const left = database.poolSize - limits.maxUploads;
+  const left = database.poolSize - limits.maxUploads - limits.maxSmallUploads;
   const shortLine = (places: number, waitMs = shortWaitMs): WaitingLine =>
     new WaitingLine({
       places: Math.max(1, places),
-      // One place is left for the next caller, unless that would be half of the places.
-      placesPerCaller: Math.max(Math.min(2, places), places - 1, 1),
+      placesPerCaller: placesOfOne(places),
       placesPerTable,
       maxWaiting: maxShortWaiting,
       waitMs,
@@ -66,6 +67,13 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
       waitMs: limits.uploadWaitMs,
       refusal: (reason) => tooManyUploads(limits, reason),
     }),
+    smallUploads: new WaitingLine({
+      places: limits.maxSmallUploads,
+      placesPerCaller: placesOfOne(limits.maxSmallUploads),
+      maxWaiting: limits.maxWaitingUploads,
+      waitMs: limits.uploadWaitMs,
+      refusal: (reason) => tooManySmallUploads(limits, reason),
+    }),
     creates: shortLine(Math.floor(left / 2) - 1),
     largeCreates: shortLine(1, largeWaitMs),
     describes: shortLine(Math.ceil(left / 2)),
@@ -75,6 +83,11 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
       refusal: tooManyStreams,
     }),
   };
+}
+
+/** Returns how many places one caller may use. One place is left for the next caller, unless that would be half of the places. */
+function placesOfOne(places: number): number {
+  return Math.max(Math.min(2, places), places - 1, 1);
 }
 
 /** Returns the key of a table. The separator is the only character that names cannot contain. */
@@ -88,13 +101,24 @@ function tooManyUploads(limits: LimitsConfig, { hasPlaces, isLineFull }: Refusal
         setting: 'MAX_UPLOADS_PER_SUBJECT',
       })
     : limitDetail('Too many uploads are running', limits.maxUploads, { setting: 'MAX_UPLOADS' });
-  const line = isLineFull
-    ? `${limitInWords(limits.maxWaitingUploads, { setting: 'MAX_WAITING_UPLOADS' })} are already waiting.`
-    : `No place became free within ${limitInWords(limits.uploadWaitMs, { setting: 'UPLOAD_WAIT_MS' })}.`;
-  const detail = `${places} ${line} Try again later.`;
+  const detail = `${places} ${endOfWait(limits, isLineFull)}`;
   return new AppError('too-many-uploads', detail, {
     headers: { ...headers, ...rateLimit(limits, hasPlaces ? 'uploads-per-subject' : 'uploads') },
   });
+}
+
+function tooManySmallUploads(limits: LimitsConfig, { isOwn, isLineFull }: Refusal): AppError {
+  const whose = isOwn ? " of the access token's subject" : '';
+  const setting = { setting: 'MAX_SMALL_UPLOADS' } as const;
+  const places = limitDetail(`Too many small uploads${whose} are running`, limits.maxSmallUploads, setting);
+  return new AppError('too-many-uploads', `${places} ${endOfWait(limits, isLineFull)}`, { headers });
+}
+
+function endOfWait(limits: LimitsConfig, isLineFull: boolean): string {
+  const line = isLineFull
+    ? `${limitInWords(limits.maxWaitingUploads, { setting: 'MAX_WAITING_UPLOADS' })} are already waiting.`
+    : `No place became free within ${limitInWords(limits.uploadWaitMs, { setting: 'UPLOAD_WAIT_MS' })}.`;
+  return `${line} Try again later.`;
 }
 
 /** Returns the header fields of draft-ietf-httpapi-ratelimit-headers: the two quotas, and the one that is used up. */

@@ -6,9 +6,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
+import { maxSmallBytes } from '../../loading/load-known.ts';
 import type { KeptAnswer, LoadFacts } from '../../loads/load-record.ts';
 import type { LoadRun } from '../../loads/load-run.ts';
 import { admitTableRequest, type TableRequest } from '../admission/table-request.ts';
+import type { WaitingLine } from '../admission/waiting-line.ts';
 import type { HttpContext } from '../context.ts';
 import { factsOf } from '../observing/access-log.ts';
 import { type AuditedChange, noteChange } from '../observing/audit.ts';
@@ -28,6 +30,8 @@ export interface Upload<Query extends UploadQuery = UploadQuery>
   /** The query as it was sent, which is stored for later. */
   sentQuery: Record<string, unknown>;
   body: UploadBody;
+  /** Where the upload waits for a place. */
+  line: WaitingLine;
   /** undefined: the request has no idempotency key. */
   key: DigestedKey | undefined;
   /** The load of the upload. Its cancelling aborts `signal`. */
@@ -78,7 +82,8 @@ export async function admitUpload(
   operation.check(query, request.headers);
   const { schema, name, grants } = table;
   const { owner, subject, role } = grants;
-  const body = bodyOfRequest(request, context);
+  const line = lineOf(request, context, operation, query);
+  const body = bodyOfRequest(request, context, line);
   const length = request.headers['content-length'];
   const run = context.records.uploads.create(
     {
@@ -106,6 +111,7 @@ export async function admitUpload(
     query,
     sentQuery: request.query as Record<string, unknown>,
     body: { ...body, digest: key?.digest },
+    line,
     key,
     run,
     requestId: request.id,
@@ -123,9 +129,25 @@ function scopeOf(ifExists: UploadQuery['if_exists']): Scope {
   return ifExists === 'fail' ? 'table:create' : 'table:replace';
 }
 
-/** Returns the body of a request that runs. */
-export function bodyOfRequest(request: FastifyRequest, { config, lines }: HttpContext): UploadBody {
-  const othersWait = () => lines.uploads.isFull;
+/** Small appends have a line of their own, so that they do not wait for large uploads. */
+function lineOf(
+  { headers }: FastifyRequest,
+  { lines }: HttpContext,
+  { name }: UploadOperation,
+  { if_exists }: UploadQuery,
+): WaitingLine {
+  const { 'content-length': length, 'content-encoding': encoding } = headers;
+  const isShort = length !== undefined && Number(length) <= maxSmallBytes && encoding === undefined;
+  return isShort && name === 'upload-json' && if_exists === 'append' ? lines.smallUploads : lines.uploads;
+}
+
+/** Returns the body of a request that runs. @param line the line in which others wait for the request */
+export function bodyOfRequest(
+  request: FastifyRequest,
+  { config, lines }: HttpContext,
+  line = lines.uploads,
+): UploadBody {
+  const othersWait = () => line.isFull;
   const limits = { ...config.limits, setting: 'MAX_BODY_BYTES', othersWait } as const;
   const schema = request.routeOptions.schema?.querystring as TObject | undefined;
   const parameters = Object.keys(schema?.properties ?? {});

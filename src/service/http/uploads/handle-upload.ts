@@ -19,9 +19,8 @@ export async function handleUpload(
 ): Promise<Buffer> {
   const upload = await admitUpload(request, reply, context, operation);
   const isLater = prefersLater(upload.body) && context.records.acceptsLater;
-  const { run, caller, signal } = upload;
-  const readBody = () =>
-    context.lines.uploads.use({ caller }, signal, () => operation.readBody(context, upload.body, signal));
+  const { run, caller, signal, line } = upload;
+  const readBody = () => line.use({ caller }, signal, () => operation.readBody(context, upload.body, signal));
   try {
     return await answerOnce(reply, context.records, { ...upload, readBody }, (keeper) =>
       runUpload(context, upload, keeper, isLater ? storeUpload : loadUpload),

@@ -22,8 +22,8 @@ export async function loadUpload(
   upload: Upload,
   keeper: AnswerKeeper,
 ): Promise<KeptAnswer> {
-  const { operation, caller, signal, query, run } = upload;
-  const answer = await context.lines.uploads.use({ caller }, signal, () =>
+  const { operation, caller, signal, query, run, line } = upload;
+  const answer = await line.use({ caller }, signal, () =>
     operation.withInput(context, upload, (input) => loadInput(context, upload, keeper, input)),
   );
   if (query.dry_run) await keeper.keep(answer);

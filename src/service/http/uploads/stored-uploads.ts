@@ -156,6 +156,7 @@ function uploadOf(
     grants: { subject, owner, role, scopes, schemas: request.schemas ?? undefined, serviceSchema },
     transaction: { role, statementTimeoutMs, lockTimeoutMs, signal: running.signal },
     body: { headers, parameters: [], digest: undefined, bytesReceived: () => bytesReceived, chunks },
+    line: context.lines.uploads,
     key: undefined,
   };
 }
