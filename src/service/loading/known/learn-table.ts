@@ -15,7 +15,9 @@ import type { KnownTable } from './known-tables.ts';
 export type Learnt = KnownTable | 'unsuitable' | undefined;
 
 /**
- * Learns a table. An error of PostgreSQL is no error here, because the usual way then finds it and answers it.
+ * Learns a table. Errors are no errors here, because the usual way then finds and answers them.
+ *
+ * @throws AppError `write-conflict`
  *
  * @param isSheet the rows are those of a sheet
  */
@@ -43,7 +45,8 @@ export async function learnTable(
   try {
     return await inTransaction(pool, { ...transaction, rollback: true }, read, first);
   } catch (error) {
-    if (isDatabaseError(error) || error instanceof AppError) return undefined;
+    const isConflict = error instanceof AppError && error.code === 'write-conflict';
+    if (!isConflict && (isDatabaseError(error) || error instanceof AppError)) return undefined;
     throw error;
   }
 }

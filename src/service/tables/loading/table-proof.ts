@@ -6,7 +6,6 @@
  * it needs to read the facts. It contains the values and not the ids of row versions, so it holds after VACUUM FULL and on a promoted
  * standby, too.
  */
-import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { hasCitus } from '../../postgres/citus/session-settings.ts';
 import { leavesNothing, treeBytes } from '../../postgres/expression-trees.ts';
 import { refuseUnless } from '../../postgres/refuse-unless.ts';
@@ -85,10 +84,7 @@ export function readFingerprint(relation: string): Statement {
 export function proveTable(relation: string, known: string): Statement {
   return {
     preparedName: 'tablewright prove table',
-    text: refuseUnless(
-      `(SELECT ${fingerprint} ${ofTable}) = $2` as CallersStatement,
-      'the table has changed',
-    ),
+    text: refuseUnless(`(SELECT ${fingerprint} ${ofTable}) = $2`, 'the table has changed'),
     values: [relation, known],
   };
 }
