@@ -92,7 +92,7 @@ export async function loadKnown(
   const copy = inCallersPath(copyInto(target.relation, names), checkConstraintsNow);
   const work = async (client: ClientBase): Promise<LoadResult> => {
     const taken = await copyProved(client, known, copy, rows.toCopyData());
-    noteKeptBytes(client, sink.keptBytes);
+    noteKeptBytes(client, sink.keptBytes + known.keptBytes);
     if (taken !== sink.loaded) throw new Error(`PostgreSQL stored ${taken} of ${sink.loaded} rows`);
     context.observer?.committing(result);
     return result;

@@ -258,6 +258,11 @@ export function noteKeptBytes(client: pg.ClientBase, bytes: number): void {
   if (client instanceof GuardedClient) client.keptBytes += bytes;
 }
 
+/** Returns the bytes that were noted for the connection (`noteKeptBytes`). */
+export function notedBytes(client: pg.ClientBase): number {
+  return client instanceof GuardedClient ? client.keptBytes : 0;
+}
+
 /**
  * Notes that the server process keeps the description of a table, which it uses again for later statements: up to 1 KB for a column, and 12 KB
  * for a foreign key with its statement. It forgets only the tables that are changed.

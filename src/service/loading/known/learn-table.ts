@@ -3,7 +3,7 @@ import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { isDatabaseError } from '../../postgres/sqlstate.ts';
-import { inTransaction, type TransactionEdges } from '../../postgres/transaction.ts';
+import { inTransaction, notedBytes, type TransactionEdges } from '../../postgres/transaction.ts';
 import { describeTable } from '../../tables/describe-table.ts';
 import { readFingerprint, type TableFingerprint } from '../../tables/loading/table-proof.ts';
 import { isStagedAsText, targetColumns } from '../copying/target-columns.ts';
@@ -32,6 +32,7 @@ export async function learnTable(
     if (found === undefined) return undefined;
     const { fingerprint, runsNoCode } = found;
     if (fingerprint === null) return 'unsuitable';
+    const noted = notedBytes(client);
     const target = await openExistingTable(client, { schema, name, truncate: false, addColumns: undefined });
     if (target.columns.some(isStagedAsText) || target.takesNoCopy || target.changesRows || target.hasRules)
       return 'unsuitable';
@@ -40,7 +41,8 @@ export async function learnTable(
     // The facts were read between two equal fingerprints.
     const { rows } = await client.query<TableFingerprint>(first);
     if (rows[0]?.fingerprint !== fingerprint) return undefined;
-    return { fingerprint, runsNoCode, isStale: false, target, targets, description };
+    const keptBytes = notedBytes(client) - noted;
+    return { fingerprint, runsNoCode, keptBytes, isStale: false, target, targets, description };
   };
   try {
     return await inTransaction(pool, { ...transaction, rollback: true }, read, first);
