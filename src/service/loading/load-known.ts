@@ -17,6 +17,7 @@ import { wasRefused } from '../postgres/refuse-unless.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
 import { isFailureOfExpression, isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { inTransaction, noteKeptBytes } from '../postgres/transaction.ts';
+import { setStatementTimeout } from '../postgres/transaction-settings.ts';
 import { copyInto, lockTable } from '../tables/loading/load-statements.ts';
 import { proveTable } from '../tables/loading/table-proof.ts';
 import { readInto, sinkOf } from './copying/copy-rows.ts';
@@ -89,7 +90,11 @@ export async function loadKnown(
   const ended = { request, input, inferred: undefined, target, matcher, loaded, problems, ofName: [] };
   const result = resultOf(ended, description, []);
   const names = rows.columns.map((column) => target.columns[column]!.name);
-  const copy = inCallersPath(copyInto(target.relation, names), checkConstraintsNow);
+  const copy = [
+    setStatementTimeout(0),
+    inCallersPath(copyInto(target.relation, names), checkConstraintsNow),
+    setStatementTimeout(options.statementTimeoutMs),
+  ].join(';\n');
   const work = async (client: ClientBase): Promise<LoadResult> => {
     const taken = await copyProved(client, known, copy, rows.toCopyData());
     noteKeptBytes(client, sink.keptBytes + known.keptBytes);
