@@ -85,7 +85,7 @@ export const problemCodes = {
     'too-many-dimensions': 'an array has more than 6 dimensions',
     'too-many-elements': 'an array has more than 1,000,000 elements',
     'too-complex':
-      'the values of the row have so many parts or digits that PostgreSQL would need too much memory or time',
+      'the values of the row have so many parts, digits or repetitions that PostgreSQL would need too much memory or time',
     'null-element': 'an element of an array is null, and the type of the elements does not allow NULL',
     'host-bits-set': 'an address for `cidr` has bits to the right of its mask',
     'date-not-allowed': 'the type does not accept the value of a date cell',
