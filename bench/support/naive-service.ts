@@ -40,6 +40,20 @@ app.post<{ Body: Upload }>('/upload', async (request) => {
   return { rows: request.body.data.length };
 });
 
+app.post<{ Body: Pick<Upload, 'data'>; Params: { table: string } }>('/append/:table', async (request) => {
+  const { data } = request.body;
+  const names = Object.keys(data[0]!);
+  const values = data.flatMap((row) => names.map((name) => row[name]));
+  const rows = data.map((_, row) => `(${names.map((_, column) => `$${row * names.length + column + 1}`)})`);
+  const columns = names.map((name) => `"${name}"`).join();
+  const client = await pool.connect();
+  await client.query('BEGIN');
+  await client.query(`INSERT INTO "${request.params.table}" (${columns}) VALUES ${rows.join()}`, values);
+  await client.query('COMMIT');
+  client.release();
+  return { rows: data.length };
+});
+
 const url = await app.listen({ port: 0 });
 process.stdout.write(`listening at ${url}\n`);
 process.on('SIGTERM', () => process.exit(0));
