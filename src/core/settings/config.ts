@@ -228,7 +228,7 @@ const declared = {
     maxJsonDepth: integer('MAX_JSON_DEPTH', 128, [1, 1000], 'levels', 'The most levels of arrays and objects inside one another in one JSON value.'),
     maxUploads: integer('MAX_UPLOADS', 8, [1, 1000], 'uploads', 'The most uploads at the same time. It must be below DATABASE_POOL_SIZE. Further uploads wait.'),
     maxUploadsPerSubject: integer('MAX_UPLOADS_PER_SUBJECT', 6, [1, 1000], 'uploads', 'The most uploads at the same time with the same token subject, so that one client never uses all places. If not set, it is three quarters of MAX_UPLOADS.'),
-    maxSmallUploads: integer('MAX_SMALL_UPLOADS', 4, [1, 1000], 'uploads', 'The most appends of at most 128 KiB of JSON at the same time. They do not wait for other uploads. If not set, it is a third of the connections in DATABASE_POOL_SIZE that MAX_UPLOADS leaves.'),
+    maxSmallUploads: integer('MAX_SMALL_UPLOADS', 6, [1, 1000], 'uploads', 'The most appends of at most 128 KiB of JSON at the same time. They do not wait for other uploads. If not set, it is half of the connections in DATABASE_POOL_SIZE that MAX_UPLOADS leaves.'),
     maxWaitingUploads: integer('MAX_WAITING_UPLOADS', 32, [0, 10_000], 'uploads', 'The most uploads that wait for others to end. Further uploads are answered with 429.'),
     uploadWaitMs: integer('UPLOAD_WAIT_MS', 10_000, [0, DAY_MS], 'ms', 'An upload that has waited this many milliseconds for others to end is answered with 429; 0 if uploads must not wait.'),
     maxQueuedLoads: integer('MAX_QUEUED_LOADS', 1000, [1, 1_000_000], 'uploads', 'The most asynchronous uploads that wait or run, of all clients. Further ones are answered with 429.'),
@@ -274,7 +274,7 @@ export function readConfig(environment: Environment): Config {
   }
   if (!environment.MAX_SMALL_UPLOADS?.trim()) {
     const left = config.database.poolSize - config.limits.maxUploads;
-    config.limits.maxSmallUploads = Math.max(1, Math.floor(left / 3));
+    config.limits.maxSmallUploads = Math.max(1, Math.floor(left / 2));
   }
   checkTogether(config, environment, errors);
   if (errors.length > 0) throw new ConfigError(errors);
