@@ -99,7 +99,7 @@ const cases: Case[] = [
     uploads: [
       {
         query: '',
-        data: [{ k: 1 }, { k: 2 }, { k: 1, line: 2, of: 'y' }, { k: 2, line: 1 }, { k: 1, line: 3, of: 'y' }],
+        data: [{ k: 1, line: 2, of: 'y' }, { k: 1 }, { k: 2 }, { k: 2, line: 1 }, { k: 1, line: 3, of: 'y' }],
         withDefinition: true,
       },
     ],
@@ -130,7 +130,7 @@ const cases: Case[] = [
       },
     ],
     problems: [
-      ['not-unique', 2],
+      ['not-unique', 1],
       ['no-such-reference', 3],
     ],
   },

@@ -203,12 +203,12 @@ test('statements for the callers’ search path are made in one file', () => {
 test('problems of rows that PostgreSQL refuses are made in one file', () => {
   const codes = Object.keys(problemCodes['invalid-data']).join('|');
   const made = (code: string) => code.match(new RegExp(`\\bcode: '(?:${codes})'`, 'g')) ?? [];
-  const places = placesOf(made, 'src/service/loading/staged/row-problem.ts');
+  const places = placesOf(made, 'src/service/loading/judging/row-problem.ts');
   assert.deepEqual(
-    places.filter((place) => /^src\/loading\/(?:staged|left-out)\//.test(place)),
+    places.filter((place) => /^src\/service\/loading\/(?:staged|judging)\//.test(place)),
     [],
   );
-  assert.equal(made(codeOf(read('src/service/loading/staged/row-problem.ts'))).length, 8);
+  assert.equal(made(codeOf(read('src/service/loading/judging/row-problem.ts'))).length, 8);
 });
 
 test('SQL is written only in the folders for it', () => {
@@ -218,7 +218,7 @@ test('SQL is written only in the folders for it', () => {
     'src/service/events/',
     'src/service/loads/',
     'src/service/loading/staged/',
-    'src/service/loading/left-out/',
+    'src/service/loading/judging/',
   ];
   const isInFolder = (file: string) => folders.some((folder) => file.startsWith(folder));
   const elsewhere = sourceFiles().filter((file) => !isInFolder(file));

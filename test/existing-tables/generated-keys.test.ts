@@ -156,7 +156,14 @@ for (const action of ['update', 'skip']) {
     const { errors } = assertProblem(answer, 422, 'invalid-data');
     assert.deepEqual(
       errors.map(({ row, column, value, detail }) => [row, column, value, detail]),
-      [[2, 'id', '1', 'must be unique: also in row 1']],
+      [
+        [
+          2,
+          'id',
+          '1',
+          `must be unique: PostgreSQL generated a value for "id" that another row already has. Send "id" in every row or in none${onlyWholeKeys(action)}`,
+        ],
+      ],
     );
   });
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type pg from 'pg';
 import type { LoadColumn } from '../../src/encoding/columns/load-column.ts';
+import { violationQueries } from '../../src/service/loading/judging/violation-queries.ts';
 import type { ConflictRule } from '../../src/service/loading/staged/conflict-rule.ts';
 import {
   countExistingKeys,
@@ -20,7 +21,6 @@ import {
   stagingTable,
 } from '../../src/service/loading/staged/staging-table.ts';
 import { analyzeSurplusTable, findSurplusRows } from '../../src/service/loading/staged/surplus-rows.ts';
-import { byRowNumber, violationQueries } from '../../src/service/loading/staged/violation-queries.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const rowCount = 100_000;
@@ -114,11 +114,9 @@ test('no statement over staged rows joins two tables row by row', async () => {
     lockExistingRows('rows', stagingTable, conflict),
     countExistingKeys('rows', stagingTable, conflict),
     ...[undefined, conflict, skip].flatMap((rule) =>
-      violationQueries(
-        { relation: stagingTable, numbering: byRowNumber, existing, conflict: rule },
-        rules,
-        100,
-      ).map(({ statement }) => statement),
+      violationQueries({ relation: stagingTable, existing, conflict: rule }, rules).map(
+        ({ statement }) => statement,
+      ),
     ),
   ];
   for (const statement of statements) {

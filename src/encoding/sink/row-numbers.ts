@@ -53,6 +53,16 @@ export class RowNumbers {
     return this.#rows[low - 1]! + (ordinal - this.#ordinals[low - 1]!);
   }
 
+  /**
+   * Returns the breaks: the row of an ordinal is the row of the last break at or before it, plus the distance. Before the first break, it is
+   * the ordinal plus 1. undefined: some rows have no number.
+   */
+  get breaks(): { ordinals: number[]; rows: number[] } | undefined {
+    if (this.#breaks === maxBreaks) return undefined;
+    const listed = (numbers: Int32Array) => Array.from(numbers.subarray(0, this.#breaks));
+    return { ordinals: listed(this.#ordinals), rows: listed(this.#rows) };
+  }
+
   #addBreak(row: number): void {
     if (this.#breaks === this.#ordinals.length) {
       this.#ordinals = doubled(this.#ordinals);

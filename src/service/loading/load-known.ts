@@ -30,7 +30,6 @@ import { LoadProgress } from './request/load-progress.ts';
 import type { LoadContext, LoadRequest, LoadResult } from './request/load-request.ts';
 import { rowOptions } from './row-options.ts';
 import { checkConstraintsNow } from './staged/merge-statements.ts';
-import { byPlace } from './staged/violation-queries.ts';
 
 /** The longest body of a small upload, as it is sent. */
 export const maxSmallBytes = 128 * 1024;
@@ -86,7 +85,7 @@ export async function loadKnown(
   // The definition may have come after the rows.
   if (input.definition !== undefined || problems.count > 0) return undefined;
   if (rows.columns === undefined || rows.needsUsualWay || hasExtraColumns(matcher)) return undefined;
-  const loaded = loadedRows(input, sink, target.relation);
+  const loaded = loadedRows(input, sink);
   const ended = { request, input, inferred: undefined, target, matcher, loaded, problems, ofName: [] };
   const result = resultOf(ended, description, []);
   const names = rows.columns.map((column) => target.columns[column]!.name);
@@ -150,7 +149,7 @@ function hasExtraColumns(matcher: ColumnMatcher): boolean {
   }
 }
 
-function loadedRows({ locate }: LoadInput, sink: EncodingSink, relation: string) {
+function loadedRows({ locate }: LoadInput, sink: EncodingSink) {
   return {
     inserted: sink.loaded,
     updated: 0,
@@ -159,6 +158,5 @@ function loadedRows({ locate }: LoadInput, sink: EncodingSink, relation: string)
     warnings: [...sink.lossWarnings(), ...sink.pointWarnings()],
     hasSeveralLists: false,
     places: { locate, sourceColumn: (name: string) => sink.sourceColumn(name) },
-    sent: { relation, numbering: byPlace((ordinal) => sink.rowNumbers.rowOf(ordinal)) },
   };
 }

@@ -15,7 +15,7 @@ import { nothingToLoad } from './inputs/nothing-to-load.ts';
 import type { KnownTables } from './known/known-tables.ts';
 import { isSmallAppend, knownTable, loadKnown } from './load-known.ts';
 import { loadRows } from './load-rows.ts';
-import { type LoadedRows, receivedRows } from './loaded-rows.ts';
+import { receivedRows } from './loaded-rows.ts';
 import { loadInOnePass, type Outcome, type TableTypes, usualHead } from './one-pass/one-pass.ts';
 import { LoadProgress } from './request/load-progress.ts';
 import {
@@ -26,7 +26,6 @@ import {
   type LoadResult,
 } from './request/load-request.ts';
 import { rowOptions } from './row-options.ts';
-import { explainRefusal, type RefusedLoad } from './staged/explain-refusal.ts';
 import { inferWhereNeeded } from './target/infer-definition.ts';
 import type { LoadTarget } from './target/load-target.ts';
 import {
@@ -110,10 +109,7 @@ async function loadWithin(
   if (!target.isBare) await refuseDisagreement(client, upload);
 
   const copy = () => loadRows(client, input, target, options, problems);
-  const { loaded, refused } = await timed(context, 'copy', copy);
-  if (refused) return explainRefusal(client, refused, problems);
-  const refusedKeys = await addKeys(client, target, loaded);
-  if (refusedKeys) return explainRefusal(client, refusedKeys, problems);
+  const loaded = await timed(context, 'copy', copy);
   // The definition came after the rows. A difference is often the cause of the problems.
   if (!isCompared) await refuseDisagreement(client, upload);
   if (loaded.leftOut === undefined) problems.throwIfAny();
@@ -162,16 +158,6 @@ async function warnOfNewName(client: ClientBase, request: LoadRequest): Promise<
   const hint = dotted.length > 0 ? '' : await suggestTables(client, schema, name);
   const detail = `There was no table "${name}" in the schema "${schema}"; it was created.${hint}`;
   return [{ code: 'table-created', detail }, ...dotted];
-}
-
-/** Adds the keys and references of a new table, which its rows may break. An existing table has them already. */
-async function addKeys(
-  client: ClientBase,
-  target: LoadTarget,
-  { places, sent: stored }: LoadedRows,
-): Promise<RefusedLoad | undefined> {
-  const error = target.isBare ? await target.addKeys(client) : undefined;
-  return error && { refusal: { error }, target, places, stored };
 }
 
 /** Does the work of a phase and reports its duration. Nothing is reported if there was nothing to do. */

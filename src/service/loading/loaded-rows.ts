@@ -1,6 +1,5 @@
 import type { Warning } from '../../core/errors.ts';
 import type { CellPlaces } from '../../encoding/problems/cell-places.ts';
-import type { SentRows } from './staged/violation-queries.ts';
 
 /** The result of loading the rows of an upload. */
 export interface LoadedRows {
@@ -18,8 +17,6 @@ export interface LoadedRows {
   /** The rows did not all have values for the same columns. */
   hasSeveralLists: boolean;
   places: CellPlaces;
-  /** The rows in a new table, whose keys are not created yet. */
-  sent: SentRows;
 }
 
 /** Returns the number of rows that had no problem. */

@@ -2,7 +2,7 @@
 
 import type { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import type { WrittenLimits } from '../../encoding/encoders/written-bytes.ts';
-import { FaultyRows } from './left-out/faulty-rows.ts';
+import { FaultyRows } from './judging/faulty-rows.ts';
 import type { ChangingTypes, TableTypes } from './one-pass/one-pass.ts';
 import type { LoadProgress } from './request/load-progress.ts';
 import type { ConflictOption } from './staged/conflict-rule.ts';

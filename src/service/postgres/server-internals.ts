@@ -100,6 +100,14 @@ export function rowSizes({ routine, message = '' }: Fields): { size: string; max
   return size === undefined || max === undefined || more.length > 0 ? undefined : { size, max };
 }
 
+/** The function that finds the partition of a row. */
+const partitionRoutine = 'ExecFindPartition';
+
+/** Marks an error that PL/pgSQL has caught, which has no function, as one about a missing partition. */
+export function markMissingPartition(error: Fields): void {
+  error.routine = partitionRoutine;
+}
+
 /**
  * Returns the partition key of a row for which no partition exists, from "Partition key of the failing row contains (k) =
  * (200).", in any language. No field of the error names the column.
@@ -108,7 +116,7 @@ export function partitionKeyOf({
   routine,
   detail = '',
 }: Fields): { columns: string; values: string } | undefined {
-  const [, columns, values] = (routine === 'ExecFindPartition' && /\((.*)\) = \((.*)\)/s.exec(detail)) || [];
+  const [, columns, values] = (routine === partitionRoutine && /\((.*)\) = \((.*)\)/s.exec(detail)) || [];
   return columns === undefined ? undefined : { columns, values: values! };
 }
 

@@ -58,8 +58,8 @@ export interface CopiedRows {
   refused: number;
   /** The number of rows that PostgreSQL stored. It is smaller if a trigger leaves out rows. */
   taken: number;
-  /** Returns the data row of the n-th row that was sent, from 0; undefined: it is no longer known. */
-  rowOf: (ordinal: number) => number | undefined;
+  /** The data rows of the rows that were sent. */
+  numbers: EncodingSink['rowNumbers'];
   /** The rows did not all have the same columns, so several COPYs sent them. */
   hasSeveralLists: boolean;
   places: CellPlaces;
@@ -158,23 +158,16 @@ export function sinkOf(
 }
 
 function copiedRows({ locate }: LoadInput, sink: EncodingSink, session: CopySession): CopiedRows {
-  const rowOf = (ordinal: number) => sink.rowNumbers.rowOf(ordinal);
   return {
     sent: sink.loaded,
     refused: sink.refused,
     taken: session.rowsTaken,
-    rowOf,
+    numbers: sink.rowNumbers,
     hasSeveralLists: session.hasSeveralLists,
     places: { locate, sourceColumn: (name) => sink.sourceColumn(name) },
     warnings: [...sink.lossWarnings(), ...sink.pointWarnings()],
     refusal:
       session.refusal &&
-      refusalOfCopy(
-        session.refusal,
-        session.refusedColumns,
-        session.rowsBefore,
-        sink.rowNumbers.count,
-        rowOf,
-      ),
+      refusalOfCopy(session.refusal, session.refusedColumns, session.rowsBefore, sink.rowNumbers),
   };
 }

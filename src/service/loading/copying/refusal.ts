@@ -1,4 +1,5 @@
 /** Describes PostgreSQL's refusal of a row: its error, and what is known about the row. */
+import type { EncodingSink } from '../../../encoding/sink/encoding-sink.ts';
 import { copyLineOf, maxRowsStoredTogether, storesRowsTogether } from '../../postgres/server-internals.ts';
 
 export interface Refusal {
@@ -20,8 +21,6 @@ export interface Refusal {
    * PostgreSQL checks the rule before it moves a row (a constant default) or later (references, AFTER triggers).
    */
   moved?: { row: number; sentColumns: readonly number[] } | undefined;
-  /** The rows of all shapes were moved by one statement. */
-  movedTogether?: boolean | undefined;
   /** The error occurred when PostgreSQL checked deferred constraints. */
   isDeferred?: boolean;
 }
@@ -30,26 +29,24 @@ export interface Refusal {
  * Reads PostgreSQL's refusal of a row in a COPY.
  *
  * @param rowsBefore the number of rows that were sent in earlier COPYs
- * @param sentRows the number of all rows that were sent
- * @param rowOf returns the data row of the n-th row that was sent, from 0
+ * @param numbers the data rows of all rows that were sent
  */
 export function refusalOfCopy(
   error: Error,
   sentColumns: readonly number[],
   rowsBefore: number,
-  sentRows: number,
-  rowOf: (ordinal: number) => number | undefined,
+  numbers: EncodingSink['rowNumbers'],
 ): Refusal {
   const copied = copyLineOf(error);
-  if (copied === undefined) return { error, sentColumns, firstRow: rowOf(rowsBefore) };
+  if (copied === undefined) return { error, sentColumns, firstRow: numbers.rowOf(rowsBefore) };
   const { line, column } = copied;
   // PostgreSQL counts the end of the data as a line.
-  const last = Math.min(rowsBefore + line, sentRows) - 1;
-  const row = rowOf(last);
+  const last = Math.min(rowsBefore + line, numbers.count) - 1;
+  const row = numbers.rowOf(last);
   if (!storesRowsTogether(error)) return { error, sentColumns, column, row };
   // The line is the one of the last row among the rows that are stored together.
   const first = Math.max(rowsBefore, last - maxRowsStoredTogether);
-  const firstRow = rowOf(first);
+  const firstRow = numbers.rowOf(first);
   if (first === last || firstRow === undefined) return { error, sentColumns, column, row };
   return { error, sentColumns, column, amongRows: [firstRow, row!] };
 }

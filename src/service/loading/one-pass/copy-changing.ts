@@ -48,11 +48,13 @@ export async function copyChanging(
 }
 
 function joined(before: CopiedRows, rest: CopiedRows): CopiedRows {
+  const { numbers } = before;
+  numbers.take(rest.numbers);
   return {
     ...rest,
     sent: before.sent + rest.sent,
     taken: before.taken + rest.taken,
-    rowOf: (ordinal) => (ordinal < before.sent ? before.rowOf(ordinal) : rest.rowOf(ordinal - before.sent)),
+    numbers,
     hasSeveralLists: true,
     warnings: [...before.warnings, ...rest.warnings],
   };

@@ -6,7 +6,7 @@ import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
 import type { ConflictKey, ConflictRule } from './conflict-rule.ts';
 import { equal } from './equality.ts';
 import type { StagedLoad } from './staged-load.ts';
-import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable, unlike } from './staging-table.ts';
+import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable } from './staging-table.ts';
 import { isSurplus } from './surplus-rows.ts';
 
 /** Holds the number of the row that is being moved. A sequence is not rolled back, so the number can be read after PostgreSQL refused the row. */
@@ -18,16 +18,6 @@ export const createProgress = `CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${
 
 /** Returns one row `row`: the data row that was being moved when PostgreSQL refused it, or null. */
 export const readProgress = `SELECT CASE WHEN is_called THEN last_value::int END AS row FROM ${progress}`;
-
-/** Sets the sequence back, so that no row is the last moved one. */
-export const resetProgress = `SELECT setval('${progress}', 1, false)`;
-
-/** Returns at most one row `row`: the data row that is moved last, if the shapes are moved in this order and by their numbers. */
-export function lastMovedRow({ conflict }: StagedLoad, shapes: number[]): string {
-  const isMoved = conflict ? `AND (NOT ${hasShape('s', conflict.shapes)} OR NOT ${isSurplus('s')})` : '';
-  return `SELECT ${rowNumber} AS row FROM ${stagingTable} s WHERE ${hasShape('s', shapes)} ${isMoved}
-ORDER BY array_position(ARRAY[${shapes.join(', ')}]::int[], ${shapeNumber}) DESC, ${rowNumber} DESC LIMIT 1`;
-}
 
 /**
  * Counts the rows that `mergeRows` updates. A sequence is used because no column distinguishes an inserted row from an updated
@@ -48,6 +38,15 @@ export const countUpdatedRows = qualified`SELECT CASE WHEN is_called THEN last_v
  */
 export function takeTurn(relation: string): Statement {
   return { text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 7447))', values: [relation] };
+}
+
+/**
+ * Empties a new table, and lets its own sequences begin again.
+ *
+ * @param relation quoted
+ */
+export function restartTable(relation: string): CallersStatement {
+  return qualified`TRUNCATE ${relation} RESTART IDENTITY`;
 }
 
 /** Checks deferred constraints after each statement from here on, and now those that were deferred before. */
@@ -80,7 +79,7 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Ca
       ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one))
       : [];
   const order = [...keyValues, `s.${rowNumber}`].join(', ');
-  const rows = `SELECT * FROM ${stagingTable} s WHERE s.${shapeNumber} OPERATOR(pg_catalog.=) ${shape}${isKept}${isInRange} ORDER BY ${order}`;
+  const rows = `SELECT * FROM ${load.source ?? stagingTable} s WHERE s.${shapeNumber} OPERATOR(pg_catalog.=) ${shape}${isKept}${isInRange} ORDER BY ${order}`;
   const insert = `INSERT INTO ${load.relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE`;
   const clause = meetsOthers ? onConflict(conflict, columns, load) : '';
   // A worker cannot use a temporary sequence, and the rows are sent to it after all of them were read.
@@ -216,31 +215,4 @@ ${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS co
 function sameKey({ columns, equals }: ConflictKey): string {
   const names = columns.map(quoteIdentifier);
   return names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index)).join(' AND ');
-}
-
-/**
- * Returns a relation with the rows as they are after the move into an empty table, including the values that PostgreSQL filled
- * in, and with the numbers of the staging table. A staged row is paired with a table row by the values that all rows have,
- * because the order in the table is not reliable: INSERT puts a row that does not fit into the last page into another page with
- * free space. Only among equal rows does the order decide.
- *
- * @param order the shapes in the order in which they were moved
- */
-export function movedRows({ relation, columns, shapes, conflict }: StagedLoad, order: number[]): string {
-  const place = quoteIdentifier(`tablewright moved ${unlike}`);
-  const content = quoteIdentifier(`tablewright content ${unlike}`);
-  const sentColumns = shapes.common().map((position) => columns[position]!);
-  const stored = contentOf(sentColumns.map(({ name }) => `t.${quoteIdentifier(name)}`));
-  const isMoved = conflict ? `NOT ${isSurplus('s')}` : 'true';
-  return `(SELECT s.${rowNumber}, s.${shapeNumber}, t.* FROM (
-SELECT s.*, row_number() OVER (PARTITION BY s.is_moved, s.content
-  ORDER BY array_position(ARRAY[${order.join(', ')}]::int[], s.${shapeNumber}), s.${rowNumber}) AS place
-FROM (SELECT s.${rowNumber}, s.${shapeNumber}, ${isMoved} AS is_moved,
-  ${contentOf(sentColumns.map((column) => stagedValue('s', column)))} AS content FROM ${stagingTable} s) s) s
-LEFT JOIN (SELECT row_number() OVER (PARTITION BY ${stored} ORDER BY t.ctid) AS ${place},
-  ${stored} AS ${content}, t.* FROM ${relation} t) t ON s.is_moved AND t.${place} = s.place AND t.${content} = s.content)`;
-}
-
-function contentOf(values: string[]): string {
-  return `ROW(${values.join(', ')})::text`;
 }

@@ -34,13 +34,7 @@ import {
   takeTurn,
 } from './merge-statements.ts';
 import type { StagedLoad } from './staged-load.ts';
-import {
-  analyzeStagingTable,
-  indexByShape,
-  lastRowNumber,
-  shapeOfRow,
-  typedStagingTable,
-} from './staging-table.ts';
+import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from './staging-table.ts';
 import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplus-rows.ts';
 
 /**
@@ -95,7 +89,7 @@ export async function moveRows(
   const movedTogether = isBrokenReference(first?.error) && !first?.isDeferred && shapes.all.length > 1;
   if (movedTogether) attempt = await moveOrUndo(client, load, 'together', true);
   const { merged, existing, refusal } = attempt;
-  if (refusal) return { refusal: { ...refusal, movedTogether, moved: await readMovedRow(client, load) } };
+  if (refusal) return { refusal: { ...refusal, moved: await readMovedRow(client, load) } };
   const surplus = conflict ? await readCount(client, countSurplusRows) : 0;
   const updated = updates ? await readCount(client, countUpdatedRows) : attempt.updated;
   return {
@@ -245,13 +239,13 @@ function moveTogether(client: ClientBase, load: StagedLoad): Promise<number> {
  * whose generated key equals the key of such a row is refused. In the other order, the row with the key would silently update
  * or skip the row with the generated key.
  */
-export function inMovingOrder({ conflict, shapes }: Pick<StagedLoad, 'conflict' | 'shapes'>): number[] {
+function inMovingOrder({ conflict, shapes }: Pick<StagedLoad, 'conflict' | 'shapes'>): number[] {
   const first = conflict?.shapes ?? [];
   return [...first, ...[...shapes.all.keys()].filter((shape) => !first.includes(shape))];
 }
 
 /** Returns the row that was moved last. The number remains known after a refusal. */
-export async function readMovedRow(
+async function readMovedRow(
   client: ClientBase,
   { shapes, isSharded }: StagedLoad,
 ): Promise<Refusal['moved']> {
@@ -262,14 +256,8 @@ export async function readMovedRow(
   return row === null || shape === undefined ? undefined : { row, sentColumns: shapes.all[shape]! };
 }
 
-/** Returns the highest number of a staged data row; 0: no row is staged. */
-export async function readLastRowNumber(client: ClientBase): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(lastRowNumber);
-  return rows[0]!.count;
-}
-
 /** Returns the shape of a data row; undefined: the row is not in the staging table. */
-export async function shapeOf(client: ClientBase, row: number): Promise<number | undefined> {
+async function shapeOf(client: ClientBase, row: number): Promise<number | undefined> {
   const { rows } = await client.query<{ shape: number }>(shapeOfRow(row));
   return rows[0]?.shape;
 }
@@ -286,12 +274,6 @@ export async function checkDeferred(client: ClientBase): Promise<Refusal | undef
   return refusal && { ...refusal, isDeferred: true };
 }
 
-/** Checks the deferred constraints. @throws PostgreSQL's error; the transaction has failed then */
-export async function requireDeferred(client: ClientBase): Promise<void> {
-  const refusal = await checkDeferred(client);
-  if (refusal) throw refusal.error;
-}
-
 /** Returns whether PostgreSQL refused a row for its values. */
 export function isRefusal(error: unknown, columns: LoadColumn[]): boolean {
   const isOfData = columns.some(isStagedAsText) ? isRefusalOfInput : isRefusalOfData;
@@ -302,7 +284,7 @@ export function isRefusal(error: unknown, columns: LoadColumn[]): boolean {
  * Moves rows and returns PostgreSQL's error, if it may be about a row. An error that a default may have caused is included. A later
  * search finds the cause.
  */
-export function refusalOfRows(move: () => Promise<void>): Promise<Refusal | undefined> {
+function refusalOfRows(move: () => Promise<void>): Promise<Refusal | undefined> {
   return refusalOf(mayBeOfRow, move);
 }
 

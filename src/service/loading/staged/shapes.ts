@@ -5,6 +5,12 @@
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 
+/**
+ * The maximum number of shapes in a load that is staged at once or may leave rows out, and of rows that PostgreSQL judges. More are refused
+ * or not judged, because each shape is moved by its own statement. Other loads have no such limit.
+ */
+export const maxMovedShapes = 200;
+
 export class Shapes {
   /** The columns of each shape, as indexes. */
   readonly all: (readonly number[])[] = [];

@@ -17,6 +17,10 @@ export interface StagedLoad {
   hasRules: boolean;
   /** Citus stores the table at its workers. */
   isSharded: boolean;
+  /** Moves the rows of a new table into the staging table, which is a view of them until then; undefined: it has its rows. */
+  fill?: () => Promise<void>;
+  /** The quoted name of the table with the rows that are moved; undefined: the staging table. */
+  source?: string;
   shapes: Shapes;
   conflict: ConflictRule | undefined;
   places: CellPlaces;

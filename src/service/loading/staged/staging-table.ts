@@ -9,8 +9,9 @@ import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sq
 import { readAsType } from '../../tables/loading/read-as-type.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
 
+const stagingName = '"tablewright rows"';
 /** The quoted name. The table is dropped at the end of the transaction. */
-export const stagingTable = 'pg_temp."tablewright rows"';
+export const stagingTable = `pg_temp.${stagingName}`;
 
 // A table may have columns of any name. The random part makes these names different from all of them.
 export const unlike = randomBytes(8).toString('hex');
@@ -26,11 +27,18 @@ export const leadingColumns = [rowNumberColumn, shapeNumberColumn];
 /** The most columns of the rows in the staging table: PostgreSQL's limit of 1,600 (appendix K), minus the leading columns. */
 export const maxStagedColumns = 1600 - leadingColumns.length;
 
+const discardTemporary = 'DISCARD TEMP';
+
 /**
  * Creates the staging table. First it drops all temporary objects: a function of another role may have left objects with these
  * names in the session, which the service could neither use nor drop. `DISCARD TEMP` drops them, whoever owns them.
  */
 export function createStagingTable(columns: LoadColumn[]): string {
+  return `${discardTemporary};\n${createStagingTableAlone(columns)}`;
+}
+
+/** Creates the staging table in a session without objects of others. */
+export function createStagingTableAlone(columns: LoadColumn[]): string {
   const definitions = columns.map((column) => {
     // A check of a domain must not stop the staging. The rows that fail it are found afterwards.
     const stored = column.type.base ?? column.type;
@@ -38,9 +46,16 @@ export function createStagingTable(columns: LoadColumn[]): string {
     return `${quoteIdentifier(column.name)} ${type}${isStagedAsText(column) ? '' : collation(column)}`;
   });
   const leading = [rowNumber, shapeNumber].map((name) => `${name} integer NOT NULL`);
-  return `DISCARD TEMP;
-CREATE TEMPORARY TABLE ${stagingTable} (${[...leading, ...definitions].join(', ')}) ON COMMIT DROP`;
+  return `CREATE TEMPORARY TABLE ${stagingTable} (${[...leading, ...definitions].join(', ')}) ON COMMIT DROP`;
 }
+
+/** Creates a view with the name of the staging table. */
+export function createStagingView(query: string): string {
+  return `${discardTemporary}; CREATE TEMPORARY VIEW ${stagingTable} AS ${query}`;
+}
+
+/** Drops the view. Citus does not find a view by the name pg_temp. The service's own path ends with this schema. */
+export const dropStagingView = `DROP VIEW ${stagingName}`;
 
 /** Returns a collation. Values that are equal in the table must be equal in the staging table, too. */
 function collation(column: LoadColumn): string {
@@ -65,34 +80,16 @@ export function analyzeStagingTable(columns: readonly string[]): string {
   return `ANALYZE ${stagingTable} (${shapeNumber}, ${rowNumber}${names})`;
 }
 
-/**
- * Deletes all other rows from the staging table.
- *
- * @param found the quoted name of a table with the numbers of the rows in the column `number`
- */
-export function keepOnly(found: string): string {
-  return `DELETE FROM ${stagingTable} s WHERE s.${rowNumber} NOT IN (SELECT f.number FROM ${found} f)`;
-}
-
 /** Creates an index that finds the rows of one shape in their order. */
 export const indexByShape = qualified`CREATE INDEX ON ${stagingTable} (${shapeNumber}, ${rowNumber})`;
 
 /** Creates an index that finds single rows. */
 export const indexByRow = qualified`CREATE INDEX ON ${stagingTable} (${rowNumber})`;
 
-/** Returns one row `count`: the highest data row number. */
-export const lastRowNumber = `SELECT coalesce(max(${rowNumber}), 0) AS count FROM ${stagingTable}`;
-
 /** Returns one row `shape`, or no row. */
 export function shapeOfRow(row: number): Statement {
   const text = `SELECT ${shapeNumber} AS shape FROM ${stagingTable} WHERE ${rowNumber} = $1`;
   return { text, values: [row] };
-}
-
-/** Returns one row `row`: the lowest data row number among the rows of the shapes. */
-export function firstRowOf(shapes: number[]): Statement {
-  const text = `SELECT min(${rowNumber}) AS row FROM ${stagingTable} WHERE ${shapeNumber} = ANY ($1)`;
-  return { text, values: [shapes] };
 }
 
 /** Counts the rows that have none of the shapes or have NULL in one of the columns, and finds the lowest of their data row numbers. */

@@ -32,7 +32,7 @@ export const analyzeSurplusTable = `ANALYZE ${surplusTable}`;
 
 export const emptySurplusTable = `DELETE FROM ${surplusTable}`;
 
-export const indexSurplusTable = qualified`CREATE INDEX ON ${surplusTable} (data_row)`;
+export const dropSurplusTable = `DROP TABLE ${surplusTable}`;
 
 /** Returns one row `count`. */
 export const countSurplusRows = qualified`SELECT pg_catalog.count(*)::int FROM ${surplusTable}`;

@@ -45,8 +45,9 @@ export async function openExistingTable(
   if (truncate) await refuseReferences(client, schema, name);
   await lock(client, await lockingStatement(client, relation, truncate, addColumns !== undefined));
   const treatment = await client.query<RowTreatment>(rowTreatment(relation));
-  const { oid, kind, hasShortTrees, hasRowSecurity, hasRowTriggers, changesRows, hasRules, isSharded } =
+  const { oid, kind, hasShortTrees, hasRowSecurity, hasRowTriggers, changesRows, ...others } =
     treatment.rows[0]!;
+  const { hasRules, hasOtherRules, isSharded } = others;
   if (!isTable(kind)) throw droppedMeanwhile();
   // The answer describes the table, so a table that cannot be described is refused before its rows are read.
   if (!hasShortTrees) await checkTexts(client, oid);
@@ -69,8 +70,8 @@ export async function openExistingTable(
     mayRefuseRows: rules.length > 0 || hasRowTriggers || isSharded,
     changesRows,
     hasRules,
+    hasOtherRules,
     isSharded,
-    addsKeysAtOnce: false,
     takesNoCopy: hasRowSecurity,
     primaryKey: rules.find((rule) => rule.kind === 'unique' && rule.isPrimary)?.columns,
     keys: keysOf(rules),

@@ -8,7 +8,7 @@ import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { isChangeOfNamedObject, isMissingSchema, isNameClash } from '../../postgres/named-objects.ts';
-import { runWithSavepoint } from '../../postgres/savepoints.ts';
+import { runAndUndo, runWithSavepoint } from '../../postgres/savepoints.ts';
 import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified, randomName } from '../../postgres/sql.ts';
 import { conditionOf, isRefusalOfData } from '../../postgres/sqlstate.ts';
@@ -25,15 +25,15 @@ import {
 } from '../../tables/ddl.ts';
 import { isTable } from '../../tables/describe-table.ts';
 import { isSharded, needsStatementsApart } from '../../tables/distribution/placement.ts';
-import { changeColumnsOf } from '../../tables/loading/load-statements.ts';
+import { changeColumnsOf, truncateTable } from '../../tables/loading/load-statements.ts';
 import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
 import { namesAside } from '../../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import { TableSwap } from '../../tables/replace/table-swap.ts';
+import { conflictKeysOf } from '../staged/conflict-keys.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
-import { type RowRule, readRowRules } from '../staged/row-rules.ts';
-import { conflictKeysOf, rulesOfNewTable } from '../staged/rules-of-new-table.ts';
+import { isSelfReference, type RowRule, readRowRules } from '../staged/row-rules.ts';
 import type { RowTarget } from './row-target.ts';
 import type { TableChange } from './table-change.ts';
 
@@ -93,9 +93,11 @@ export class NewTable implements RowTarget {
   readonly mayRefuseRows: boolean;
   readonly changesRows = false;
   readonly hasRules = false;
+  readonly hasOtherRules = false;
   readonly takesNoCopy = false;
   readonly isSharded: boolean;
-  readonly addsKeysAtOnce: boolean;
+  /** The table keeps the order of its rows. Several shards do not, so rows that break a key are read again. */
+  readonly keepsOrder: boolean;
   readonly primaryKey: readonly string[] | undefined;
   readonly warnings: Warning[];
   readonly #table: PreparedTable;
@@ -109,8 +111,8 @@ export class NewTable implements RowTarget {
     this.keys = keys;
     this.replaces = replaces;
     this.isSharded = isSharded(table.placement);
-    this.addsKeysAtOnce = table.placement?.kind === 'column' && hasConstraints(table);
-    this.mayRefuseRows = this.addsKeysAtOnce || columns.some(isDomain);
+    this.keepsOrder = table.placement?.kind !== 'column';
+    this.mayRefuseRows = (!this.keepsOrder && hasConstraints(table)) || columns.some(isDomain);
     this.primaryKey = table.primaryKey?.columns;
     this.warnings = table.warnings;
     this.#table = table;
@@ -118,11 +120,17 @@ export class NewTable implements RowTarget {
     this.#options = options;
   }
 
+  /** Reads the rules from PostgreSQL's catalogue. For that, the table is emptied and its keys are added, and this is undone. */
   async readRules(client: ClientBase): Promise<RowRule[]> {
-    return [
-      ...(await readRowRules(client, this.#table.schema, this.#naming.name)),
-      ...(await rulesOfNewTable(client, this.#table, this.#naming.names, this.columns)),
-    ];
+    const { schema, name } = this.#table;
+    const rules = await runAndUndo(client, 'rules', async () => {
+      await queryInCallersPath(client, truncateTable(this.relation, undefined));
+      const error = await this.addKeys(client);
+      if (error) throw error;
+      return readRowRules(client, schema, this.#naming.name);
+    });
+    this.#hasKeys = false;
+    return rules.map((rule) => (isSelfReference(rule) ? { ...rule, referencedTable: name } : rule));
   }
 
   /** Adds columns and converts others, with the rows that the table has. The table must have no keys. */

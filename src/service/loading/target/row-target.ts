@@ -20,13 +20,10 @@ export interface RowTarget {
   readonly changesRows: boolean;
   /** The table has rules (CREATE RULE) that may do something else than insert a row. */
   readonly hasRules: boolean;
+  /** The table may refuse rows for something that is not among the rules of `readRules`. */
+  readonly hasOtherRules: boolean;
   /** Citus stores the table at its workers. */
   readonly isSharded: boolean;
-  /**
-   * The keys of a new table are added when its rows are stored, and rows that break a key are found in the staging table. The rows of other
-   * new tables are found in the table itself, but the shards of a table do not keep the order of the rows.
-   */
-  readonly addsKeysAtOnce: boolean;
   /** COPY is not possible, because row-level security applies to the role. */
   readonly takesNoCopy: boolean;
   /** The columns of the primary key. */

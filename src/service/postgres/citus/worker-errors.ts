@@ -242,8 +242,9 @@ function nameTheRule(error: Fields, mayBeOfCopy: boolean): void {
       const isOfShard = field === 'table' || (field === 'constraint' && !keepsName);
       const own = isOfShard ? withoutShard(name) : name;
       error[field] = own;
-      if (field === 'constraint' && own.endsWith(shortened))
-        error.hashOfName = hashSuffix.exec(name.replace(shardSuffix, ''))![1]!;
+      // The name has no hash if this is done for the second time.
+      const hash = hashSuffix.exec(name.replace(shardSuffix, ''))?.[1];
+      if (field === 'constraint' && own.endsWith(shortened) && hash) error.hashOfName = hash;
       error.message = error.message.replace(`"${name}"`, () => `"${own}"`);
     });
     if (error.detail !== undefined)

@@ -143,6 +143,8 @@ export interface RowTreatment {
   changesRows: boolean;
   /** The table has rules for INSERT or UPDATE. */
   hasRules: boolean;
+  /** The table may refuse rows for something that `readRowRules` does not read: row triggers, policies, partitions, and other indexes. */
+  hasOtherRules: boolean;
   /** Citus stores the table at its workers. */
   isSharded: boolean;
 }
@@ -162,6 +164,8 @@ SELECT $1::regclass::oid::bigint::float8 AS oid, (SELECT relkind::text FROM pg_c
   row_security_active($1::regclass) AS "hasRowSecurity", EXISTS (SELECT FROM triggers) AS "hasRowTriggers",
   EXISTS (SELECT FROM triggers WHERE type & 7 = 7) AS "changesRows",
   EXISTS (SELECT FROM pg_rewrite WHERE ev_class = $1::regclass AND ev_type IN ('2', '3')) AS "hasRules",
+  EXISTS (SELECT FROM triggers) OR row_security_active($1::regclass) OR EXISTS (SELECT FROM pg_partition_tree($1::regclass)) OR EXISTS (
+    SELECT FROM pg_index WHERE indrelid = $1::regclass AND (indisexclusion OR indexprs IS NOT NULL)) AS "hasOtherRules",
   ${isKnownToCitus('$1::regclass')} AS "isSharded"`;
   return { text, values: [relation] };
 }

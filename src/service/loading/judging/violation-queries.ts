@@ -1,4 +1,4 @@
-/** The queries that find the rows of a relation that violate a rule. */
+/** The queries that find the staged rows that violate a rule. */
 import { qualified } from '../../postgres/callers-statement.ts';
 import { inCallersPath } from '../../postgres/search-path.ts';
 import {
@@ -8,8 +8,8 @@ import {
   randomName,
   type Statement,
 } from '../../postgres/sql.ts';
-import { type ConflictKey, type ConflictRule, nameOfKey } from './conflict-rule.ts';
-import { equal } from './equality.ts';
+import { type ConflictKey, type ConflictRule, nameOfKey } from '../staged/conflict-rule.ts';
+import { equal } from '../staged/equality.ts';
 import {
   type CheckRule,
   columnsRead,
@@ -18,22 +18,19 @@ import {
   type InputRule,
   type RowRule,
   type UniqueRule,
-} from './row-rules.ts';
-import { hasShape, rowNumber, shapeNumber, unlike } from './staging-table.ts';
-import { isSurplus } from './surplus-rows.ts';
+} from '../staged/row-rules.ts';
+import { hasShape, rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
+import { isSurplus } from '../staged/surplus-rows.ts';
+import type { Violation } from './row-problem.ts';
 
-/**
- * The result of a query for each row that violates the rule. Rows are identified by their numbers in the relation
- * (`Numbering`).
- */
+/** The result of a query for each row that violates the rule. */
 export interface FoundViolation {
+  /** The number of the data row. */
   number: number;
   /** The row with the same key; null: a row that was in the table before, or the rule is not a key. */
   other: number | null;
   /** The value that violates the rule, shortened. */
   value: string | null;
-  /** The number of all violations of the rule, including those over the limit. */
-  total: number;
 }
 
 export interface ViolationQuery {
@@ -43,31 +40,9 @@ export interface ViolationQuery {
   statement: Statement;
 }
 
-/** The numbers of the rows of a relation, in the order in which the rows were sent. */
-export interface Numbering {
-  /** An SQL expression that gives the number of a row of the relation. */
-  expression: string;
-  /** Returns the data row with the number; undefined: it is not known anymore. */
-  rowOf: (number: number) => number | undefined;
-}
-
-/** The numbering of the staging table, and of queries over it that have its leading columns. */
-export const byRowNumber: Numbering = { expression: rowNumber, rowOf: (number) => number };
-
-/**
- * Returns the numbering of a table that only COPY has filled, in this transaction. The order of `ctid` is the order in which
- * the rows were sent.
- *
- * @param rowOf returns the data row of the n-th row that was sent, from 0
- */
-export function byPlace(rowOf: (ordinal: number) => number | undefined): Numbering {
-  return { expression: 'row_number() OVER (ORDER BY ctid) - 1', rowOf };
-}
-
 export interface SentRows {
-  /** The quoted name, or a query in parentheses. */
+  /** The staging table, or a query over it in parentheses that has its leading columns. */
   relation: string;
-  numbering: Numbering;
   /**
    * The quoted name of the target table, if its rows count, too: a key must be unique among both, and a foreign key to the table itself
    * may refer to both. undefined: only the rows of `relation` count.
@@ -77,94 +52,90 @@ export interface SentRows {
   copies?: Map<string, string>;
   /**
    * Returns the shapes whose rows cannot be checked by a rule over these columns, because PostgreSQL will set one of the
-   * columns. undefined: the relation is not a staging table.
+   * columns. undefined: there are none.
    */
   shapesWithout?: (columns: string[]) => number[];
   /** Rows that will be replaced are left out: the surplus rows and, with `skip`, rows whose key exists in the table. */
   conflict?: ConflictRule | undefined;
-  /** true: the rows are a copy of those of a sharded table. So the tables that they refer to must be copied, too. */
-  isCopied?: boolean;
   /** true: all rows are checked, because it is not known yet which of them are surplus. */
   judgesSurplusRows?: boolean;
 }
 
-/** The maximum number of rows that a query returns; `ALL`: no limit. */
-export type Limit = number | 'ALL';
+/** Returns the violation of a row that a query has found. */
+export function toViolation(
+  rule: RowRule,
+  { number: row, other: otherRow, value }: FoundViolation,
+  areRowsMissing: boolean,
+): Violation {
+  return { rule, row, otherRow, value, areRowsMissing };
+}
 
-export function violationQueries(sent: SentRows, rules: RowRule[], limit: Limit): ViolationQuery[] {
+/** Returns whether row-level security may hide the rows to which a foreign key refers, so that no query can check it. */
+export function isHidden(rule: RowRule): boolean {
+  return rule.kind === 'foreign key' && rule.isHidden;
+}
+
+export function violationQueries(sent: SentRows, rules: RowRule[]): ViolationQuery[] {
   const { existing } = sent;
   const queries: ViolationQuery[] = [];
   for (const rule of rules) {
     switch (rule.kind) {
       case 'unique':
-        queries.push({ rule, statement: repeatedKeys(sent, rule, limit) });
+        queries.push({ rule, statement: repeatedKeys(sent, rule) });
         if (existing)
-          queries.push({ rule, isOfExisting: true, statement: existingKeys(sent, existing, rule, limit) });
+          queries.push({ rule, isOfExisting: true, statement: existingKeys(sent, existing, rule) });
         break;
       case 'foreign key':
-        queries.push({ rule, statement: missingReferences(sent, rule, limit) });
+        queries.push({ rule, statement: missingReferences(sent, rule) });
         if (rule.isFull) {
           const half: HalfReferenceRule = { kind: 'half reference', name: rule.name, columns: rule.columns };
-          queries.push({ rule: half, statement: halfReferences(sent, half, limit) });
+          queries.push({ rule: half, statement: halfReferences(sent, half) });
         }
         break;
       case 'half reference':
-        queries.push({ rule, statement: halfReferences(sent, rule, limit) });
+        queries.push({ rule, statement: halfReferences(sent, rule) });
         break;
       case 'check':
-        queries.push({ rule, statement: failedChecks(sent, rule, limit) });
+        queries.push({ rule, statement: failedChecks(sent, rule) });
         break;
       case 'input':
-        queries.push({ rule, statement: invalidInputs(sent, rule, limit) });
+        queries.push({ rule, statement: invalidInputs(sent, rule) });
     }
   }
   return queries;
 }
 
 /**
- * Returns the statements that run a violation query. The last but one returns the result.
+ * Returns the statements that store the answer of a query in a temporary table.
  *
  * Checks, policies and domains may call functions that expect the callers' search path, even while PostgreSQL plans the query.
  * But names in the query itself must not be looked up in that path. So the query becomes a view in the service's own path,
- * because a view keeps the functions and operators that were found when it was created. Queries for keys and references among
- * the rows of a new table call no such functions, so they need no view and no right to create temporary objects.
- */
-export function runQuery({ rule, statement }: ViolationQuery, { existing }: SentRows): string[] {
-  const runsCode = existing !== undefined || rule.kind === 'check' || rule.kind === 'input';
-  if (!runsCode) return [statement.text, 'SELECT'];
-  const view = `pg_temp.${quoteIdentifier(randomName('violations'))}`;
-  return [`CREATE TEMPORARY VIEW ${view} AS ${statement.text}`, inCallersPath(qualified`TABLE ${view}`)];
-}
-
-/**
- * Does what `runQuery` does, and stores the answer in a temporary table.
+ * because a view keeps the functions and operators that were found when it was created.
  *
  * @param table quoted
+ * @param among the quoted name of a table with a column `data_row`; undefined: the answer has all rows that violate the rule
  */
-export function storeAnswer({ statement }: ViolationQuery, table: string): string[] {
+export function storeAnswer({ statement }: ViolationQuery, table: string, among?: string): string[] {
   const name = quoteIdentifier(randomName('violations'));
   const view = `pg_temp.${name}`;
+  const answer =
+    among === undefined
+      ? statement.text
+      : `SELECT * FROM (${statement.text}) found WHERE number IN (SELECT data_row FROM ${among})`;
   return [
-    `CREATE TEMPORARY VIEW ${view} AS ${statement.text}`,
+    `CREATE TEMPORARY VIEW ${view} AS ${answer}`,
     inCallersPath(qualified`CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS TABLE ${view}`),
     // Citus does not find a view by the name pg_temp. The name is random, and the service's own path ends with this schema.
     `DROP VIEW ${name}`,
   ];
 }
 
-export interface LargestKey {
-  number: number;
-  value: string | null;
-  /** The stored size in bytes. */
-  size: number;
-}
-
-/** Finds the row with the largest key. */
-export function findLargestKey(sent: SentRows, rule: UniqueRule): Statement {
+/** Returns one row of a staged row: the `value` of its key, shortened, and the `size` at which the key is stored, in bytes. */
+export function keyOfRow(rule: UniqueRule, row: number): Statement {
   const sizes = rule.columns.map((column) => `coalesce(pg_column_size(s.${quoteIdentifier(column)}), 0)`);
   return {
-    text: `SELECT s.${number}::int AS number, ${shownValue('s', rule.columns)} AS value, ${sizes.join(' + ')} AS size
-FROM ${numbered({ relation: sent.relation, numbering: sent.numbering })} s ORDER BY size DESC LIMIT 1`,
+    text: `SELECT ${shownValue('s', rule.columns)} AS value, ${sizes.join(' + ')} AS size FROM ${stagingTable} s WHERE ${rowNumber} = $1`,
+    values: [row],
   };
 }
 
@@ -177,11 +148,11 @@ const first = quoteIdentifier(`tablewright first ${unlike}`);
  * @param checked the columns that the rule reads; rows in which PostgreSQL sets one of them are left out, too
  */
 function numbered(
-  { relation, numbering, conflict, shapesWithout, judgesSurplusRows }: SentRows,
+  { relation, conflict, shapesWithout, judgesSurplusRows }: SentRows,
   checked: string[] = [],
 ): string {
   const without = shapesWithout?.(checked) ?? [];
-  const rows = `SELECT ${numbering.expression} AS ${number}, * FROM ${relation} sent`;
+  const rows = `SELECT ${rowNumber} AS ${number}, * FROM ${relation} sent`;
   const conditions = [
     ...(conflict && !judgesSurplusRows ? [`NOT ${isSurplus('sent')}`] : []),
     ...(without.length > 0 ? [`${shapeNumber} NOT IN (${without.join(', ')})`] : []),
@@ -234,10 +205,10 @@ function shownValue(alias: string, columns: string[]): string {
 }
 
 function answer(alias: string, other: string, value: string): string {
-  return `${alias}.${number}::int AS number, ${other} AS other, ${value} AS value, count(*) OVER ()::int AS total`;
+  return `${alias}.${number}::int AS number, ${other} AS other, ${value} AS value`;
 }
 
-function repeatedKeys(sent: SentRows, rule: UniqueRule, limit: Limit): Statement {
+function repeatedKeys(sent: SentRows, rule: UniqueRule): Statement {
   const keys = rule.columns.map(quoteIdentifier).join(', ');
   const present = rule.nullsNotDistinct ? 'true' : allPresent('s', rule.columns);
   const isCovered = rule.predicate ? ` AND (${rule.predicate})` : '';
@@ -245,11 +216,11 @@ function repeatedKeys(sent: SentRows, rule: UniqueRule, limit: Limit): Statement
     text: `SELECT ${answer('k', `k.${first}::int`, shownValue('k', rule.columns))}
 FROM (SELECT s.*, first_value(s.${number}) OVER (PARTITION BY ${keys} ORDER BY s.${number}) AS ${first}
       FROM ${numbered(sent, columnsRead(rule))} s WHERE ${present}${isCovered}${isNotSkipped('s', sent)}) k
-WHERE k.${number} <> k.${first} ORDER BY 1 LIMIT ${limit}`,
+WHERE k.${number} <> k.${first}`,
   };
 }
 
-function existingKeys(sent: SentRows, existing: string, rule: UniqueRule, limit: Limit): Statement {
+function existingKeys(sent: SentRows, existing: string, rule: UniqueRule): Statement {
   const { conflict } = sent;
   // The predicate names columns without a table, so SQL takes them from the innermost query. Within EXISTS they are columns of the
   // existing row, and after it of the sent row.
@@ -262,12 +233,11 @@ function existingKeys(sent: SentRows, existing: string, rule: UniqueRule, limit:
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
 FROM ${numbered(sent, columnsRead(rule))} s
-WHERE ${existsWithKey(withKey(sent, existing, rule), 's', rule, `${isCovered}${isOther}`)}${isCovered}${isNotSkipped('s', sent)}
-ORDER BY 1 LIMIT ${limit}`,
+WHERE ${existsWithKey(withKey(sent, existing, rule), 's', rule, `${isCovered}${isOther}`)}${isCovered}${isNotSkipped('s', sent)}`,
   };
 }
 
-function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: Limit): Statement {
+function missingReferences(sent: SentRows, rule: ForeignKeyRule): Statement {
   const same = rule.columns.map((column, index) => {
     const referenced = `r.${quoteIdentifier(rule.referencedColumns[index]!)}`;
     return equal(referenced, `s.${quoteIdentifier(column)}`, rule.equals, index);
@@ -287,27 +257,26 @@ function missingReferences(sent: SentRows, rule: ForeignKeyRule, limit: Limit): 
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
 FROM ${numbered(sent, rule.columns)} s
-WHERE ${allPresent('s', rule.columns)} AND NOT EXISTS (SELECT FROM (${all}) r WHERE ${same.join(' AND ')})${isNotSkipped('s', sent)}
-ORDER BY 1 LIMIT ${limit}`,
+WHERE ${allPresent('s', rule.columns)} AND NOT EXISTS (SELECT FROM (${all}) r WHERE ${same.join(' AND ')})${isNotSkipped('s', sent)}`,
   };
 }
 
-function halfReferences(sent: SentRows, rule: HalfReferenceRule, limit: Limit): Statement {
+function halfReferences(sent: SentRows, rule: HalfReferenceRule): Statement {
   const isMissing = `num_nulls(${rule.columns.map((column) => `s.${quoteIdentifier(column)}`).join(', ')})`;
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(sent, rule.columns)} s
-WHERE ${isMissing} > 0 AND ${isMissing} < ${rule.columns.length}${isNotSkipped('s', sent)} ORDER BY 1 LIMIT ${limit}`,
+WHERE ${isMissing} > 0 AND ${isMissing} < ${rule.columns.length}${isNotSkipped('s', sent)}`,
   };
 }
 
-function failedChecks(sent: SentRows, rule: CheckRule, limit: Limit): Statement {
+function failedChecks(sent: SentRows, rule: CheckRule): Statement {
   const { domainOf, columns, expression } = rule;
   const shown = domainOf === undefined ? columns : ['value'];
   const value = shown.length === 0 ? 'NULL' : shownValue('s', shown);
   const source = domainOf === undefined ? numbered(sent, columns) : checkedValues(sent, rule);
   return {
     text: `SELECT ${answer('s', 'NULL::int', value)} FROM ${source} s
-WHERE NOT (${expression}) ORDER BY 1 LIMIT ${limit}`,
+WHERE NOT (${expression})`,
   };
 }
 
@@ -323,11 +292,11 @@ function checkedValues(sent: SentRows, { domainOf, columns, expression }: CheckR
 SELECT value FROM unnest(${column}) AS elements(value) WHERE NOT (${expression}) LIMIT 1) failing)`;
 }
 
-function invalidInputs(sent: SentRows, rule: InputRule, limit: Limit): Statement {
+function invalidInputs(sent: SentRows, rule: InputRule): Statement {
   const column = `s.${quoteIdentifier(rule.columns[0]!)}`;
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(sent)} s
-WHERE ${column} IS NOT NULL AND NOT ${rule.inputCheck}(${column}, ${quoteLiteral(rule.typeSql)}) ORDER BY 1 LIMIT ${limit}`,
+WHERE ${column} IS NOT NULL AND NOT ${rule.inputCheck}(${column}, ${quoteLiteral(rule.typeSql)})`,
   };
 }
 

@@ -2,8 +2,8 @@
  * Finds the rules of a table that can be checked with the staged rows alone, without the values that PostgreSQL sets when the rows are
  * moved.
  */
-import { columnsRead, isSelfReference, type RowRule } from './row-rules.ts';
-import type { StagedLoad } from './staged-load.ts';
+import { columnsRead, isSelfReference, type RowRule } from '../staged/row-rules.ts';
+import type { StagedLoad } from '../staged/staged-load.ts';
 
 /** Returns whether the staged rows have every value that the rule reads. */
 export function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
@@ -15,6 +15,24 @@ export function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
     const mayTriggerFill = load.changesRows && load.places.sourceColumn(name) < 0;
     return !isGenerated && !mayTriggerFill;
   });
+}
+
+/** Returns whether every row has sent every value that the rule reads. */
+export function areAllSent(rule: RowRule, load: StagedLoad): boolean {
+  return isDecidedByRows(rule, load) && shapesWithout(columnsRead(rule), load).length === 0;
+}
+
+/**
+ * Returns whether the staged rows decide the rule if PostgreSQL gives no row a wrong value. It computes the values of a default anew at each
+ * attempt, so another attempt says nothing about them.
+ */
+export function isChecked(rule: RowRule, load: StagedLoad): boolean {
+  const computed = load.columns.filter((column) => column.default === 'computed').map(({ name }) => name);
+  const read = [...columnsRead(rule), ...ownReferencedColumns(rule)].filter(
+    (name) => !computed.includes(name),
+  );
+  const isGenerated = load.columns.some((column) => column.isGenerated && read.includes(column.name));
+  return !isGenerated && shapesWithout(read, load).length === 0;
 }
 
 /** Returns the columns of the table itself that a foreign key refers to. */

@@ -9,13 +9,11 @@ import type { ClientBase } from 'pg';
 import { queryWithSavepoint } from '../../postgres/savepoints.ts';
 import { quoteIdentifier, quoteQualified, randomName } from '../../postgres/sql.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
-import { type ConflictKey, nameOfKey } from './conflict-rule.ts';
-import { equal } from './equality.ts';
-import { movedRows } from './merge-statements.ts';
-import { inMovingOrder } from './move-rows.ts';
-import type { ForeignKeyRule, RowRule } from './row-rules.ts';
-import type { StagedLoad } from './staged-load.ts';
-import { byRowNumber, type SentRows } from './violation-queries.ts';
+import { type ConflictKey, nameOfKey } from '../staged/conflict-rule.ts';
+import { equal } from '../staged/equality.ts';
+import type { ForeignKeyRule, RowRule } from '../staged/row-rules.ts';
+import type { StagedLoad } from '../staged/staged-load.ts';
+import type { SentRows } from './violation-queries.ts';
 
 export interface CopiedForSearch {
   /** The rows to search, which know the copies of the target table. */
@@ -59,17 +57,6 @@ export async function copyShardedRows(
     else copied.unreadable.push(rule.name);
   }
   return copied;
-}
-
-/**
- * Copies the rows that were moved into an empty table of several shards, with the values that PostgreSQL filled in. The order of `ctid` in
- * the table says nothing, because each shard has its own. In the copy, the rows of each shard have the order that they have there.
- */
-export async function copyMovedRows(client: ClientBase, load: StagedLoad): Promise<SentRows> {
-  const copy = `pg_temp.${quoteIdentifier(randomName('copy'))}`;
-  await client.query(`CREATE TEMPORARY TABLE ${copy} ON COMMIT DROP AS SELECT * FROM ${load.relation}`);
-  const relation = movedRows({ ...load, relation: copy }, inMovingOrder(load));
-  return { relation, numbering: byRowNumber, conflict: load.conflict, isCopied: true };
 }
 
 async function copyReferenced(

@@ -4,7 +4,7 @@
  * the last good row with a key is used.
  */
 import type { ClientBase } from 'pg';
-import type { Problems } from '../../../encoding/problems/problems.ts';
+import { maxListedProblems } from '../../../core/errors.ts';
 import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../postgres/server-internals.ts';
@@ -27,21 +27,24 @@ import {
   mayTryAgain,
   moveRows,
 } from '../staged/move-rows.ts';
-import type { RowRule } from '../staged/row-rules.ts';
+import { isSelfReference, namesOf } from '../staged/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
-import { analyzeStagingTable, indexByRow, typedStagingTable } from '../staged/staging-table.ts';
+import { analyzeStagingTable, indexByRow, stagingTable, typedStagingTable } from '../staged/staging-table.ts';
 import { countSurplusRows, emptySurplusTable } from '../staged/surplus-rows.ts';
-import type { FaultyRows } from './faulty-rows.ts';
-import { addRefusedRows } from './refused-problems.ts';
 import {
+  countWaitingRows,
   createPassTables,
   deleteRefusedRows,
   passOver,
   readPassState,
-  readStagedRange,
+  readRange,
   refusedNumbers,
-} from './row-by-row-statements.ts';
-import { deleteRows } from './staged-statements.ts';
+  refuseWaitingRows,
+  takeWaitingRows,
+} from './block-statements.ts';
+import type { Judgement } from './judgement.ts';
+import { addRefusedRows } from './refused-problems.ts';
+import { deleteRows, rowsOfShapes, temporaryTable } from './staged-statements.ts';
 
 /** The number of times that rows are tried again because other rows with the same keys were refused. */
 const maxRounds = 20;
@@ -54,12 +57,7 @@ const rowsPerStatement = 100_000;
 /** The savepoint before the first moved row. */
 const savepoint = 'pass';
 
-interface Pass {
-  client: ClientBase;
-  load: StagedLoad;
-  faulty: FaultyRows;
-  /** The number of refused rows whose texts of errors are kept. */
-  maxListed: number;
+interface Pass extends Judgement {
   /** true: deferred constraints are checked after each row instead of at the end. */
   isImmediate: boolean;
   /** The SQLSTATE of a missing privilege means that a policy of row-level security refuses a row. */
@@ -72,25 +70,19 @@ interface Pass {
  * @returns undefined: the upload must be refused, because too many rows have problems, or because PostgreSQL refuses the rows for a reason
  *   that is not about a single row
  */
-export async function moveRowByRow(
-  client: ClientBase,
-  load: StagedLoad,
-  rules: RowRule[],
-  faulty: FaultyRows,
-  problems: Problems,
-): Promise<MovedRows | undefined> {
+export async function moveInBlocks(judgement: Judgement): Promise<MovedRows | undefined> {
+  const { client, load, faulty, refusesAll } = judgement;
   await queryInCallersPath(client, indexByRow);
   await client.query(analyzeStagingTable([]));
   await setSavepoint(client, savepoint);
-  const maxListed = problems.maxFound;
-  const pass = { client, load, faulty, maxListed, isImmediate: false, hasPolicies: false };
+  const pass = { ...judgement, isImmediate: false, hasPolicies: false };
   let deadlocks = 0;
   for (let round = 0; round < maxRounds; ) {
     const passed = await runPass(pass, deadlocks);
     if (typeof passed !== 'string') {
-      await addRefusedRows(client, load, rules, passed.refused, problems);
+      await addRefusedRows(judgement, passed.refused);
       faulty.add(passed.refused);
-      if (faulty.areTooMany) return undefined;
+      if (faulty.areTooMany || refusesAll) return undefined;
       if (load.conflict?.action !== 'update' || passed.refused === 0) {
         await client.query(deleteRefusedRows);
         return countMoved(client, load, passed);
@@ -140,43 +132,83 @@ async function runPass(pass: Pass, deadlocks: number): Promise<Passed> {
 
 async function passAndCheck(pass: Pass): Promise<Passed> {
   const { client, load, isImmediate } = pass;
-  const { relation, columns, conflict, isSharded } = load;
   await client.query(createPassTables);
-  if (isSharded) await queryInCallersPath(client, commitInTwoPhases(load, 0));
+  if (load.isSharded) await queryInCallersPath(client, commitInTwoPhases(load, 0));
   if (isImmediate) await queryInCallersPath(client, checkConstraintsNow);
-  if (conflict) {
-    const staged = typedStagingTable(columns, await findInputCheck(client, columns));
-    await findSurplus(client, staged, conflict);
-    if (!isSharded) await lockRowsToUpdate(client, relation, staged, conflict);
-    // PostgreSQL itself skips the rows whose key is in the table, in the order of the file.
-    if (conflict.action === 'skip') await client.query(emptySurplusTable);
-    if (countsBySequence(load)) {
-      await queryInCallersPath(client, createUpdateCounter);
-      await queryInCallersPath(client, resetUpdateCounter);
-    }
-  }
-  await passOverAll(pass);
+  await prepareConflict(pass);
+  for (const source of sourcesOf(pass)) await passOverAll({ ...pass, load: { ...load, source } });
+  await passOverWaiting(pass);
   const { rows } = await client.query<PassState>(readPassState);
-  if (rows[0]!.refused > pass.faulty.max - pass.faulty.count) return rows[0]!;
+  if (rows[0]!.refused > mostRefused(pass)) return rows[0]!;
   const deferred = await checkDeferred(client);
   if (deferred === undefined) return rows[0]!;
   if (isImmediate) throw deferred.error;
   return 'has deferred';
 }
 
-async function passOverAll({ client, load, faulty, hasPolicies, maxListed }: Pass): Promise<void> {
-  const { rows } = await client.query<{ first: number | null; last: number }>(readStagedRange);
+async function prepareConflict({ client, load, refusesAll }: Pass): Promise<void> {
+  const { relation, columns, conflict, isSharded } = load;
+  if (!conflict) return;
+  const staged = typedStagingTable(columns, await findInputCheck(client, columns));
+  await findSurplus(client, staged, conflict);
+  if (!isSharded) await lockRowsToUpdate(client, relation, staged, conflict);
+  // PostgreSQL itself skips the rows whose key is in the table, in the order of the file.
+  if (conflict.action === 'skip' && !refusesAll) await client.query(emptySurplusTable);
+  if (!countsBySequence(load)) return;
+  await queryInCallersPath(client, createUpdateCounter);
+  await queryInCallersPath(client, resetUpdateCounter);
+}
+
+/**
+ * Returns the tables whose rows are moved one after the other. If no row may be left out, rows with the key of `on_conflict` come first, as in
+ * `inMovingOrder`.
+ */
+function sourcesOf({ load: { conflict, shapes }, refusesAll }: Pass): string[] {
+  const first = conflict?.shapes ?? [];
+  if (!refusesAll || first.length === 0 || first.length === shapes.all.length) return [stagingTable];
+  return [
+    rowsOfShapes(first),
+    rowsOfShapes([...shapes.all.keys()].filter((shape) => !first.includes(shape))),
+  ];
+}
+
+/** Returns the number of refused rows after which the pass may go on. If no row is loaded, the answer lists no more than these and one. */
+function mostRefused({ faulty, refusesAll }: Judgement): number {
+  return refusesAll ? maxListedProblems - 1 : faulty.max - faulty.count;
+}
+
+async function passOverAll(pass: Pass): Promise<void> {
+  const { client, load, rules, problems } = pass;
+  const { rows } = await client.query<{ first: number | null; last: number }>(readRange(load.source));
   const { first, last } = rows[0]!;
   const options = {
-    maxRefused: faulty.max - faulty.count,
-    maxListed,
-    notOfRows: hasPolicies ? errorsNotOfRows : errorsNotOfRowsOrPrivileges,
+    maxRefused: mostRefused(pass),
+    maxListed: problems.maxFound,
+    notOfRows: pass.hasPolicies ? errorsNotOfRows : errorsNotOfRowsOrPrivileges,
     countsUpdates: countsBySequence(load),
+    ownReferences: namesOf(rules.filter(isSelfReference)),
   };
   for (let from = first ?? Number.POSITIVE_INFINITY; from <= last; from += rowsPerStatement) {
     const to = Math.min(from + rowsPerStatement, last + 1);
     await queryInCallersPath(client, passOver(load, { ...options, from, to }));
   }
+}
+
+/**
+ * Moves the rows that wait, which refer to rows of the table that were not there. It does so again as long as more of these rows are
+ * there. Then it refuses the others.
+ */
+async function passOverWaiting(pass: Pass): Promise<void> {
+  const { client, load } = pass;
+  const countWaiting = async () => (await client.query<{ count: number }>(countWaitingRows)).rows[0]!.count;
+  let before = Number.POSITIVE_INFINITY;
+  for (let count = await countWaiting(); count > 0 && count < before; count = await countWaiting()) {
+    before = count;
+    const source = temporaryTable('waiting rows');
+    await client.query(takeWaitingRows(source));
+    await passOverAll({ ...pass, load: { ...load, source } });
+  }
+  await client.query(refuseWaitingRows);
 }
 
 async function countMoved(

@@ -19,12 +19,12 @@ import { rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-
 /** A table of one row: how many rows have been inserted or updated (`merged`), updated and refused so far. */
 const state = 'pg_temp."tablewright pass"';
 /** A table of the rows that PostgreSQL has refused so far, with the fields of the errors. */
-const refusedRows = 'pg_temp."tablewright refused rows"';
+export const refusedRows = 'pg_temp."tablewright refused rows"';
 
 /** Creates the temporary tables that record the progress. PostgreSQL drops them when the transaction ends. */
 export const createPassTables = `CREATE TEMPORARY TABLE ${state} (merged bigint NOT NULL, updated bigint NOT NULL, refused integer NOT NULL) ON COMMIT DROP;
 INSERT INTO ${state} VALUES (0, 0, 0);
-CREATE TEMPORARY TABLE ${refusedRows} (data_row integer NOT NULL, code text, message text, detail text, column_name text,
+CREATE TEMPORARY TABLE ${refusedRows} (data_row integer NOT NULL, shape integer NOT NULL, waits boolean NOT NULL, code text, message text, detail text, column_name text,
   constraint_name text, table_name text, schema_name text) ON COMMIT DROP`;
 
 /** Reads the row of `state`. Its count of updated rows is 0 unless the table is sharded, because only then the rows are counted here. */
@@ -33,6 +33,7 @@ export const readPassState = `SELECT merged::int, updated::int, refused FROM ${s
 /** A row that PostgreSQL refused. */
 export interface RefusedRow {
   row: number;
+  shape: number;
   code: string;
   /** null: only the first refused rows have the texts of the error. */
   message: string | null;
@@ -50,7 +51,7 @@ const maxTextBytes = 32 * 1024 * 1024;
 const refusedOrder = 'message IS NULL, data_row';
 
 export function readRefusedRows(limit: number): string {
-  return `SELECT data_row AS row, code, message, detail, nullif(column_name, '') AS column, nullif(constraint_name, '') AS constraint,
+  return `SELECT data_row AS row, shape, code, message, detail, nullif(column_name, '') AS column, nullif(constraint_name, '') AS constraint,
   nullif(table_name, '') AS table, nullif(schema_name, '') AS schema
 FROM (SELECT *, sum(octet_length(message) + octet_length(coalesce(detail, ''))) OVER (ORDER BY ${refusedOrder} ROWS UNBOUNDED PRECEDING) AS bytes
   FROM ${refusedRows}) summed
@@ -60,30 +61,44 @@ WHERE bytes <= ${maxTextBytes} OR bytes IS NULL ORDER BY ${refusedOrder} LIMIT $
 /** Returns one row, whose column `rows` has the numbers of all refused rows. */
 export const refusedNumbers = `SELECT coalesce(array_agg(data_row), '{}') AS rows FROM ${refusedRows}`;
 
-/** The refused rows with the same column, constraint and code. */
-export interface RefusedGroup {
-  /** The number of the first of these rows. */
-  row: number;
-  code: string;
-  column: string | null;
-  constraint: string | null;
-  table: string | null;
-  schema: string | null;
+/** The refused rows with the same shape, column, constraint and code, and the number of the first of them. */
+export interface RefusedGroup extends Omit<RefusedRow, 'message' | 'detail'> {
   count: number;
 }
 
 /** Groups the refused rows from the one with the place `from` on, counted from 0. */
 export function groupRefusedRows(from: number): string {
-  return `SELECT min(data_row) AS row, code, nullif(column_name, '') AS column, nullif(constraint_name, '') AS constraint,
+  return `SELECT min(data_row) AS row, shape, code, nullif(column_name, '') AS column, nullif(constraint_name, '') AS constraint,
   nullif(table_name, '') AS table, nullif(schema_name, '') AS schema, count(*)::int AS count
-FROM (SELECT * FROM ${refusedRows} ORDER BY ${refusedOrder} OFFSET ${from}) later GROUP BY 2, 3, 4, 5, 6 ORDER BY 1`;
+FROM (SELECT * FROM ${refusedRows} ORDER BY ${refusedOrder} OFFSET ${from}) later GROUP BY 2, 3, 4, 5, 6, 7 ORDER BY 1`;
 }
 
 /** Deletes the refused rows from the staging table. */
 export const deleteRefusedRows = `DELETE FROM ${stagingTable} s USING ${refusedRows} f WHERE s.${rowNumber} = f.data_row`;
 
-/** Returns one row: the first and the last data row number; null: no row is staged. */
-export const readStagedRange = `SELECT min(${rowNumber}) AS first, max(${rowNumber}) AS last FROM ${stagingTable}`;
+/** Returns one row: the first and the last data row number; null: there is no row. @param source see `StagedLoad` */
+export function readRange(source = stagingTable): string {
+  return `SELECT min(${rowNumber}) AS first, max(${rowNumber}) AS last FROM ${source} s`;
+}
+
+/**
+ * Returns statements that move the rows that wait out of the refused rows into a table of their own, like the staging table.
+ *
+ * @param table quoted
+ */
+export function takeWaitingRows(table: string): string {
+  return `CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS
+SELECT s.* FROM ${stagingTable} s JOIN ${refusedRows} f ON s.${rowNumber} = f.data_row WHERE f.waits;
+CREATE INDEX ON ${table} (${rowNumber});
+DELETE FROM ${refusedRows} WHERE waits`;
+}
+
+/** Returns one row `count`: the number of rows that wait. */
+export const countWaitingRows = `SELECT count(*)::int AS count FROM ${refusedRows} WHERE waits`;
+
+/** Refuses the rows that wait. */
+export const refuseWaitingRows = `UPDATE ${state} SET refused = refused + (SELECT count(*) FROM ${refusedRows} WHERE waits);
+UPDATE ${refusedRows} SET waits = false WHERE waits`;
 
 export interface PassOptions {
   /** The data row numbers from `from` (included) to `to` (excluded). */
@@ -97,6 +112,8 @@ export interface PassOptions {
   notOfRows: string;
   /** true: `mergeRows` counts the updated rows. */
   countsUpdates: boolean;
+  /** The foreign keys that refer to the table itself. A row that breaks one waits, because it may refer to a later row. */
+  ownReferences: string[];
 }
 
 /**
@@ -111,7 +128,7 @@ DECLARE
 BEGIN
   WHILE ${is(at, '<', to)} AND ${is(refused, '<=', maxRefused)} LOOP
     ${end} := LEAST(${at} ${plus} ${size}, ${to});
-    ${load.shapes.all.length > 1 ? endOfShape(to) : ''}
+    ${load.shapes.all.length > 1 ? endOfShape(to, load.source) : ''}
     ${countsUpdates ? keepUpdateCount : ''}
     BEGIN
       ${mergeBlock(load)}
@@ -178,6 +195,8 @@ const reached = variable('reached');
 // The state of the counter of updated rows before the block. A sequence keeps its value when the block is undone.
 const updates = variable('updates');
 const hasUpdates = variable('has updates');
+/** true: the refused row waits until all other rows were moved. */
+const waits = variable('waits');
 /** The shape of the rows of the block. */
 const shape = variable('block shape');
 // The fields of the error.
@@ -203,18 +222,19 @@ function declareVariables({ from, to }: PassOptions): string {
   ${reached} bigint;
   ${updates} bigint;
   ${hasUpdates} boolean;
+  ${waits} boolean;
   ${shape} integer := 0;
   ${[message, detail, column, constraint, table, schema].map((text) => `${text} pg_catalog.text;`).join(' ')}`;
 }
 
 /** Sets the shape of the first row of the block, and ends the block before the first row of another shape. */
-function endOfShape(to: number): string {
+function endOfShape(to: number, source = stagingTable): string {
   const row = `s.${rowNumber}`;
-  return `SELECT ${row}, s.${shapeNumber} INTO ${at}, ${shape} FROM ${stagingTable} s
+  return `SELECT ${row}, s.${shapeNumber} INTO ${at}, ${shape} FROM ${source} s
       WHERE ${is(row, '>=', at)} ORDER BY ${row} LIMIT 1;
     EXIT WHEN NOT FOUND OR ${is(at, '>=', to)};
     ${end} := GREATEST(${end}, ${at} ${plus} 1);
-    ${end} := coalesce((SELECT ${row} FROM ${stagingTable} s WHERE ${is(row, '>', at)}
+    ${end} := coalesce((SELECT ${row} FROM ${source} s WHERE ${is(row, '>', at)}
       AND ${is(row, '<', end)} AND ${is(`s.${shapeNumber}`, '<>', shape)} ORDER BY ${row} LIMIT 1), ${end});`;
 }
 
@@ -262,12 +282,16 @@ const cutFields = [message, column, constraint, table, schema]
  * rows.
  */
 function recordRefusedRow(options: PassOptions): string {
+  const { ownReferences } = options;
+  const names = `ARRAY[${ownReferences.map(quoteLiteral).join(', ')}]::pg_catalog.text[]`;
+  const isOwnReference = `${is('SQLSTATE', '=', quoteLiteral(sqlstateFor('foreign_key_violation')))} AND ${constraint} OPERATOR(pg_catalog.=) ANY (${names})`;
   return `GET STACKED DIAGNOSTICS ${message} = MESSAGE_TEXT, ${detail} = PG_EXCEPTION_DETAIL, ${column} = COLUMN_NAME,
           ${constraint} = CONSTRAINT_NAME, ${table} = TABLE_NAME, ${schema} = SCHEMA_NAME;
         ${cutFields}
+        ${waits} := ${ownReferences.length > 0 ? isOwnReference : 'false'};
         IF ${is(refused, '>=', options.maxListed)} THEN ${message} := NULL; ${detail} := NULL; END IF;
-        INSERT INTO ${refusedRows} VALUES (${at}, CASE WHEN ${isNotOfRows(options)} THEN ${raised} ELSE SQLSTATE END, ${message}, ${detail}, ${column}, ${constraint}, ${table}, ${schema});
-        ${refused} := ${refused} ${plus} 1;
+        INSERT INTO ${refusedRows} VALUES (${at}, ${shape}, ${waits}, CASE WHEN ${isNotOfRows(options)} THEN ${raised} ELSE SQLSTATE END, ${message}, ${detail}, ${column}, ${constraint}, ${table}, ${schema});
+        IF NOT ${waits} THEN ${refused} := ${refused} ${plus} 1; END IF;
         ${at} := ${end};
         ${size} := ${atMostAll(`${at} ${minus} ${afterRefused}`, options)};
         ${afterRefused} := ${at};

@@ -1,6 +1,6 @@
 /** Returns the statements that take rows out of the staging table and put them back. */
 import { quoteIdentifier, randomName, type Statement } from '../../postgres/sql.ts';
-import { rowNumber, stagingTable } from '../staged/staging-table.ts';
+import { hasShape, rowNumber, stagingTable } from '../staged/staging-table.ts';
 
 /** Returns the quoted name of a new temporary table. */
 export function temporaryTable(purpose: string): string {
@@ -20,13 +20,7 @@ export function deleteRows(rows: readonly number[]): Statement {
   return { text: `DELETE FROM ${stagingTable} s WHERE s.${rowNumber} = ANY ($1::int[])`, values: [rows] };
 }
 
-/** Returns statements that move the found rows into a table of their own. */
-export function setAside(found: string, aside: string): string {
-  return `CREATE TEMPORARY TABLE ${aside} ON COMMIT DROP AS
-SELECT s.* FROM ${stagingTable} s WHERE s.${rowNumber} IN (SELECT f.number FROM ${found} f);
-${deleteFound(found)}`;
-}
-
-export function takeBack(aside: string): string {
-  return `INSERT INTO ${stagingTable} SELECT * FROM ${aside}; DROP TABLE ${aside}`;
+/** Returns a query in parentheses of the staged rows that have one of the shapes, for every search path. */
+export function rowsOfShapes(shapes: readonly number[]): string {
+  return `(SELECT * FROM ${stagingTable} staged WHERE ${hasShape('staged', shapes)})`;
 }

@@ -11,16 +11,16 @@ import { shortenValue } from '../../../encoding/problems/problems.ts';
 import { isSecondUpdate, partitionKeyOf, rowSizes } from '../../postgres/server-internals.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import type { Refusal } from '../copying/refusal.ts';
-import type { ConflictOption } from './conflict-rule.ts';
-import type { RowRule, UniqueRule } from './row-rules.ts';
+import type { ConflictOption } from '../staged/conflict-rule.ts';
+import type { RowRule, UniqueRule } from '../staged/row-rules.ts';
 
 /** A row that violates a rule of the table. */
 export interface Violation {
   rule: RowRule;
-  /** The data row; undefined: its number is not known anymore. */
-  row: number | undefined;
+  /** The data row. */
+  row: number;
   /** The data row with the same key; null: a row that was in the table before, or the rule is not a key. */
-  otherRow: number | undefined | null;
+  otherRow: number | null;
   /** It is not known whether a row that was in the table before or an earlier row of the upload has the same key. */
   mayBeEarlier?: boolean;
   /** The value that violates the rule, shortened. */
@@ -38,6 +38,8 @@ export interface GeneratedKey {
   lacking: string[];
   /** The first of the filled columns that has its own sequence. */
   numbered: string | undefined;
+  /** The sequence is that of a new table. */
+  isOfNewTable: boolean;
   /** The first column of the key that PostgreSQL computes from others. */
   computed: string | undefined;
   /** The value of `on_conflict`, if it compares rows by this key. */
@@ -55,7 +57,7 @@ export interface FailingDefault {
 /** A key that is too long for an index. */
 export interface LongKey {
   error: Error;
-  /** The largest key of the rows. */
+  /** The largest key of the row. */
   largest: Pick<Violation, 'rule' | 'row' | 'value'>;
 }
 
@@ -65,13 +67,15 @@ export function rowProblem(cause: Cause, places: CellPlaces): Problem {
   if ('lacking' in cause) return { ...violationPlace(cause, places), ...reasonOfGenerated(cause) };
   if ('rule' in cause) return { ...violationPlace(cause, places), ...reasonOf(cause, places) };
   if ('defaultOf' in cause) return failingDefault(cause, places);
-  if ('largest' in cause)
-    return { ...violationPlace(cause.largest, places), ...refusalProblem(cause, places) };
+  if ('largest' in cause) {
+    const { largest, error } = cause;
+    return { ...violationPlace(largest, places), ...refusalProblem({ error }, places) };
+  }
   return refusalProblem(cause, places);
 }
 
 function violationPlace(
-  { rule, row, value }: Pick<Violation, 'rule' | 'row' | 'value'>,
+  { rule, row, value }: Pick<Violation | GeneratedKey, 'rule' | 'row' | 'value'>,
   { locate, sourceColumn }: CellPlaces,
 ): Omit<Problem, 'code' | 'detail'> {
   const [column] = rule.columns;
@@ -119,12 +123,7 @@ function otherWithKey({ rule, otherRow, mayBeEarlier }: Violation, places: CellP
 }
 
 /** Returns a row in the caller's own terms: the cell of a spreadsheet, or otherwise the number of the data row. */
-function nameOfRow(
-  row: number | undefined,
-  column: string | undefined,
-  { locate, sourceColumn }: CellPlaces,
-): string {
-  if (row === undefined) return 'a row whose number is not known';
+function nameOfRow(row: number, column: string | undefined, { locate, sourceColumn }: CellPlaces): string {
   const source = column === undefined ? -1 : sourceColumn(column);
   return locate(row, source, column ?? '').cell ?? `row ${row}`;
 }
@@ -139,7 +138,9 @@ function reasonOfGenerated(key: GeneratedKey): Pick<Problem, 'code' | 'detail'> 
   return { code: 'not-unique', detail: `must be unique: ${reason}${ofConflict}` };
 }
 
-function reasonOfLacking({ lacking, numbered }: GeneratedKey): string {
+function reasonOfLacking({ lacking, numbered, isOfNewTable }: GeneratedKey): string {
+  if (numbered !== undefined && isOfNewTable)
+    return `PostgreSQL generated a value for "${numbered}" that another row already has. Send "${numbered}" in every row or in none`;
   if (numbered !== undefined) {
     return `PostgreSQL generated a value for "${numbered}" that another row already has. The sequence of "${numbered}" gives values that exist already: advance it with setval(), or send "${numbered}"`;
   }

@@ -4,32 +4,28 @@ import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified, type Statement } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import type { Refusal } from '../copying/refusal.ts';
+import { columnsRead, type RowRule, type UniqueRule } from '../staged/row-rules.ts';
+import { sourcesOf } from '../staged/shapes.ts';
+import type { StagedLoad } from '../staged/staged-load.ts';
+import { areAllSent } from './decided-by-rows.ts';
+import type { Judgement } from './judgement.ts';
 import type { GeneratedKey } from './row-problem.ts';
-import { columnsRead, type RowRule, type UniqueRule } from './row-rules.ts';
-import { sourcesOf } from './shapes.ts';
-import type { StagedLoad } from './staged-load.ts';
 
 /**
  * Returns the columns of a refused key that PostgreSQL filled in. Returns undefined if the error is about something else, or if a value
  * that the row sent caused it.
- *
- * @param unchecked the names of the rules that could not be checked with the sent rows (`findViolations`)
  */
 export async function generatedKey(
-  client: ClientBase,
+  { client, target, load, rules }: Judgement,
   { error, moved, row = moved?.row, sentColumns = moved?.sentColumns }: Refusal,
-  load: StagedLoad,
-  rules: RowRule[],
-  unchecked: string[],
 ): Promise<GeneratedKey | undefined> {
   const rule = repeatedKey(error, rules);
-  if (!rule || !sentColumns) return undefined;
+  if (!rule || !sentColumns || !mayFillIn(rule.columns, load)) return undefined;
   // A sharded table has no triggers, so the error is about the table. It does not have the schema.
   if (!load.isSharded && !(await isOfTable(client, error, load.relation))) return undefined;
   const lacking = lackingColumns(columnsRead(rule), sentColumns, load);
   const isOfAnother = lacking.length === 0;
-  if (isOfAnother && (load.changesRows || !unchecked.includes(rule.name) || !mayFillIn(rule.columns, load)))
-    return undefined;
+  if (isOfAnother && (load.changesRows || areAllSent(rule, load))) return undefined;
   const filled = isOfAnother ? rule.columns : lacking;
   return {
     rule,
@@ -37,6 +33,7 @@ export async function generatedKey(
     value: repeatedKeyOf(error)?.values ?? null,
     lacking,
     numbered: await numberedColumn(client, load, filled),
+    isOfNewTable: target.isBare,
     computed: load.columns.find(({ name, isGenerated }) => isGenerated && rule.columns.includes(name))?.name,
     conflictAction:
       rule.columns.join() === load.conflict?.key.columns.join() ? load.conflict.action : undefined,

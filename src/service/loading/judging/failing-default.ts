@@ -6,23 +6,22 @@ import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { isShortExpression } from '../../postgres/expression-trees.ts';
 import { runAndUndo } from '../../postgres/savepoints.ts';
 import { enterCallersPath } from '../../postgres/search-path.ts';
+import type { Refusal } from '../copying/refusal.ts';
+import type { FailingDefault } from './row-problem.ts';
 
 /**
  * Finds the column whose default causes the error, by evaluating the defaults one at a time. Call it only in a transaction that has not
  * failed. It does not make the transaction fail. The numbers that these evaluations take from sequences are lost.
  *
- * @param relation quoted
- * @param sentColumns the columns of the refused row, as indexes
- * @returns the index of the column; undefined: no default alone causes the error
+ * @param table its `relation` is quoted
+ * @returns undefined: no default alone causes the error
  */
-export async function findFailingDefault(
+export async function failingDefault(
   client: ClientBase,
-  relation: string,
-  columns: LoadColumn[],
-  sentColumns: readonly number[],
-  error: Error,
-): Promise<number | undefined> {
-  if (!(error instanceof DatabaseError)) return undefined;
+  { relation, columns }: { relation: string; columns: LoadColumn[] },
+  { error, row, firstRow, sentColumns = [], isDeferred }: Refusal,
+): Promise<FailingDefault | undefined> {
+  if (!(error instanceof DatabaseError) || isDeferred) return undefined;
   const candidates = columns.filter(
     (column, index) => column.default !== 'none' && !sentColumns.includes(index),
   );
@@ -32,7 +31,8 @@ export async function findFailingDefault(
   for (const { id, query } of rows) {
     // The condition is evaluated first, so that functions in the default run with the search path that they expect.
     const inPath = `${query} WHERE (SELECT ${enterCallersPath}) IS NOT NULL`;
-    if ((await sqlstateOf(client, inPath)) === error.code) return columns.findIndex((one) => one.id === id);
+    if ((await sqlstateOf(client, inPath)) !== error.code) continue;
+    return { defaultOf: columns.find((one) => one.id === id)!, error, row: row ?? firstRow };
   }
   return undefined;
 }

@@ -1,0 +1,224 @@
+/**
+ * Judges the rows of an upload that PostgreSQL refused: which of them have problems, and which are good.
+ *
+ * The queries for the rules of the table take the rows that break a rule out of the staging table. The rest is moved at once. If
+ * PostgreSQL still refuses the rows, it judges them itself, block by block (move-in-blocks.ts). With `faulty_rows=leave_out` the good
+ * rows are then in the table: PostgreSQL has accepted exactly these rows, with the constraints that are deferred to the end of the
+ * transaction. With `faulty_rows=fail` the upload is refused with the problems.
+ */
+import type { ClientBase } from 'pg';
+import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
+import type { Problems } from '../../../encoding/problems/problems.ts';
+import { completeName, hideLocalShard, namesByHash } from '../../postgres/citus/worker-errors.ts';
+import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
+import type { Refusal } from '../copying/refusal.ts';
+import { restartTable } from '../staged/merge-statements.ts';
+import { isRefusal, type MovedRows, type MoveResult, moveRows } from '../staged/move-rows.ts';
+import { namesOf, type RowRule } from '../staged/row-rules.ts';
+import { maxMovedShapes } from '../staged/shapes.ts';
+import type { StagedLoad } from '../staged/staged-load.ts';
+import type { LoadTarget } from '../target/load-target.ts';
+import { failingDefault } from './failing-default.ts';
+import { FaultyRows } from './faulty-rows.ts';
+import { generatedKey } from './generated-key.ts';
+import type { Judgement } from './judgement.ts';
+import { moveInBlocks } from './move-in-blocks.ts';
+import { isBroken } from './refused-problems.ts';
+import { addFound, deleteAll, type Found, removeViolations } from './remove-violations.ts';
+import { rowProblem } from './row-problem.ts';
+import { deleteFound } from './staged-statements.ts';
+
+export interface RefusedRows {
+  target: LoadTarget;
+  staged: StagedLoad;
+  refusal: Refusal;
+}
+
+/**
+ * Moves the staged rows that have no problem, and adds the problems of the others. A new table has its keys afterwards.
+ *
+ * @param faulty counts the rows that are left out; undefined: no row may be left out
+ * @throws AppError `invalid-data` if no row may be left out, if more rows have problems than may be left out, or if PostgreSQL refuses
+ *   the rows for a reason that is not one of single rows; PostgreSQL's error if it is not about a row
+ */
+export async function judgeRows(
+  client: ClientBase,
+  { target, staged: load, refusal }: RefusedRows,
+  faulty: FaultyRows | undefined,
+  problems: Problems,
+): Promise<MovedRows> {
+  const rules = await target.readRules(client);
+  await completeNames(client, target, refusal, rules);
+  const judgement = { client, target, load, rules, problems };
+  if (faulty) {
+    const moved = await judge({ ...judgement, faulty, refusesAll: false }, refusal);
+    return moved ?? refuse(problems, faulty.areTooMany ? faulty.reasonOfTooMany : unexplained);
+  }
+  await refuseUnlessOfRow(client, target, refusal, load, problems);
+  const before = problems.count;
+  const all = { ...judgement, faulty: new FaultyRows(Number.POSITIVE_INFINITY), refusesAll: true };
+  await unlessImpossible(() => judge(all, refusal));
+  if (problems.count === before) addRefusal(target, refusal, load.places, problems);
+  return refuse(problems);
+}
+
+/**
+ * Adds the problem of rows that PostgreSQL refused and that cannot be staged.
+ *
+ * @throws AppError `invalid-data`; PostgreSQL's error if it is not about a row
+ */
+export async function refuseUnstaged(
+  client: ClientBase,
+  target: LoadTarget,
+  refusal: Refusal,
+  places: CellPlaces,
+  problems: Problems,
+): Promise<never> {
+  await completeNames(client, target, refusal, target.isSharded ? await target.readRules(client) : []);
+  const ofDefault = await failingDefault(client, target, refusal);
+  if (ofDefault) problems.add(rowProblem(ofDefault, places));
+  else addRefusal(target, refusal, places, problems);
+  return refuse(problems);
+}
+
+/**
+ * Refuses an upload for an error that PostgreSQL never raises for the values of a row: a default may have raised it, or the error is about
+ * the whole statement.
+ */
+async function refuseUnlessOfRow(
+  client: ClientBase,
+  target: LoadTarget,
+  refusal: Refusal,
+  { places }: StagedLoad,
+  problems: Problems,
+): Promise<void> {
+  const { error, moved, row = moved?.row, sentColumns = moved?.sentColumns } = refusal;
+  if (isRefusal(error, target.columns)) return;
+  const ofDefault = await failingDefault(client, target, { ...refusal, row, sentColumns });
+  if (ofDefault) {
+    problems.add(rowProblem(ofDefault, places));
+    refuse(problems);
+  }
+  if (row === undefined && !target.isSharded) throw error;
+}
+
+/** Adds the problem of a refusal whose row was not found. @throws PostgreSQL's error if it is not about a row */
+function addRefusal(target: LoadTarget, refusal: Refusal, places: CellPlaces, problems: Problems): void {
+  if (!isRefusal(refusal.error, target.columns) && refusal.row === undefined) throw refusal.error;
+  problems.add(rowProblem(refusal, places));
+}
+
+/** Replaces the names of shards in PostgreSQL's error. */
+async function completeNames(
+  client: ClientBase,
+  { isSharded, relation }: LoadTarget,
+  { error }: Refusal,
+  rules: RowRule[],
+): Promise<void> {
+  if (!isSharded) return;
+  hideLocalShard(error, relation);
+  completeName(error, await namesByHash(client, namesOf(rules)));
+}
+
+/** Returns undefined if the upload must be refused. The transaction may then have moved some rows. */
+async function judge(judgement: Judgement, refusal: Refusal): Promise<MovedRows | undefined> {
+  const { client, target, load, rules, faulty, refusesAll } = judgement;
+  const before = faulty.count;
+  const { repeated, found = [], isComplete, hasInvalidText } = await removeViolations(judgement);
+  const areFewer = faulty.count > before || found.length > 0;
+  if (refusesAll) {
+    const isOfRule = hasInvalidText || rules.some((rule) => isBroken(rule, refusal.error, load));
+    if (await addGeneratedKey(judgement, refusal)) return undefined;
+    // Nothing else can refuse these rows, and none of them is loaded. So PostgreSQL need not judge the rest.
+    if (areFewer && isComplete && isOfRule) return undefined;
+    if (load.shapes.all.length > maxMovedShapes) return undefined;
+    await load.fill?.();
+    await deleteAll(client, found);
+  }
+  if (repeated && faulty.count + repeated.count > faulty.max) await addFound(judgement, repeated);
+  if (faulty.areTooMany) return undefined;
+  const rest = areFewer || repeated ? await moveRest(judgement, repeated) : undefined;
+  if (rest) return rest;
+  const error = await addKeys(client, target);
+  if (error) throw error;
+  await restartNumbering(client, target);
+  return moveInBlocks({ ...judgement, load: { ...load, isBare: false } });
+}
+
+/** Moves all staged rows except those with a repeated key. If PostgreSQL refuses them, the rows with a repeated key are staged again. */
+async function moveRest(judgement: Judgement, repeated: Found | undefined): Promise<MovedRows | undefined> {
+  const { client, target, load } = judgement;
+  await setSavepoint(client, 'rest');
+  if (repeated) await client.query(deleteFound(repeated.table));
+  const { moved } = await moveAtOnce(client, target, load, true);
+  if (!moved) await rollBackTo(client, 'rest');
+  else if (repeated) await addFound(judgement, repeated);
+  return moved;
+}
+
+/**
+ * Adds the problem of a key that PostgreSQL generated with a sequence, if the refusal is about one. If the rows are moved again, the
+ * sequence gives other numbers.
+ */
+async function addGeneratedKey(judgement: Judgement, refusal: Refusal): Promise<boolean> {
+  const generated = await generatedKey(judgement, refusal);
+  if (generated?.numbered === undefined) return false;
+  judgement.problems.add(rowProblem(generated, judgement.load.places));
+  return true;
+}
+
+/**
+ * Moves all staged rows, and adds the keys of a new table. After a refusal nothing was moved.
+ *
+ * @param movesAgain true: the rows were moved before
+ */
+export async function moveAtOnce(
+  client: ClientBase,
+  target: LoadTarget,
+  load: StagedLoad,
+  movesAgain: boolean,
+): Promise<MoveResult> {
+  await setSavepoint(client, 'at once');
+  const result = await moveRows(client, load, movesAgain);
+  const error = result.moved && (await addKeys(client, target));
+  if (result.moved && !error) return result;
+  await rollBackTo(client, 'at once');
+  return error ? { refusal: { error } } : result;
+}
+
+/** Adds the keys of a new table. An existing table has them already. Returns PostgreSQL's error if it refuses them. */
+async function addKeys(client: ClientBase, target: LoadTarget): Promise<Error | undefined> {
+  return target.isBare ? target.addKeys(client) : undefined;
+}
+
+/** Lets the sequences of a new table begin again, so that its rows get the numbers that they would get at the first attempt. */
+async function restartNumbering(
+  client: ClientBase,
+  { isBare, isSharded, relation }: LoadTarget,
+): Promise<void> {
+  if (isBare && !isSharded) await queryInCallersPath(client, restartTable(relation));
+}
+
+const unexplained = 'PostgreSQL still refuses the upload without the rows that have problems.';
+
+/** @param reason why the upload is refused although rows may be left out */
+function refuse(problems: Problems, reason = problems.reason): never {
+  problems.reason = reason;
+  problems.throwIfAny();
+  throw new Error('no problem was found');
+}
+
+/**
+ * Judges rows of which none will be loaded. It ends without an error if the time or the role's privileges are not sufficient, or if
+ * PostgreSQL ends it in a deadlock. The transaction has failed then.
+ */
+async function unlessImpossible(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (conditionOf(error) !== 'query_canceled' && !isDeadlock(error) && !isLackOfPrivilege(error))
+      throw error;
+  }
+}

@@ -1,0 +1,25 @@
+/** Finds the keys by which `on_conflict` can compare the rows of a new table, before PostgreSQL has the keys. */
+import { mapInTurns } from '../../../core/pause-for-others.ts';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { type KeyDefinition, weightOfKey } from '../../tables/definition.ts';
+import { baseOfDomain, equalityOperator } from '../../tables/equality.ts';
+import type { PreparedTable } from '../../tables/prepared-table.ts';
+import type { ConflictKey } from './conflict-rule.ts';
+
+/** Returns the keys of a new table that `on_conflict` can use. It works in turns, because there may be thousands. */
+export async function conflictKeysOf(
+  { primaryKey, unique }: PreparedTable,
+  columns: LoadColumn[],
+): Promise<ConflictKey[]> {
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  const toConflictKey = ({ columns: names }: KeyDefinition): ConflictKey => ({
+    columns: names,
+    equals: names.map((name) => {
+      const column = byName.get(name);
+      const base = baseOfDomain(column);
+      return { operator: equalityOperator(column), leftBase: base, rightBase: base };
+    }),
+    nullsNotDistinct: false,
+  });
+  return mapInTurns([...(primaryKey ? [primaryKey] : []), ...unique], toConflictKey, weightOfKey);
+}

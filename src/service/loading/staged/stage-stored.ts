@@ -1,0 +1,74 @@
+/** Stages the rows of a new table, if PostgreSQL refuses its keys. */
+import type { ClientBase } from 'pg';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { qualified } from '../../postgres/callers-statement.ts';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { quoteIdentifier } from '../../postgres/sql.ts';
+import { truncateTable } from '../../tables/loading/load-statements.ts';
+import type { CopiedRows } from '../copying/copy-rows.ts';
+import { createProgress, restartTable } from './merge-statements.ts';
+import { Shapes } from './shapes.ts';
+import type { StageTarget } from './stage-rows.ts';
+import { stagedColumns } from './staged-columns.ts';
+import type { StagedLoad } from './staged-load.ts';
+import {
+  createStagingTable,
+  createStagingTableAlone,
+  createStagingView,
+  dropStagingView,
+  rowNumber,
+  shapeNumber,
+  stagingTable,
+  unlike,
+} from './staging-table.ts';
+
+/**
+ * Makes the staging table of rows that COPY alone has stored in a new table, with the values that PostgreSQL filled in.
+ *
+ * @param areRead true: the rows will probably only be read. The staging table is then a view, and `fill` of the result moves the rows
+ * @returns undefined: the data rows of some rows are no longer known
+ */
+export async function stageStored(
+  client: ClientBase,
+  target: StageTarget,
+  { numbers, places }: CopiedRows,
+  areRead: boolean,
+): Promise<StagedLoad | undefined> {
+  const { breaks } = numbers;
+  if (breaks === undefined) return undefined;
+  const { relation, isBare, changesRows, hasRules, isSharded } = target;
+  const columns = stagedColumns(target.columns, target.keys);
+  const query = storedRows(relation, columns, breaks);
+  await client.query(readInOrder);
+  if (areRead) await client.query(createStagingView(query));
+  const fill = async () => {
+    if (areRead) await client.query(dropStagingView);
+    const create = areRead ? createStagingTableAlone(columns) : createStagingTable(columns);
+    await queryInCallersPath(client, qualified`${create}; ${createProgress}`);
+    await client.query(`INSERT INTO ${stagingTable} ${query}`);
+    await queryInCallersPath(client, isSharded ? truncateTable(relation, undefined) : restartTable(relation));
+  };
+  if (!areRead) await fill();
+  const shapes = new Shapes(1);
+  shapes.numberOf([...columns.keys()]);
+  const load = { relation, columns, isBare, changesRows, hasRules, isSharded, shapes, places };
+  return { ...load, conflict: undefined, ...(areRead && { fill }) };
+}
+
+/** Otherwise PostgreSQL may begin to read a large table at any page, and several processes may read it. */
+const readInOrder = `SELECT set_config('synchronize_seqscans', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`;
+
+/** Gives each row the number of its data row: the row of the last break before it, and the distance from there (row-numbers.ts). */
+function storedRows(
+  relation: string,
+  columns: LoadColumn[],
+  { ordinals, rows }: { ordinals: number[]; rows: number[] },
+): string {
+  const ordinal = quoteIdentifier(`tablewright ordinal ${unlike}`);
+  const array = (numbers: number[]) => `'{${numbers.join()}}'::int[]`;
+  const offsets = array(rows.map((row, index) => row - ordinals[index]!));
+  const number = `${ordinal} + coalesce((${offsets})[width_bucket(${ordinal}, ${array(ordinals)})], 1)`;
+  const names = columns.map(({ name }) => `, ${quoteIdentifier(name)}`).join('');
+  return `SELECT ${number} AS ${rowNumber}, 0 AS ${shapeNumber}${names}
+FROM (SELECT row_number() OVER ()::int - 1 AS ${ordinal}, * FROM ${relation}) t`;
+}
