@@ -193,14 +193,15 @@ CREATE TABLE items_a PARTITION OF items FOR VALUES IN ('a'); INSERT INTO items V
   }
 });
 
-// The short way of small appends takes the number 1, which exists, and the usual way the number 2, which exists, too.
 test('a generated number that already exists is a problem of a row without any value, too', async () => {
   await service.rows(numberedBehind);
   const { errors } = assertProblem(await load([{}], ''), 422, 'invalid-data');
   assert.deepEqual(
-    errors.map(({ column, value, code }) => [column, value, code]),
-    [['id', '2', 'not-unique']],
+    errors.map(({ column, code }) => [column, code]),
+    [['id', 'not-unique']],
   );
+  // If the service knows the table, its first attempt has taken the number 1.
+  assert.match(String(errors[0]!.value), /^[12]$/);
 });
 
 test('a sent key that equals a number generated in the same upload is a problem that says what to do', async () => {
