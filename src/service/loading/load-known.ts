@@ -19,7 +19,7 @@ import { isFailureOfExpression, isLackOfPrivilege } from '../postgres/sqlstate.t
 import { inTransaction, noteKeptBytes } from '../postgres/transaction.ts';
 import { setStatementTimeout } from '../postgres/transaction-settings.ts';
 import { copyInto, lockTable } from '../tables/loading/load-statements.ts';
-import { proveTable } from '../tables/loading/table-proof.ts';
+import { proveIndexes, proveTable } from '../tables/loading/table-proof.ts';
 import { readInto, sinkOf } from './copying/copy-rows.ts';
 import { EncodedRows } from './copying/encoded-rows.ts';
 import { resultOf } from './end-load.ts';
@@ -92,6 +92,7 @@ export async function loadKnown(
   const copy = [
     setStatementTimeout(0),
     inCallersPath(copyInto(target.relation, names), checkConstraintsNow),
+    ...(known.runsNoCode ? [proveIndexes(known.oid)] : []),
     setStatementTimeout(options.statementTimeoutMs),
   ].join(';\n');
   const work = async (client: ClientBase): Promise<LoadResult> => {

@@ -140,6 +140,8 @@ export async function inTransaction<T>(
   } catch (error) {
     isClean = hasEnded && !(error instanceof Abandoned);
     if (hasEnded) return running;
+    // The error may be that the work did run code.
+    isTidied &&= options.readOnly === true;
     let isRoleLost = false;
     if (!(error instanceof Abandoned)) ({ isClean, isRoleLost } = await rollBack(client, options.role));
     if (signal?.aborted) throw signal.reason;

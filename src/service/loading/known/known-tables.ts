@@ -7,6 +7,7 @@ import type { TableDescription } from '../../tables/definition.ts';
 import type { ExistingTable } from '../target/load-target.ts';
 
 export interface KnownTable {
+  oid: number;
   fingerprint: string;
   /** An insert runs no code of other people. */
   runsNoCode: boolean;

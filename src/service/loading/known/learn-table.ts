@@ -30,7 +30,7 @@ export async function learnTable(
   const read = async (client: ClientBase, { begun }: TransactionEdges): Promise<Learnt> => {
     const [found] = begun!.rows as TableFingerprint[];
     if (found === undefined) return undefined;
-    const { fingerprint, runsNoCode } = found;
+    const { fingerprint, runsNoCode, oid } = found;
     if (fingerprint === null) return 'unsuitable';
     const noted = notedBytes(client);
     const target = await openExistingTable(client, { schema, name, truncate: false, addColumns: undefined });
@@ -42,7 +42,7 @@ export async function learnTable(
     const { rows } = await client.query<TableFingerprint>(first);
     if (rows[0]?.fingerprint !== fingerprint) return undefined;
     const keptBytes = notedBytes(client) - noted;
-    return { fingerprint, runsNoCode, keptBytes, isStale: false, target, targets, description };
+    return { oid, fingerprint, runsNoCode, keptBytes, isStale: false, target, targets, description };
   };
   try {
     return await inTransaction(pool, { ...transaction, rollback: true }, read, first);

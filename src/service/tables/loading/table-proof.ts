@@ -6,6 +6,7 @@
  * it needs to read the facts. It contains the values and not the ids of row versions, so it holds after VACUUM FULL and on a promoted
  * standby, too.
  */
+import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { hasCitus } from '../../postgres/citus/session-settings.ts';
 import { leavesNothing, treeBytes } from '../../postgres/expression-trees.ts';
 import { refuseUnless } from '../../postgres/refuse-unless.ts';
@@ -49,14 +50,19 @@ const isPlain = `c.relkind = 'r' AND NOT (c.relhasrules OR c.relrowsecurity OR c
   AND NOT EXISTS (SELECT FROM pg_attrdef d JOIN pg_depend u ON u.classid = 'pg_attrdef'::regclass AND u.objid = d.oid
     WHERE d.adrelid = c.oid AND u.refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass))`;
 
-/** Whether an insert into the plain table `c` runs no code of other people: its expressions leave nothing in the session. */
+/**
+ * Whether an insert into the plain table `c` runs no code of other people: its expressions leave nothing in the session. A type that was created in
+ * the database may have casts that call functions of users, also inside PostgreSQL's `to_jsonb`. A foreign key lets PostgreSQL plan a
+ * query of the other table, and the planner computes constant expressions of its indexes and checks.
+ */
 const runsNoCode = `NOT EXISTS (SELECT FROM pg_attrdef d WHERE d.adrelid = c.oid AND NOT ${leavesNothing('d.adbin')})
+  AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'f')
   AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.conbin IS NOT NULL AND NOT ${leavesNothing('k.conbin')})
   AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL))
   AND NOT EXISTS (
     SELECT FROM pg_depend u LEFT JOIN pg_attrdef d ON u.classid = 'pg_attrdef'::regclass AND d.oid = u.objid
       LEFT JOIN pg_constraint k ON u.classid = 'pg_constraint'::regclass AND k.oid = u.objid
-    WHERE u.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass) AND c.oid IN (d.adrelid, k.conrelid))`;
+    WHERE u.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass) AND c.oid IN (d.adrelid, k.conrelid))`;
 
 const ofTable = 'FROM pg_class c WHERE c.oid = to_regclass($1)';
 
@@ -65,12 +71,13 @@ export interface TableFingerprint {
   fingerprint: string | null;
   /** An insert runs no code of other people. */
   runsNoCode: boolean;
+  oid: number;
 }
 
 /** Returns a query of the `TableFingerprint`, or of no row if there is no such table. @param relation the name, quoted */
 export function readFingerprint(relation: string): Statement {
   return {
-    text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint, ${runsNoCode} AS "runsNoCode" ${ofTable}`,
+    text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint, ${runsNoCode} AS "runsNoCode", c.oid::float8 AS oid ${ofTable}`,
     values: [relation],
   };
 }
@@ -87,4 +94,14 @@ export function proveTable(relation: string, known: string): Statement {
     text: refuseUnless(`(SELECT ${fingerprint} ${ofTable}) = $2`, 'the table has changed'),
     values: [relation, known],
   };
+}
+
+/**
+ * Returns a query that fails (`refuseUnless`) if the table has an index with an expression. Run it after the rows of a table that runs no code: CREATE INDEX
+ * CONCURRENTLY does not wait for the lock of an insert, so such an index may come after the proof, and PostgreSQL computes the expression.
+ */
+export function proveIndexes(oid: number): CallersStatement {
+  const computed = qualified`SELECT FROM pg_catalog.pg_index
+    WHERE indrelid OPERATOR(pg_catalog.=) ${oid}::pg_catalog.oid AND (indexprs IS NOT NULL OR indpred IS NOT NULL)`;
+  return refuseUnless(`NOT EXISTS (${computed})`, 'the table has changed');
 }
