@@ -28,7 +28,7 @@ export async function loads(line: CommandLine): Promise<number> {
     try {
       if (hasEnded(found)) resultOf(found);
     } catch (error) {
-      // The JSON of the load has the answer.
+      // The printed JSON already contains the error, so nothing else is printed.
       return options.json ? exitCodeOf(error) : reportError(error);
     }
     return exitCodes.done;

@@ -1,4 +1,4 @@
-/** The choices and the defaults of the parameters of uploads, as the service has them. */
+/** The defaults of the upload parameters, from `client/parameters.ts`, and helpers for lists of choices. The types of the client have the choices. */
 import type { LoadQuery } from '../client/client.ts';
 import { uploadParameters } from '../client/parameters.ts';
 

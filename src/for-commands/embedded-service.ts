@@ -20,7 +20,7 @@ export interface EmbeddedService {
   stop(): Promise<void>;
 }
 
-/** The longest time that a command may take: its token is valid so long. */
+/** The maximum duration of a command in seconds. Its token is valid for this time. */
 const tokenSeconds = 86_400;
 
 /**

@@ -40,11 +40,11 @@ export function trimmedStart(bytes: Buffer, start: number, end: number): number 
   return at;
 }
 
-/** After each 4,096 bytes of white space the same byte is searched to its end, which is 20 times as fast as a loop. A file has a number for millions of spaces. */
+/** After each 4,096 bytes of white space the same byte is searched to its end, which is 20 times as fast as a loop. An .ods file can mean millions of spaces with one number. */
 const runMask = 4095;
 const runBytes = 64 * 1024;
 
-/** Returns a position up to which all bytes equal the one before `at`: the end of such bytes, or at most 64 KiB before it. */
+/** Skips forward over bytes that equal the byte before `at`, in steps of 64 KiB. The result is the end of this run, or less than 64 KiB before its end. */
 function endOfRun(bytes: Buffer, at: number, end: number): number {
   let stop = at;
   // All bytes of a range are equal if the range equals the range one byte before it.

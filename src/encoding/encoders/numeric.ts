@@ -380,7 +380,7 @@ function encodeZero(out: CopyBuffer, scale: number): number {
   return 0;
 }
 
-/** The most bytes of a text in another base, because converting a longer one would block the event loop. */
+/** The maximum number of bytes of a number in base 16, 8 or 2. A longer one is refused as out of range, because converting it would block the event loop. */
 const MOST_OTHER_BYTES = 1_000;
 
 function encodeOtherBase(

@@ -16,9 +16,9 @@ const FALSE_TEXT = Buffer.from('false');
 const MOST_NAME_BYTES = 63;
 
 /**
- * Writes a text.
+ * Writes a text, number or boolean (`true`, `false`) as text. Spaces beyond `maxLength` are allowed.
  *
- * @param maxLength the most characters; -1: no limit
+ * @param maxLength the maximum number of characters; -1: no limit
  */
 export function encodeText(
   out: CopyBuffer,

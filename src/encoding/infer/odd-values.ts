@@ -48,7 +48,7 @@ class Group {
   }
 }
 
-/** Counts the values of one column. */
+/** Counts the values of one text column by the type that they would have, to find a few odd values among many of another type. */
 export class OddValues {
   readonly #candidates = [new Group(NOTHING), new Group(NOTHING)] as const;
   readonly #others = new Group(OTHER);

@@ -26,7 +26,7 @@ export class JsonUploadScanner extends JsonDocumentScanner {
     this.#plan = plan;
   }
 
-  /** Returns the JSON text of the definition, after all of it was scanned. It is undefined if the definition is `null`. */
+  /** Returns the JSON text of the definition, after all of it was scanned. It is undefined if the body has no definition or the definition is `null`. */
   get table(): Buffer | undefined {
     return this.#plan?.table;
   }

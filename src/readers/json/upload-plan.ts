@@ -12,7 +12,7 @@ const WRONG_DOCUMENT =
 export class UploadPlan implements DocumentPlan {
   rowsAt = '/data';
   readonly isOneRow = false;
-  /** The JSON text of `table`, after all of it was scanned. It is undefined if `table` is `null`. */
+  /** The JSON text of `table`, after all of it was scanned. It is undefined if the body has no `table` or `table` is `null`. */
   table: Buffer | undefined;
   readonly #takesRows: boolean;
   #documentByte = 0;

@@ -21,8 +21,9 @@ export function isRaised({ routine }: Fields): boolean {
 export const routineOfRaise = 'exec_stmt_raise';
 
 /**
- * Returns whether the context says that RAISE made the error, for errors whose `routine` is not that of the place where they arose. The
- * first line is that of the innermost function: "PL/pgSQL function f() line 1 at RAISE". PL/pgSQL does not translate its own words.
+ * Returns whether RAISE of PL/pgSQL made the error, from the context (`where`). Use it if `routine` does not describe the place of the error,
+ * for example if Citus passes on the error of a worker. The first line of the context is about the innermost function:
+ * "PL/pgSQL function f() line 1 at RAISE". PL/pgSQL does not translate these words.
  */
 export function isRaisedAt(where: string): boolean {
   return /^PL\/pgSQL.*\bRAISE$/m.test(where.split('\n', 1)[0]!);

@@ -45,7 +45,7 @@ function remedyOf(error: Error): string | undefined {
   if ([fullDisk, otherFullDisk].some((words) => words.test(`${code} ${error.message}`)))
     return 'No space left on device: free or enlarge the disk of DATA_DIR, or of the database, and start Tablewright again. Rows that were acknowledged are kept.';
   if (code === 'ERR_MODULE_NOT_FOUND') return 'Run "npm ci" first.';
-  // A worker gets the error of its primary process, with the name of another call.
+  // In a worker, the primary process opens the port. The worker's error then has the syscall `bind` instead of `listen`.
   if (syscall === 'listen' || syscall === 'bind')
     return (
       listenRemedies[code] ?? 'Set HOST and PORT to an address and a port on which the service can listen.'

@@ -144,7 +144,7 @@ function mayKnow({ schema, isOfExtension }: CatalogType, admitSchema: (schema: s
   return isSystemSchema(schema) || isOfExtension || isAdmitted(schema, admitSchema);
 }
 
-/** `regclass` and similar types. Their input functions show whether an object exists. */
+/** `regclass` and similar types. Their input functions reveal whether an object exists, in schemas that the token does not allow, too. */
 const namesObjects =
   /^reg(class|collation|config|dictionary|namespace|oper|operator|proc|procedure|role|type)$/;
 

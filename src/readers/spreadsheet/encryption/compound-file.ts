@@ -17,8 +17,8 @@ const entryBytes = 128;
 const maxEntries = 10_000;
 
 /**
- * The most runs of consecutive sectors in one stream. Files are usually written in order, except for one sector of the table
- * after each 128 sectors. So this limit is enough for more than 1 GiB.
+ * The maximum number of runs of consecutive sectors in one stream. In most files, only one sector of the allocation table interrupts a
+ * run, after each 128 sectors. So this limit is enough for more than 1 GiB.
  */
 const maxExtents = 100_000;
 

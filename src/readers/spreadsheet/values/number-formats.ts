@@ -64,7 +64,7 @@ type Condition = Pick<FormatSection, 'operator' | 'operand'>;
 
 const plain: NumberFormat = { meaning: PLAIN, mask: '', sections: [] };
 
-/** Longer codes are ignored. Excel's own limit is 255 characters. */
+/** A longer format code is ignored: its cells are read as plain numbers, even if the code is of a date. Excel's own limit is 255 characters. */
 const maxCodeLength = 1024;
 
 /** Returns the format of a built-in id, which files use without a code. */

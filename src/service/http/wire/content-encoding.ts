@@ -180,7 +180,7 @@ class Unpacking {
   readonly #packed: AsyncGenerator<Buffer>;
   #chunk: Buffer | undefined;
   #fedBytes = 0;
-  /** The error after which no more chunks are accepted. */
+  /** The error with which reading the packed body failed. It is thrown instead of the unpacker's own error. */
   #failure: { cause: unknown } | undefined;
 
   constructor(unpacker: Unpacker, packed: AsyncGenerator<Buffer>, first: Buffer) {

@@ -20,7 +20,7 @@ export interface FormBody {
   headers: IncomingHttpHeaders;
   /** The names of the query parameters, because a part of a form with such a name is a common mistake. */
   parameters: readonly string[];
-  /** Computes the digest of the parts, if the request has an idempotency key. */
+  /** Computes the digest of the parts `file` and `body`, but not of `password`, if the request has an idempotency key. */
   digest: BodyDigest | undefined;
 }
 
