@@ -8,8 +8,8 @@ import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { Load } from '../answers/load-answers.ts';
 import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
 import { type ColumnChoices, columnChoicesOf } from './column-parameters.ts';
+import { maxFaultyRowsOf } from './faulty-row-parameters.ts';
 import type { UploadQuery } from './parameters.ts';
-import { maxFaultyRowsOf } from './row-parameters.ts';
 import { textReadingOf } from './text-parameters.ts';
 
 const Loaded = Type.Object(

@@ -5,7 +5,7 @@ import { parameters, type UploadQuery } from './parameters.ts';
 /**
  * Reads `faulty_rows` and `max_faulty_rows`.
  *
- * @returns the most rows that may be left out; undefined: no row may be left out
+ * @returns the maximum number of rows that may be left out; undefined: no row may be left out
  * @throws AppError `invalid-parameter`
  */
 export function maxFaultyRowsOf(
