@@ -1,4 +1,5 @@
 /** Checks names by PostgreSQL's rules, and suggests the nearest name for a misspelled one. */
+import { cutText } from './cut-text.ts';
 import { AppError, wrongParameter } from './errors.ts';
 
 /**
@@ -98,9 +99,9 @@ export function didYouMean(name: string, candidates: Iterable<string>, before = 
   return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
 }
 
-/** Returns a value as a problem shows it, cut if it is long. */
+/** Returns a value as a problem shows it: cut if it is long, and valid Unicode. */
 export function shorten(text: string): string {
-  return text.length <= 80 ? text : `${text.slice(0, 79)}…`.toWellFormed();
+  return cutText(text, 80).toWellFormed();
 }
 
 /** Returns the Levenshtein distance, in which swapping two neighbours is one edit; at most `limit + 1`. */

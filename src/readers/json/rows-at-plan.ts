@@ -3,6 +3,7 @@
  * definition: the member `table` of the document, if it is an object.
  */
 
+import { cutText } from '../../core/cut-text.ts';
 import { AppError } from '../../core/errors.ts';
 import { isArrayIndex, pointerOf } from '../../core/json-pointer.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
@@ -49,7 +50,7 @@ export class RowsAtPlan implements DocumentPlan {
     if (isArray && !isArrayIndex(step)) {
       const example = `${pointerOf(this.#foundSteps)}/0`;
       throw this.#notFound(
-        `is an array; its elements have numbers, as in ${shorten(example)}, not the name "${shorten(step)}"`,
+        `is an array; its elements have numbers, as in ${cutText(example, maxShownLength)}, not the name "${cutText(step, maxShownLength)}"`,
       );
     }
     this.#depth++;
@@ -67,7 +68,7 @@ export class RowsAtPlan implements DocumentPlan {
     if (this.#isTable) this.#hasTable = true;
     this.#isOnPath = isStep;
     if (isStep) this.#isResolved = true;
-    else if (this.#keys.length <= maxShownKeys) this.#keys.push(shorten(name));
+    else if (this.#keys.length <= maxShownKeys) this.#keys.push(cutText(name, maxShownLength));
   }
 
   element(index: number): void {
@@ -125,7 +126,7 @@ export class RowsAtPlan implements DocumentPlan {
   }
 
   #whatIsAtPointer(): string {
-    return this.rowsAt === '' ? 'The document' : `The value at ${shorten(this.rowsAt)}`;
+    return this.rowsAt === '' ? 'The document' : `The value at ${cutText(this.rowsAt, maxShownLength)}`;
   }
 
   /**
@@ -135,17 +136,17 @@ export class RowsAtPlan implements DocumentPlan {
    */
   #notFound(what: string): AppError {
     const deepest = pointerOf(this.#foundSteps);
-    const where = deepest === '' ? 'The document' : `The value at ${shorten(deepest)}`;
+    const where = deepest === '' ? 'The document' : `The value at ${cutText(deepest, maxShownLength)}`;
     return this.#refusal(
       'rows-not-found',
-      `The document has nothing at ${shorten(this.rowsAt)}. ${where} ${what}.`,
+      `The document has nothing at ${cutText(this.rowsAt, maxShownLength)}. ${where} ${what}.`,
     );
   }
 
   #refusal(code: ProblemCode, detail: string): AppError {
     const pointer = pointerOf(this.#foundSteps);
     return new AppError('invalid-parameter', detail, {
-      errors: [{ parameter: 'rows_at', pointer, value: shorten(this.rowsAt), code, detail }],
+      errors: [{ parameter: 'rows_at', pointer, value: cutText(this.rowsAt, maxShownLength), code, detail }],
     });
   }
 }
@@ -158,10 +159,6 @@ function describeKeys(keys: string[]): string {
 }
 
 function repeatedKey(pointer: string): AppError {
-  const detail = `The document has the member ${shorten(pointer)} twice.`;
+  const detail = `The document has the member ${cutText(pointer, maxShownLength)} twice.`;
   return new AppError('invalid-data', detail, { errors: [{ pointer, code: 'repeated-key', detail }] });
-}
-
-function shorten(text: string): string {
-  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
 }

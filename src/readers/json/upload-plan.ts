@@ -1,5 +1,6 @@
 /** The plan for the body `{"table": {…}, "data": [{…}, …]}` with its members in any order, for only an array of rows, or for only a definition. */
 
+import { cutText } from '../../core/cut-text.ts';
 import { AppError } from '../../core/errors.ts';
 import { pointerTo } from '../../core/json-pointer.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
@@ -109,16 +110,12 @@ function unknownMember(name: string, takesRows: boolean, array: string | undefin
   if (name === 'constraints') {
     return '"constraints" must be inside "table": {"table": {"columns": […], "constraints": {…}}}.';
   }
-  const member = shortName(name);
+  const member = cutText(name, maxShownName);
   const known = `The body has a member "${member}"; only ${takesRows ? '"table" and "data" are' : '"table" is'} known here.`;
   if (takesRows) {
-    return `${known} If the rows are an array inside this document, name it with the parameter rows_at, as in ?rows_at=${array === undefined ? '/response/items' : pointerTo(shortName(array))}; POST /api/v1/inspect/json lists the arrays of a document. If the body is one row, send rows_at= (without a value) or put it into an array. If the body has one object per line, send it as application/x-ndjson.`;
+    return `${known} If the rows are an array inside this document, name it with the parameter rows_at, as in ?rows_at=${array === undefined ? '/response/items' : pointerTo(cutText(array, maxShownName))}; POST /api/v1/inspect/json lists the arrays of a document. If the body is one row, send rows_at= (without a value) or put it into an array. If the body has one object per line, send it as application/x-ndjson.`;
   }
   return name === 'data' ? `${known} Send rows to upload/json, or in the file.` : known;
-}
-
-function shortName(name: string): string {
-  return name.length > maxShownName ? `${name.slice(0, maxShownName)}…` : name;
 }
 
 function invalidBody(pointer: string, code: ProblemCode, detail: string): AppError {

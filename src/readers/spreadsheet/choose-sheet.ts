@@ -1,5 +1,6 @@
 /** Chooses the sheet of a workbook: the requested sheet, or the first visible one. */
 
+import { cutText } from '../../core/cut-text.ts';
 import { AppError, type Warning, wrongParameter } from '../../core/errors.ts';
 import type { OtherSheet, SheetSummary } from './spreadsheet-options.ts';
 
@@ -101,5 +102,5 @@ export function listNames(sheets: Pick<SheetSummary, 'name'>[]): string {
 
 /** Returns a sheet's name for a message. */
 export function quote(name: string): string {
-  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
+  return JSON.stringify(cutText(name, 100));
 }

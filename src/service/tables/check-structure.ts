@@ -93,7 +93,7 @@ function checkMember(
   problems: DefinitionProblems,
 ): void {
   if (column === '') return;
-  const value = shorten(column.toWellFormed());
+  const value = shorten(column);
   if (!names.has(column)) {
     const detail = `the table has no column "${value}".`;
     problems.add({ pointer, code: 'unknown-column', detail, value }, { name: column, among: names });

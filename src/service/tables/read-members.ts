@@ -137,7 +137,7 @@ function reportUnknown(
     if (known.includes(name)) continue;
     if (++unknown > maxUnknownMembers) continue;
     const hint = adviceForMember(name);
-    const detail = `"${shorten(name).toWellFormed()}" is not known here.${hint === undefined ? '' : ` ${hint}`}`;
+    const detail = `"${shorten(name)}" is not known here.${hint === undefined ? '' : ` ${hint}`}`;
     const misspelling = hint === undefined ? { name, among: known } : undefined;
     report(`${pointer}/${escapePointer(name)}`, 'unknown-property', detail, undefined, misspelling);
   }

@@ -22,6 +22,7 @@ import {
 } from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { trimText } from '../../../core/bytes/white-space.ts';
+import { cutText } from '../../../core/cut-text.ts';
 import { passwordsToTry } from '../encryption/passwords.ts';
 import { CoveredCells, MergedAreas, NONE, OVERLAP } from '../merged-areas.ts';
 import { maxReferenceLength } from '../names/workbook-names.ts';
@@ -139,7 +140,7 @@ function namesOf({ Workbook: properties, SheetNames: sheets }: WorkBook): blocks
   let characters = 0;
   for (const { Name: name, Ref: refersTo = '', Sheet: sheet } of properties?.Names ?? []) {
     const localTo = sheet === undefined ? undefined : sheets[sheet];
-    const cut = String(refersTo).slice(0, maxReferenceLength);
+    const cut = cutText(String(refersTo), maxReferenceLength);
     characters += name.length + cut.length + (localTo?.length ?? 0);
     if (characters > maxNameCharacters) return { names, isComplete: false };
     names.push({ name, ...(localTo !== undefined && { localTo }), refersTo: cut });

@@ -1,5 +1,6 @@
 /** Reads what a defined name refers to, in the notation of Excel. */
 
+import { cutText } from '../../../core/cut-text.ts';
 import { type CellRange, parseArea } from '../cell-address.ts';
 
 export interface Reference {
@@ -33,7 +34,7 @@ export function splitSheet(text: string): { sheet: string | undefined; rest: str
 
 /** Describes a text that `parseReference` does not read, for a message: `the constant 0.19`. @param text empty: a formula */
 export function describeTarget(text: string): string {
-  const shown = text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+  const shown = cutText(text, maxShown);
   if (text === '') return 'a formula';
   if (text.includes('#REF!')) return `cells that were deleted (${shown})`;
   if (constant.test(text)) return `the constant ${shown}`;

@@ -3,6 +3,7 @@
  * OpenDocument. A format that has names gives all of them in one list. What they refer to is checked only when a name is used.
  */
 
+import { cutText } from '../../../core/cut-text.ts';
 import { maxSheetColumn } from '../cell-address.ts';
 
 export interface WorkbookName {
@@ -51,16 +52,12 @@ export class WorkbookNames {
 
   add(name: WorkbookName): void {
     const { table } = name;
-    const refersTo = cut(name.refersTo);
+    const refersTo = cutText(name.refersTo, maxReferenceLength);
     const header = table === undefined ? 0 : table.header.reduce((sum, text) => sum + text.length, 0);
     this.#characters += name.name.length + refersTo.length + header;
     if (this.list.length === maxNames || this.#characters > maxCharacters) this.isComplete = false;
     else this.list.push({ ...name, refersTo });
   }
-}
-
-function cut(text: string): string {
-  return text.length > maxReferenceLength ? `${text.slice(0, maxReferenceLength)}…` : text;
 }
 
 /** The prefix with which Excel stores the names that it defines itself, such as `_xlnm.Print_Area`. */

@@ -10,6 +10,7 @@ import { Readable } from 'node:stream';
 import { crc32, createGunzip, inflateRawSync } from 'node:zlib';
 import type { Entry, LocalFileHeader, ZipFile } from 'yauzl';
 import yauzl from 'yauzl';
+import { cutText } from '../../../core/cut-text.ts';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
@@ -20,6 +21,7 @@ import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
  * The most parts. Real workbooks have tens of them, or some thousands if they have pictures. Listing a part takes two reads.
  */
 const maxParts = 20_000;
+const maxShownName = 100;
 
 /**
  * The unpacked size up to which the ratio of a part is not limited. Small parts with much repetition may reach the
@@ -250,8 +252,8 @@ async function listParts(zip: ZipFile, fileBytes: number): Promise<Map<string, Z
       .replace(/^\/+/, '');
     if (name.endsWith('/')) continue;
     const key = partKey(name);
-    if (parts.has(key)) throw broken(`The file holds part ${shorten(name)} twice.`);
-    parts.set(key, { name: shorten(name), entry, end: fileBytes, unpackedBytes: 0 });
+    if (parts.has(key)) throw broken(`The file holds part ${cutText(name, maxShownName)} twice.`);
+    parts.set(key, { name: cutText(name, maxShownName), entry, end: fileBytes, unpackedBytes: 0 });
   }
   setEnds([...parts.values()], entries);
   return parts;
@@ -416,10 +418,6 @@ class FileReader extends yauzl.RandomAccessReader {
 
 function partKey(name: string): string {
   return name.replace(/^\/+/, '').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-}
-
-function shorten(name: string): string {
-  return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }
 
 function wrongSize(part: ZipPart): AppError {

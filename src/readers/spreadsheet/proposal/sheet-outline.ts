@@ -5,6 +5,7 @@
 
 import { isBlank } from '../../../core/bytes/white-space.ts';
 import { NULL, STRING, TEXT } from '../../../core/cells/cell-kind.ts';
+import { cutText } from '../../../core/cut-text.ts';
 import { BLANK, cellClass, cellValue, WORDS } from './cell-class.ts';
 import { isTotalWord } from './total-words.ts';
 
@@ -241,5 +242,5 @@ function shortLabel(bytes: Buffer, start: number, end: number): string {
     .toString('utf8', start, Math.min(end, start + 4 * maxLabelLength))
     .replace(/\s+/g, ' ')
     .trim();
-  return text.length > maxLabelLength ? `${text.slice(0, maxLabelLength)}…` : text;
+  return cutText(text, maxLabelLength);
 }
