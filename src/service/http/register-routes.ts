@@ -44,14 +44,14 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
   await app.register(async (api) => {
     acceptBodies(api, ['application/json']);
     createTableRoute(api, context);
-    describeTableRoute(api, context);
-    listTablesRoute(api, context);
-    readRowsRoute(api, context);
-    eventFeedRoute(api, context);
     createWebhookRoute(api, context);
   });
   await app.register(async (api) => {
     ignoreBodies(api);
+    describeTableRoute(api, context);
+    listTablesRoute(api, context);
+    readRowsRoute(api, context);
+    eventFeedRoute(api, context);
     listLoadsRoute(api, context);
     describeLoadRoute(api, context);
     watchLoadRoute(api, context);
