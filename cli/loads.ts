@@ -3,7 +3,7 @@ import { type Client, hasEnded, type ListedLoad, type Load, resultOf } from '../
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
-import { inBytes, inCount, note, say, sayJson, tableLines } from './print.ts';
+import { inBytes, inCount, inThousands, note, say, sayJson, tableLines } from './print.ts';
 import { exitCodeOf, reportError } from './report-error.ts';
 
 const defaultLimit = 20;
@@ -65,7 +65,7 @@ async function list(client: Client, { options }: CommandLine): Promise<number> {
     if (options.json) sayJson(load);
     const { id, state, table, rows_read: count, created_at: createdAt } = load;
     const error = options.json ? '' : await errorOf(client, load);
-    rows.push([id, state, error, `${table.schema}.${table.name}`, count.toLocaleString('en'), createdAt]);
+    rows.push([id, state, error, `${table.schema}.${table.name}`, inThousands(count), createdAt]);
     if (rows.length === limit) break;
   }
   const head = ['id', 'state', 'error', 'table', 'rows read', 'created'];

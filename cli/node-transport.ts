@@ -2,10 +2,14 @@
  * Sends requests with `node:http`. Unlike `fetch` it waits for the service before it sends a large body (`Expect: 100-continue`),
  * so that an early refusal arrives; it has no time limit for the answer; and it counts the bytes that were sent.
  */
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import process from 'node:process';
 import { Readable } from 'node:stream';
-import type { Transport, TransportRequest } from '../client/transport.ts';
+import { text } from 'node:stream/consumers';
+import type { Transport, TransportAnswer, TransportRequest } from '../client/transport.ts';
+
+// An import would read all exports of the module, and one of them loads `fetch`, which takes longer than the start of Node.js.
+const http = process.getBuiltinModule('node:http');
 
 /** Smaller bodies are sent at once. curl has the same limit. */
 const largeBodyBytes = 1024 * 1024;
@@ -19,7 +23,7 @@ export const nodeTransport: Transport = (
   new Promise((resolve, reject) => {
     const length = streamLength ?? lengthOf(body);
     const isLarge = body !== undefined && (length === undefined || length > largeBodyBytes);
-    const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(url, {
+    const request = (url.startsWith('https:') ? process.getBuiltinModule('node:https') : http).request(url, {
       method,
       headers: {
         ...headers,
@@ -84,10 +88,10 @@ async function send(
   try {
     for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
       if (request.destroyed || request.writableEnded) return;
-      const mustWait = !request.write(chunk);
+      const isWritten = written(request, chunk);
       sent += chunk.byteLength;
       onSent?.(sent);
-      if (mustWait) await drained(request);
+      await isWritten;
     }
     request.end();
   } catch (error) {
@@ -95,26 +99,31 @@ async function send(
   }
 }
 
-/** Waits until more may be written, or until the request has ended. */
-function drained(request: ClientRequest): Promise<void> {
+/** Writes the chunk. Resolves when its buffer may be used again (ByteStream), or when the request has ended. */
+function written(request: ClientRequest, chunk: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      request.off('drain', done).off('close', done).off('response', done);
+      request.off('close', done);
       resolve();
     };
-    request.on('drain', done).on('close', done).on('response', done);
+    request.on('close', done);
+    request.write(chunk, done);
   });
 }
 
-function answerOf(response: IncomingMessage): Response {
-  const { rawHeaders, statusCode = 0 } = response;
-  const headers = new Headers();
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    headers.append(rawHeaders[index]!, rawHeaders[index + 1]!);
-  const hasBody = ![204, 205, 304].includes(statusCode);
-  if (!hasBody) response.resume();
-  return new Response(hasBody ? (Readable.toWeb(response) as ReadableStream) : null, {
-    status: statusCode,
-    headers,
-  });
+/** A `Response` would load `fetch`, too. */
+function answerOf(response: IncomingMessage): TransportAnswer {
+  const { headersDistinct, statusCode: status = 0 } = response;
+  let body: ReadableStream<Uint8Array> | undefined;
+  return {
+    ok: status >= 200 && status < 300,
+    status,
+    type: 'default',
+    headers: { get: (name) => headersDistinct[name.toLowerCase()]?.join(', ') ?? null },
+    get body() {
+      body ??= Readable.toWeb(response) as ReadableStream<Uint8Array>;
+      return body;
+    },
+    text: () => text(response),
+  };
 }

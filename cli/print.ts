@@ -73,5 +73,10 @@ export function inBytes(bytes: number): string {
 }
 
 export function inCount(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+  return `${inThousands(count)} ${count === 1 ? one : many}`;
+}
+
+/** Separates the thousands with commas. `toLocaleString` does it, too, but its first call takes longer than the start of Node.js. */
+export function inThousands(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }

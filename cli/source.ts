@@ -133,7 +133,7 @@ async function openStandardInput(kind: FileKind | undefined): Promise<Source> {
       yield value;
     }
   }
-  const file = Readable.toWeb(Readable.from(all(), { objectMode: false })) as ByteStream;
+  const file: ByteStream = ReadableStream.from(all());
   return {
     path: standardInput,
     name: 'stdin',

@@ -4,7 +4,7 @@ import { noteWarnings } from './as-options.ts';
 import type { CommandLine } from './commands.ts';
 import { withClient } from './connect.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
-import { inBytes, note, say, sayJson, tableLines } from './print.ts';
+import { inBytes, inThousands, note, say, sayJson, tableLines } from './print.ts';
 import { readDefinition } from './source.ts';
 
 export async function create(line: CommandLine): Promise<number> {
@@ -54,7 +54,7 @@ export async function list(line: CommandLine): Promise<number> {
       rows.push([
         schema,
         name,
-        count === null ? '' : count.toLocaleString('en'),
+        count === null ? '' : inThousands(count),
         bytes === null ? '' : inBytes(bytes),
       ]);
     }

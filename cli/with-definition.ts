@@ -38,13 +38,18 @@ function changed(file: Source['file'], change: (stream: ByteStream) => ByteStrea
 type Change = ReturnType<typeof linesAsItems>;
 
 function joined(content: ByteStream, head: string, change: Change, tail: string): ByteStream {
-  return content.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      start: (controller) => controller.enqueue(Buffer.from(head)),
-      transform: (chunk, controller) => controller.enqueue(change(chunk as Uint8Array<ArrayBuffer>)),
-      flush: (controller) => controller.enqueue(Buffer.from(tail)),
-    }),
-  );
+  return ReadableStream.from(partsOf(content, head, change, tail));
+}
+
+async function* partsOf(
+  content: ByteStream,
+  head: string,
+  change: Change,
+  tail: string,
+): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(head);
+  for await (const chunk of content) yield change(chunk as Uint8Array<ArrayBuffer>);
+  yield Buffer.from(tail);
 }
 
 function afterByteOrderMark(): Change {

@@ -7,13 +7,13 @@ import type { components, operations } from './api-types.ts';
 import { fromJson, toJson } from './exact-json.ts';
 import { ConnectionError, type Problem, type ProblemDocument, ProblemError } from './problem-error.ts';
 import { type Connection, send } from './send.ts';
-import { fetchTransport, type Transport } from './transport.ts';
+import { fetchTransport, type Transport, type TransportAnswer } from './transport.ts';
 import { type ChangeOptions, type LoadOptions, type RequestOptions, sendOnce, upload } from './upload.ts';
 import { type UploadSource, uploadBody } from './upload-body.ts';
 import { hasEnded, type Load, resultOf, watchLoad } from './watch-load.ts';
 
 export type { components, operations } from './api-types.ts';
-export type { Transport, TransportRequest } from './transport.ts';
+export type { Transport, TransportAnswer, TransportRequest } from './transport.ts';
 export type { ChangeOptions, LoadOptions, LoadQuery, RequestOptions } from './upload.ts';
 export type { FileContent, FileKind, Rows, UploadDefinition, UploadSource } from './upload-body.ts';
 export type { Load, Problem, ProblemDocument };
@@ -169,7 +169,7 @@ function loadCalls(connection: Connection) {
     watch(id: string, { signal }: RequestOptions = {}): AsyncGenerator<Load> {
       const path = `${loadPath(id)}/events`;
       const headers = { accept: 'text/event-stream' };
-      const open = (stop: AbortSignal): Promise<Response> =>
+      const open = (stop: AbortSignal): Promise<TransportAnswer> =>
         send({ ...connection, retryMs: 0 }, { path, headers, signal: stop, isRepeatable: false }, wholeOf);
       return watchLoad({ open, read: (stop) => describeLoad(id, { signal: stop }) }, signal);
     },
@@ -214,7 +214,7 @@ function loadPath(id: string): string {
 
 /** The type of the answer is that of the operation in the OpenAPI document. */
 // biome-ignore lint/suspicious/noExplicitAny: the callers name the type
-async function jsonOf(answer: Response, parse: (text: string) => any = JSON.parse): Promise<any> {
+async function jsonOf(answer: TransportAnswer, parse: (text: string) => any = JSON.parse): Promise<any> {
   const text = await answer.text();
   try {
     return parse(text);
@@ -223,4 +223,4 @@ async function jsonOf(answer: Response, parse: (text: string) => any = JSON.pars
     throw new ProblemError(status, headers, text, 'The answer is no JSON. It is not from Tablewright.');
   }
 }
-const wholeOf = async (answer: Response): Promise<Response> => answer;
+const wholeOf = async (answer: TransportAnswer): Promise<TransportAnswer> => answer;

@@ -1,7 +1,7 @@
 /** Sends a request to the service, and sends it again after a failure that may pass, if that is safe. */
 import { ConnectionError, ProblemError } from './problem-error.ts';
 import { sleep } from './sleep.ts';
-import type { Transport, TransportRequest } from './transport.ts';
+import type { Transport, TransportAnswer, TransportRequest } from './transport.ts';
 
 export interface Connection {
   url: string;
@@ -47,7 +47,7 @@ export interface SentRequest {
 export async function send<Result>(
   connection: Connection,
   request: SentRequest,
-  read: (answer: Response) => Promise<Result>,
+  read: (answer: TransportAnswer) => Promise<Result>,
 ): Promise<Result> {
   const { signal } = request;
   let endAt = Date.now() + connection.retryMs;
@@ -70,7 +70,7 @@ export async function send<Result>(
 async function attemptOf<Result>(
   { url, token, transport }: Connection,
   { method = 'GET', path, query, headers, open, signal, onSent }: SentRequest,
-  read: (answer: Response) => Promise<Result>,
+  read: (answer: TransportAnswer) => Promise<Result>,
 ): Promise<{ result: Result } | ProblemError | ConnectionError> {
   const bearer = await token();
   const all = { ...(bearer && { authorization: `Bearer ${bearer}` }), ...headers };
@@ -105,7 +105,7 @@ async function attemptOf<Result>(
 }
 
 /** Browsers hide where a redirection leads. */
-function redirectionOf({ type, status, headers }: Response): string | undefined {
+function redirectionOf({ type, status, headers }: TransportAnswer): string | undefined {
   if (type !== 'opaqueredirect' && !(status >= 300 && status < 400)) return undefined;
   return `The address of the service redirects to ${headers.get('location') ?? 'another one'}. Use an address that does not redirect.`;
 }

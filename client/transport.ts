@@ -11,8 +11,13 @@ export interface TransportRequest {
   onSent?: ((bytes: number) => void) | undefined;
 }
 
+/** The part of a `Response` that the client reads. */
+export type TransportAnswer = Pick<Response, 'ok' | 'status' | 'type' | 'body' | 'text'> & {
+  headers: Pick<Headers, 'get'>;
+};
+
 /** @throws an error of any kind if there is no answer */
-export type Transport = (url: string, request: TransportRequest) => Promise<Response>;
+export type Transport = (url: string, request: TransportRequest) => Promise<TransportAnswer>;
 
 /** Sends a request with `fetch`. It reports the sent bytes of streams only, because `fetch` does not tell those of other bodies. */
 export const fetchTransport: Transport = (url, { onSent, body, length: _length, signal, ...request }) => {

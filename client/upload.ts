@@ -3,6 +3,7 @@ import type { operations } from './api-types.ts';
 import { newKey } from './new-key.ts';
 import { ProblemError } from './problem-error.ts';
 import { type Connection, type SentRequest, send } from './send.ts';
+import type { TransportAnswer } from './transport.ts';
 import { type UploadSource, uploadBody } from './upload-body.ts';
 
 type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
@@ -33,7 +34,7 @@ export async function upload<Result>(
   connection: Connection,
   options: LoadOptions,
   headers: Record<string, string>,
-  read: (answer: Response) => Promise<Result>,
+  read: (answer: TransportAnswer) => Promise<Result>,
 ): Promise<Result> {
   const {
     table,
@@ -75,7 +76,7 @@ export async function sendOnce<Result>(
   connection: Connection,
   request: SentRequest,
   key: string | undefined,
-  read: (answer: Response) => Promise<Result>,
+  read: (answer: TransportAnswer) => Promise<Result>,
 ): Promise<Result> {
   const canRepeat = request.isRepeatable && connection.retryMs > 0;
   const withoutKey = { ...request, isRepeatable: false };

@@ -3,13 +3,14 @@ import type { components } from './api-types.ts';
 import { ProblemError } from './problem-error.ts';
 import { readEvents } from './server-sent-events.ts';
 import { sleep } from './sleep.ts';
+import type { TransportAnswer } from './transport.ts';
 
 export type Load = components['schemas']['Load'];
 
 /** How the load is read. */
 export interface LoadReader {
   /** Opens the stream of events. */
-  open: (signal: AbortSignal) => Promise<Response>;
+  open: (signal: AbortSignal) => Promise<TransportAnswer>;
   read: (signal: AbortSignal | undefined) => Promise<Load>;
 }
 
