@@ -30,10 +30,12 @@ export async function runRounds(contenders: Contender[], rounds: number): Promis
       if (round > 0) times.get(name)!.push(performance.now() - startedAt);
     }
   }
-  return contenders.map(({ name }) => {
-    const sorted = times.get(name)!.toSorted((a, b) => a - b);
-    return { name, medianMs: median(sorted), minMs: sorted[0]!, maxMs: sorted.at(-1)! };
-  });
+  return contenders.map(({ name }) => summary(name, times.get(name)!));
+}
+
+export function summary(name: string, timesMs: number[]): Measured {
+  const sorted = timesMs.toSorted((a, b) => a - b);
+  return { name, medianMs: median(sorted), minMs: sorted[0]!, maxMs: sorted.at(-1)! };
 }
 
 /** Returns a table with each program's median and its ratio to the medians of `references`. */
