@@ -3,8 +3,7 @@
  * workbook with the same rows as JSON.
  */
 import { execFile } from 'node:child_process';
-import { createReadStream } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -15,14 +14,13 @@ import {
   startBenchServer,
   startBenchService,
 } from './support/bench-server.ts';
+import { multipart, writeMultipart } from './support/multipart.ts';
 import { type Contender, formatMeasured, formatTable, runRounds } from './support/rounds.ts';
 import { type Shape, shapes, writeCsv, writeJson } from './support/shapes.ts';
 import { writeWorkbook } from './support/workbook-writer.ts';
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
 const requestsPerContender = 200;
-const boundary = 'tablewright-bench';
-const multipart = `multipart/form-data; boundary=${boundary}`;
 
 /**
  * Runs the benchmarks of Excel uploads.
@@ -221,18 +219,4 @@ async function benchRequests(server: BenchServer, shape: Shape): Promise<void> {
     return [name, p50(name).toFixed(2), (p50(name) / json).toFixed(2)];
   });
   process.stdout.write(`${formatTable([['', 'p50 ms', '/ json'], ...lines])}\n`);
-}
-
-/** Returns the body of an upload: the definition, if there is one, and the file. */
-async function writeMultipart(workbook: string, path: string, definition?: Shape): Promise<void> {
-  const target = await open(path, 'w');
-  const part = (head: string) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`;
-  if (definition !== undefined) {
-    const json = JSON.stringify({ table: { columns: definition.columns } });
-    await target.write(`${part('name="body"')}${json}\r\n`);
-  }
-  await target.write(part('name="file"; filename="bench.xlsx"'));
-  for await (const chunk of createReadStream(workbook)) await target.write(chunk);
-  await target.write(`\r\n--${boundary}--\r\n`);
-  await target.close();
 }

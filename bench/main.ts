@@ -1,12 +1,13 @@
 /**
- * Runs the benchmarks: `npm run bench -- citus`, `npm run bench -- command-line`, `npm run bench -- create`, `npm run bench -- excel
- * [small large]`, `npm run bench -- json [shape …]`, `npm run bench -- readers`, `npm run bench -- small`,
+ * Runs the benchmarks: `npm run bench -- citus`, `npm run bench -- command-line`, `npm run bench -- create`, `npm run bench -- csv`,
+ * `npm run bench -- excel [small large]`, `npm run bench -- json [shape …]`, `npm run bench -- readers`, `npm run bench -- small`,
  * `npm run bench -- workers`. Each runs its programs in
  * turn on one server, for several rounds.
  */
 import { benchCitus } from './citus.ts';
 import { benchCommandLine } from './command-line.ts';
 import { benchCreate } from './create.ts';
+import { benchCsv } from './csv.ts';
 import { benchExcel } from './excel.ts';
 import { benchJson } from './json.ts';
 import { benchReaders } from './readers.ts';
@@ -17,6 +18,7 @@ const benches: Record<string, (words: string[]) => Promise<void>> = {
   citus: benchCitus,
   'command-line': benchCommandLine,
   create: benchCreate,
+  csv: benchCsv,
   excel: benchExcel,
   json: benchJson,
   readers: benchReaders,

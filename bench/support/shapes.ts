@@ -127,8 +127,9 @@ export async function writeJson(shape: Shape, path: string, withDefinition: bool
   });
 }
 
-export async function writeCsv(shape: Shape, path: string): Promise<void> {
-  await writeLines(path, shape.rows, '', '\n', '\n', (index) => shape.row(index).map(csvField).join(','));
+export async function writeCsv(shape: Shape, path: string, hasHeader = false): Promise<void> {
+  const header = hasHeader ? `${shape.columns.map(({ name }) => csvField(name)).join(',')}\n` : '';
+  await writeLines(path, shape.rows, header, '\n', '\n', (index) => shape.row(index).map(csvField).join(','));
 }
 
 function csvField(value: unknown): string {

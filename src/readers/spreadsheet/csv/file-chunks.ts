@@ -1,8 +1,11 @@
 import { pauseForOthers } from '../../../core/pause-for-others.ts';
 import type { RandomAccessFile } from '../random-access-file.ts';
 
-/** The size of a read. It is large, because every read costs as much as scanning about 50 KB, whatever its size. */
-const readBytes = 256 * 1024;
+/**
+ * The size of a read. It is large, because every read costs as much as scanning about 50 KB, whatever its size. Measured: with 256 KiB a CSV file
+ * takes 8 % more processor time.
+ */
+const readBytes = 1024 * 1024;
 
 /**
  * The size of a chunk, which takes about 0.2 ms to scan. Between two chunks the sink may pause the scan, and the caller may
