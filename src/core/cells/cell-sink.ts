@@ -26,6 +26,21 @@ export interface CellSink {
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
 
   /**
+   * Takes the cell if it is written in the usual way of its column's type, so that its class is sure, and if this is one of `classes`
+   * (encoding/text-reading/seen.ts). If not, the sink takes nothing.
+   *
+   * @returns whether it took the cell
+   */
+  plainCell?(
+    column: number,
+    kind: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    classes: number,
+  ): boolean;
+
+  /**
    * Takes a cell that is a moment or a duration, without a time zone.
    *
    * @param kind `DATE`, `TIMESTAMP`, `TIME` or `INTERVAL` of cell-kind.ts

@@ -45,6 +45,12 @@ export const found = {
   isRounded: false,
 };
 
+/** The results of `readUsual`. */
+export const NOT_USUAL = 0;
+export const USUAL_DATE = 1;
+const USUAL_TIMESTAMP = 2;
+export const USUAL_TIMESTAMP_IN_UTC = 3;
+
 const READ = 0;
 /** The text has none of the forms above. */
 const UNREADABLE = 1;
@@ -81,6 +87,28 @@ export function readDateTime(bytes: Buffer, start: number, end: number): number 
     if (zone === READ && at === stop) return READ;
   }
   return readAnyForm(bytes, start, end);
+}
+
+/**
+ * Reads YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS into `found`. At most six digits of a fraction and Z may follow the seconds. No part of such
+ * a text is lost.
+ *
+ * @returns `NOT_USUAL` for every other text
+ */
+export function readUsual(bytes: Buffer, start: number, end: number): number {
+  const plainEnd = readPlain(bytes, start, end);
+  if (plainEnd === NOT_PLAIN) return NOT_USUAL;
+  if (!found.hasTime) return plainEnd === end ? USUAL_DATE : NOT_USUAL;
+  if (!found.hasT) return NOT_USUAL;
+  at = plainEnd;
+  stop = end;
+  if (at < stop && bytes[at] === POINT) {
+    found.microseconds += readFraction(bytes);
+    const digits = at - plainEnd - 1;
+    if (digits < 1 || digits > 6) return NOT_USUAL;
+  }
+  if (at === stop) return USUAL_TIMESTAMP;
+  return at + 1 === stop && bytes[at] === UTC ? USUAL_TIMESTAMP_IN_UTC : NOT_USUAL;
 }
 
 /**

@@ -63,22 +63,7 @@ function isPlain(bytes: Buffer, start: number, end: number): boolean {
 }
 
 export function encodeInt8(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
-  const short = kind === NUMBER || kind === STRING ? readShort(bytes, start, end) : LONG;
-  if (short !== LONG) {
-    out.ensure(12);
-    out.int32(8);
-    out.int32(short >> 31);
-    out.int32(short);
-    return 0;
-  }
-  const plain = kind === NUMBER || kind === STRING ? readPlain(bytes, start, end) : Number.NaN;
-  if (!Number.isNaN(plain)) {
-    const high = Math.floor(plain / 4_294_967_296);
-    out.ensure(12);
-    out.int32(8);
-    out.int64(high, plain - high * 4_294_967_296);
-    return 0;
-  }
+  if ((kind === NUMBER || kind === STRING) && encodeDigits(out, bytes, start, end)) return 0;
   const problem = readLong(kind, bytes, start, end);
   if (problem !== 0) return problem;
   // The limit is 9223372036854775807, and one more for negative numbers.
@@ -92,6 +77,35 @@ export function encodeInt8(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   out.int32(8);
   writeLong(out);
   return 0;
+}
+
+/**
+ * Writes an int8 of at most fifteen digits that is written as PostgreSQL writes it: without zeros before the first digit, and not `-0`.
+ * Returns false and writes nothing for everything else.
+ */
+export function encodePlainInt8(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
+  const first = bytes[start] === MINUS ? start + 1 : start;
+  if (bytes[first] === ZERO && end - start > 1) return false;
+  return encodeDigits(out, bytes, start, end);
+}
+
+/** Writes an int8: an optional sign and at most fifteen digits. Returns false and writes nothing for everything else. */
+function encodeDigits(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
+  const short = readShort(bytes, start, end);
+  if (short !== LONG) {
+    out.ensure(12);
+    out.int32(8);
+    out.int32(short >> 31);
+    out.int32(short);
+    return true;
+  }
+  const plain = readPlain(bytes, start, end);
+  if (Number.isNaN(plain)) return false;
+  const high = Math.floor(plain / 4_294_967_296);
+  out.ensure(12);
+  out.int32(8);
+  out.int64(high, plain - high * 4_294_967_296);
+  return true;
 }
 
 /** The result of `readShort` if it did not read the text. Nine digits cannot make this number. */

@@ -44,7 +44,7 @@ export function encodeNumeric(
   end: number,
 ): number {
   if (kind !== NUMBER && kind !== STRING) return NOT_A_NUMBER;
-  if (encodeSmall(out, encoder, bytes, start, end)) return 0;
+  if (encodeSmall(out, encoder, bytes, start, end) >= 0) return 0;
   let at = start;
   let sign = POSITIVE;
   if (bytes[at] === MINUS && at < end) {
@@ -77,9 +77,53 @@ export function encodeNumeric(
   return 0;
 }
 
+/** The most bytes that `encodePlainNumeric` reads. `numeric` stores every such number. */
+const MOST_PLAIN_BYTES = 1_000;
+
+/**
+ * Writes a numeric that is written as PostgreSQL writes it: digits, at most one point between digits, no zeros before the first digit, and
+ * not `-0`.
+ *
+ * @param encoder of a numeric without precision
+ * @returns the number of bytes from the point on, 0 without a point; -1 if nothing was written
+ */
+export function encodePlainNumeric(
+  out: CopyBuffer,
+  encoder: ColumnEncoder,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  const wholeStart = bytes[start] === MINUS ? start + 1 : start;
+  if (bytes[wholeStart] === ZERO && end > wholeStart + 1 && bytes[wholeStart + 1] !== POINT) return -1;
+  if (bytes[end - 1] === POINT || (wholeStart > start && hasOnlyZeros(bytes, wholeStart, end))) return -1;
+  const tail = encodeSmall(out, encoder, bytes, start, end);
+  if (tail >= 0 || end - start > MOST_PLAIN_BYTES) return tail;
+  let at = wholeStart;
+  while (at < end && isDigit(bytes[at]!)) at++;
+  const wholeEnd = at;
+  if (wholeEnd === wholeStart) return -1;
+  const fractionStart = Math.min(at + 1, end);
+  if (at < end) {
+    if (bytes[at] !== POINT) return -1;
+    for (at = fractionStart; at < end; at++) if (!isDigit(bytes[at]!)) return -1;
+  }
+  const sign = wholeStart > start ? NEGATIVE : POSITIVE;
+  const firstDigit = bytes[wholeStart] === ZERO ? wholeEnd : wholeStart;
+  writeDigits(out, sign, bytes, firstDigit, wholeEnd, fractionStart, end);
+  return end - wholeEnd;
+}
+
+function hasOnlyZeros(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] !== ZERO && bytes[at] !== POINT) return false;
+  return true;
+}
+
 /**
  * Encodes the common case without a loop over groups: at most eight digits before the point and four after it, if numeric(p,s) has
- * room for them. Returns false and writes nothing for everything else.
+ * room for them.
+ *
+ * @returns the number of bytes from the point on, 0 without a point; -1 if nothing was written
  */
 function encodeSmall(
   out: CopyBuffer,
@@ -87,10 +131,10 @@ function encodeSmall(
   bytes: Buffer,
   start: number,
   end: number,
-): boolean {
+): number {
   const isNegative = bytes[start] === MINUS;
   const wholeStart = isNegative ? start + 1 : start;
-  if (end - start > 14) return false;
+  if (end - start > 14) return -1;
   let whole = 0;
   let at = wholeStart;
   for (; at < end; at++) {
@@ -99,26 +143,26 @@ function encodeSmall(
     whole = whole * 10 + digit;
   }
   const wholeDigits = at - wholeStart;
-  if (wholeDigits === 0 || wholeDigits > 8) return false;
+  if (wholeDigits === 0 || wholeDigits > 8) return -1;
   let fraction = 0;
   let scale = 0;
   if (at < end) {
-    if (bytes[at] !== POINT) return false;
+    if (bytes[at] !== POINT) return -1;
     scale = end - ++at;
-    if (scale > 4) return false;
+    if (scale > 4) return -1;
     for (; at < end; at++) {
       const digit = bytes[at]! - ZERO;
-      if (digit < 0 || digit > 9) return false;
+      if (digit < 0 || digit > 9) return -1;
       fraction = fraction * 10 + digit;
     }
     for (let missing = scale; missing < 4; missing++) fraction *= 10;
   }
   if (encoder.precision >= 0 && (scale > encoder.scale || wholeDigits > encoder.precision - encoder.scale))
-    return false;
+    return -1;
   const high = (whole / 10_000) | 0;
   const low = whole - high * 10_000;
   writeSmall(out, isNegative ? NEGATIVE : POSITIVE, scale, high, low, fraction);
-  return true;
+  return end - wholeStart - wholeDigits;
 }
 
 /**

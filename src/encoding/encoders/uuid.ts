@@ -12,12 +12,28 @@ export function encodeUuid(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   out.ensure(20);
   out.int32(16);
   const isRead = isCommonForm(bytes, start, end)
-    ? readCommon(out, bytes, start)
+    ? readCommon(out, hexValue, bytes, start)
     : readAnyForm(out, bytes, start, end);
   if (!isRead) return NOT_A_UUID;
   out.position += 16;
   return 0;
 }
+
+/** Writes a uuid that is written as PostgreSQL writes it. Returns false and moves nothing for everything else. */
+export function encodePlainUuid(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
+  if (!isCommonForm(bytes, start, end)) return false;
+  out.ensure(20);
+  out.int32(16);
+  if (!readCommon(out, smallHexValue, bytes, start)) {
+    out.position -= 4;
+    return false;
+  }
+  out.position += 16;
+  return true;
+}
+
+/** Like `hexValue`, without capitals. */
+const smallHexValue = Int8Array.from(hexValue, (value, byte) => (value > 9 && byte < 0x61 ? -1 : value));
 
 function isCommonForm(bytes: Buffer, start: number, end: number): boolean {
   return (
@@ -29,13 +45,13 @@ function isCommonForm(bytes: Buffer, start: number, end: number): boolean {
   );
 }
 
-function readCommon(out: CopyBuffer, bytes: Buffer, start: number): boolean {
+function readCommon(out: CopyBuffer, values: Int8Array, bytes: Buffer, start: number): boolean {
   const target = out.bytes;
   const position = out.position;
   let all = 0; // negative if one of the bytes is not a digit
   for (let byte = 0; byte < 16; byte++) {
     const at = start + commonPlaces[byte]!;
-    const value = (hexValue[bytes[at]!]! << 4) | hexValue[bytes[at + 1]!]!;
+    const value = (values[bytes[at]!]! << 4) | values[bytes[at + 1]!]!;
     all |= value;
     target[position + byte] = value;
   }

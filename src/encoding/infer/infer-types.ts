@@ -29,6 +29,7 @@ import { textKind } from '../../core/cells/text-kind.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { shortenBytes } from '../problems/problems.ts';
 import {
+  ANY_CLASS,
   BOOLEAN,
   DATE_CELL,
   EXACT,
@@ -93,6 +94,9 @@ export class TypeInference implements CellSink {
   #seen = new Uint16Array(INITIAL_COLUMNS);
   /** For each column the forms of text-forms.ts that all values may have. */
   #forms = new Int32Array(INITIAL_COLUMNS).fill(ALL_FORMS);
+  /** For each column the classes whose values tell nothing new: for all kinds of cells except `TEXT`, and for `TEXT`. */
+  #known = new Uint16Array(INITIAL_COLUMNS);
+  #knownTexts = new Uint16Array(INITIAL_COLUMNS);
   readonly #textForms = new TextForms();
   readonly #places: number[] = [];
   /** The first value of each column. */
@@ -180,6 +184,21 @@ export class TypeInference implements CellSink {
     return this.#withMinusZero.has(column);
   }
 
+  /**
+   * Returns the classes of which no cell of this kind changes anything, so that it need not be passed to `cell`. This is not so for
+   * the number `-0` and for a `ROUNDED_NUMBER`.
+   *
+   * @returns a union of classes of seen.ts; `ANY_CLASS`: all
+   */
+  classesKnown(column: number, kind: number): number {
+    return kind === TEXT ? this.#knownTexts[column]! : this.#known[column]!;
+  }
+
+  /** Returns whether no moment of this kind changes anything, so that it need not be passed to `moment`. */
+  isMomentKnown(column: number, kind: number): boolean {
+    return !this.#isMomentRewritten && (this.#known[column]! & classifyMoment(kind)) !== 0;
+  }
+
   /** @throws AppError `limit-exceeded` */
   column(column: number, name: string, place = column): void {
     if (column >= this.#limits.maxColumns) {
@@ -233,12 +252,12 @@ export class TypeInference implements CellSink {
     if (forms !== 0 && (isNew || isPoint || found === OTHER)) {
       this.#noteForm(column, forms, kind, found, bytes, start, end);
     }
-    if (seen === OTHER) return;
-    if (isNew && this.#take(column, seen, found)) {
+    if (isNew && seen !== OTHER && this.#take(column, seen, found)) {
       const isRewritten = bytes === this.#rewritten;
       const value = isRewritten ? this.#originalText() : shortenBytes(bytes, start, end);
       this.#show(column, seen, found, value);
     }
+    this.#noteKnown(column);
   }
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
@@ -252,12 +271,12 @@ export class TypeInference implements CellSink {
       this.#forms[column] = isRewritten
         ? this.#formsOfOriginal(column, forms)
         : this.#textForms.withClass(forms, found);
-    if (seen === OTHER) return;
-    if ((seen & found) === 0 && this.#take(column, seen, found)) {
+    if (seen !== OTHER && (seen & found) === 0 && this.#take(column, seen, found)) {
       const length = formatMoment(kind, days, microseconds);
       const value = isRewritten ? this.#originalText() : momentText.toString('latin1', 0, length);
       this.#show(column, seen, found, value);
     }
+    this.#noteKnown(column);
   }
 
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
@@ -278,6 +297,17 @@ export class TypeInference implements CellSink {
 
   drain(): undefined {
     return undefined;
+  }
+
+  /** Notes what the next cells of the column need not tell again. */
+  #noteKnown(column: number): void {
+    const seen = this.#seen[column]!;
+    const forms = this.#forms[column]!;
+    // In a text column each value may remove forms, and the values of a mixed one are counted. No encoder proves the classes of both.
+    const known = seen === OTHER && forms === 0 ? ANY_CLASS : seen;
+    this.#known[column] = known;
+    // A point in a text file may be another sign in the next number.
+    this.#knownTexts[column] = (forms & COMMA_FORMS) === 0 ? known : known & ~EXACT;
   }
 
   /** Removes the forms that this value cannot have from the forms of its column. */
@@ -361,6 +391,12 @@ export class TypeInference implements CellSink {
     const seen = new Uint16Array(capacity);
     seen.set(this.#seen);
     this.#seen = seen;
+    const known = new Uint16Array(capacity);
+    known.set(this.#known);
+    this.#known = known;
+    const knownTexts = new Uint16Array(capacity);
+    knownTexts.set(this.#knownTexts);
+    this.#knownTexts = knownTexts;
     const forms = new Int32Array(capacity).fill(ALL_FORMS);
     forms.set(this.#forms);
     this.#forms = forms;

@@ -21,6 +21,7 @@ import { type ColumnEncoder, isArrayEncoder } from '../encoders/column-encoder.t
 import { CopyBuffer } from '../encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from '../encoders/encode-cell.ts';
 import { losses } from '../encoders/losses.ts';
+import { encodePlain } from '../encoders/plain-values.ts';
 import { LONG_VALUE_BYTES, RowCost } from '../encoders/row-cost.ts';
 import * as codes from '../encoders/type-codes.ts';
 import { WrittenBytes, type WrittenLimits } from '../encoders/written-bytes.ts';
@@ -164,7 +165,9 @@ export class EncodingSink implements CellSink {
     this.#written = options.written ?? new WrittenBytes(options.writtenLimits);
     this.#padding = new Padding(targets);
     this.#cost = new RowCost(options.maxRowBytes);
-    this.#points = new GroupedPoints(targets.map((target) => valueFor(target) === NUMBER_VALUE));
+    // If types are inferred, the inference warns of such points.
+    const mayWarn = options.typesAreInferred !== true;
+    this.#points = new GroupedPoints(targets.map((target) => mayWarn && valueFor(target) === NUMBER_VALUE));
     this.#pointsOf = this.#points.states;
     this.#isNullable = targets.map(({ column }) => column.isNullable && column.type.domainNotNull !== true);
     this.#mustLeaveOut = targets.map((target) => target.fill === undefined);
@@ -269,6 +272,37 @@ export class EncodingSink implements CellSink {
     this.#fieldEnd[target] = out.position;
   }
 
+  plainCell(
+    column: number,
+    kind: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    classes: number,
+  ): boolean {
+    const target = this.#targetOf[column]!;
+    if (target < 0 || kind === NULL) return false;
+    const position = this.#positionOf[target]!;
+    if (position !== this.#next) this.#skipTo(position);
+    const out = this.#out;
+    const fieldStart = out.position;
+    const encoder = this.#encoders[target]!;
+    if (
+      encoder.readingCost !== undefined ||
+      end - start > LONG_VALUE_BYTES ||
+      !encodePlain(out, encoder, classes, kind, bytes, start, end)
+    ) {
+      out.rewind(fieldStart);
+      return false;
+    }
+    if (kind === TEXT && this.#pointsOf[target]! !== NO_POINTS) this.#points.note(target, bytes, start, end);
+    this.#next = position + 1;
+    this.#seenIn[target] = this.#stamp;
+    this.#fieldStart[target] = fieldStart;
+    this.#fieldEnd[target] = out.position;
+    return true;
+  }
+
   moment(column: number, kind: number, days: number, microseconds: number): void {
     const target = this.#targetOf[column]!;
     if (target < 0) {
@@ -343,7 +377,6 @@ export class EncodingSink implements CellSink {
 
   /** Warns of columns whose numbers may be a thousand times as large as they were read. */
   pointWarnings(): Warning[] {
-    if (this.#options.typesAreInferred) return [];
     return this.#points.grouped().map((target) => groupedByPoint(this.#options.targets[target]!.column.name));
   }
 

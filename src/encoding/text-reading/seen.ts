@@ -27,6 +27,8 @@ export const TIME_CELL = 1 << 11;
 export const INTERVAL_CELL = 1 << 12;
 /** A value that only `text` can store: any other string, or a number or nested value that no other type can store. */
 export const OTHER = 1 << 13;
+/** Used alone, where a union of classes says which values tell nothing new: no value does. */
+export const ANY_CLASS = 0xffff;
 /**
  * This bit is used alone: the column is text, and its values are counted to find out whether a few odd values are the reason.
  */

@@ -5,8 +5,9 @@ import { AppError } from '../../../core/errors.ts';
 import type { TypeInference } from '../../../encoding/infer/infer-types.ts';
 
 /**
- * Passes the rows to the inference and to the encoder. If the inference finds another type than the encoder has, or if the encoder throws,
- * the encoder gets nothing more, and the inference continues. The encoder never gets the cell that has the other type.
+ * Passes the rows to the inference and to the encoder. A cell that tells the inference nothing new goes to the encoder alone. If the
+ * inference finds another type than the encoder has, or if the encoder throws, the encoder gets nothing more, and the inference continues.
+ * The encoder never gets the cell that has the other type.
  */
 export class TeeSink implements CellSink {
   readonly #inference: TypeInference;
@@ -74,6 +75,7 @@ export class TeeSink implements CellSink {
   }
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (this.#takesPlain(column, kind, bytes, start, end)) return;
     this.#inference.cell(column, kind, bytes, start, end);
     if (this.#inference.changes !== this.#changes) this.#noteChange();
     if (this.#encoder === undefined) return;
@@ -85,8 +87,10 @@ export class TeeSink implements CellSink {
   }
 
   moment(column: number, kind: number, days: number, microseconds: number): void {
-    this.#inference.moment(column, kind, days, microseconds);
-    if (this.#inference.changes !== this.#changes) this.#noteChange();
+    if (!this.#inference.isMomentKnown(column, kind)) {
+      this.#inference.moment(column, kind, days, microseconds);
+      if (this.#inference.changes !== this.#changes) this.#noteChange();
+    }
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.moment(column, kind, days, microseconds);
@@ -121,6 +125,18 @@ export class TeeSink implements CellSink {
     } catch (error) {
       this.#fail(error);
       return undefined;
+    }
+  }
+
+  /** Returns whether the encoder has taken the cell, and it tells the inference nothing new. */
+  #takesPlain(column: number, kind: number, bytes: Buffer, start: number, end: number): boolean {
+    const classes = this.#inference.classesKnown(column, kind);
+    if (classes === 0 || this.#encoder === undefined) return false;
+    try {
+      return this.#encoder.plainCell?.(column, kind, bytes, start, end, classes) === true;
+    } catch (error) {
+      this.#fail(error);
+      return false;
     }
   }
 
