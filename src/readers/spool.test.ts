@@ -99,6 +99,16 @@ test('the size is right between the parts of a write, and reads see every byte',
   await spool.close();
 });
 
+test('a write does not wait while the bytes before it go to the file', async () => {
+  const body = randomBytes(1900);
+  const spool = new Spool({ maxBytes: 10_000, memoryBytes: 1000 });
+  assert.equal(spool.write(body.subarray(0, 900)), undefined);
+  assert.equal(spool.write(body.subarray(900)), undefined);
+  assert.equal(spool.size, body.length);
+  assert.deepEqual(await contents(spool), body);
+  await spool.close();
+});
+
 test('a second write before the first has ended is refused', async () => {
   const spool = new Spool({ maxBytes: 100, memoryBytes: 1 });
   const first = spool.write(Buffer.from('abc'));
@@ -158,7 +168,7 @@ test('close() while the file is being opened leaves no open file', {
 });
 
 test('a pass that ends early leaves no running read', async () => {
-  const spool = new Spool({ maxBytes: 1_000_000, memoryBytes: 10 });
+  const spool = new Spool({ maxBytes: 1_000_000, memoryBytes: 10_000 });
   await spool.write(Buffer.alloc(900_000, 'x'));
   for await (const chunk of spool.chunks()) {
     assert.equal(chunk[0], 0x78);
@@ -168,21 +178,39 @@ test('a pass that ends early leaves no running read', async () => {
 });
 
 test('a full disk is an error storage-full', async () => {
-  // A test cannot fill a disk, so the handle's own write fails as the system would.
   const spool = new Spool({ maxBytes: 1000, memoryBytes: 1 });
   await spool.write(Buffer.alloc(10));
+  await onFullDisk(() => assert.rejects(spool.write(Buffer.alloc(10))!, isStorageFull));
+  await spool.close();
+});
+
+test('a disk that is full behind a write is an error of a later write, and the bytes before it can be read', async () => {
+  const body = randomBytes(1900);
+  const spool = new Spool({ maxBytes: 100_000, memoryBytes: 1000 });
+  await onFullDisk(async () => {
+    assert.equal(spool.write(body.subarray(0, 1000)), undefined);
+    assert.equal(spool.write(body.subarray(1000)), undefined);
+    await assert.rejects(async () => spool.write(Buffer.alloc(500)), isStorageFull);
+    await assert.rejects(async () => spool.write(Buffer.alloc(1500)), isStorageFull);
+  });
+  assert.deepEqual(await contents(spool, 0, body.length), body);
+  await spool.close();
+});
+
+function isStorageFull(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'storage-full' && error.status === 503;
+}
+
+/** Lets the writes of files fail. A test cannot fill a disk, so the handle's own write fails as the system would. */
+async function onFullDisk(work: () => Promise<void>): Promise<void> {
   const probe = await open(import.meta.filename, 'r');
   const handle = Object.getPrototypeOf(probe) as { write: unknown };
   const original = handle.write;
   handle.write = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
   try {
-    await assert.rejects(
-      spool.write(Buffer.alloc(10))!,
-      (error) => error instanceof AppError && error.code === 'storage-full' && error.status === 503,
-    );
+    await work();
   } finally {
     handle.write = original;
     await probe.close();
-    await spool.close();
   }
-});
+}

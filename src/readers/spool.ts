@@ -14,7 +14,7 @@ import { limitExceeded } from '../core/limit-exceeded.ts';
 export interface SpoolOptions {
   /** The most bytes that the spool accepts. */
   maxBytes: number;
-  /** The most bytes kept in memory. Later bytes go into the file. Default: 256 KiB. */
+  /** The size of each of the two buffers that keep bytes in memory. Later bytes go into the file. Default: 256 KiB. */
   memoryBytes?: number;
 }
 
@@ -24,16 +24,26 @@ const READ_BYTES = 128 * 1024;
 /** The seconds after which a client should retry if the disk was full. Other uploads free their space when they end. */
 const retryAfterSeconds = 30;
 
-/** Allows one writer at a time and any number of reads, also between writes. */
+/**
+ * Allows one writer at a time and any number of reads, also between writes. While one buffer is written to the file, another one takes the
+ * next bytes. So the writer waits only if it is faster than the disk.
+ */
 export class Spool {
   readonly #maxBytes: number;
   readonly #memoryBytes: number;
-  /** The bytes from `#fileBytes` on. All bytes before them are in the file. */
+  /** The last bytes. */
   #tail = Buffer.allocUnsafe(0);
   #tailBytes = 0;
+  /** The bytes before the tail, from `#fileBytes` on, which are being written to the file. All bytes before them are in the file. */
+  #full = Buffer.allocUnsafe(0);
+  #fullBytes = 0;
   #file: FileHandle | undefined;
   #fileBytes = 0;
   #writing: Promise<void> | undefined;
+  /** Settled when `#full` is in the file. It never rejects. */
+  #flushing: Promise<void> | undefined;
+  /** Why the file does not get `#full`. The next write throws it. */
+  #failure: unknown;
   #closing: Promise<void> | undefined;
 
   constructor({ maxBytes, memoryBytes = 256 * 1024 }: SpoolOptions) {
@@ -43,14 +53,14 @@ export class Spool {
 
   /** Returns the number of bytes written so far. */
   get size(): number {
-    return this.#fileBytes + this.#tailBytes;
+    return this.#fileBytes + this.#fullBytes + this.#tailBytes;
   }
 
   /**
    * Appends a copy of the chunk. If this returns a promise, the chunk must remain unchanged and nothing more may be written until the
    * promise is fulfilled.
    *
-   * @throws AppError `limit-exceeded` beyond `maxBytes`; `storage-full` (as a rejection) if the disk is full
+   * @throws AppError `limit-exceeded` beyond `maxBytes`; `storage-full`, also as a rejection, if the disk is full
    */
   write(chunk: Buffer): Promise<void> | undefined {
     this.#refuseClosed();
@@ -60,6 +70,14 @@ export class Spool {
     }
     if (this.#tailBytes + chunk.length <= this.#memoryBytes) {
       this.#append(chunk);
+      return undefined;
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#flushing === undefined && chunk.length <= this.#memoryBytes) {
+      const room = this.#memoryBytes - this.#tailBytes;
+      this.#append(chunk.subarray(0, room));
+      this.#beginFlush();
+      this.#append(chunk.subarray(room));
       return undefined;
     }
     this.#writing = this.#overflow(chunk).finally(() => {
@@ -80,7 +98,12 @@ export class Spool {
       const at = position + filled;
       // This is checked in every turn, because a write may have moved the tail into the file meanwhile.
       if (at >= this.#fileBytes) {
-        const from = at - this.#fileBytes;
+        let from = at - this.#fileBytes;
+        if (from < this.#fullBytes) {
+          filled += this.#full.copy(target, filled, from, this.#fullBytes);
+          continue;
+        }
+        from -= this.#fullBytes;
         if (from < this.#tailBytes) filled += this.#tail.copy(target, filled, from, this.#tailBytes);
         break;
       }
@@ -132,9 +155,11 @@ export class Spool {
   async #release(): Promise<void> {
     // The writer handles a failure of the write.
     await this.#writing?.catch(() => {});
+    await this.#flushing;
     const file = this.#file;
     this.#file = undefined;
     this.#tail = Buffer.allocUnsafe(0);
+    this.#full = Buffer.allocUnsafe(0);
     await file?.close();
   }
 
@@ -151,44 +176,46 @@ export class Spool {
     this.#tailBytes = needed;
   }
 
-  /** Moves the tail to the file, and then the part of the chunk that does not fit into a new tail. */
+  /** Appends a chunk in parts that the tail has room for. Before each part but the first, the part before is in the file. */
   async #overflow(chunk: Buffer): Promise<void> {
-    try {
-      this.#file ??= await openUnlinked(tmpdir());
-      const room = this.#memoryBytes - this.#tailBytes;
-      this.#append(chunk.subarray(0, room));
-      await this.#flush(this.#tail.subarray(0, this.#tailBytes));
-      this.#fileBytes += this.#tailBytes;
-      this.#tailBytes = 0;
-      const rest = chunk.subarray(room);
-      if (rest.length <= this.#memoryBytes) {
-        this.#append(rest);
-      } else {
-        await this.#flush(rest);
-        this.#fileBytes += rest.length;
-      }
-    } catch (error) {
-      if (!isStorageFull(error)) throw error;
-      throw new AppError('storage-full', 'There is no room left to keep the upload; try again later.', {
-        cause: error,
-        headers: { 'retry-after': String(retryAfterSeconds) },
-      });
+    for (let at = 0; ; ) {
+      const end = Math.min(chunk.length, at + this.#memoryBytes - this.#tailBytes);
+      this.#append(chunk.subarray(at, end));
+      at = end;
+      if (at === chunk.length) return;
+      await this.#flushing;
+      if (this.#failure !== undefined) throw this.#failure;
+      this.#beginFlush();
     }
   }
 
-  /** Writes at the end of the file. The caller updates `#fileBytes` and the tail in the same turn, so that `size` is always right. */
-  async #flush(bytes: Buffer): Promise<void> {
+  /** Begins to write the tail to the file. The tail is empty then. */
+  #beginFlush(): void {
+    [this.#full, this.#tail] = [this.#tail, this.#full];
+    this.#fullBytes = this.#tailBytes;
+    this.#tailBytes = 0;
+    this.#flushing = this.#flush()
+      .catch((error: unknown) => {
+        this.#failure = isStorageFull(error) ? storageFull(error) : error;
+      })
+      .finally(() => {
+        this.#flushing = undefined;
+      });
+  }
+
+  async #flush(): Promise<void> {
+    this.#file ??= await openUnlinked(tmpdir());
+    const bytes = this.#full;
+    const length = this.#fullBytes;
     let written = 0;
-    while (written < bytes.length) {
+    while (written < length) {
       this.#refuseClosed();
-      const { bytesWritten } = await this.#file!.write(
-        bytes,
-        written,
-        bytes.length - written,
-        this.#fileBytes + written,
-      );
+      const position = this.#fileBytes + written;
+      const { bytesWritten } = await this.#file.write(bytes, written, length - written, position);
       written += bytesWritten;
     }
+    this.#fileBytes += length;
+    this.#fullBytes = 0;
   }
 
   #refuseClosed(): void {
@@ -207,6 +234,13 @@ async function openUnlinked(directory: string): Promise<FileHandle> {
     throw error;
   }
   return file;
+}
+
+function storageFull(cause: unknown): AppError {
+  return new AppError('storage-full', 'There is no room left to keep the upload; try again later.', {
+    cause,
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  });
 }
 
 function isStorageFull(error: unknown): boolean {
