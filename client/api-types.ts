@@ -115,6 +115,30 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/webhooks': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Webhooks
+     * @description Lists the webhooks of the subject of the token. Needs the scope `webhook:manage`.
+     */
+    get: operations['listWebhooks'];
+    put?: never;
+    /**
+     * Create Webhook
+     * @description Lets the service send events to a URL, as the section `webhooks` of this document describes, signed as Standard Webhooks say. The secret for the signatures is only in this answer. The webhook belongs to the subject of the token, and it keeps the schemas of the token until it is deleted. Needs the scope `event:read`, too. Needs the scope `webhook:manage`.
+     */
+    post: operations['createWebhook'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/tables': {
     parameters: {
       query?: never;
@@ -169,30 +193,6 @@ export interface paths {
     get: operations['readEvents'];
     put?: never;
     post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  '/api/v1/webhooks': {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    /**
-     * List Webhooks
-     * @description Lists the webhooks of the subject of the token. Needs the scope `webhook:manage`.
-     */
-    get: operations['listWebhooks'];
-    put?: never;
-    /**
-     * Create Webhook
-     * @description Lets the service send events to a URL, as the section `webhooks` of this document describes, signed as Standard Webhooks say. The secret for the signatures is only in this answer. The webhook belongs to the subject of the token, and it keeps the schemas of the token until it is deleted. Needs the scope `event:read`, too. Needs the scope `webhook:manage`.
-     */
-    post: operations['createWebhook'];
     delete?: never;
     options?: never;
     head?: never;
@@ -1130,39 +1130,6 @@ export interface components {
     DescribedTable: {
       table: components['schemas']['TableDescription'];
     };
-    ListedTable: {
-      schema: string;
-      name: string;
-      /** @enum {string} */
-      kind: 'table' | 'partitioned table';
-      /** @description The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet, or the rows are on other nodes of Citus. */
-      estimated_rows: number | null;
-      /** @description The size on disk, with indexes, on all nodes. null: it cannot be found out now, because another session has locked the table, or a node of Citus does not answer. */
-      bytes: number | null;
-      /** @description The comment on the table. */
-      comment: string | null;
-      distribution?: components['schemas']['DistributionDescription'];
-    };
-    ListedTables: {
-      /** @description Ordered by schema and name. */
-      tables: components['schemas']['ListedTable'][];
-      /** @description Send this as `after` to get the tables that follow. null: there are no more. */
-      next: string | null;
-    };
-    FirstRows: {
-      /** @description The rows, as objects with a member for each column. Numbers have all their digits. Values of types that are not built into PostgreSQL are text. */
-      rows: {
-        [key: string]: unknown;
-      }[];
-      /** @description The values that are not whole, if there are any. A text or `bytea` of more than 1 MiB is cut to its first 1,000 characters or bytes. A value of another type that takes more than 256 KiB in PostgreSQL is null. */
-      cut?: {
-        /** @description The number of the row in `rows`, from 1. */
-        row: number;
-        column: string;
-      }[];
-      /** @description true: the table has more rows than this answer, because of `limit` or because an answer has at most 16 MiB of rows. */
-      has_more: boolean;
-    };
     NewWebhook: {
       /**
        * @description Where the events are sent: an https URL. An http URL is accepted only for an address in `WEBHOOK_PRIVATE_NETWORKS`.
@@ -1212,6 +1179,39 @@ export interface components {
     };
     WebhookList: {
       webhooks: components['schemas']['Webhook'][];
+    };
+    ListedTable: {
+      schema: string;
+      name: string;
+      /** @enum {string} */
+      kind: 'table' | 'partitioned table';
+      /** @description The number of rows as PostgreSQL last estimated it (VACUUM or ANALYZE). null: not yet, or the rows are on other nodes of Citus. */
+      estimated_rows: number | null;
+      /** @description The size on disk, with indexes, on all nodes. null: it cannot be found out now, because another session has locked the table, or a node of Citus does not answer. */
+      bytes: number | null;
+      /** @description The comment on the table. */
+      comment: string | null;
+      distribution?: components['schemas']['DistributionDescription'];
+    };
+    ListedTables: {
+      /** @description Ordered by schema and name. */
+      tables: components['schemas']['ListedTable'][];
+      /** @description Send this as `after` to get the tables that follow. null: there are no more. */
+      next: string | null;
+    };
+    FirstRows: {
+      /** @description The rows, as objects with a member for each column. Numbers have all their digits. Values of types that are not built into PostgreSQL are text. */
+      rows: {
+        [key: string]: unknown;
+      }[];
+      /** @description The values that are not whole, if there are any. A text or `bytea` of more than 1 MiB is cut to its first 1,000 characters or bytes. A value of another type that takes more than 256 KiB in PostgreSQL is null. */
+      cut?: {
+        /** @description The number of the row in `rows`, from 1. */
+        row: number;
+        column: string;
+      }[];
+      /** @description true: the table has more rows than this answer, because of `limit` or because an answer has at most 16 MiB of rows. */
+      has_more: boolean;
     };
     ListedLoad: {
       /** Format: uuid */
@@ -2247,6 +2247,96 @@ export interface operations {
       503: components['responses']['ServiceUnavailable'];
     };
   };
+  listWebhooks: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The webhooks. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['WebhookList'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  createWebhook: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['NewWebhook'];
+      };
+    };
+    responses: {
+      /** @description The webhook. */
+      201: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CreatedWebhook'];
+        };
+      };
+      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. */
+      403: components['responses']['Forbidden'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-webhook`](/docs/errors/invalid-webhook): The webhook is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
   listTables: {
     parameters: {
       query?: {
@@ -2396,96 +2486,6 @@ export interface operations {
       /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
       501: components['responses']['NotImplemented'];
       /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
-      503: components['responses']['ServiceUnavailable'];
-    };
-  };
-  listWebhooks: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description The webhooks. */
-      200: {
-        headers: {
-          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: string;
-          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          'application/json': components['schemas']['WebhookList'];
-        };
-      };
-      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
-      401: components['responses']['Unauthorized'];
-      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
-      403: components['responses']['Forbidden'];
-      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
-      406: components['responses']['NotAcceptable'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
-      429: components['responses']['TooManyRequests'];
-      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
-      500: components['responses']['InternalServerError'];
-      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
-      501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
-      503: components['responses']['ServiceUnavailable'];
-    };
-  };
-  createWebhook: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        'application/json': components['schemas']['NewWebhook'];
-      };
-    };
-    responses: {
-      /** @description The webhook. */
-      201: {
-        headers: {
-          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: string;
-          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          'application/json': components['schemas']['CreatedWebhook'];
-        };
-      };
-      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. */
-      400: components['responses']['BadRequest'];
-      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
-      401: components['responses']['Unauthorized'];
-      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. */
-      403: components['responses']['Forbidden'];
-      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
-      406: components['responses']['NotAcceptable'];
-      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
-      408: components['responses']['RequestTimeout'];
-      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
-      413: components['responses']['ContentTooLarge'];
-      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
-      415: components['responses']['UnsupportedMediaType'];
-      /** @description [`invalid-webhook`](/docs/errors/invalid-webhook): The webhook is not valid. */
-      422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
-      429: components['responses']['TooManyRequests'];
-      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
-      500: components['responses']['InternalServerError'];
-      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
-      501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
