@@ -8,12 +8,12 @@
  */
 import { BACKSLASH, SPACE, ZERO } from '../../core/bytes/ascii.ts';
 import { FALSE, TRUE } from '../../core/cells/cell-kind.ts';
+import { maxIdentifierBytes } from '../../core/identifiers.ts';
 import { NUL_CHARACTER, TOO_LONG } from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 
 const TRUE_TEXT = Buffer.from('true');
 const FALSE_TEXT = Buffer.from('false');
-const MOST_NAME_BYTES = 63;
 
 /**
  * Writes a text, number or boolean (`true`, `false`) as text. Spaces beyond `maxLength` are allowed.
@@ -34,7 +34,7 @@ export function encodeText(
 }
 
 export function encodeName(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
-  if (kind !== TRUE && kind !== FALSE && end - start > MOST_NAME_BYTES) return TOO_LONG;
+  if (kind !== TRUE && kind !== FALSE && end - start > maxIdentifierBytes) return TOO_LONG;
   return encodeText(out, -1, kind, bytes, start, end);
 }
 

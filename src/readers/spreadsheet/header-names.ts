@@ -1,6 +1,7 @@
 /** Makes unique column names from the cells of a header. */
 
 import type { Warning } from '../../core/errors.ts';
+import { maxIdentifierBytes } from '../../core/identifiers.ts';
 import { columnLetters } from './cell-address.ts';
 
 export interface ColumnNames {
@@ -12,9 +13,6 @@ export interface ColumnNames {
   warnedColumns: number[];
   taken: Set<string>;
 }
-
-/** The longest name in PostgreSQL, in bytes of UTF-8 (NAMEDATALEN - 1). */
-const maxNameBytes = 63;
 
 /**
  * Names the columns of a header row. A repeated header gets the first of `_2`, `_3` … that no other header has. A header
@@ -39,7 +37,7 @@ export function nameColumns(
     if (name === '') return undefined;
     const column = columnLetters(firstColumn + index);
     if (!fitsName(name)) {
-      const cut = cutToBytes(name, maxNameBytes);
+      const cut = cutToBytes(name, maxIdentifierBytes);
       const unique = taken.has(cut) ? freeName(cut, taken, nextSuffix) : cut;
       taken.add(unique);
       warnedColumns.push(firstColumn + index);
@@ -65,13 +63,13 @@ export function nameColumns(
 function shortenedHeader(name: string, shortened: string, column: string): Warning {
   return {
     code: 'shortened-header',
-    detail: `The header ${JSON.stringify(name)} of column ${column} is longer than ${maxNameBytes} bytes, the longest name in PostgreSQL; the column is named ${JSON.stringify(shortened)}.`,
+    detail: `The header ${JSON.stringify(name)} of column ${column} is longer than ${maxIdentifierBytes} bytes, the longest name in PostgreSQL; the column is named ${JSON.stringify(shortened)}.`,
     column: shortened,
   };
 }
 
 function fitsName(name: string): boolean {
-  return Buffer.byteLength(name) <= maxNameBytes;
+  return Buffer.byteLength(name) <= maxIdentifierBytes;
 }
 
 /** Returns the longest beginning of the text with at most `maxBytes` bytes of UTF-8, without cutting a character. */
@@ -116,7 +114,7 @@ export function nameBlankColumn(
 function freeName(name: string, taken: Set<string>, nextSuffix: Map<string, number>): string {
   for (let suffix = nextSuffix.get(name) ?? 2; ; suffix++) {
     const ending = `_${suffix}`;
-    const candidate = cutToBytes(name, maxNameBytes - ending.length) + ending;
+    const candidate = cutToBytes(name, maxIdentifierBytes - ending.length) + ending;
     if (taken.has(candidate)) continue;
     taken.add(candidate);
     nextSuffix.set(name, suffix + 1);

@@ -10,6 +10,7 @@
  * the message of a function, `lacksSqlstate` is true. Another statement then causes the error again, with its SQLSTATE.
  */
 import { type ClientBase, DatabaseError } from 'pg';
+import { maxIdentifierBytes } from '../../../core/identifiers.ts';
 import { workerUnavailable } from '../error-rules.ts';
 import { isOfFunction, isRaisedAt, routineOfRaise } from '../server-internals.ts';
 import { type Condition, conditionOf, fullDisk, sqlstateFor } from '../sqlstate.ts';
@@ -279,18 +280,17 @@ const messagesWithNames =
   /^(permission denied for (table|relation) |must be owner of (table|relation|index) |relation "|column "[^"]+" of relation "|new row violates row-level security policy |index row size |could not create unique index )/;
 const nameOfShard = /(?<=\b(?:table|relation|index) )(?:"([^"]+)"|([^"]+)$)/g;
 
-/** The longest name of PostgreSQL, in bytes. Citus shortens a name that is too long with the number of its shard, and adds a hash. */
-const maxNameBytes = 63;
+/** Citus shortens a name that is too long with the number of its shard, and adds a hash. */
 const hashSuffix = /_([0-9a-f]{8})$/;
 /** Citus shortens no name of so few bytes, because the number of a shard has at most 20 digits. */
-const maxUnshortenedBytes = maxNameBytes - '_'.length - 20;
+const maxUnshortenedBytes = maxIdentifierBytes - '_'.length - 20;
 
 /** Returns the name of the table, index or constraint that a shard belongs to. A name that Citus has shortened ends with `…`. */
 function withoutShard(name: string): string {
   if (!shardSuffix.test(name)) return name;
   const own = name.replace(shardSuffix, '');
   // Citus cuts a name between two characters, so it may be a few bytes shorter.
-  const isShortened = Buffer.byteLength(name) > maxNameBytes - 4 && hashSuffix.test(own);
+  const isShortened = Buffer.byteLength(name) > maxIdentifierBytes - 4 && hashSuffix.test(own);
   return isShortened ? `${own.replace(hashSuffix, '')}${shortened}` : own;
 }
 

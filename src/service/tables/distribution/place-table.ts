@@ -1,4 +1,5 @@
 /** Returns the statements that make a new table one of Citus. */
+import { maxIdentifierBytes } from '../../../core/identifiers.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteLiteral } from '../../postgres/sql.ts';
 import type { Placement } from './placement.ts';
@@ -28,7 +29,7 @@ export const workSequentially = qualified`SET LOCAL citus.multi_shard_modify_mod
  * The longest name, in bytes, for whose shards PostgreSQL never has to shorten the name of a type. A shard has the name of its table and a
  * number of up to 20 digits, and its array type begins with another `_`.
  */
-const maxNameBytes = 63 - '_'.length - '_'.length - 20;
+const maxNameBytes = maxIdentifierBytes - '_'.length - '_'.length - 20;
 
 /**
  * Returns whether the table must be created in sequential mode: after parallel statements of a transaction, Citus adds no foreign key to
