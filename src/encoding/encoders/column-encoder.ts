@@ -1,3 +1,4 @@
+/** Chooses the encoder of a column's type, and describes it for the functions that encode cells. */
 import { COMMA } from '../../core/bytes/ascii.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 import type { ReadingCost } from '../columns/reading-cost.ts';

@@ -1,3 +1,4 @@
+/** Encodes one cell: calls the encoder of the column's type. */
 import {
   isWhiteSpace,
   LOWER_E,
