@@ -107,7 +107,7 @@ const rowsSavepoint = 'first rows';
 /** Reads the columns, after a savepoint. */
 async function readColumns(client: ClientBase, schema: string, name: string): Promise<RowColumn[]> {
   const query = { text: rowColumns, values: [schema, name] };
-  const [, columns] = await pipeline(client, [savepoint(rowsSavepoint), query]);
+  const [, , columns] = await pipeline(client, [savepoint(rowsSavepoint), readFromBeginning, query]);
   noteTable(client, { columns: columns!.rows.length });
   return columns!.rows;
 }
@@ -146,14 +146,12 @@ interface RowColumn {
   isText: boolean;
 }
 
-/**
- * Also switches off a setting with which a large table is not read from its beginning if another session reads it
- * (`synchronize_seqscans`).
- */
+/** Switches off a setting with which a large table is not read from its beginning if another session reads it. */
+const readFromBeginning = `SELECT set_config('synchronize_seqscans', 'off', true)`;
+
 const rowColumns = `
 SELECT a.attname AS name, a.attgenerated = 'v' AS "isVirtual", b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
-  b.oid::bigint::float8 AS base, b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText",
-  set_config('synchronize_seqscans', 'off', true) AS setting
+  b.oid::bigint::float8 AS base, b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText"
 FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL (
