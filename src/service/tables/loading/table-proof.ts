@@ -77,7 +77,7 @@ export interface TableFingerprint {
 /** Returns a query of the `TableFingerprint`, or of no row if there is no such table. @param relation the name, quoted */
 export function readFingerprint(relation: string): Statement {
   return {
-    text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint, ${runsNoCode} AS "runsNoCode", c.oid::float8 AS oid ${ofTable}`,
+    text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint, ${runsNoCode} AS "runsNoCode", c.oid::int8::float8 AS oid ${ofTable}`,
     values: [relation],
   };
 }
