@@ -328,3 +328,43 @@ test('many columns share the labels of an enum type', async () => {
   const bytes = service.peakMemoryBytes() ?? 0;
   assert.ok(bytes < 300 * mib, `the process held ${bytes / mib} MiB`);
 });
+
+suite('types of extensions', () => {
+  before(() =>
+    service.database.pool.query(
+      'CREATE EXTENSION ltree; CREATE EXTENSION cube; CREATE DOMAIN query AS lquery',
+    ),
+  );
+  const query = (labels: number) =>
+    `${list(labels, () => 'a').join('.')}${list(labels, () => '|b').join('')}`;
+  const numbers = (count: number) => `(${list(count, () => 1).join()})`;
+
+  for (const [type, value] of [
+    ['lquery', query(6000)],
+    ['lquery[]', `{${query(6000)}}`],
+    ['query', query(6000)],
+    ['cube', numbers(1_000_000)],
+  ] as const) {
+    test(`a value of ${type} that costs PostgreSQL too much is refused`, async () => {
+      const { errors } = assertProblem(await load(type, [value]), 422, 'invalid-data');
+      assert.equal(errors[0]!.code, 'too-complex');
+    });
+  }
+
+  test('ordinary values are loaded, and a default is refused like a value', async () => {
+    assert.equal((await load('lquery', ['a.b|c.*{1,2}'])).status, 200);
+    assert.equal((await load('cube', ['(1, 2, 3)'])).status, 200);
+    const column = { name: 'a', type: 'lquery', default: query(6000) };
+    const answer = await send(() => service.post('/table/queries', { table: { columns: [column] } }), 100);
+    assertProblem(answer, 422, 'invalid-definition');
+  });
+});
+
+test('rows with long bit strings are listed in bounded memory', async () => {
+  await service.database.pool.query(`CREATE TABLE bits (a bit varying, b bit varying, c bit varying[]);
+    INSERT INTO bits SELECT repeat('1', 20000000)::varbit, repeat('1', 20000000)::varbit, ARRAY[repeat('1', 1000000)::varbit]`);
+  const answer = await send(() => service.get('/table/bits/rows'), 200);
+  assertProblem(answer, 413, 'limit-exceeded');
+  await service.database.pool.query("TRUNCATE bits; INSERT INTO bits VALUES ('101', '1', '{1,01}')");
+  assert.deepEqual((await service.get('/table/bits/rows')).body.rows, [{ a: '101', b: '1', c: ['1', '01'] }]);
+});

@@ -95,6 +95,14 @@ const costs = new Map<number, ReadingCost>([
   [1003, { ...free, partUnits: 2 }],
 ]);
 
+/** Types of extensions of PostgreSQL, by name. */
+const extensions: Record<string, ReadingCost> = {
+  // Each label takes memory for each variant of any label: 24 KB take 830 MB.
+  lquery: { ...free, mostBytes: 8192 },
+  // The time grows with the square of the numbers: 2 MB take more than a minute. PostgreSQL stores at most 100 numbers.
+  cube: { ...free, mostBytes: 16_384 },
+};
+
 function pairs(oids: number[], cost: ReadingCost): [number, ReadingCost][] {
   return oids.map((oid) => [oid, cost]);
 }
@@ -102,6 +110,11 @@ function pairs(oids: number[], cost: ReadingCost): [number, ReadingCost][] {
 /** Returns the cost of a type without that of its parts. */
 export function ownCost(oid: number): ReadingCost {
   return costs.get(oid) ?? free;
+}
+
+/** Returns the cost of a type of an extension without that of its parts. @param name the name of the type */
+export function costOfExtension(name: string): ReadingCost {
+  return Object.hasOwn(extensions, name) ? extensions[name]! : free;
 }
 
 /** Adds the cost of a part of a type: the highest cost applies to the whole text. */

@@ -24,7 +24,7 @@ export type Found = {
 };
 
 /**
- * Gives domains their base types, and types that contain others their widths. Takes a round trip if there are any.
+ * Gives domains their base types, and other types that were created in the database their widths. Takes a round trip if there are any.
  *
  * @throws AppError `write-conflict` if another session has dropped one of the domains since they were looked up
  */
@@ -34,7 +34,7 @@ async function resolveParts(client: ClientBase, found: Found): Promise<void> {
     (target) => target?.columns.filter((column) => column.isDomain) ?? [],
   );
   const oids = [...domains, ...columns].map((entry) => entry.baseOid);
-  const wide = found.types.filter((type) => type !== null && mayContainTypes(type)) as CatalogType[];
+  const wide = found.types.filter((type) => type !== null && hasUnknownWidth(type)) as CatalogType[];
   if (oids.length === 0 && wide.length === 0) return;
   const [based, contained] = await pipeline(client, [
     findDomainBases(oids),
@@ -48,10 +48,9 @@ async function resolveParts(client: ClientBase, found: Found): Promise<void> {
   for (const column of columns) column.baseOid = bases[column.baseOid]!.baseOid;
 }
 
-/** Returns whether values of the type may contain values of other types. What PostgreSQL's own types contain is known. */
-function mayContainTypes({ oid, kind, category }: CatalogType): boolean {
-  if (kind === 'd' || kind === 'c') return true;
-  return oid >= firstOwnOid && (kind === 'r' || kind === 'm' || category === 'A');
+/** Returns whether the width of the type must be looked up. That of PostgreSQL's own types is known, and an enum type contains no others. */
+function hasUnknownWidth({ oid, kind }: CatalogType): boolean {
+  return kind === 'd' || kind === 'c' || (oid >= firstOwnOid && kind !== 'e');
 }
 
 function domainDropped(): AppError {

@@ -211,13 +211,27 @@ function mostStoredBytes(base: number): number {
 /** Returns an expression for a number of bytes that the JSON of the value has at least. */
 function leastLength(column: RowColumn): string {
   const value = `t.${quoteIdentifier(column.name)}`;
-  const length = column.isText
-    ? `pg_catalog.octet_length(${value})`
-    : // The eight bytes of a number in a list may be one digit.
-      `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog./) 16`;
+  const length = column.isText ? `pg_catalog.octet_length(${value})` : leastText(column.base, value);
   const numbers = numbersOf(column.base, value);
   const least = numbers === undefined ? length : `greatest(${length}, ${leastDigits(numbers)})`;
   return `CASE WHEN ${isTooLong(column)} THEN 0 ELSE coalesce(${least}, 0) END`;
+}
+
+/** Returns an expression for the length that the text of the value has at least. @param base the oid of the type (pg_type.dat) */
+function leastText(base: number, value: string): string {
+  switch (base) {
+    // bit and bit varying: compressed, 256 KiB may be 190,000,000 bits.
+    case 1560:
+    case 1562:
+      return `pg_catalog.length(${value})`;
+    // Their arrays.
+    case 1561:
+    case 1563:
+      return `(SELECT pg_catalog.sum(pg_catalog.length(b.b)) FROM pg_catalog.unnest(${value}) AS b(b))`;
+    default:
+      // The eight bytes of a number in a list may be one digit.
+      return `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog./) 16`;
+  }
 }
 
 /**

@@ -4,12 +4,20 @@
  * type, a range, and any of these within another one.
  */
 
-import { addCost, ownCost, type ReadingCost, UNITS_OF_PART } from '../../encoding/columns/reading-cost.ts';
+import {
+  addCost,
+  costOfExtension,
+  ownCost,
+  type ReadingCost,
+  UNITS_OF_PART,
+} from '../../encoding/columns/reading-cost.ts';
 
 /** A type with its modifier, and the types that its values directly contain. */
 export interface TypeNode {
   oid: number;
   typmod: number;
+  /** The name of a base type outside of `pg_catalog`, which an extension has. null: another type. */
+  extension: string | null;
   /** A value may contain any number of values of its parts. */
   isRepeating: boolean;
   /** The type is a composite type, a range or a multirange. */
@@ -55,7 +63,7 @@ export function typeWidths(nodes: Iterable<TypeNode>): (oid: number, typmod: num
     const found = known.get(key);
     if (found !== undefined) return found;
     const node = byKey.get(key);
-    const width = node === undefined ? unknownWidth : leafWidth(oid, typmod);
+    const width = node === undefined ? unknownWidth : leafWidth(node);
     known.set(key, width);
     for (const part of node?.parts ?? []) {
       const inner = widthOf(part.oid, part.typmod);
@@ -82,14 +90,14 @@ export function typeKey(oid: number, typmod: number): string {
   return `${oid} ${typmod}`;
 }
 
-function leafWidth(oid: number, typmod: number): TypeWidth {
+function leafWidth({ oid, typmod, extension }: TypeNode): TypeWidth {
   const width = {
     paddedBytes: 0,
     addedText: 0,
     repeats: false,
     hasParts: false,
     visits: 1,
-    cost: { ...ownCost(oid) },
+    cost: { ...(extension === null ? ownCost(oid) : costOfExtension(extension)) },
   };
   if (typmod < 0) return width;
   // bpchartypmodin and numerictypmodin add the length of the header.

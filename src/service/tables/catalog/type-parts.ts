@@ -21,8 +21,9 @@ export const partsOf = (type: string, modifier: string) => `
   SELECT f.atttypid, f.atttypmod FROM pg_attribute f
   WHERE ${type}.typtype = 'c' AND f.attrelid = ${type}.typrelid AND f.attnum > 0 AND NOT f.attisdropped`;
 
-/** Returns the members `isRepeating`, `isOfParts` and `parts` of a `TypeNode` as SQL. Equal fields are one part, because a table may have 1,600 of them. */
+/** Returns the members `extension`, `isRepeating`, `isOfParts` and `parts` of a `TypeNode` as SQL. Equal fields are one part, because a table may have 1,600 of them. */
 export const nodeOf = (type: string, modifier: string) => `
+    'extension', CASE WHEN ${type}.typtype = 'b' AND ${type}.typnamespace <> 'pg_catalog'::regnamespace THEN ${type}.typname END,
     'isRepeating', ${type}.typtype = 'm' OR ${isArray(type)}, 'isOfParts', ${type}.typtype IN ('c', 'r', 'm'),
     'parts', (SELECT json_agg(json_build_object('oid', p.oid::bigint, 'typmod', p.typmod, 'count', p.count))
       FROM (SELECT part.oid, part.typmod, count(*) FROM (${partsOf(type, modifier)}) AS part GROUP BY 1, 2) AS p)`;
