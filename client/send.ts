@@ -132,7 +132,7 @@ function pauseAfter(error: ProblemError | ConnectionError, attempt: number): num
   return Math.max(growing, (retryAfter ?? 0) * 1000);
 }
 
-/** `fetch` of Node.js wraps the error of the connection. */
+/** Returns the error of the connection, which `fetch` of Node.js wraps in `cause`. */
 function reasonOf(cause: unknown): (Error & { code?: string }) | undefined {
   return ((cause as Error | undefined)?.cause ?? cause) as Error | undefined;
 }

@@ -173,7 +173,7 @@ function isReadOnce(source: object): boolean {
   );
 }
 
-/** Returns the body of a file, between the texts. @param bytes the length of a stream, if it is known */
+/** Returns a body with `head`, the content of the file and `tail`; undefined if there is no content. @param bytes the length of a stream, if it is known */
 function bodyOf(
   content: FileContent | undefined,
   bytes: number | undefined,

@@ -71,7 +71,7 @@ async function findEnd(page: Page, error: unknown): Promise<void> {
     () => undefined,
   );
   if (record !== undefined) return follow(page, record);
-  // The request had no end, and without a record the service has begun nothing.
+  // The file changed while it was sent, so the request was not complete. Without a record the service has begun nothing.
   if (error instanceof ChangedFileError) notSent(page, reason);
   else loseLoad(page, reason);
 }

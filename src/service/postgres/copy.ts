@@ -88,7 +88,7 @@ class Copy implements CopyWriter, Submittable {
     if (socket === undefined) return this.#started.promise.then(() => this.write(chunk));
     if (chunk.length === 0) return undefined;
 
-    // Callers send short rows in short chunks, so a long chunk is a long row.
+    // `noteSent` needs the length of the longest row. Chunks of short rows are short, so a long chunk has a long row.
     this.#client?.noteSent(chunk.length);
     socket.cork();
     for (let start = 0; start < chunk.length; start += MAX_MESSAGE_BYTES) {

@@ -54,14 +54,14 @@ const quote = 0x27;
 const backslash = 0x5c;
 
 /**
- * Returns an expression for a text that contains only ASCII characters. It has the same value whatever `client_encoding` and
+ * Returns an expression for any text. The expression itself contains only ASCII characters. It has the same value whatever `client_encoding` and
  * `standard_conforming_strings` are, so it is safe after code of other people ran in the transaction.
  */
 export function asciiLiteral(text: string): string {
   return `pg_catalog.convert_from(${bytesLiteral(Buffer.from(text))}, 'UTF8')`;
 }
 
-/** Returns an expression for a value of the type `bytea` that contains only ASCII characters. */
+/** Returns an expression for any value of the type `bytea`. The expression itself contains only ASCII characters. */
 export function bytesLiteral(bytes: Buffer): string {
   return `pg_catalog.decode('${bytes.toString('hex')}', 'hex')`;
 }

@@ -20,7 +20,7 @@ export type AddProblem = (
   misspelling?: Misspelling,
 ) => void;
 
-/** Returns the function that adds to these problems. */
+/** Returns a function that adds a problem to `problems`. */
 export function reportTo(problems: DefinitionProblems): Report {
   const add: AddProblem = (pointer, code, detail, found, misspelling) => {
     const problem: Problem = { pointer, code, detail };

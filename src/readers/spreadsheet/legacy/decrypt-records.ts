@@ -78,7 +78,7 @@ function readMethod(filePass: Buffer): KeysOfPassword | undefined {
   return major >= 2 && major <= 4 && minor === 2 ? readRc4CryptoApi(info) : undefined;
 }
 
-/** Derives the keys of Excel 97 (2.3.6.1 and 2.3.6.2). */
+/** Returns the function that derives the keys of Excel 97 from a password, or undefined if the password is wrong (2.3.6.1 and 2.3.6.2). */
 function readRc4(info: Buffer): KeysOfPassword | undefined {
   if (info.length < 48) return undefined;
   return (password) => {

@@ -103,7 +103,7 @@ type Way = 'in turn' | 'in turn with SQLSTATE' | 'together';
 /** The result of one attempt. `existing` is the number of rows whose key exists in the table, if it must be counted. */
 interface MoveAttempt {
   merged: number;
-  /** The number of updated rows, if the update counter does not have it. */
+  /** The number of updated rows that `mergeAndCount` counted; 0 if only the update counter counts them. */
   updated: number;
   existing: number | undefined;
   refusal?: Refusal | undefined;

@@ -1,8 +1,8 @@
-/** Finds out whether PostgreSQL can compare the values of a type. */
+/** Writes the SQL that finds out whether PostgreSQL can compare the values of a type. */
 import type { Statement } from '../../postgres/sql.ts';
 import { isArray } from './type-parts.ts';
 
-/** Returns whether the type in the `pg_type` row, or a compatible type, has a default btree operator class of its own (access method 403). */
+/** Returns an SQL expression that is true if the type in the `pg_type` row, or a compatible type, has a default btree operator class of its own (access method 403). */
 const isOrderedItself = (type: string) => `
   (${type}.typtype IN ('e', 'r', 'm')
    OR EXISTS (SELECT FROM pg_opclass o
@@ -11,7 +11,7 @@ const isOrderedItself = (type: string) => `
      WHERE k.castsource = ${type}.oid AND k.castmethod = 'b' AND k.castcontext = 'i' AND o.opcmethod = 403 AND o.opcdefault))`;
 
 /**
- * Returns whether PostgreSQL can compare values of the type in the `pg_type` row. All arrays and composite types have an operator class, but
+ * Returns an SQL expression that is true if PostgreSQL can compare values of the type in the `pg_type` row. All arrays and composite types have an operator class, but
  * a comparison fails if their parts have none: the elements of an array, the fields of a composite type, the type under a domain.
  */
 export const isOrdered = (type: string) => `
