@@ -38,6 +38,9 @@ after(async () => {
   await service?.stop();
 });
 
+/** The code of the caller has run, and not with the rights of the service. A pooler gets no prepared statement that could be replaced. */
+const onlyOfCaller = process.env.TEST_POOLER === undefined ? ['caller replaced'] : [];
+
 async function asOwner(sql: string): Promise<void> {
   await service.rows(`SET ROLE ${role}; ${sql}; RESET ROLE`);
 }
@@ -69,7 +72,7 @@ test('a cast of a type of a user that PostgreSQL runs inside to_jsonb', async ()
     CREATE CAST (mood AS json) WITH FUNCTION mood_json(mood);
     CREATE CAST (mood AS jsonb) WITH FUNCTION pg_catalog.to_jsonb(anyelement);
     CREATE TABLE moods (id int, CHECK (('glad'::mood)::jsonb IS NOT NULL))`);
-  assert.deepEqual(await strike('moods', {}), ['caller replaced']);
+  assert.deepEqual(await strike('moods', {}), onlyOfCaller);
 });
 
 test('an expression of an index of the table that a foreign key refers to', async () => {
@@ -77,5 +80,5 @@ test('an expression of an index of the table that a foreign key refers to', asyn
     CREATE INDEX parents_strikes ON parents (strikes(1));
     CREATE TABLE children (id int, parent int REFERENCES parents)`);
   const each = 'ALTER INDEX parents_strikes SET (fillfactor = 8{id})';
-  assert.deepEqual(await strike('children', { parent: 7 }, each), ['caller replaced']);
+  assert.deepEqual(await strike('children', { parent: 7 }, each), onlyOfCaller);
 });
