@@ -30,7 +30,7 @@ export interface Upload<Query extends UploadQuery = UploadQuery>
   /** The query as it was sent, which is stored for later. */
   sentQuery: Record<string, unknown>;
   body: UploadBody;
-  /** Where the upload waits for a place. */
+  /** The line in which the upload waits for a place. */
   line: WaitingLine;
   /** undefined: the request has no idempotency key. */
   key: DigestedKey | undefined;
