@@ -2342,7 +2342,7 @@ export interface operations {
       query?: {
         /** @description Only the tables of this schema. Default: all schemas that the token allows. */
         schema?: string;
-        /** @description The most tables in the answer. */
+        /** @description The maximum number of tables in the answer. */
         limit?: number;
         /** @description The value of `next` in the answer before, to get the tables that follow. */
         after?: string;
@@ -2394,7 +2394,7 @@ export interface operations {
          * @example public
          */
         schema?: string;
-        /** @description The most rows in the answer. */
+        /** @description The maximum number of rows in the answer. */
         limit?: number;
       };
       header?: never;
@@ -2508,7 +2508,7 @@ export interface operations {
         table?: string;
         /** @description Only the load of the request with this `Idempotency-Key`, if the subject of the token has sent it. So a client learns the id of its load before the upload is answered. */
         idempotency_key?: string;
-        /** @description The most loads of the answer. */
+        /** @description The maximum number of loads of the answer. */
         limit?: number;
         /** @description The value of `next` of the page before. */
         after?: string;
@@ -2645,7 +2645,7 @@ export interface operations {
   listLoadProblems: {
     parameters: {
       query?: {
-        /** @description The most problems of the answer. */
+        /** @description The maximum number of problems of the answer. */
         limit?: number;
         /** @description How many of the first problems are left out: the value of `next` of the page before. */
         after?: number;
@@ -2796,7 +2796,7 @@ export interface operations {
       query?: {
         /** @description Only deliveries in this state. */
         state?: 'pending' | 'delivered' | 'dead';
-        /** @description The most deliveries of the answer. */
+        /** @description The maximum number of deliveries of the answer. */
         limit?: number;
       };
       header?: never;

@@ -1,6 +1,6 @@
 /** Shortens long texts. The result does not keep the long text in memory, as a slice of it would. */
 
-/** The most characters of a message that other people decide, such as that of RAISE in a trigger, or of an expression of a table. */
+/** The maximum number of characters of a message that other people decide, such as that of RAISE in a trigger, or of an expression of a table. */
 export const maxMessageCharacters = 1000;
 
 /** Returns the beginning of a text that is too long, with `…` at the end. */

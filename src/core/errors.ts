@@ -194,7 +194,7 @@ export class AppError extends Error {
   }
 }
 
-/** The most problems that an answer lists (docs/errors.md). */
+/** The maximum number of problems that an answer lists (docs/errors.md). */
 export const maxListedProblems = 100;
 
 const maxShownValue = 100;

@@ -12,7 +12,7 @@ import { AppError } from '../core/errors.ts';
 import { limitExceeded } from '../core/limit-exceeded.ts';
 
 export interface SpoolOptions {
-  /** The most bytes that the spool accepts. */
+  /** The maximum number of bytes that the spool accepts. */
   maxBytes: number;
   /** The size of each of the two buffers that keep bytes in memory. Later bytes go into the file. Default: 256 KiB. */
   memoryBytes?: number;

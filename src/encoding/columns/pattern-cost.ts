@@ -4,9 +4,9 @@
  * characters, so this does not read the expressions: it counts a text as one expression, and a repeated group as if it held all of the text.
  */
 
-/** The most characters of the text after repetitions are written out: `x{9}` has nine more, and `(x){9}` makes everything nine times as long. */
+/** The maximum number of characters of the text after repetitions are written out: `x{9}` has nine more, and `(x){9}` makes everything nine times as long. */
 const MOST_CHARACTERS = 512;
-/** The most anchors (`^`, `$`, `\y`, `(?=a)`) after groups are written out. `(^|$|a)*`, 16 times in 128 bytes, takes more than 45 seconds. */
+/** The maximum number of anchors (`^`, `$`, `\y`, `(?=a)`) after groups are written out. `(^|$|a)*`, 16 times in 128 bytes, takes more than 45 seconds. */
 const MOST_ANCHORS = 16;
 /** PostgreSQL refuses higher numbers of repetitions. */
 const MOST_REPETITIONS = 255;
@@ -101,7 +101,7 @@ function isSkipped(byte: number): boolean {
 /** The bit that small and capital letters differ in. */
 const CASE = 0x20;
 const DIGITS = Buffer.from('0123456789abcdef');
-/** The most digits in `\u{6c}`. */
+/** The maximum number of digits in `\u{6c}`. */
 const MOST_DIGITS = 6;
 /** The characters that a keyword or an expression may need. */
 const SYNTAX = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_(){}^$\\#,');

@@ -17,7 +17,7 @@ export interface ReadingCost {
   bracketUnits: number;
   /** The units for each byte of the text, besides those of its parts. */
   unitsPerByte: number;
-  /** The most bytes of the text. */
+  /** The maximum number of bytes of the text. */
   mostBytes: number;
   /** A value may contain numbers of the type `numeric`, which can have many more digits than their text: `1e131071`. */
   hasNumbers: boolean;
@@ -33,13 +33,13 @@ export interface ReadingCost {
   isJson: boolean;
 }
 
-/** The most units that the values of a row may cost: 450 MB. PostgreSQL frees the memory after each row. */
+/** The maximum number of units that the values of a row may cost: 450 MB. PostgreSQL frees the memory after each row. */
 export const MOST_UNITS = 4_500_000;
 /** PostgreSQL needs up to seven bytes for a byte of most types: the text, the value, and the row with copies of them. */
 export const UNITS_PER_BYTE = 0.067;
 /** A range takes 2,200 bytes and has a comma, and so do the others of its array or multirange. An element `tsvector` takes 2,300 bytes. */
 export const UNITS_OF_PART = 23;
-/** The most digits of a `numeric` before the point, and after it (PostgreSQL 8.1.2). */
+/** The maximum number of digits of a `numeric` before the point, and after it (PostgreSQL 8.1.2). */
 const MOST_DIGITS = 131_072;
 const MOST_FRACTION = 16_383;
 

@@ -3,14 +3,14 @@
  * that of an array or of a composite value, with `\` and `"` between the characters.
  */
 
-/** The most bytes of a text that declares entities or attributes. PostgreSQL repeats the declared text for each reference or element. */
+/** The maximum number of bytes of a text that declares entities or attributes. PostgreSQL repeats the declared text for each reference or element. */
 const MOST_DECLARING_BYTES = 4096;
-/** The most `=` between two `<`, so the most attributes of an element. The time grows with their square: 75,000 take a minute. */
+/** The maximum number of `=` between two `<`, and therefore of the attributes of an element. The time grows with their square: 75,000 take a minute. */
 const MOST_ATTRIBUTES = 4096;
-/** The most different names of elements and attributes. The time grows with their square, too: 800,000 take two minutes. */
+/** The maximum number of different names of elements and attributes. The time grows with their square, too: 800,000 take two minutes. */
 const MOST_NAMES = 50_000;
 /**
- * The most comparisons of an attribute with those before it, and of an element or attribute with the namespaces declared before it. They take
+ * The maximum number of comparisons of an attribute with those before it, and of an element or attribute with the namespaces declared before it. They take
  * some nanoseconds each, and PostgreSQL cannot be interrupted meanwhile.
  */
 const MOST_COMPARISONS = 200_000_000;

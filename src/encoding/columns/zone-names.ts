@@ -9,7 +9,7 @@ const MOST_NAMES = 10_000;
 const BYTES_OF_NAME = 24_576;
 /** A tree has about three characters for each byte of a text, and the shortest time with a name has eight: `1 1 1 A-1`. */
 const LEAST_TREE_OF_NAME = 24;
-/** The most hours of an offset. PostgreSQL does not know a name with a larger number, such as `ABC1234`. */
+/** The maximum number of hours of an offset. PostgreSQL does not know a name with a larger number, such as `ABC1234`. */
 const MOST_HOURS = 167;
 
 export class ZoneNames {

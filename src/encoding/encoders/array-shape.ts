@@ -14,11 +14,11 @@ export type EncodeElement = (
   end: number,
 ) => number;
 
-/** The most dimensions of an array (MAXDIM of array.h). */
+/** The maximum number of dimensions of an array (MAXDIM of array.h). */
 const MOST_DIMENSIONS = 6;
 
 /**
- * The most elements of an array. Encoding an element takes up to 100 ns, and no other request is served until the whole array
+ * The maximum number of elements of an array. Encoding an element takes up to 100 ns, and no other request is served until the whole array
  * is encoded.
  */
 const MOST_ELEMENTS = 1_000_000;

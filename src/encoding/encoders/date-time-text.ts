@@ -62,7 +62,7 @@ const UTC = 0x5a;
 
 const NOT_PLAIN = -1;
 
-/** The most hours of an offset (MAX_TZDISP_HOUR of datetime.h). */
+/** The maximum number of hours of an offset (MAX_TZDISP_HOUR of datetime.h). */
 const MOST_ZONE_HOURS = 15;
 
 /** The position of the scan, and the end of the text. Every read compares the two first. */

@@ -53,7 +53,7 @@ export function encodeFloat4(
  */
 const read = { value: 0.5, hasDigit: false, isDecimal: false };
 
-/** The most digits with which a product or quotient of exact doubles is correctly rounded (Clinger's fast path). */
+/** The maximum number of digits with which a product or quotient of exact doubles is correctly rounded (Clinger's fast path). */
 const EXACT_DIGITS = 15;
 const exactPowers: Float64Array = Float64Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
 

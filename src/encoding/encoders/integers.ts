@@ -148,7 +148,7 @@ function readPlain(bytes: Buffer, start: number, end: number): number {
  */
 const long = { negative: false, high: 0.5, low: 0.5 };
 
-/** The most digits of any integer type. A longer number gets a `high` that is out of range for every type. */
+/** The maximum number of digits of any integer type. A longer number gets a `high` that is out of range for every type. */
 const MOST_DIGITS = 19;
 const TOO_HIGH = 9_999_999_999;
 
@@ -266,7 +266,7 @@ function readWholeNumber(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** The most bytes of a text in another base. Longer texts are refused as out of range, because they could fit only with many leading zeros. */
+/** The maximum number of bytes of a text in another base. Longer texts are refused as out of range, because they could fit only with many leading zeros. */
 const MOST_OTHER_BYTES = 200;
 
 function readBased(bytes: Buffer, start: number, end: number): number {

@@ -26,7 +26,7 @@ import type { CopyBuffer } from './copy-buffer.ts';
 
 const MICROSECONDS_PER_MINUTE = 60_000_000;
 
-/** The most digits that a field of a valid interval has. Longer numbers are refused without being read. */
+/** The maximum number of digits that a field of a valid interval has. Longer numbers are refused without being read. */
 const MOST_DIGITS = 15;
 const LONGEST_TEXT = 200;
 

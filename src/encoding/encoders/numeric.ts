@@ -22,7 +22,7 @@ import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { readOtherBase } from './other-base.ts';
 
-/** The most digits of `numeric`: 131,072 before the point and 16,383 after it (PostgreSQL 8.1.2). */
+/** The maximum number of digits of `numeric`: 131,072 before the point and 16,383 after it (PostgreSQL 8.1.2). */
 const MOST_WHOLE_DIGITS = 131_072;
 const MOST_FRACTION_DIGITS = 16_383;
 /** The largest exponent that PostgreSQL accepts: numeric.c refuses numbers with an exponent from INT_MAX / 2 on. */
@@ -77,7 +77,7 @@ export function encodeNumeric(
   return 0;
 }
 
-/** The most bytes that `encodePlainNumeric` reads. `numeric` stores every such number. */
+/** The maximum number of bytes that `encodePlainNumeric` reads. `numeric` stores every such number. */
 const MOST_PLAIN_BYTES = 1_000;
 
 /**

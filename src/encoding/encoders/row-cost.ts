@@ -12,7 +12,7 @@ import {
 import { ZoneNames } from '../columns/zone-names.ts';
 import { ARRAY, codeOfOid } from './type-codes.ts';
 
-/** The most digits of the numbers of a row. A message about a key or a check, for example, has whole values. */
+/** The maximum number of digits of the numbers of a row. A message about a key or a check, for example, has whole values. */
 const MOST_DIGITS = 16 * 1024 * 1024;
 /** Most values are short, and their parts are not counted. A row may have this many bytes of such values. */
 const SHORT_BYTES = 1000;

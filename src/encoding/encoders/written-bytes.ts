@@ -9,7 +9,7 @@ import type { AppError } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 
 export interface WrittenLimits {
-  /** The most bytes of rows and defaults together. */
+  /** The maximum number of bytes of rows and defaults together. */
   maxWrittenBytes: number;
   /** How many bytes of defaults and padding each byte of the rows' own values may have. */
   maxUnpackRatio: number;

@@ -6,7 +6,7 @@ import { EIGHT, MINUS, NINE, POINT, ZERO } from '../../core/bytes/ascii.ts';
 import { readExponent } from '../encoders/exponent.ts';
 import { DOUBLE_ONLY, EXACT, OTHER, WHOLE } from '../text-reading/seen.ts';
 
-/** The most digits that `numeric` stores before and after the decimal point (PostgreSQL 8.1.2). */
+/** The maximum number of digits that `numeric` stores before and after the decimal point (PostgreSQL 8.1.2). */
 const NUMERIC_DIGITS_BEFORE_POINT = 131_072;
 const NUMERIC_DIGITS_AFTER_POINT = 16_383;
 
@@ -16,7 +16,7 @@ const NUMERIC_DIGITS_AFTER_POINT = 16_383;
  */
 export const ALWAYS_NUMERIC_BYTES = 7;
 
-/** The most significant digits of a decimal that a double returns unchanged (IEEE 754; C's `DBL_DIG`). */
+/** The maximum number of significant digits of a decimal that a double returns unchanged (IEEE 754; C's `DBL_DIG`). */
 const DOUBLE_DIGITS = 15;
 const DOUBLE_MIN_EXPONENT = -307;
 const DOUBLE_MAX_EXPONENT = 307;

@@ -10,7 +10,7 @@ import { describeCellProblem } from './cell-problems.ts';
 
 const maxValueCharacters = 100;
 
-/** The most characters of the problems that an answer lists. One problem has at most a few thousand. */
+/** The maximum number of characters of the problems that an answer lists. One problem has at most a few thousand. */
 const maxListedCharacters = 256 * 1024;
 
 /** The maximum number of groups. Problems of further groups are counted, but not grouped. The limit bounds the memory, because a table has up to 1,600 columns. */
@@ -20,7 +20,7 @@ const maxGroups = 1000;
 export interface ProblemCollector {
   /** The number of problems that it has. */
   readonly count: number;
-  /** The most problems that it keeps. */
+  /** The maximum number of problems that it keeps. */
   readonly max: number;
   add(problem: Problem): void;
   /** Removes all problems, because the upload is read again. */

@@ -27,7 +27,7 @@ export const YEAR_MONTH_DAY = 3;
 /** Describes the date that `readDate` read last. */
 export const lastDate = { hasShortYear: false };
 
-/** The most bytes that `readDate` writes. */
+/** The maximum number of bytes that `readDate` writes. */
 export const maxDateBytes = 64;
 
 /** The bit that makes a small letter of a capital. */

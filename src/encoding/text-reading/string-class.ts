@@ -18,7 +18,7 @@ const UUID_BYTES = 36;
 
 const MICROSECOND_DIGITS = 6;
 /**
- * The most digits after the point of a second. Many programs write nine, for nanoseconds. The digits after the microseconds
+ * The maximum number of digits after the point of a second. Many programs write nine, for nanoseconds. The digits after the microseconds
  * must be zeros.
  */
 const FRACTION_DIGITS = 9;

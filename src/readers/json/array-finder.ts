@@ -12,7 +12,7 @@ export interface FoundArray {
   rows: number;
 }
 
-/** The most arrays that are kept. If there are more, those with the most rows are kept. */
+/** The maximum number of arrays that are kept. If there are more, those with the most rows are kept. */
 const maxArrays = 100;
 
 /** The longest pointer that is kept. A longer one is of no use in a URL. */

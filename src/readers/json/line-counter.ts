@@ -4,7 +4,7 @@
  */
 import { JsonFault } from './json-fault.ts';
 
-/** The most bytes of a line before a place for which the column is counted. Beyond it, the message has only the byte offset. */
+/** The maximum number of bytes of a line before a place for which the column is counted. Beyond it, the message has only the byte offset. */
 const maxColumnBytes = 4096;
 
 export class LineCounter {

@@ -101,7 +101,7 @@ function headerText(kind: number, bytes: Buffer, start: number, end: number): st
   return kind === NULL ? '' : shortText(bytes, start, end);
 }
 
-/** The most characters kept of a header. No name is that long. All header cells are in memory at the same time, and each may be as long as a cell. */
+/** The maximum number of characters kept of a header. No name is that long. All header cells are in memory at the same time, and each may be as long as a cell. */
 const maxHeaderLength = 256;
 
 /** Returns the trimmed text, or the beginning of a long one. */

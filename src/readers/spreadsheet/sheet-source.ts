@@ -101,13 +101,13 @@ function sourceOf(file: OpenedFile, index: number, options: SheetRowsOptions): S
   return scan && new SheetSource(file, index, scan, options);
 }
 
-/** The most names whose header is searched. */
+/** The maximum number of names whose header is searched. */
 const maxProbedNames = 50;
 
-/** The most other sheets that are probed for rows. */
+/** The maximum number of other sheets that are probed for rows. */
 const maxProbedSheets = 50;
 
-/** The most rows of all other sheets that are counted. In each sheet at least one row is searched. */
+/** The maximum number of rows of all other sheets that are counted. In each sheet at least one row is searched. */
 const maxCountedRowsOfAll = 5000;
 
 export class SheetSource implements RowSource {

@@ -6,14 +6,14 @@ export interface SpreadsheetLimits {
   maxUnpackedBytes: number;
   /** The ratio of unpacked to packed bytes of a part. It is checked only for parts of more than a few MiB. */
   maxRatio: number;
-  /** The most data rows that have a value. */
+  /** The maximum number of data rows that have a value. */
   maxRows: number;
   maxColumns: number;
-  /** The most UTF-8 bytes of one cell's text. */
+  /** The maximum number of UTF-8 bytes of one cell's text. */
   maxCellBytes: number;
-  /** The most bytes of one row in the file. */
+  /** The maximum number of bytes of one row in the file. */
   maxRowBytes: number;
-  /** The most bytes of memory for the shared strings of the workbook. */
+  /** The maximum number of bytes of memory for the shared strings of the workbook. */
   maxSharedStringBytes: number;
   /** The largest size of an .xls file, the only format that is not read as a stream. */
   maxLegacyFileBytes: number;

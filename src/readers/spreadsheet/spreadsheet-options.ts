@@ -63,7 +63,7 @@ export interface TableSize {
   isWhole: boolean;
 }
 
-/** The most rows below the header that are counted in a sheet that is not read for another reason. */
+/** The maximum number of rows below the header that are counted in a sheet that is not read for another reason. */
 export const maxCountedRows = 1000;
 
 /** Another sheet that has rows below a header. */

@@ -173,9 +173,9 @@ export interface ClaimedDelivery extends Message {
 }
 
 export interface Claim {
-  /** The most deliveries. */
+  /** The maximum number of deliveries. */
   limit: number;
-  /** The most attempts at the same time for one webhook, and for all webhooks of one caller. */
+  /** The maximum number of attempts at the same time for one webhook, and for all webhooks of one caller. */
   perWebhook: number;
   perCaller: number;
   /** How many attempts run in this process, by webhook. */

@@ -55,7 +55,7 @@ export const maxWebhooksPerCaller = 100;
 /** How often the database is asked while there are webhooks, and while there are none. Another process may have created the first one. */
 const busyMs = 1000;
 const idleMs = 30_000;
-/** The most attempts at the same time: in this process, for all webhooks of one caller, and for one webhook. */
+/** The maximum number of attempts at the same time: in this process, for all webhooks of one caller, and for one webhook. */
 const maxAttempts = 64;
 const maxAttemptsPerCaller = 16;
 const maxAttemptsPerWebhook = 4;

@@ -25,7 +25,7 @@ export interface HttpContext {
   measures: Measures;
   /** undefined: no traces are sent. */
   tracing: Tracing | undefined;
-  /** The most connections that are served at the same time. */
+  /** The maximum number of connections that are served at the same time. */
   maxConnections: number;
   /** The places for processes that read .xls files. */
   readerSlots: ReaderSlots;

@@ -224,7 +224,7 @@ function handleErrors(
   });
 }
 
-/** The most requests that the log lists when the service fails. */
+/** The maximum number of requests that the log lists when the service fails. */
 const maxListedRequests = 100;
 
 /** Counts the running requests. Node.js counts only connections, and some of these are idle. */

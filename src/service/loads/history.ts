@@ -22,7 +22,7 @@ export interface HistoryOptions {
 }
 
 const everyMs = 3_600_000;
-/** The most rows that one statement removes. */
+/** The maximum number of rows that one statement removes. */
 const batchRows = 1000;
 
 export class History {

@@ -7,12 +7,12 @@
 import { GrowableBytes } from '../../core/bytes/growable-bytes.ts';
 import type { Problem } from '../../core/errors.ts';
 
-/** The most problems that are collected, and the most bytes of their lines. */
+/** The maximum number of problems that are collected, and the most bytes of their lines. */
 export const maxCollectedProblems = 100_000;
 const maxBytes = 32 * 1024 * 1024;
 
 export class ProblemLines {
-  /** The most problems that are collected. */
+  /** The maximum number of problems that are collected. */
   readonly max = maxCollectedProblems;
   count = 0;
   readonly #encode: (problem: Problem) => string;

@@ -69,7 +69,7 @@ export interface QueuedLoadsOptions {
   folder: string;
   /** false: the folder cannot be written to, so the service accepts no asynchronous loads. */
   canAccept: boolean;
-  /** The most loads that run at the same time. */
+  /** The maximum number of loads that run at the same time. */
   places: number;
   limits: QueueLimitValues;
   lostAnswer: KeptAnswer;
@@ -82,7 +82,7 @@ export interface QueuedLoadsOptions {
 
 /** The pause after a load that had to wait again, before its place takes another load. It is also the pause between attempts to reach the database. */
 const againMs = 1000;
-/** The most owners that the process remembers, to take loads of other owners first. */
+/** The maximum number of owners that the process remembers, to take loads of other owners first. */
 const maxServed = 100;
 
 export class QueuedLoads {

@@ -129,7 +129,7 @@ function watchDatabase(registry: Registry, { pool, poolSize }: Watched): void {
   });
   new Gauge({
     name: 'tablewright_database_connections_max',
-    help: 'The most connections to PostgreSQL (DATABASE_POOL_SIZE).',
+    help: 'The maximum number of connections to PostgreSQL (DATABASE_POOL_SIZE).',
     registers,
   }).set(poolSize);
   const waiting: Gauge = new Gauge({

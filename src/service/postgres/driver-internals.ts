@@ -75,7 +75,7 @@ export class GuardedClient extends pg.Client {
     if (bytes > this.#longestSentBytes) this.#longestSentBytes = bytes;
   }
 
-  /** The most bytes that were sent or received at once, in a message or in a row. */
+  /** The maximum number of bytes that were sent or received at once, in a message or in a row. */
   get longestBytes(): number {
     return Math.max(this.#longestSentBytes, this.#received.longestBytes);
   }

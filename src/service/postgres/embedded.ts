@@ -24,7 +24,7 @@ export interface EmbeddedOptions {
   onExit?: (detail: string) => void;
   /** false: a power failure can damage the data. Only for temporary servers. */
   durable?: boolean;
-  /** The most connections that the service opens. Default: those of one process. */
+  /** The maximum number of connections that the service opens. Default: those of one process. */
   connections?: number;
 }
 

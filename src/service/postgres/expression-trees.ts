@@ -16,10 +16,10 @@ const oneNumber = ':consttype 1700 ';
 /** A constant that may contain several numbers. Types of users have numbers of five digits or more, and those with numbers have no collation. */
 const severalNumbers = `:consttype ((${typesOfNumbers.slice(1).join('|')}) |[1-9][0-9]{4,} :consttypmod -?[0-9]+ :constcollid 0 :constlen -1 )`;
 
-/** The most characters of a `numeric` as text: 131,072 digits, a point and 16,383 digits, and the sign. */
+/** The maximum number of characters of a `numeric` as text: 131,072 digits, a point and 16,383 digits, and the sign. */
 const longestNumber = 147_457;
 
-/** The most bytes of a tree that is searched for constants. That of a text of 1 MiB has 4 to 5 MiB. */
+/** The maximum number of bytes of a tree that is searched for constants. That of a text of 1 MiB has 4 to 5 MiB. */
 export const maxTreeBytes = 8 * 1024 * 1024;
 
 /** Returns the bytes of a tree as SQL. PostgreSQL knows them without reading a long tree. @param tree SQL of a `pg_node_tree` */

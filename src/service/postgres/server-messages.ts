@@ -10,7 +10,7 @@ import type { AppError } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 
 /**
- * The most bytes of one message. With the default limits, no message that the service needs has more than about 33 MiB: an error message
+ * The maximum number of bytes of one message. With the default limits, no message that the service needs has more than about 33 MiB: an error message
  * repeats a value of at most MAX_CELL_BYTES once or twice. pg needs up to four times the bytes while it collects a message.
  */
 export const maxMessageBytes = 64 * 1024 * 1024;
@@ -59,7 +59,7 @@ export class UnreadableMessage extends Error {}
 
 /** Receives the chunks of a connection before pg does. */
 export class MessageGuard {
-  /** The most bytes of one message so far. */
+  /** The maximum number of bytes of one message so far. */
   longestBytes = 0;
   /** The bytes of the current message that have not arrived. */
   #missingBytes = 0;

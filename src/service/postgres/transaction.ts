@@ -61,7 +61,7 @@ const rollbackMs = 5000;
 /** How long the server may take to begin a transaction. BEGIN waits for no lock, but a pooler may need time to find a connection. */
 const beginMs = 15_000;
 
-/** The most bytes of one message, or of one row of a COPY, after which a connection is used again. */
+/** The maximum number of bytes of one message, or of one row of a COPY, after which a connection is used again. */
 const maxKeptBytes = 16 * 1024 * 1024;
 
 /** Lets the work of a transaction save round trips. */

@@ -237,7 +237,7 @@ const kinds: Record<string, string> = {
   type: 'Type',
 };
 
-/** The most attempts with other names, if another session creates an object with a chosen name at the same moment. */
+/** The maximum number of attempts with other names, if another session creates an object with a chosen name at the same moment. */
 const maxTries = 3;
 
 /** Returns the statements that try modifiers and defaults, and then create the table. */

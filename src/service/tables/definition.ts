@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { maxIdentifierBytes } from '../../core/identifiers.ts';
 
-/** The most columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
+/** The maximum number of columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
 export const maxColumns = 1600;
 export const maxKeyColumns = 32;
 
@@ -163,7 +163,7 @@ export const ColumnSchema = Type.Object(
   { title: 'ColumnDefinition', additionalProperties: false, description: 'A column.' },
 );
 
-/** The most shards of a table: MAX_SHARD_COUNT of Citus. */
+/** The maximum number of shards of a table: MAX_SHARD_COUNT of Citus. */
 export const maxShards = 64_000;
 
 export const distributionPointer = '/table/distribution';

@@ -25,10 +25,10 @@ const maxListedRowsBytes = 16 * 1024 * 1024;
 /** A longer text, or `bytea`, is cut to this number of characters, or bytes. */
 const maxTextBytes = 1024 * 1024;
 const cutLength = 1000;
-/** The most bytes in which PostgreSQL stores a value of another type that is listed. Compressed, they may be a hundred times more. */
+/** The maximum number of bytes in which PostgreSQL stores a value of another type that is listed. Compressed, they may be a hundred times more. */
 const maxStoredBytes = 256 * 1024;
 /**
- * The most bytes in which PostgreSQL stores a listed value of `jsonpath` or `jsonpath[]`. SQL cannot read the numbers in such a value, so their
+ * The maximum number of bytes in which PostgreSQL stores a listed value of `jsonpath` or `jsonpath[]`. SQL cannot read the numbers in such a value, so their
  * digits are not counted. Compressed, 256 bytes may have 2,000 numbers of 131,072 digits.
  */
 const maxStoredPathBytes = 256;
@@ -78,7 +78,7 @@ interface WrittenRow {
   cut: string[] | null;
 }
 
-/** The most attempts, because another session may change the columns between the query of the columns and that of the rows. */
+/** The maximum number of attempts, because another session may change the columns between the query of the columns and that of the rows. */
 const maxTries = 3;
 
 async function queryRows(

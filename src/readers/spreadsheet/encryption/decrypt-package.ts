@@ -15,7 +15,7 @@ import { encrypted, notOpened } from '../refused-files.ts';
 import { BrokenCompoundFile, openStreams } from './compound-file.ts';
 import { passwordsToTry } from './passwords.ts';
 
-/** The most rounds of the key derivation for one password, which take about five seconds. Excel uses 100,000. */
+/** The maximum number of rounds of the key derivation for one password, which take about five seconds. Excel uses 100,000. */
 const maxSpinCount = 5_000_000;
 
 /** The longest description of the encryption. It usually has one or two KiB. */
@@ -309,7 +309,7 @@ function decryptEcb(key: Buffer, bytes: Buffer): Buffer {
     .update(bytes);
 }
 
-/** The most bytes that are decrypted in one call, which takes less than a millisecond. */
+/** The maximum number of bytes that are decrypted in one call, which takes less than a millisecond. */
 const readBytes = 128 * 1024;
 
 class DecryptedFile implements RandomAccessFile {

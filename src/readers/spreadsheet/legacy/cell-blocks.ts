@@ -77,7 +77,7 @@ export type ReaderFault =
   | 'too-many-cells'
   | 'broken';
 
-/** The most cells that fit into the memory of the process, if all of them are whole numbers. */
+/** The maximum number of cells that fit into the memory of the process, if all of them are whole numbers. */
 export const maxCells = 1_750_000;
 
 /** The size from which on a block is sent. */

@@ -25,7 +25,7 @@ import type { ColumnRange } from './hidden-columns.ts';
 import { type ReaderBounds, type ReaderInput, ReaderRun } from './run-reader.ts';
 
 interface LegacyBounds extends ReaderBounds {
-  /** The most bytes of cells that are kept in memory, so that the file need not be read again for another pass. */
+  /** The maximum number of bytes of cells that are kept in memory, so that the file need not be read again for another pass. */
   maxKeptBytes: number;
 }
 

@@ -33,10 +33,10 @@ export interface NamedCells {
   header?: string[];
 }
 
-/** The most names that an inspection lists. */
+/** The maximum number of names that an inspection lists. */
 const maxListed = 1000;
 
-/** The most names that an error lists. */
+/** The maximum number of names that an error lists. */
 const maxNamed = 50;
 
 /**

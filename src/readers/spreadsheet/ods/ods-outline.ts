@@ -34,10 +34,10 @@ interface OutlinedSheet {
 /** The rows that are counted: the header and the rows below it. */
 const maxRows = 1 + maxCountedRows;
 
-/** The most columns that a sheet has in LibreOffice. */
+/** The maximum number of columns that a sheet has in LibreOffice. */
 const maxColumns = 16_384;
 
-/** The most columns of one repeated cell that are counted, because a cell of 60 bytes may be repeated over all columns. */
+/** The maximum number of columns of one repeated cell that are counted, because a cell of 60 bytes may be repeated over all columns. */
 const maxCountedRepetitions = 1024;
 
 export class OdsOutline {

@@ -62,7 +62,7 @@ const booleanFormula = /^(of:)?=(TRUE|FALSE)\(\)$/;
 
 const maxRepeatedCells = 20_000_000;
 
-/** The most cells that are repeated in one turn, which takes about 2 ms. If they are long, the target needs a pause earlier. */
+/** The maximum number of cells that are repeated in one turn, which takes about 2 ms. If they are long, the target needs a pause earlier. */
 const portionCells = 4096;
 
 const hiddenVisibilities = [Buffer.from('collapse'), Buffer.from('filter')];

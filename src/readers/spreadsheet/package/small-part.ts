@@ -11,7 +11,7 @@ import { pauseForOthers } from '../../../core/pause-for-others.ts';
 import { decodeXml } from './xml-text.ts';
 import type { ZipContainer, ZipPart } from './zip-container.ts';
 
-/** The most bytes of a small part. The styles of workbooks that were combined from others over years have some MiB. */
+/** The maximum number of bytes of a small part. The styles of workbooks that were combined from others over years have some MiB. */
 export const maxSmallPartBytes = 32 * 1024 * 1024;
 
 /**
@@ -20,7 +20,7 @@ export const maxSmallPartBytes = 32 * 1024 * 1024;
  */
 const maxMarkup = 2_000_000;
 
-/** The most nested elements. For each element the parser searches all enclosing elements for namespaces. */
+/** The maximum number of nested elements. For each element the parser searches all enclosing elements for namespaces. */
 const maxNesting = 256;
 
 /**

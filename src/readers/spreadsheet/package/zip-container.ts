@@ -18,7 +18,7 @@ import { encrypted } from '../refused-files.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
 /**
- * The most parts. Real workbooks have tens of them, or some thousands if they have pictures. Listing a part takes two reads.
+ * The maximum number of parts. Real workbooks have tens of them, or some thousands if they have pictures. Listing a part takes two reads.
  */
 const maxParts = 20_000;
 const maxShownName = 100;
@@ -213,7 +213,7 @@ export async function openZipContainer(
   }
 }
 
-/** The most bytes that may follow the end of a zip, such as a line break or the zeros of a last block. */
+/** The maximum number of bytes that may follow the end of a zip, such as a line break or the zeros of a last block. */
 const maxBytesAfterZip = 4096;
 const endRecordBytes = 22;
 const maxCommentBytes = 0xffff;

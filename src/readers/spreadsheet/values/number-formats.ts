@@ -112,7 +112,7 @@ function formatOf(section: Section): NumberFormat {
   return isPadding(mask) ? { ...plain, meaning: ZERO_PADDED, mask } : plain;
 }
 
-/** The most sections of a format that are for numbers. A fourth section is for texts. */
+/** The maximum number of sections of a format that are for numbers. A fourth section is for texts. */
 const maxNumberSections = 3;
 
 function formatByValue(allSections: [Section, ...Section[]]): NumberFormat {

@@ -27,7 +27,7 @@ export interface Lines {
 const headers = { 'retry-after': '5' };
 
 /**
- * The most waiting creates, and the most waiting descriptions. Each create keeps a body of at most MAX_DEFINITION_BYTES in
+ * The maximum number of waiting creates, and the most waiting descriptions. Each create keeps a body of at most MAX_DEFINITION_BYTES in
  * memory.
  */
 const maxShortWaiting = 100;
@@ -35,12 +35,12 @@ const shortWaitMs = 10_000;
 /** The longest wait for a large definition. A full line takes about this long. */
 const largeWaitMs = 60_000;
 /**
- * The most connections that requests for one table use at a time, because they wait for its locks together and must not prevent
+ * The maximum number of connections that requests for one table use at a time, because they wait for its locks together and must not prevent
  * requests for other tables.
  */
 const placesPerTable = 2;
 
-/** The most streams of events at the same time. */
+/** The maximum number of streams of events at the same time. */
 const maxStreams = 200;
 const maxStreamsPerCaller = 20;
 

@@ -8,13 +8,13 @@
  */
 
 export interface LineOptions {
-  /** The most requests that run at the same time. */
+  /** The maximum number of requests that run at the same time. */
   places: number;
-  /** The most running requests of the same caller. */
+  /** The maximum number of running requests of the same caller. */
   placesPerCaller: number;
-  /** The most running requests for the same table; default: as many as there are places. */
+  /** The maximum number of running requests for the same table; default: as many as there are places. */
   placesPerTable?: number;
-  /** The most waiting requests. */
+  /** The maximum number of waiting requests. */
   maxWaiting: number;
   waitMs: number;
   /** Returns the error for a refused request: the line is full, or the request has waited too long. */

@@ -23,7 +23,7 @@ const Query = Type.Object({
     minimum: 1,
     maximum: 1000,
     default: 50,
-    description: 'The most loads of the answer.',
+    description: 'The maximum number of loads of the answer.',
   }),
   after: Type.Optional(Type.String({ description: 'The value of `next` of the page before.' })),
 });

@@ -23,7 +23,7 @@ const Query = Type.Object({
     default: 100,
     minimum: 1,
     maximum: 1000,
-    description: 'The most tables in the answer.',
+    description: 'The maximum number of tables in the answer.',
   }),
   after: Type.Optional(
     Type.String({ description: 'The value of `next` in the answer before, to get the tables that follow.' }),

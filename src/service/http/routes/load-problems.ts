@@ -19,7 +19,7 @@ const Query = Type.Object({
     minimum: 1,
     maximum: maxCollectedProblems,
     default: 1000,
-    description: 'The most problems of the answer.',
+    description: 'The maximum number of problems of the answer.',
   }),
   after: Type.Integer({
     minimum: 0,

@@ -14,7 +14,7 @@ const Query = Type.Object({
     default: 50,
     minimum: 1,
     maximum: 1000,
-    description: 'The most rows in the answer.',
+    description: 'The maximum number of rows in the answer.',
   }),
 });
 

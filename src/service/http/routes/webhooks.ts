@@ -80,7 +80,7 @@ const DeliveryQuery = Type.Object({
     minimum: 1,
     maximum: 1000,
     default: 50,
-    description: 'The most deliveries of the answer.',
+    description: 'The maximum number of deliveries of the answer.',
   }),
 });
 

@@ -10,7 +10,7 @@ interface MediaRange {
 const mediaRange = /^\s*([\w!#$&^.+*-]+)\/([\w!#$&^.+*-]+)\s*((?:;.*)?)$/;
 const weightParameter = /;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i;
 
-/** The most ranges that are read. Further ranges are ignored, because no client needs more. */
+/** The maximum number of ranges that are read. Further ranges are ignored, because no client needs more. */
 const maxRanges = 50;
 
 function rangesOf(accept: string): MediaRange[] {

@@ -18,7 +18,7 @@ const gatheredBytes = 64 * 1024;
 const pauseAfterChunks = 1000;
 
 /**
- * The most chunks in one turn if they are tiny on average. A slow client that sends line by line never has so many chunks in
+ * The maximum number of chunks in one turn if they are tiny on average. A slow client that sends line by line never has so many chunks in
  * one turn.
  */
 const maxTinyChunks = 2000;

@@ -45,10 +45,10 @@ const codings: Record<string, Coding> = {
 
 export const acceptedEncodings = 'gzip, deflate, br, zstd';
 
-/** The most codings of a body. Each coding costs memory and time, and one is enough. */
+/** The maximum number of codings of a body. Each coding costs memory and time, and one is enough. */
 const maxCodings = 2;
 
-/** The most frames of a body. Each frame costs as much time as some thousand bytes, however small it is. */
+/** The maximum number of frames of a body. Each frame costs as much time as some thousand bytes, however small it is. */
 const maxFrames = 10_000;
 
 /** The ratio is not checked for the first unpacked bytes, as in workbooks, because a small body with much repetition does no harm. */

@@ -26,7 +26,7 @@ export const copyHeader = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'lat
 export const copyTrailer = Buffer.from([0xff, 0xff]);
 
 /**
- * The most bytes of the rows that PostgreSQL collects before it stores them (`maxRowsStoredTogether`). PostgreSQL limits their bytes only
+ * The maximum number of bytes of the rows that PostgreSQL collects before it stores them (`maxRowsStoredTogether`). PostgreSQL limits their bytes only
  * in the text format. So if rows are long, the COPY is ended before the rows fill PostgreSQL's memory, and another COPY is started.
  */
 const maxHeldBytes = 64 * 1024 * 1024;

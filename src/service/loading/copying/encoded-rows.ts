@@ -2,7 +2,7 @@
 import type { RowOutput } from '../../../encoding/sink/encoding-sink.ts';
 import { copyHeader, copyTrailer } from './copy-session.ts';
 
-/** The most bytes that are kept. */
+/** The maximum number of bytes that are kept. */
 const maxBytes = 1024 * 1024;
 
 export class EncodedRows implements RowOutput {

@@ -13,7 +13,7 @@ import { readConstants } from '../../tables/loading/default-values.ts';
  */
 const maxFillBytes = 256;
 /**
- * The most bytes of defaults that the service itself writes into one row. If the defaults are longer in all, PostgreSQL
+ * The maximum number of bytes of defaults that the service itself writes into one row. If the defaults are longer in all, PostgreSQL
  * evaluates them, because thousands of rows `{}` come in one slice of the input and are in memory at the same time.
  */
 const maxFillBytesOfRow = 4096;

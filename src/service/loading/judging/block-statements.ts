@@ -44,7 +44,7 @@ export interface RefusedRow {
   schema: string | null;
 }
 
-/** The most bytes of the texts of errors that are read. The other rows are counted by groups. */
+/** The maximum number of bytes of the texts of errors that are read. The other rows are counted by groups. */
 const maxTextBytes = 32 * 1024 * 1024;
 
 /** The order of the refused rows: those with the texts of their errors come first. */

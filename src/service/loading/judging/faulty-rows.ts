@@ -1,7 +1,7 @@
 /** Counts the rows of one upload that have problems and may be left out (`faulty_rows=leave_out`). */
 export class FaultyRows {
   count = 0;
-  /** The most rows that may be left out. With more, the upload is refused. */
+  /** The maximum number of rows that may be left out. With more, the upload is refused. */
   readonly max: number;
 
   constructor(max: number) {

@@ -21,7 +21,7 @@ export interface KnownTable {
   description: TableDescription;
 }
 
-/** The most columns of all known tables. A column takes about a kilobyte. */
+/** The maximum number of columns of all known tables. A column takes about a kilobyte. */
 const maxColumns = 20_000;
 /** How long a table is known, and how long it is known to be unsuitable. */
 const knownMs = 600_000;

@@ -26,7 +26,7 @@ export interface LoadRequest {
   conflictKey?: readonly string[] | undefined;
   /** The columns of the primary key for a table that is created without a definition, or that an existing table must have. */
   primaryKey?: readonly string[] | undefined;
-  /** The most rows with problems that are left out (`faulty_rows=leave_out`); undefined: no row may be left out. */
+  /** The maximum number of rows with problems that are left out (`faulty_rows=leave_out`); undefined: no row may be left out. */
   maxFaultyRows?: number | undefined;
   /** Receives all problems. The answer lists only the first of them. */
   collector?: ProblemCollector | undefined;

@@ -38,7 +38,7 @@ import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from
 import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplus-rows.ts';
 
 /**
- * The most shapes for which each statement reads the whole staging table. If there are more, an index is created to find the
+ * The maximum number of shapes for which each statement reads the whole staging table. If there are more, an index is created to find the
  * rows of each shape.
  */
 const maxScans = 8;

@@ -24,7 +24,7 @@ export const shapeNumber = quoteIdentifier(shapeNumberColumn);
 /** The columns that come before the columns of the rows. */
 export const leadingColumns = [rowNumberColumn, shapeNumberColumn];
 
-/** The most columns of the rows in the staging table: PostgreSQL's limit of 1,600 (appendix K), minus the leading columns. */
+/** The maximum number of columns of the rows in the staging table: PostgreSQL's limit of 1,600 (appendix K), minus the leading columns. */
 export const maxStagedColumns = 1600 - leadingColumns.length;
 
 const discardTemporary = 'DISCARD TEMP';

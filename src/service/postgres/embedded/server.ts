@@ -26,7 +26,7 @@ export interface Server {
 export interface ServerOptions {
   /** false: a power failure can damage the data. */
   durable: boolean;
-  /** The most connections that the service opens. */
+  /** The maximum number of connections that the service opens. */
   connections: number;
 }
 

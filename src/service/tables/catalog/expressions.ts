@@ -2,9 +2,9 @@
 import { maxTreeBytes, mostDigits, treeBytes } from '../../postgres/expression-trees.ts';
 import type { Statement } from '../../postgres/sql.ts';
 
-/** The most bytes of all defaults and checks of a table, as trees. */
+/** The maximum number of bytes of all defaults and checks of a table, as trees. */
 const maxTreesBytes = 32 * 1024 * 1024;
-/** The most digits of numbers in all defaults and checks of a table. */
+/** The maximum number of digits of numbers in all defaults and checks of a table. */
 export const maxTextBytes = 16 * 1024 * 1024;
 
 /** Returns a query of all expressions that describe a table: those of its columns in their order, then those of its constraints. */

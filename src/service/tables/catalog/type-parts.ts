@@ -28,7 +28,7 @@ export const nodeOf = (type: string, modifier: string) => `
     'parts', (SELECT json_agg(json_build_object('oid', p.oid::bigint, 'typmod', p.typmod, 'count', p.count))
       FROM (SELECT part.oid, part.typmod, count(*) FROM (${partsOf(type, modifier)}) AS part GROUP BY 1, 2) AS p)`;
 
-/** The most types that `findTypeParts` returns. */
+/** The maximum number of types that `findTypeParts` returns. */
 const mostTypeParts = 5000;
 
 /** Finds the types that values of the types contain, and those that these contain, and so on: one row, `nodes`, a list of `TypeNode`. */

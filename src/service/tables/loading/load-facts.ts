@@ -53,7 +53,7 @@ export interface TypeFacts extends TypeNode {
   hasInfinity: boolean;
 }
 
-/** The most bytes of the tree and of the text of a default that a load reads. A longer constant is not filled in (`maxFillBytes`). */
+/** The maximum number of bytes of the tree and of the text of a default that a load reads. A longer constant is not filled in (`maxFillBytes`). */
 const mostTreeOfConstant = 2048;
 
 /**

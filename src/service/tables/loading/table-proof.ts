@@ -29,7 +29,7 @@ const fingerprint = `md5(concat_ws('|',
     FROM pg_depend s WHERE s.refclassid = 'pg_class'::regclass AND s.refobjid = c.oid
       AND s.classid = 'pg_class'::regclass AND s.deptype IN ('a', 'i'))))`;
 
-/** The most columns and constraints of a plain table, and the most bytes of the trees of its defaults and checks. */
+/** The maximum number of columns and constraints of a plain table, and the most bytes of the trees of its defaults and checks. */
 const maxColumns = 200;
 const maxConstraints = 100;
 const maxTrees = 65_536;

@@ -19,7 +19,7 @@ import { nameConflict } from '../create-table.ts';
 import { type LockOptions, LockTries } from './lock-tries.ts';
 import { droppedMeanwhile, planSwap, type Replacement, type Swapped } from './plan-swap.ts';
 
-/** The most attempts to plan the swap, because the old table may change between the plan and the lock. */
+/** The maximum number of attempts to plan the swap, because the old table may change between the plan and the lock. */
 const maxTries = 10;
 
 /**
