@@ -1,11 +1,14 @@
 /** Ends the transaction of a load whose rows are in the table, and returns the result of the load. */
 import type { ClientBase } from 'pg';
 import type { Warning } from '../../core/errors.ts';
+import { AppError } from '../../core/errors.ts';
 import type { Problems } from '../../encoding/problems/problems.ts';
+import { wasRefused } from '../postgres/refuse-unless.ts';
 import type { TransactionEdges } from '../postgres/transaction.ts';
 import { hiddenTable } from '../tables/create-table.ts';
 import type { TableDescription } from '../tables/definition.ts';
 import { describeFound, readTable } from '../tables/describe-table.ts';
+import { proveSchema } from '../tables/loading/schema-version.ts';
 import { type EndedUpload, loadWarnings } from './load-warnings.ts';
 import { numbersTaken } from './numbers-taken.ts';
 import type { LeftOut, LoadContext, LoadRequest, LoadResult } from './request/load-request.ts';
@@ -17,7 +20,7 @@ export interface LoadedUpload extends Omit<EndedUpload, 'ofEnd'> {
 }
 
 /**
- * Replaces the existing table, if the upload is to replace it, and commits. Without a replacement, the caller of `inTransaction` commits.
+ * Replaces the existing table, if the upload is to replace it, and commits.
  *
  * @throws AppError `dependent-objects`, `database-busy`, `write-conflict`, `permission-denied`
  */
@@ -35,6 +38,7 @@ export async function endLoad(
     if (facts?.maySee === false) throw hiddenTable(schema, name);
     const result = resultOf(upload, await describeFound(client, schema, name, facts, extraFunctions), []);
     observer?.committing(result);
+    await endUnlessRenamed(edges, schema);
     return result;
   }
   const swap = target.swap(client);
@@ -43,6 +47,19 @@ export async function endLoad(
     const result = resultOf(upload, description, lostObjects(lost));
     observer?.committing(result);
     if (await swap.commit(edges)) return result;
+  }
+}
+
+/** Ends the transaction, unless the name of the table has meant another table meanwhile. @throws AppError `write-conflict` */
+async function endUnlessRenamed(edges: TransactionEdges, schema: string): Promise<void> {
+  // Without a version, another session has created the schema since the load began.
+  const [found] = edges.begun!.rows as { version: string }[];
+  try {
+    await edges.endWith([proveSchema(schema, found?.version ?? '0 0')]);
+  } catch (error) {
+    if (!wasRefused(error, 'the table has changed')) throw error;
+    const detail = `Another session renamed the schema "${schema}", or changed its owner or its privileges, while the rows were loaded, so nothing was loaded. Send the request again.`;
+    throw new AppError('write-conflict', detail, { cause: error });
   }
 }
 

@@ -19,6 +19,7 @@ import { isFailureOfExpression, isLackOfPrivilege } from '../postgres/sqlstate.t
 import { inTransaction, noteKeptBytes } from '../postgres/transaction.ts';
 import { setStatementTimeout } from '../postgres/transaction-settings.ts';
 import { copyInto, lockTable } from '../tables/loading/load-statements.ts';
+import { proveSchema } from '../tables/loading/schema-version.ts';
 import { proveIndexes, proveTable } from '../tables/loading/table-proof.ts';
 import { readInto, sinkOf } from './copying/copy-rows.ts';
 import { EncodedRows } from './copying/encoded-rows.ts';
@@ -93,6 +94,7 @@ export async function loadKnown(
     setStatementTimeout(0),
     inCallersPath(copyInto(target.relation, names), checkConstraintsNow),
     ...(known.runsNoCode ? [proveIndexes(known.oid)] : []),
+    proveSchema(request.schema, known.schemaVersion),
     setStatementTimeout(options.statementTimeoutMs),
   ].join(';\n');
   const work = async (client: ClientBase): Promise<LoadResult> => {

@@ -9,6 +9,7 @@ import { Problems } from '../../encoding/problems/problems.ts';
 import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
 import { suggestTables } from '../tables/describe-table.ts';
 import { warnOfDottedName } from '../tables/dotted-name.ts';
+import { readSchemaVersion } from '../tables/loading/schema-version.ts';
 import { endLoad } from './end-load.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { nothingToLoad } from './inputs/nothing-to-load.ts';
@@ -67,6 +68,7 @@ export async function loadTable(
       context.pool,
       { ...context.transaction, rollback, onLateCommit },
       (client, edges) => loadWithin(client, edges, { context, request, input: from, mayBeNew }, types),
+      readSchemaVersion(request.schema),
     );
     return isLate ? { ...result, warnings: [...result.warnings, recoveryPending], isLate } : result;
   };

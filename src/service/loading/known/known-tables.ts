@@ -11,6 +11,8 @@ export interface KnownTable {
   fingerprint: string;
   /** An insert runs no code of other people. */
   runsNoCode: boolean;
+  /** See tables/loading/schema-version.ts. */
+  schemaVersion: string;
   /** What PostgreSQL keeps of the table until a connection ends (`noteKeptBytes`). */
   keptBytes: number;
   /** The table has changed, so that it must be learnt again. */

@@ -30,7 +30,7 @@ export async function learnTable(
   const read = async (client: ClientBase, { begun }: TransactionEdges): Promise<Learnt> => {
     const [found] = begun!.rows as TableFingerprint[];
     if (found === undefined) return undefined;
-    const { fingerprint, runsNoCode, oid } = found;
+    const { fingerprint, runsNoCode, oid, schemaVersion } = found;
     if (fingerprint === null) return 'unsuitable';
     const noted = notedBytes(client);
     const target = await openExistingTable(client, { schema, name, truncate: false, addColumns: undefined });
@@ -40,9 +40,10 @@ export async function learnTable(
     const description = await describeTable(client, schema, name, extraFunctions);
     // The facts were read between two equal fingerprints.
     const { rows } = await client.query<TableFingerprint>(first);
-    if (rows[0]?.fingerprint !== fingerprint) return undefined;
+    if (rows[0]?.fingerprint !== fingerprint || rows[0].schemaVersion !== schemaVersion) return undefined;
     const keptBytes = notedBytes(client) - noted;
-    return { oid, fingerprint, runsNoCode, keptBytes, isStale: false, target, targets, description };
+    const proof = { oid, fingerprint, runsNoCode, schemaVersion };
+    return { ...proof, keptBytes, isStale: false, target, targets, description };
   };
   try {
     return await inTransaction(pool, { ...transaction, rollback: true }, read, first);

@@ -11,6 +11,7 @@ import { hasCitus } from '../../postgres/citus/session-settings.ts';
 import { leavesNothing, treeBytes } from '../../postgres/expression-trees.ts';
 import { refuseUnless } from '../../postgres/refuse-unless.ts';
 import type { Statement } from '../../postgres/sql.ts';
+import { versionOfSchema } from './schema-version.ts';
 
 /** The fingerprint of the table `c`. Types of `pg_catalog` do not change, so only the identifiers of types are in it. */
 const fingerprint = `md5(concat_ws('|',
@@ -72,12 +73,15 @@ export interface TableFingerprint {
   /** An insert runs no code of other people. */
   runsNoCode: boolean;
   oid: number;
+  /** See schema-version.ts. */
+  schemaVersion: string;
 }
 
 /** Returns a query of the `TableFingerprint`, or of no row if there is no such table. @param relation the name, quoted */
 export function readFingerprint(relation: string): Statement {
   return {
-    text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint, ${runsNoCode} AS "runsNoCode", c.oid::int8::float8 AS oid ${ofTable}`,
+    text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint, ${runsNoCode} AS "runsNoCode", c.oid::int8::float8 AS oid,
+  (SELECT ${versionOfSchema} FROM pg_namespace n WHERE n.oid = c.relnamespace) AS "schemaVersion" ${ofTable}`,
     values: [relation],
   };
 }

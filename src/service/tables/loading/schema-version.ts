@@ -1,0 +1,32 @@
+/**
+ * Proves that a name has meant the same table during a load. The statements of a load find the table by its name. The lock of the table
+ * prevents that another session renames, moves or drops it, but ALTER SCHEMA … RENAME needs no lock: after it the name may mean
+ * a table with other columns.
+ *
+ * The version of a schema is that of its row in `pg_namespace`, so two renames that cancel each other out change it, too. GRANT on the schema and a new owner also change it.
+ */
+import type { CallersStatement } from '../../postgres/callers-statement.ts';
+import { refuseUnless } from '../../postgres/refuse-unless.ts';
+import { quoteLiteral, type Statement } from '../../postgres/sql.ts';
+
+/** SQL of the version of the schema in the row `n` of `pg_namespace`. */
+export const versionOfSchema = `concat_ws(' ', n.oid, n.xmin)`;
+
+/** Returns a query of `version`, or of no row if there is no such schema. Run it before the first statement that names the table. */
+export function readSchemaVersion(schema: string): Statement {
+  return {
+    text: `SELECT ${versionOfSchema} AS version FROM pg_namespace n WHERE n.nspname = $1`,
+    values: [schema],
+  };
+}
+
+/** Returns a query that fails (`refuseUnless`) if the schema has another version. Run it after the last statement that names the table. */
+export function proveSchema(schema: string, version: string): CallersStatement {
+  const [oid, xmin] = version.split(' ').map(Number);
+  const equals = 'OPERATOR(pg_catalog.=)';
+  return refuseUnless(
+    `EXISTS (SELECT FROM pg_catalog.pg_namespace n WHERE n.nspname ${equals} ${quoteLiteral(schema)}::pg_catalog.name
+      AND n.oid ${equals} ${oid}::pg_catalog.oid AND n.xmin ${equals} '${xmin}'::pg_catalog.xid)`,
+    'the table has changed',
+  );
+}
