@@ -22,7 +22,8 @@ import { type EventFacts, toCloudEvent } from './event.ts';
 const channel = 'tablewright';
 
 /** Returns the statement that inserts events, if there are any. */
-export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): OwnStatement[] {
+export function insertEvents(schema: ServiceSchema, facts: EventFacts[]): OwnStatement[] {
+  const { quoted } = schema;
   const time = new Date();
   const rows = facts.map((one) => {
     const id = randomUUID();
@@ -30,6 +31,7 @@ export function insertEvents({ quoted }: ServiceSchema, facts: EventFacts[]): Ow
   });
   if (rows.length === 0) return [];
   const insert: OwnStatement = {
+    schema,
     preparedName: 'tablewright insert events',
     values: [Buffer.from(JSON.stringify(rows))],
     write: (given) => qualified`INSERT INTO ${quoted}.events (id, table_schema, event)

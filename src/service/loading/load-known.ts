@@ -1,6 +1,6 @@
 /**
- * Appends a small upload to a table that the service knows (`known/`), in three round trips: the rows are encoded first, then one
- * transaction locks the table, proves that it has not changed, copies the rows and commits.
+ * Appends a small upload to a table that the service knows (`known/`), in two round trips: the rows are encoded first. Then one
+ * message begins a transaction, locks the table, proves that it has not changed and copies the rows, and another one commits.
  *
  * Whatever is not simple goes the usual way (load-table.ts), which reads all facts anew and finds every problem: rows with problems, rows that
  * PostgreSQL refuses, and a table that has changed.
@@ -9,24 +9,30 @@ import type { ClientBase } from 'pg';
 import { AppError } from '../../core/errors.ts';
 import { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import { Problems } from '../../encoding/problems/problems.ts';
-import type { EncodingSink } from '../../encoding/sink/encoding-sink.ts';
 import { copyAtOnce } from '../postgres/copy.ts';
 import { isOtherKindOfObject, isUndefinedTable } from '../postgres/named-objects.ts';
 import { executePrepared, toQuery } from '../postgres/own-session.ts';
 import { wasRefused } from '../postgres/refuse-unless.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
+import type { Statement } from '../postgres/sql.ts';
 import { isFailureOfExpression, isLackOfPrivilege } from '../postgres/sqlstate.ts';
-import { inTransaction, noteKeptBytes } from '../postgres/transaction.ts';
+import {
+  type FirstCopy,
+  inTransaction,
+  noteKeptBytes,
+  type TransactionEdges,
+} from '../postgres/transaction.ts';
 import { setStatementTimeout } from '../postgres/transaction-settings.ts';
 import { copyInto, lockTable } from '../tables/loading/load-statements.ts';
 import { proveSchema } from '../tables/loading/schema-version.ts';
 import { proveIndexes, proveTable } from '../tables/loading/table-proof.ts';
-import { readInto, sinkOf } from './copying/copy-rows.ts';
+import { readInto, rowsOf, sinkOf } from './copying/copy-rows.ts';
 import { EncodedRows } from './copying/encoded-rows.ts';
 import { resultOf } from './end-load.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import type { KnownTable, KnownTables } from './known/known-tables.ts';
 import { learnTable } from './known/learn-table.ts';
+import { straightRows } from './loaded-rows.ts';
 import { LoadProgress } from './request/load-progress.ts';
 import type { LoadContext, LoadRequest, LoadResult } from './request/load-request.ts';
 import { rowOptions } from './row-options.ts';
@@ -86,10 +92,12 @@ export async function loadKnown(
   // The definition may have come after the rows.
   if (input.definition !== undefined || problems.count > 0) return undefined;
   if (rows.columns === undefined || rows.needsUsualWay || hasExtraColumns(matcher)) return undefined;
-  const loaded = loadedRows(input, sink);
+  const loaded = straightRows({ ...rowsOf(input, sink), taken: sink.loaded, hasSeveralLists: false });
   const ended = { request, input, inferred: undefined, target, matcher, loaded, problems, ofName: [] };
   const result = resultOf(ended, description, []);
   const names = rows.columns.map((column) => target.columns[column]!.name);
+  const lock = inCallersPath(lockTable(target.relation, 'ROW EXCLUSIVE'));
+  const proof = proveTable(target.relation, known.fingerprint);
   const copy = [
     setStatementTimeout(0),
     inCallersPath(copyInto(target.relation, names), checkConstraintsNow),
@@ -97,14 +105,19 @@ export async function loadKnown(
     proveSchema(request.schema, known.schemaVersion),
     setStatementTimeout(options.statementTimeoutMs),
   ].join(';\n');
-  const work = async (client: ClientBase): Promise<LoadResult> => {
-    const taken = await copyProved(client, known, copy, rows.toCopyData());
+  const first = (client: ClientBase): Statement | FirstCopy => {
+    const proved = context.transaction.lockTimeoutMs ? executePrepared(client, proof) : undefined;
+    if (proved === undefined) return { text: lock };
+    return { text: [lock, proved, copy].join(';\n'), rows: rows.toCopyData() };
+  };
+  const work = async (client: ClientBase, { copied }: TransactionEdges): Promise<LoadResult> => {
+    if (copied === undefined) await client.query(toQuery(client, proof));
+    const taken = copied ?? (await copyAtOnce(client, copy, rows.toCopyData()).answered);
     noteKeptBytes(client, sink.keptBytes + known.keptBytes);
     if (taken !== sink.loaded) throw new Error(`PostgreSQL stored ${taken} of ${sink.loaded} rows`);
     context.observer?.committing(result);
     return result;
   };
-  const first = { text: inCallersPath(lockTable(target.relation, 'ROW EXCLUSIVE')) };
   try {
     const { runsNoCode } = known;
     return await inTransaction(context.pool, { ...context.transaction, runsNoCode }, work, first);
@@ -114,20 +127,6 @@ export async function loadKnown(
     context.transaction.onCommitRefused?.();
     return undefined;
   }
-}
-
-/** Proves that the table has not changed, and copies the rows, in one round trip if the connection has prepared the proof. */
-async function copyProved(
-  client: ClientBase,
-  known: KnownTable,
-  copy: string,
-  rows: Buffer,
-): Promise<number> {
-  const proof = proveTable(known.target.relation, known.fingerprint);
-  const prepared = executePrepared(client, proof);
-  if (prepared !== undefined) return copyAtOnce(client, `${prepared};\n${copy}`, rows);
-  await client.query(toQuery(client, proof));
-  return copyAtOnce(client, copy, rows);
 }
 
 /** Returns whether an error may be about the rows or about a change of the table, so that the usual way explains it. */
@@ -150,16 +149,4 @@ function hasExtraColumns(matcher: ColumnMatcher): boolean {
     if (error instanceof AppError) return true;
     throw error;
   }
-}
-
-function loadedRows({ locate }: LoadInput, sink: EncodingSink) {
-  return {
-    inserted: sink.loaded,
-    updated: 0,
-    skipped: 0,
-    suppressed: 0,
-    warnings: [...sink.lossWarnings(), ...sink.pointWarnings()],
-    hasSeveralLists: false,
-    places: { locate, sourceColumn: (name: string) => sink.sourceColumn(name) },
-  };
 }

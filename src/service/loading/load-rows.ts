@@ -22,7 +22,7 @@ import { isStagedAsText } from './copying/target-columns.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { cannotBeStaged, noGoodRow } from './judging/faulty-rows.ts';
 import { judgeRows, moveAtOnce, refuseUnstaged } from './judging/judge-rows.ts';
-import { type LoadedRows, receivedRows } from './loaded-rows.ts';
+import { type LoadedRows, receivedRows, straightRows } from './loaded-rows.ts';
 import { copyChanging } from './one-pass/copy-changing.ts';
 import type { RowOptions } from './row-options.ts';
 import { warnOfKeylessRows } from './staged/keyless-rows.ts';
@@ -250,18 +250,6 @@ function refuseJoinedRows({ input, problems }: RowLoad, leftOut: number): void {
   if (areAllListed && !listed.some(({ row }) => row !== undefined && joinedLines.rows.includes(row))) return;
   problems.reason = joinedLines.reason;
   problems.throwIfAny();
-}
-
-function straightRows({ sent, taken, places, warnings, hasSeveralLists }: CopiedRows): LoadedRows {
-  return {
-    inserted: taken,
-    updated: 0,
-    skipped: 0,
-    suppressed: sent - taken,
-    warnings,
-    hasSeveralLists,
-    places,
-  };
 }
 
 async function stagedRows(

@@ -1,5 +1,6 @@
 import type { Warning } from '../../core/errors.ts';
 import type { CellPlaces } from '../../encoding/problems/cell-places.ts';
+import type { CopiedRows } from './copying/copy-rows.ts';
 
 /** The result of loading the rows of an upload. */
 export interface LoadedRows {
@@ -22,4 +23,23 @@ export interface LoadedRows {
 /** Returns the number of rows that had no problem. */
 export function receivedRows({ inserted, skipped, updated, suppressed }: LoadedRows): number {
   return inserted + skipped + updated + suppressed;
+}
+
+/** Returns the result of rows that were copied into the table. */
+export function straightRows({
+  sent,
+  taken,
+  places,
+  warnings,
+  hasSeveralLists,
+}: Pick<CopiedRows, 'sent' | 'taken' | 'places' | 'warnings' | 'hasSeveralLists'>): LoadedRows {
+  return {
+    inserted: taken,
+    updated: 0,
+    skipped: 0,
+    suppressed: sent - taken,
+    warnings,
+    hasSeveralLists,
+    places,
+  };
 }

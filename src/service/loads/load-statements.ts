@@ -136,10 +136,12 @@ export function readRequestsAbout({ quoted }: ServiceSchema, ids: string[]): Sta
  * Returns the statement that records a load as committed. It runs in the transaction that writes the rows of the load. If the load has ended
  * already or must be cancelled, the statement fails, and the transaction fails with it.
  */
-export function commitLoad({ quoted }: ServiceSchema, snapshot: LoadSnapshot): OwnStatement {
+export function commitLoad(schema: ServiceSchema, snapshot: LoadSnapshot): OwnStatement {
+  const { quoted } = schema;
   const { answer_body: _, ...row } = rowOf(snapshot);
   const body = snapshot.answer?.body;
   return {
+    schema,
     preparedName: 'tablewright commit load',
     values: [Buffer.from(JSON.stringify(row)), body && body.length <= maxKeptAnswerBytes ? body : null],
     write: (given, kept) => qualified`WITH written AS (

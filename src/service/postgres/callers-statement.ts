@@ -1,5 +1,6 @@
 /** The type of the statements that run in the callers' search path (search-path.ts), where anybody may have made a closer function or operator. */
 
+import type { ServiceSchema } from './service-schema.ts';
 import { bytesLiteral, type Statement } from './sql.ts';
 
 /** Exists only in types, so that no other text is a `CallersStatement`. */
@@ -24,6 +25,7 @@ export function qualified(texts: TemplateStringsArray, ...parts: (string | numbe
  * with literals it contains only ASCII characters.
  */
 export interface OwnStatement {
+  schema: ServiceSchema;
   /** The statement may be prepared under this name where no code of other people has run, because that code could have replaced it. */
   preparedName: string;
   values: (Buffer | null)[];
@@ -37,7 +39,14 @@ export function withLiterals(own: OwnStatement): CallersStatement {
 }
 
 /** Returns the statement to be prepared, for a transaction in which no code of other people has run. */
-export function toPrepared({ preparedName, values, write }: OwnStatement): Statement {
-  const text = write(...values.map((_, index) => `$${index + 1}::pg_catalog.bytea`));
+export function toPrepared({ schema, preparedName, values, write }: OwnStatement): Statement {
+  const texts = preparedTexts.get(schema) ?? new Map<string, CallersStatement>();
+  preparedTexts.set(schema, texts);
+  const text =
+    texts.get(preparedName) ?? write(...values.map((_, index) => `$${index + 1}::pg_catalog.bytea`));
+  texts.set(preparedName, text);
   return { preparedName, text, values };
 }
+
+/** The texts of the statements, by their names. They are long, and each of them is sent once per connection. */
+const preparedTexts = new WeakMap<ServiceSchema, Map<string, CallersStatement>>();

@@ -41,12 +41,20 @@ export function copyFrom(client: ClientBase, sql: string): CopyWriter {
  * fails, PostgreSQL ignores the rows (PostgreSQL 54.2.6).
  *
  * @param rows all bytes of the COPY data
- * @returns the number of rows that PostgreSQL stored
  */
-export function copyAtOnce(client: ClientBase, sql: string, rows: Buffer): Promise<number> {
+export function copyAtOnce(client: ClientBase, sql: string, rows: Buffer): CopyAtOnce {
   const copy = new Copy(sql, client instanceof GuardedClient ? client : undefined, rows);
   client.query(copy);
-  return copy.answered;
+  return copy;
+}
+
+export interface CopyAtOnce {
+  /** Resolves when PostgreSQL begins the COPY. Rejects like `answered`. */
+  started: Promise<void>;
+  /** The number of rows that PostgreSQL stored. Rejects with PostgreSQL's error. */
+  answered: Promise<number>;
+  /** Whether the first statement of the text has succeeded. */
+  readonly hasSucceeded: boolean;
 }
 
 /** The limit for a message. PostgreSQL keeps each message in memory and refuses one of more than 1 GiB. A message may end inside a row. */
@@ -55,7 +63,7 @@ const COPY_DATA = 'd'.charCodeAt(0);
 const COPY_DONE = Buffer.from([...Buffer.from('c'), 0, 0, 0, 4]);
 const copyFail = message('f', 'cancelled by Tablewright\0');
 
-class Copy implements CopyWriter, Submittable {
+class Copy implements CopyWriter, CopyAtOnce, Submittable {
   /** Settles when PostgreSQL has answered the COPY. */
   readonly answered: Promise<number>;
   readonly #sql: string;
@@ -63,11 +71,13 @@ class Copy implements CopyWriter, Submittable {
   /** All rows, if they are sent together with the text. */
   readonly #rows: Buffer | undefined;
   readonly #started = Promise.withResolvers<void>();
+  readonly started = this.#started.promise;
   readonly #finished = Promise.withResolvers<number>();
   #socket: Socket | undefined;
   #isFinished = false;
   #failure: Error | undefined;
   #rowCount = 0;
+  hasSucceeded = false;
   /** The number of writes that the kernel does not have yet. */
   #unsentCount = 0;
   #flushed: PromiseWithResolvers<void> | undefined;
@@ -165,6 +175,7 @@ class Copy implements CopyWriter, Submittable {
   }
 
   handleCommandComplete(completed: { text: string }): void {
+    this.hasSucceeded = true;
     const [, rowCount] = /^COPY (\d+)/.exec(completed.text) ?? [];
     if (rowCount !== undefined) this.#rowCount = Number(rowCount);
   }

@@ -44,7 +44,7 @@ export function toQuery(client: ClientBase, statement: Statement): QueryConfig {
 
 /**
  * Returns SQL that executes a statement which this connection has prepared already, so that it can be a part of a longer text. undefined: it is
- * not prepared. The values of the statement must be texts.
+ * not prepared. The values of the statement must be texts or bytes.
  */
 export function executePrepared(
   client: ClientBase,
@@ -53,5 +53,10 @@ export function executePrepared(
   const { parsedStatements } = internalsOf(client).connection;
   if (preparedName === undefined || !ownSessions.has(client) || parsedStatements[preparedName] !== text)
     return undefined;
-  return `EXECUTE "${preparedName}"(${(values as string[]).map(quoteLiteral).join(', ')})`;
+  return `EXECUTE "${preparedName}"(${(values as (string | Buffer | null)[]).map(literal).join(', ')})`;
+}
+
+function literal(value: string | Buffer | null): string {
+  if (value === null) return 'NULL';
+  return typeof value === 'string' ? quoteLiteral(value) : `E'\\\\x${value.toString('hex')}'`;
 }

@@ -9,9 +9,10 @@ import { AppError } from '../../core/errors.ts';
 import { type CallersStatement, type OwnStatement, toPrepared, withLiterals } from './callers-statement.ts';
 import { sendCancelRequest } from './cancel-request.ts';
 import { isLateCommit, type Notice } from './citus/worker-errors.ts';
+import { copyAtOnce } from './copy.ts';
 import { breakConnection } from './deadline-client.ts';
 import { GuardedClient } from './driver-internals.ts';
-import { noteSession, ownSession, type SessionFacts } from './own-session.ts';
+import { executePrepared, noteSession, ownSession, type SessionFacts } from './own-session.ts';
 import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
 import { wasRefused } from './refuse-unless.ts';
 import { MessageTooLong } from './server-messages.ts';
@@ -64,10 +65,21 @@ const beginMs = 15_000;
 /** The maximum number of bytes of one message, or of one row of a COPY, after which a connection is used again. */
 const maxKeptBytes = 16 * 1024 * 1024;
 
+/**
+ * Statements without values, one of them a COPY, and all rows of that COPY. They are sent in one message with BEGIN, so they do not run if BEGIN
+ * fails. Before the COPY they may wait for no lock longer than `lockTimeoutMs`, which must be set, and the session must be known (`ownSession`).
+ */
+export interface FirstCopy {
+  text: string;
+  rows: Buffer;
+}
+
 /** Lets the work of a transaction save round trips. */
 export interface TransactionEdges {
   /** The result of `first`. */
   begun: pg.QueryResult | undefined;
+  /** The rows that PostgreSQL stored, if `first` was a `FirstCopy`. */
+  copied: number | undefined;
   /** Runs the last statements, ends the transaction in the same round trip, and returns the results. */
   endWith(statements: Query[]): Promise<pg.QueryResult[]>;
   /**
@@ -89,14 +101,14 @@ export interface TransactionEdges {
  * that was sent is never cancelled.
  *
  * @param first a statement that is sent together with BEGIN, even if BEGIN or SET ROLE then fails. It must do no harm outside the
- *   transaction or under another role
+ *   transaction or under another role. Or a function that chooses what is sent on this connection
  * @throws AppError `permission-denied` if the role does not exist or the service may not use it, also if this has changed during the work
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
   options: TransactionOptions,
   work: (client: pg.PoolClient, edges: TransactionEdges) => Promise<T>,
-  first?: Statement,
+  first?: Statement | ((client: pg.PoolClient) => Statement | FirstCopy),
 ): Promise<T> {
   const { signal } = options;
   const client = await acquire(pool, signal);
@@ -110,7 +122,7 @@ export async function inTransaction<T>(
   let isTidied = options.readOnly === true || options.runsNoCode === true;
   const ending: Ending = {
     command: options.rollback ? 'ROLLBACK' : 'COMMIT',
-    ownStatements: () => ownStatements(options),
+    ownStatements: () => ownStatements(client, options),
     tidies: !isTidied,
     onEnding: () => {
       isEnding = true;
@@ -131,7 +143,9 @@ export async function inTransaction<T>(
       if (!hasEnded) options.onCommitRefused?.();
     }
   };
-  const running = begin(client, options, first).then((begun) => work(client, { begun, endWith, endAtOnce }));
+  const running = begin(client, options, typeof first === 'function' ? first(client) : first).then((begun) =>
+    work(client, { ...begun, endWith, endAtOnce }),
+  );
   try {
     const result = await untilAborted(running, signal, () => settle(client, running, () => isEnding));
     if (!hasEnded) await endWith([]);
@@ -227,13 +241,15 @@ interface Ending {
  * Returns the statements of `beforeCommit`: as one text, or to be prepared. The role of the transaction is set again after them, because
  * deferred triggers run at the COMMIT and must not have the rights of the service.
  */
-function ownStatements(options: TransactionOptions): Query[] {
+function ownStatements(client: pg.PoolClient, options: TransactionOptions): Query[] {
   const { rollback, readOnly, role, beforeCommit, runsNoCode } = options;
   const statements = rollback || readOnly ? [] : (beforeCommit?.() ?? []);
   if (statements.length === 0) return [];
   if (runsNoCode) {
     const own = statements.map((one) => (typeof one === 'string' ? one : toPrepared(one)));
-    return role === undefined ? own : underOwnRole(role, own);
+    const all = role === undefined ? own : underOwnRole(role, own);
+    const texts = all.map((one) => (typeof one === 'string' ? one : executePrepared(client, one)));
+    return texts.includes(undefined) ? all : [texts.join(';\n')];
   }
   const texts = statements.map((one) => (typeof one === 'string' ? one : withLiterals(one)));
   return [(role === undefined ? texts : underOwnRole(role, texts)).join(';\n')];
@@ -297,11 +313,40 @@ async function acquire(pool: pg.Pool, signal: AbortSignal | undefined): Promise<
 async function begin(
   client: pg.PoolClient,
   options: TransactionOptions,
-  first: Statement | undefined,
-): Promise<pg.QueryResult | undefined> {
+  first: Statement | FirstCopy | undefined,
+): Promise<Pick<TransactionEdges, 'begun' | 'copied'>> {
+  if (first !== undefined && 'rows' in first)
+    return { begun: undefined, copied: await beginWithCopy(client, options, first) };
   const { results, needsSettings } = await beginWith(client, options, first === undefined ? [] : [first]);
   if (needsSettings) await client.query(settingsOfWorkers(options));
-  return results[0];
+  return { begun: results[0], copied: undefined };
+}
+
+/**
+ * Begins the transaction and copies rows, in one message. PostgreSQL sends its answers when the COPY begins, so until then it may also wait
+ * for a lock.
+ *
+ * @returns the number of rows that PostgreSQL stored
+ */
+async function beginWithCopy(
+  client: pg.PoolClient,
+  options: TransactionOptions,
+  { text, rows }: FirstCopy,
+): Promise<number> {
+  const begin = beginStatements(options, ownSession(client), heedsReadOnlyDefault(client));
+  const deadline = setTimeout(() => breakConnection(client), beginMs + options.lockTimeoutMs!);
+  const copy = copyAtOnce(client, `${begin};\n${text}`, rows);
+  try {
+    await copy.started;
+    clearTimeout(deadline);
+    const copied = await copy.answered;
+    noteWritableServer(client);
+    return copied;
+  } catch (error) {
+    throw copy.hasSucceeded ? error : (refusedByReadOnly(client, error) ?? error);
+  } finally {
+    clearTimeout(deadline);
+  }
 }
 
 interface Begun {
@@ -336,16 +381,22 @@ async function beginWith(
     return { results, needsSettings: facts.hasCitus };
   } catch (error) {
     if (hasBegun) throw error;
-    // A standby refuses READ WRITE with this SQLSTATE.
-    if (conditionOf(error) === 'feature_not_supported' || wasRefused(error, 'the server is read-only')) {
-      noteReadOnlyServer(client);
-      throw readOnlyDatabase(error as pg.DatabaseError);
-    }
+    const refusal = refusedByReadOnly(client, error);
+    if (refusal) throw refusal;
     const { role } = settings;
     throw role === undefined || !isUnusableRole(error) ? error : unusableRole(role, error);
   } finally {
     clearTimeout(deadline);
   }
+}
+
+/** Returns the error for the caller if the server is read-only, and notes that. Otherwise it returns undefined. */
+function refusedByReadOnly(client: pg.PoolClient, error: unknown): AppError | undefined {
+  // A standby refuses READ WRITE with this SQLSTATE.
+  if (conditionOf(error) !== 'feature_not_supported' && !wasRefused(error, 'the server is read-only'))
+    return undefined;
+  noteReadOnlyServer(client);
+  return readOnlyDatabase(error as pg.DatabaseError);
 }
 
 function unusableRole(role: string, cause: unknown): AppError {

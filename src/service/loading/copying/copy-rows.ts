@@ -157,15 +157,25 @@ export function sinkOf(
   });
 }
 
-function copiedRows({ locate }: LoadInput, sink: EncodingSink, session: CopySession): CopiedRows {
+/** Returns what the sink knows of the rows that it has encoded. */
+export function rowsOf(
+  { locate }: LoadInput,
+  sink: EncodingSink,
+): Pick<CopiedRows, 'sent' | 'places' | 'warnings'> {
   return {
     sent: sink.loaded,
+    places: { locate, sourceColumn: (name) => sink.sourceColumn(name) },
+    warnings: [...sink.lossWarnings(), ...sink.pointWarnings()],
+  };
+}
+
+function copiedRows(input: LoadInput, sink: EncodingSink, session: CopySession): CopiedRows {
+  return {
+    ...rowsOf(input, sink),
     refused: sink.refused,
     taken: session.rowsTaken,
     numbers: sink.rowNumbers,
     hasSeveralLists: session.hasSeveralLists,
-    places: { locate, sourceColumn: (name) => sink.sourceColumn(name) },
-    warnings: [...sink.lossWarnings(), ...sink.pointWarnings()],
     refusal:
       session.refusal &&
       refusalOfCopy(session.refusal, session.refusedColumns, session.rowsBefore, sink.rowNumbers),

@@ -86,6 +86,8 @@ export function readFingerprint(relation: string): Statement {
   };
 }
 
+const proof = refuseUnless(`(SELECT ${fingerprint} ${ofTable}) = $2`, 'the table has changed');
+
 /**
  * Returns a query that fails (`refuseUnless`) unless the table has the fingerprint. Run it after the table is locked, as a statement of its
  * own: a statement sees what was committed before it began.
@@ -95,7 +97,7 @@ export function readFingerprint(relation: string): Statement {
 export function proveTable(relation: string, known: string): Statement {
   return {
     preparedName: 'tablewright prove table',
-    text: refuseUnless(`(SELECT ${fingerprint} ${ofTable}) = $2`, 'the table has changed'),
+    text: proof,
     values: [relation, known],
   };
 }
