@@ -21,6 +21,7 @@ let token: string;
 /** What the changes of tables refer to. */
 const whatChangesUse = (reader: string) => `
     CREATE TABLE parents (id bigint PRIMARY KEY); INSERT INTO parents VALUES (7); GRANT SELECT ON parents TO ${reader};
+    CREATE SEQUENCE numbers;
     CREATE TYPE mood AS ENUM ('glad', 'sad');
     CREATE FUNCTION shout() RETURNS text LANGUAGE sql AS $$ SELECT 'SHOUT' $$;
     CREATE FUNCTION loud(text) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT upper($1) $$;
@@ -212,6 +213,21 @@ test('what a table refers to may get another name between two appends', async ()
   }
 });
 
+test('the names in an answer are qualified as the search path of the caller needs it', async () => {
+  await makeTwins(
+    "id bigint PRIMARY KEY, number bigint DEFAULT nextval('numbers')",
+    `GRANT USAGE ON SEQUENCE numbers TO ${role}`,
+  );
+  await assertTwins([{ id: 1, number: 1 }], 'before');
+  await service.rows(`CREATE SCHEMA ${role} AUTHORIZATION ${role}; CREATE SEQUENCE ${role}.numbers`);
+  try {
+    const answer = await append(known, [{ id: 2, number: 2 }]);
+    assert.equal(answer.body.table.columns[1].default, "nextval('public.numbers'::regclass)");
+  } finally {
+    await service.rows(`DROP SCHEMA ${role} CASCADE`);
+  }
+});
+
 test('an append that waits for a change of the table sees the change', async () => {
   await makeTwins();
   const client = await service.database.pool.connect();
@@ -230,13 +246,14 @@ test('an append that waits for a change of the table sees the change', async () 
   }
 });
 
-test('an append to a known table takes at most five round trips', async () => {
+test('an append to a known table takes two round trips', async () => {
   await makeTwins();
   for (let id = 10; id < 14; id++) assert.equal((await append(known, [{ ...row, id }])).status, 200);
   counter.reset();
   assert.equal((await append(known, [{ ...row, id: 20 }])).status, 200);
   const turns = counter.turnsWith(`COPY "public"."${known}"`);
-  assert.ok(turns >= 1 && turns <= 5, `${turns} round trips`);
+  // A pooler gets no prepared statement, so the table is proved in a round trip of its own.
+  assert.equal(turns, process.env.TEST_POOLER === undefined ? 2 : 4);
 });
 
 test('a load of a known table is recorded with its event, also if a function of the table has changed the session', async () => {

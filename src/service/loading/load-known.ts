@@ -96,7 +96,7 @@ export async function loadKnown(
   const ended = { request, input, inferred: undefined, target, matcher, loaded, problems, ofName: [] };
   const result = resultOf(ended, description, []);
   const names = rows.columns.map((column) => target.columns[column]!.name);
-  const lock = inCallersPath(lockTable(target.relation, 'ROW EXCLUSIVE'));
+  const lock = lockTable(target.relation, 'ROW EXCLUSIVE');
   const proof = proveTable(target.relation, known.fingerprint);
   const copy = [
     setStatementTimeout(0),

@@ -24,7 +24,8 @@ export const ownPath = 'pg_catalog, pg_temp';
 /** An expression that changes the path for the rest of the transaction. NULL means the administrator's value. */
 export const enterCallersPath = `pg_catalog.set_config('search_path', pg_catalog.ltrim(pg_catalog.concat(
   pg_catalog.set_config('search_path', NULL, true), ', pg_temp'), ', '), true)`;
-const leaveCallersPath = `pg_catalog.set_config('search_path', '${ownPath}', true)`;
+/** An expression that restores the service's own path after `enterCallersPath`. */
+export const leaveCallersPath = `pg_catalog.set_config('search_path', '${ownPath}', true)`;
 
 /** Restores the service's own path after `SELECT enterCallersPath`. */
 const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;

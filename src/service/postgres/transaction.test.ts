@@ -624,3 +624,81 @@ test('if the transaction failed before a savepoint was set, the request is answe
     });
   }
 });
+
+suite('rows that are sent in one message with BEGIN', () => {
+  const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)]);
+  const row = Buffer.from([0, 1, 0, 0, 0, 4, 0, 0, 0, 7]);
+  const rows = Buffer.concat([header, row, Buffer.from([0xff, 0xff])]);
+  const copy = 'COPY public.t FROM STDIN (FORMAT binary)';
+
+  test('are stored before the work begins', async () => {
+    await pool.query('SELECT 1');
+    const first = () => ({ text: copy, rows });
+    await inTransaction(pool, { rollback: true }, async () => {});
+    const copied = await inTransaction(
+      pool,
+      { lockTimeoutMs: 1000 },
+      async (_, edges) => edges.copied,
+      first,
+    );
+    assert.equal(copied, 1);
+    assert.equal((await pool.query('SELECT FROM public.t')).rowCount, 1);
+  });
+
+  test('are not stored if the transaction cannot begin', async () => {
+    for (const settings of [{ readOnly: true }, { role: 'nobody has this role' }]) {
+      const first = () => ({ text: copy, rows });
+      const running = inTransaction(pool, { lockTimeoutMs: 1000, ...settings }, async () => {}, first);
+      await assert.rejects(running, (error) => isDatabaseError(error) || error instanceof AppError);
+      assert.equal((await pool.query('SELECT FROM public.t')).rowCount, 0);
+    }
+  });
+
+  test('may wait for a lock, and the wait can be aborted', async () => {
+    const holder = await database.pool.connect();
+    try {
+      await holder.query('BEGIN; LOCK TABLE public.t');
+      const leaving = new AbortController();
+      const first = () => ({ text: copy, rows });
+      const options = { lockTimeoutMs: 60_000, signal: leaving.signal };
+      const running = inTransaction(pool, options, async () => {}, first);
+      await untilWaitsFor('relation');
+      leaving.abort(new Error('left'));
+      await assert.rejects(running, /left/);
+    } finally {
+      await holder.query('ROLLBACK');
+      holder.release();
+    }
+  });
+
+  test('break the connection if PostgreSQL has not begun the COPY 15 seconds after the limit for locks', async ({
+    mock,
+  }) => {
+    const holder = await database.pool.connect();
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      await holder.query('BEGIN; LOCK TABLE public.t');
+      const running = inTransaction(
+        pool,
+        { lockTimeoutMs: 60_000 },
+        async () => {},
+        () => ({ text: copy, rows }),
+      );
+      const state = { isBroken: false };
+      running.catch(() => {
+        state.isBroken = true;
+      });
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'relation'`;
+      while ((await holder.query(waiting)).rowCount === 0);
+      mock.timers.tick(74_000);
+      await holder.query('SELECT 1');
+      assert.equal(state.isBroken, false);
+      mock.timers.tick(1000);
+      await assert.rejects(running, /did not answer in time/);
+    } finally {
+      mock.timers.reset();
+      await holder.query('ROLLBACK');
+      holder.release();
+    }
+  });
+});

@@ -84,12 +84,15 @@ function reportLoaded(
   if (!dry_run) measures.loaded(reading.format, rows + updated, body.bytesReceived());
 }
 
+const unlearnt =
+  'The facts about a table could not be kept for small appends, so the upload goes the usual way';
+
 const notAmended =
   'The answer that is kept for an idempotency key lacks a warning that was found after the commit';
 
 function loadContextOf(
   { pool, config, measures }: HttpContext,
-  { transaction, run }: Upload,
+  { transaction, run, log }: Upload,
   keeper: AnswerKeeper,
 ): LoadContext {
   return {
@@ -103,6 +106,7 @@ function loadContextOf(
     limits: config.limits,
     observer: run,
     onPhase: measures.phase,
+    onUnlearnt: (error) => log.info({ err: error }, unlearnt),
   };
 }
 

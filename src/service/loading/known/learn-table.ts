@@ -22,7 +22,7 @@ export type Learnt = KnownTable | 'unsuitable' | undefined;
  * @param isSheet the rows are those of a sheet
  */
 export async function learnTable(
-  { pool, transaction, extraFunctions }: LoadContext,
+  { pool, transaction, extraFunctions, onUnlearnt }: LoadContext,
   { schema, name }: LoadRequest,
   isSheet: boolean,
 ): Promise<Learnt> {
@@ -49,7 +49,8 @@ export async function learnTable(
     return await inTransaction(pool, { ...transaction, rollback: true }, read, first);
   } catch (error) {
     const isConflict = error instanceof AppError && error.code === 'write-conflict';
-    if (!isConflict && (isDatabaseError(error) || error instanceof AppError)) return undefined;
-    throw error;
+    if (isConflict || !(isDatabaseError(error) || error instanceof AppError)) throw error;
+    onUnlearnt?.(error);
+    return undefined;
   }
 }

@@ -65,6 +65,8 @@ export interface LoadContext {
   observer?: LoadObserver | undefined;
   /** Called with the duration of each phase of the load, also of one that failed. */
   onPhase?: (phase: LoadPhase, seconds: number) => void;
+  /** Called with the error if a small append could not read the facts about its table, and goes the usual way. */
+  onUnlearnt?: (error: unknown) => void;
 }
 
 export interface LoadResult {

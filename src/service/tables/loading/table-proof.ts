@@ -10,11 +10,15 @@ import { type CallersStatement, qualified } from '../../postgres/callers-stateme
 import { hasCitus } from '../../postgres/citus/session-settings.ts';
 import { leavesNothing, treeBytes } from '../../postgres/expression-trees.ts';
 import { refuseUnless } from '../../postgres/refuse-unless.ts';
+import { enterCallersPath, leaveCallersPath } from '../../postgres/search-path.ts';
 import type { Statement } from '../../postgres/sql.ts';
 import { versionOfSchema } from './schema-version.ts';
 
-/** The fingerprint of the table `c`. Types of `pg_catalog` do not change, so only the identifiers of types are in it. */
-const fingerprint = `md5(concat_ws('|',
+/**
+ * The fingerprint of the table `c`. Types of `pg_catalog` do not change, so only the identifiers of types are in it. Its texts are written in the
+ * callers' path, as those of the description are, and the path itself is in it. PostgreSQL computes the parts from left to right.
+ */
+const fingerprint = `encode(sha256(convert_to(concat_ws('|', ${enterCallersPath},
   (c.oid, c.relnamespace, c.relkind, c.relhasrules, c.relrowsecurity, c.relhassubclass, c.relispartition, c.relpersistence)::text,
   (SELECT string_agg(concat((a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attidentity, a.attgenerated,
       a.attcollation, a.attisdropped)::text, CASE WHEN a.atthasdef THEN (
@@ -28,7 +32,7 @@ const fingerprint = `md5(concat_ws('|',
   (SELECT count(*) FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal),
   (SELECT string_agg(concat_ws(' ', s.objid, s.refobjsubid, s.deptype), ',' ORDER BY s.objid, s.refobjsubid)
     FROM pg_depend s WHERE s.refclassid = 'pg_class'::regclass AND s.refobjid = c.oid
-      AND s.classid = 'pg_class'::regclass AND s.deptype IN ('a', 'i'))))`;
+      AND s.classid = 'pg_class'::regclass AND s.deptype IN ('a', 'i')), ${leaveCallersPath}), 'UTF8')), 'hex')`;
 
 /** The maximum number of columns and constraints of a plain table, and the most bytes of the trees of its defaults and checks. */
 const maxColumns = 200;
