@@ -3,6 +3,7 @@
  * that inserts the same rows by one multi-row INSERT in a transaction and checks nothing.
  */
 import { Agent } from 'node:http';
+import { startTurnCounter } from '../test/support/turn-counter.ts';
 import {
   type BenchServer,
   type BenchService,
@@ -14,6 +15,8 @@ import { formatTable } from './support/rounds.ts';
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
 /** About the requests of a connection in a round. */
 const requests = 300;
+
+const ourPath = '/api/v1/table/ours/upload/json?if_exists=append';
 
 const columns = `id bigint PRIMARY KEY, name text, price numeric(10,2), day date, at timestamptz, a int, b int, c text,
   is_new boolean, rate double precision`;
@@ -52,9 +55,29 @@ export async function benchSmall(): Promise<void> {
     }
     process.stdout.write(`${formatTable(lines)}\n`);
     await Promise.all([ours.stop(), naive.stop()]);
+    process.stdout.write(`round trips of an append of one row: ${await countRoundTrips(server, settings)}\n`);
   } finally {
     await server.stop();
   }
+}
+
+/** Returns the round trips of an append to a known table over a connection that has prepared its statements. */
+async function countRoundTrips(server: BenchServer, settings: Record<string, string>): Promise<number> {
+  const url = new URL(server.databaseUrl);
+  const counter = await startTurnCounter(url.hostname, Number(url.port));
+  url.port = String(counter.port);
+  const service = await startBenchService({ ...server, databaseUrl: url.href }, { settings });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  await server.sql('TRUNCATE ours');
+  for (let id = 0; id < 10; id++) {
+    counter.reset();
+    await service.post(ourPath, JSON.stringify({ data: [rowOf(id)] }), agent);
+  }
+  const turns = counter.turnsWith('COPY "public"."ours"');
+  agent.destroy();
+  await service.stop();
+  await counter.stop();
+  return turns;
 }
 
 async function measure(
@@ -70,7 +93,7 @@ async function measure(
     {
       name: 'this service',
       service: ours,
-      path: '/api/v1/table/ours/upload/json?if_exists=append',
+      path: ourPath,
       ...none(),
     },
   ];
