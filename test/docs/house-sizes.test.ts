@@ -82,6 +82,7 @@ const state = {
     'src/service/http/wire/pipelined-requests.ts pipelines',
     'src/service/http/wire/request-body.ts waiting',
     'src/service/postgres/broken-connection.ts errorsOfSockets',
+    'src/service/postgres/callers-statement.ts preparedTexts',
     'src/service/postgres/own-session.ts ownSessions',
     'src/service/postgres/servers.ts serversOf',
   ],

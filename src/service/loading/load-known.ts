@@ -9,6 +9,7 @@ import type { ClientBase } from 'pg';
 import { AppError } from '../../core/errors.ts';
 import { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import { Problems } from '../../encoding/problems/problems.ts';
+import type { FirstCopy } from '../postgres/begin-transaction.ts';
 import { copyAtOnce } from '../postgres/copy.ts';
 import { isOtherKindOfObject, isUndefinedTable } from '../postgres/named-objects.ts';
 import { executePrepared, toQuery } from '../postgres/own-session.ts';
@@ -16,12 +17,7 @@ import { wasRefused } from '../postgres/refuse-unless.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { isFailureOfExpression, isLackOfPrivilege } from '../postgres/sqlstate.ts';
-import {
-  type FirstCopy,
-  inTransaction,
-  noteKeptBytes,
-  type TransactionEdges,
-} from '../postgres/transaction.ts';
+import { inTransaction, noteKeptBytes, type TransactionEdges } from '../postgres/transaction.ts';
 import { setStatementTimeout } from '../postgres/transaction-settings.ts';
 import { copyInto, lockTable } from '../tables/loading/load-statements.ts';
 import { proveSchema } from '../tables/loading/schema-version.ts';

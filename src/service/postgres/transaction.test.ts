@@ -654,6 +654,13 @@ suite('rows that are sent in one message with BEGIN', () => {
     }
   });
 
+  test('are refused with the other error if another statement before the COPY fails', async () => {
+    const first = () => ({ text: `SELECT 1 / 0; ${copy}`, rows });
+    const running = inTransaction(pool, { lockTimeoutMs: 1000 }, async () => {}, first);
+    await assert.rejects(running, /division by zero/);
+    assert.equal((await pool.query('SELECT FROM public.t')).rowCount, 0);
+  });
+
   test('may wait for a lock, and the wait can be aborted', async () => {
     const holder = await database.pool.connect();
     try {

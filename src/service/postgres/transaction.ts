@@ -6,27 +6,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { AppError } from '../../core/errors.ts';
+import { type BegunWith, begin, beginWith, type First, unusableRole } from './begin-transaction.ts';
 import { type CallersStatement, type OwnStatement, toPrepared, withLiterals } from './callers-statement.ts';
 import { sendCancelRequest } from './cancel-request.ts';
 import { isLateCommit, type Notice } from './citus/worker-errors.ts';
-import { copyAtOnce } from './copy.ts';
-import { breakConnection } from './deadline-client.ts';
 import { GuardedClient } from './driver-internals.ts';
-import { executePrepared, noteSession, ownSession, type SessionFacts } from './own-session.ts';
+import { executePrepared } from './own-session.ts';
 import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
-import { wasRefused } from './refuse-unless.ts';
 import { MessageTooLong } from './server-messages.ts';
-import { heedsReadOnlyDefault, isSpent, noteReadOnlyServer, noteWritableServer } from './servers.ts';
+import { isSpent } from './servers.ts';
 import type { Statement } from './sql.ts';
-import { conditionOf, isBrokenConnection, isUnusableRole, readOnlyDatabase, toAppError } from './sqlstate.ts';
+import { isBrokenConnection, isUnusableRole, toAppError } from './sqlstate.ts';
 import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
-import {
-  beginStatements,
-  settingsOfWorkers,
-  type TransactionSettings,
-  tryRole,
-  underOwnRole,
-} from './transaction-settings.ts';
+import { type TransactionSettings, tryRole, underOwnRole } from './transaction-settings.ts';
 
 /** A statement for `beforeCommit`. */
 export type LastStatement = CallersStatement | OwnStatement;
@@ -59,27 +51,11 @@ const graceMs = 100;
 /** How long a cancelled statement may take to end. */
 const cancelMs = 2000;
 const rollbackMs = 5000;
-/** How long the server may take to begin a transaction. BEGIN waits for no lock, but a pooler may need time to find a connection. */
-const beginMs = 15_000;
-
 /** The maximum number of bytes of one message, or of one row of a COPY, after which a connection is used again. */
 const maxKeptBytes = 16 * 1024 * 1024;
 
-/**
- * Statements without values, one of them a COPY, and all rows of that COPY. They are sent in one message with BEGIN, so they do not run if BEGIN
- * fails. Before the COPY they may wait for no lock longer than `lockTimeoutMs`, which must be set, and the session must be known (`ownSession`).
- */
-export interface FirstCopy {
-  text: string;
-  rows: Buffer;
-}
-
 /** Lets the work of a transaction save round trips. */
-export interface TransactionEdges {
-  /** The result of `first`. */
-  begun: pg.QueryResult | undefined;
-  /** The rows that PostgreSQL stored, if `first` was a `FirstCopy`. */
-  copied: number | undefined;
+export interface TransactionEdges extends BegunWith {
   /** Runs the last statements, ends the transaction in the same round trip, and returns the results. */
   endWith(statements: Query[]): Promise<pg.QueryResult[]>;
   /**
@@ -108,7 +84,7 @@ export async function inTransaction<T>(
   pool: pg.Pool,
   options: TransactionOptions,
   work: (client: pg.PoolClient, edges: TransactionEdges) => Promise<T>,
-  first?: Statement | ((client: pg.PoolClient) => Statement | FirstCopy),
+  first?: First,
 ): Promise<T> {
   const { signal } = options;
   const client = await acquire(pool, signal);
@@ -143,7 +119,7 @@ export async function inTransaction<T>(
       if (!hasEnded) options.onCommitRefused?.();
     }
   };
-  const running = begin(client, options, typeof first === 'function' ? first(client) : first).then((begun) =>
+  const running = begin(client, options, first).then((begun) =>
     work(client, { ...begun, endWith, endAtOnce }),
   );
   try {
@@ -307,101 +283,6 @@ async function acquire(pool: pg.Pool, signal: AbortSignal | undefined): Promise<
     connecting.then((client) => client.release(), ignore);
     throw signal!.reason;
   });
-}
-
-/** Begins the transaction and runs `first`, in one round trip. */
-async function begin(
-  client: pg.PoolClient,
-  options: TransactionOptions,
-  first: Statement | FirstCopy | undefined,
-): Promise<Pick<TransactionEdges, 'begun' | 'copied'>> {
-  if (first !== undefined && 'rows' in first)
-    return { begun: undefined, copied: await beginWithCopy(client, options, first) };
-  const { results, needsSettings } = await beginWith(client, options, first === undefined ? [] : [first]);
-  if (needsSettings) await client.query(settingsOfWorkers(options));
-  return { begun: results[0], copied: undefined };
-}
-
-/**
- * Begins the transaction and copies rows, in one message. PostgreSQL sends its answers when the COPY begins, so until then it may also wait
- * for a lock.
- *
- * @returns the number of rows that PostgreSQL stored
- */
-async function beginWithCopy(
-  client: pg.PoolClient,
-  options: TransactionOptions,
-  { text, rows }: FirstCopy,
-): Promise<number> {
-  const begin = beginStatements(options, ownSession(client), heedsReadOnlyDefault(client));
-  const deadline = setTimeout(() => breakConnection(client), beginMs + options.lockTimeoutMs!);
-  const copy = copyAtOnce(client, `${begin};\n${text}`, rows);
-  try {
-    await copy.started;
-    clearTimeout(deadline);
-    const copied = await copy.answered;
-    noteWritableServer(client);
-    return copied;
-  } catch (error) {
-    throw copy.hasSucceeded ? error : (refusedByReadOnly(client, error) ?? error);
-  } finally {
-    clearTimeout(deadline);
-  }
-}
-
-interface Begun {
-  /** The results of the queries. */
-  results: pg.QueryResult[];
-  /** The settings of the workers of Citus were not sent with BEGIN, because the session was not known. */
-  needsSettings: boolean;
-}
-
-/** Begins a transaction and runs queries, in one round trip. */
-async function beginWith(
-  client: pg.PoolClient,
-  settings: TransactionSettings,
-  queries: Query[],
-): Promise<Begun> {
-  const session = ownSession(client);
-  const deadline = setTimeout(() => breakConnection(client), beginMs);
-  let hasBegun = false;
-  const onBegun = (hasSucceeded: boolean): void => {
-    // The queries may wait for locks.
-    clearTimeout(deadline);
-    hasBegun = hasSucceeded;
-  };
-  try {
-    const all = [beginStatements(settings, session, heedsReadOnlyDefault(client)), ...queries];
-    const [began, ...results] = await pipeline(client, all, onBegun);
-    if (!settings.readOnly) noteWritableServer(client);
-    // A text with several statements has a list of results.
-    if (session !== undefined) return { results, needsSettings: false };
-    const facts: SessionFacts = (began as unknown as pg.QueryResult[]).at(-1)!.rows[0];
-    noteSession(client, facts);
-    return { results, needsSettings: facts.hasCitus };
-  } catch (error) {
-    if (hasBegun) throw error;
-    const refusal = refusedByReadOnly(client, error);
-    if (refusal) throw refusal;
-    const { role } = settings;
-    throw role === undefined || !isUnusableRole(error) ? error : unusableRole(role, error);
-  } finally {
-    clearTimeout(deadline);
-  }
-}
-
-/** Returns the error for the caller if the server is read-only, and notes that. Otherwise it returns undefined. */
-function refusedByReadOnly(client: pg.PoolClient, error: unknown): AppError | undefined {
-  // A standby refuses READ WRITE with this SQLSTATE.
-  if (conditionOf(error) !== 'feature_not_supported' && !wasRefused(error, 'the server is read-only'))
-    return undefined;
-  noteReadOnlyServer(client);
-  return readOnlyDatabase(error as pg.DatabaseError);
-}
-
-function unusableRole(role: string, cause: unknown): AppError {
-  const detail = `The access token's role "${role}" does not exist, or this service may not use it.`;
-  return new AppError('permission-denied', detail, { cause });
 }
 
 /**
