@@ -119,9 +119,7 @@ export async function inTransaction<T>(
       if (!hasEnded) options.onCommitRefused?.();
     }
   };
-  const running = begin(client, options, first).then((begun) =>
-    work(client, { ...begun, endWith, endAtOnce }),
-  );
+  const running = begin(client, options, first).then((one) => work(client, { ...one, endWith, endAtOnce }));
   try {
     const result = await untilAborted(running, signal, () => settle(client, running, () => isEnding));
     if (!hasEnded) await endWith([]);
