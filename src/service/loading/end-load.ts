@@ -31,7 +31,7 @@ export async function endLoad(
   upload: LoadedUpload,
 ): Promise<LoadResult> {
   const { request, target } = upload;
-  if (!target.isBare || !target.replaces) {
+  if (!target.isNew || !target.replaces) {
     const { schema, name } = request;
     const facts = await readTable(client, schema, name);
     // The role has lost its privileges during the load.
@@ -66,11 +66,11 @@ async function endUnlessRenamed(edges: TransactionEdges, schema: string): Promis
 /** @param ofEnd warnings about the end of the load */
 export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: Warning[]): LoadResult {
   const { request, target, loaded, problems } = upload;
-  const isTaking = request.dryRun && !target.isBare;
+  const isTaking = request.dryRun && !target.isNew;
   const numbers = isTaking ? numbersTaken(table, upload.matcher, loaded) : [];
   const { inserted: rows, skipped, updated, conflictKey, leftOut } = loaded;
   return {
-    isNew: target.isBare,
+    isNew: target.isNew,
     tableChange: tableChangeOf(request, target),
     table,
     rows,
@@ -84,7 +84,7 @@ export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: W
 
 function tableChangeOf({ ifExists }: LoadRequest, target: LoadTarget): LoadResult['tableChange'] {
   if (target.replaces) return 'replaced';
-  if (target.isBare) return 'created';
+  if (target.isNew) return 'created';
   return ifExists === 'truncate' ? 'emptied' : undefined;
 }
 

@@ -113,7 +113,7 @@ async function loadRefused(client: ClientBase, load: RowLoad, first: Refused): P
 async function asLack(client: ClientBase, load: RowLoad, error: Error): Promise<unknown> {
   const { target, options } = load;
   const lack = isStagedAtOnce(load) ? await asLackOfTemporary(client, error) : error;
-  if (lack !== error || target.isBare) return lack;
+  if (lack !== error || target.isNew) return lack;
   return (await lackOnColumns(client, target, options, error)) ?? error;
 }
 
@@ -142,7 +142,7 @@ async function copyStraight(client: ClientBase, load: RowLoad): Promise<Loaded |
   countFaulty(load, copied.refused);
   if (copied.refusal) return { copied, refusal: copied.refusal };
   const refusal = await refusalAtEnd(client, target);
-  return refusal ? { copied, refusal, isOfKeys: target.isBare } : { loaded: straightRows(copied) };
+  return refusal ? { copied, refusal, isOfKeys: target.isNew } : { loaded: straightRows(copied) };
 }
 
 /** Copies the rows into the staging table, and moves them from there. */
@@ -168,7 +168,7 @@ async function stageRefused(
   try {
     // Citus does not find the rows of a view that it must join with temporary tables.
     const areRead = !mayLeaveOut(load) && !target.isSharded;
-    const isStored = isOfKeys && target.isBare && target.keepsOrder;
+    const isStored = isOfKeys && target.isNew && target.keepsOrder;
     const stored = isStored && (await stageStored(client, target, copied, areRead));
     if (stored) return stored;
     if (!target.mayRefuseRows && !mayLeaveOut(load)) return undefined;
@@ -199,7 +199,7 @@ async function stageAgain(client: ClientBase, load: RowLoad): Promise<StagedLoad
 
 /** Returns PostgreSQL's refusal of the copied rows as a whole: by deferred constraints, or by the keys of a new table. */
 async function refusalAtEnd(client: ClientBase, target: LoadTarget): Promise<Refusal | undefined> {
-  if (!target.isBare) return checkDeferred(client);
+  if (!target.isNew) return checkDeferred(client);
   const error = await target.addKeys(client);
   return error && { error };
 }

@@ -107,20 +107,20 @@ async function loadWithin(
   const target = await openTarget(client, upload, types.inferred);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
   const options = rowOptions(upload, target, matcher, progress, types);
-  const isCompared = input.definition !== undefined || target.isBare;
-  if (!target.isBare) await refuseDisagreement(client, upload);
+  const isCompared = input.definition !== undefined || target.isNew;
+  if (!target.isNew) await refuseDisagreement(client, upload);
 
   const copy = () => loadRows(client, input, target, options, problems);
   const loaded = await timed(context, 'copy', copy);
   // The definition came after the rows. A difference is often the cause of the problems.
   if (!isCompared) await refuseDisagreement(client, upload);
   if (loaded.leftOut === undefined) problems.throwIfAny();
-  if (target.isBare) await target.continueNumbering(client, loaded.places);
+  if (target.isNew) await target.continueNumbering(client, loaded.places);
 
   const received = receivedRows(loaded);
   if (received === 0 && input.definition === undefined) requireRowList(request, input, target, matcher);
   if (received > 0) matcher.refuseExtraColumns();
-  const ofName = target.isBare ? await warnOfNewName(client, request) : [];
+  const ofName = target.isNew ? await warnOfNewName(client, request) : [];
   // A load in one pass knows the types of all rows only now.
   const { inferred } = types;
   return endLoad(client, edges, context, {
@@ -147,7 +147,7 @@ function requireRowList(
   target: LoadTarget,
   matcher: ColumnMatcher,
 ): void {
-  const isAppended = ifExists === 'append' && !target.isBare && target.added.length === 0;
+  const isAppended = ifExists === 'append' && !target.isNew && target.added.length === 0;
   if (!isAppended || !input.hasRowList) throw nothingToLoad(input);
   matcher.refuseExtraColumns();
 }

@@ -63,7 +63,7 @@ function inferredColumns(
 ): Warning[] {
   if (inferred === undefined) return [];
   const made = columnsMade(inferred, input, target);
-  const isAdded = !target.isBare;
+  const isAdded = !target.isNew;
   const headerRow = isAdded || input.definition !== undefined ? undefined : input.reading?.headerRow;
   return [
     ...(isAdded ? made.map(addedColumn) : []),
@@ -83,7 +83,7 @@ function addedColumn({ name, type }: InferredColumn): Warning {
  * for a concurrent transaction.
  */
 function ownNumbers(target: LoadTarget, matcher: ColumnMatcher): Warning[] {
-  if (target.isBare) return [];
+  if (target.isNew) return [];
   const numbered = target.columns.filter(
     ({ name, identity }) => identity !== 'none' && matcher.isTaken(name),
   );

@@ -33,7 +33,7 @@ export async function generatedKey(
     value: repeatedKeyOf(error)?.values ?? null,
     lacking,
     numbered: await numberedColumn(client, load, filled),
-    isOfNewTable: target.isBare,
+    isOfNewTable: target.isNew,
     computed: load.columns.find(({ name, isGenerated }) => isGenerated && rule.columns.includes(name))?.name,
     conflictAction:
       rule.columns.join() === load.conflict?.key.columns.join() ? load.conflict.action : undefined,

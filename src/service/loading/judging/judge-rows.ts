@@ -190,15 +190,15 @@ export async function moveAtOnce(
 
 /** Adds the keys of a new table. An existing table has them already. Returns PostgreSQL's error if it refuses them. */
 async function addKeys(client: ClientBase, target: LoadTarget): Promise<Error | undefined> {
-  return target.isBare ? target.addKeys(client) : undefined;
+  return target.isNew ? target.addKeys(client) : undefined;
 }
 
 /** Lets the sequences of a new table begin again, so that its rows get the numbers that they would get at the first attempt. */
 async function restartNumbering(
   client: ClientBase,
-  { isBare, isSharded, relation }: LoadTarget,
+  { isNew, isSharded, relation }: LoadTarget,
 ): Promise<void> {
-  if (isBare && !isSharded) await queryInCallersPath(client, restartTable(relation));
+  if (isNew && !isSharded) await queryInCallersPath(client, restartTable(relation));
 }
 
 const unexplained = 'PostgreSQL still refuses the upload without the rows that have problems.';

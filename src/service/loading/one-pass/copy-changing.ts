@@ -25,7 +25,7 @@ export async function copyChanging(
 ): Promise<CopiedRows> {
   const types = options.changingTypes;
   // The rows are kept if some may be left out.
-  const mayChange = target.isBare && target.primaryKey === undefined && !options.keepRows;
+  const mayChange = target.isNew && target.primaryKey === undefined && !options.keepRows;
   if (types === undefined || !mayChange) return copyRows(client, input, options, problems);
   types.mayChange = true;
   const written = new WrittenBytes(options.writtenLimits, input.expanded);

@@ -16,8 +16,10 @@ import { createStagingTable, leadingColumns, stagingTable } from './staging-tabl
 /** The target table of the rows. */
 export type StageTarget = Pick<
   StagedLoad,
-  'relation' | 'columns' | 'isBare' | 'changesRows' | 'hasRules' | 'isSharded'
+  'relation' | 'columns' | 'changesRows' | 'hasRules' | 'isSharded'
 > & {
+  /** This upload has created the table, and its keys are added after the rows. */
+  isNew: boolean;
   keys: ConflictKey[];
 };
 
@@ -42,7 +44,7 @@ export async function stageRows(
   { conflict, maxShapes, ...options }: StageOptions,
   problems: Problems,
 ): Promise<{ staged: StagedLoad; copied: CopiedRows }> {
-  const { relation, isBare, changesRows, hasRules, isSharded } = target;
+  const { relation, isNew, changesRows, hasRules, isSharded } = target;
   const columns = stagedColumns(target.columns, target.keys);
   await queryInCallersPath(client, qualified`${createStagingTable(columns)}; ${createProgress}`);
   const shapes = new Shapes(maxShapes);
@@ -67,7 +69,7 @@ export async function stageRows(
   const staged = {
     relation,
     columns,
-    isBare,
+    isBare: isNew,
     changesRows,
     hasRules,
     isSharded,

@@ -36,7 +36,7 @@ export async function stageStored(
 ): Promise<StagedLoad | undefined> {
   const { breaks } = numbers;
   if (breaks === undefined) return undefined;
-  const { relation, isBare, changesRows, hasRules, isSharded } = target;
+  const { relation, isNew, changesRows, hasRules, isSharded } = target;
   const columns = stagedColumns(target.columns, target.keys);
   const query = storedRows(relation, columns, breaks);
   await client.query(readInOrder);
@@ -51,7 +51,7 @@ export async function stageStored(
   if (!areRead) await fill();
   const shapes = new Shapes(1);
   shapes.numberOf([...columns.keys()]);
-  const load = { relation, columns, isBare, changesRows, hasRules, isSharded, shapes, places };
+  const load = { relation, columns, isBare: isNew, changesRows, hasRules, isSharded, shapes, places };
   return { ...load, conflict: undefined, ...(areRead && { fill }) };
 }
 

@@ -9,7 +9,7 @@ export interface StagedLoad {
   relation: string;
   /** See `stagedColumns`. */
   columns: LoadColumn[];
-  /** The table is empty, and its keys are created after the rows are copied. */
+  /** The table is new and has no keys yet, so no row can conflict with another one while it is moved. */
   isBare: boolean;
   /** The table has triggers that may change rows before they are stored. */
   changesRows: boolean;

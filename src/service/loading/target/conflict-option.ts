@@ -12,14 +12,14 @@ import type { LoadTarget } from './load-target.ts';
  */
 export function conflictOption(
   { onConflict, conflictKey, name }: LoadRequest,
-  { keys, isBare, replaces }: LoadTarget,
+  { keys, isNew, replaces }: LoadTarget,
   hasDefinition: boolean,
 ): ConflictOption | undefined {
   if (onConflict === 'fail') return undefined;
   if (keys.length > 0) return { action: onConflict, keys: chosenKeys(keys, conflictKey) };
   const needs = `on_conflict=${onConflict} needs a primary key or a unique constraint`;
   const refusal = (detail: string): AppError => wrongParameter('on_conflict', detail, { code: 'no-key' });
-  if (!isBare) {
+  if (!isNew) {
     throw refusal(
       `${needs}, and the table has none. Add a primary key to it in PostgreSQL, or load the table again with if_exists=replace and primary_key=… or a definition that has a primary_key.`,
     );

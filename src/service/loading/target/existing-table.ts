@@ -64,7 +64,7 @@ export async function openExistingTable(
     relation,
     columns,
     added: added.map((column) => column.name),
-    isBare: false,
+    isNew: false,
     replaces: false,
     // The error of a COPY to shards does not name the row.
     mayRefuseRows: rules.length > 0 || hasRowTriggers || isSharded,

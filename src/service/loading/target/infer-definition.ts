@@ -146,7 +146,7 @@ function namesOf({ columns = [] }: DefinedColumns): string[] {
 /** Returns the inferred columns that the load has made: those that the existing table or the definition did not have. */
 export function columnsMade(inferred: TypeInference, input: LoadInput, target: LoadTarget): InferredColumn[] {
   const columns = inferred.columns();
-  if (!target.isBare) return columns.filter(({ name }) => target.added.includes(name));
+  if (!target.isNew) return columns.filter(({ name }) => target.added.includes(name));
   if (input.definition === undefined) return columns;
   return columnsBeside(namesOf(input.definition as DefinedColumns), columns, input);
 }

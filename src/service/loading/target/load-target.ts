@@ -6,5 +6,5 @@ export type LoadTarget = NewTable | ExistingTable;
 
 /** A table that existed before the upload, and has its keys. */
 export interface ExistingTable extends RowTarget {
-  readonly isBare: false;
+  readonly isNew: false;
 }

@@ -1,6 +1,6 @@
 /**
- * Creates the table of an upload. While rows are loaded the table is *bare*: keys and references are added after the rows. To
- * replace an existing table, the new table is created under another name, and takes the name of the old one at the end.
+ * Creates the table of an upload. While rows are loaded the table is *bare*: it has no keys and references yet. They are added after the
+ * rows. To replace an existing table, the new table is created under another name, and takes the name of the old one at the end.
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../../../core/errors.ts';
@@ -88,8 +88,8 @@ export class NewTable implements RowTarget {
   readonly keys: ConflictKey[];
   readonly replaces: boolean;
   readonly added: string[] = [];
-  /** The table is empty, and its keys are created after the rows are copied. */
-  readonly isBare = true;
+  /** This upload has created the table. No other row is in it, and its keys are added after the rows. */
+  readonly isNew = true;
   readonly mayRefuseRows: boolean;
   readonly changesRows = false;
   readonly hasRules = false;
