@@ -143,6 +143,6 @@ function parsed(path: string): Record<string, Place> {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new WrongUse(`${path} is no JSON: ${(error as Error).message}`);
+    throw new WrongUse(`${path} is not valid JSON: ${(error as Error).message}`);
   }
 }

@@ -144,12 +144,12 @@ async function openStandardInput(kind: FileKind | undefined): Promise<Source> {
   };
 }
 
-/** @throws WrongUse if the file is no JSON object */
+/** @throws WrongUse if the file is not a JSON object */
 export function readDefinition(path: string): UploadDefinition {
   try {
     const value = JSON.parse(readFileSync(path === standardInput ? 0 : path, 'utf8'));
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw new Error('it is no JSON object');
+      throw new Error('it is not a JSON object');
     return value.table ?? value;
   } catch (error) {
     throw new WrongUse(`The definition "${path}" cannot be read: ${(error as Error).message}`);

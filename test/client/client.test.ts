@@ -392,8 +392,8 @@ test('an address that is none, and answers that are not from the service, are er
     });
   }
   const answers: [Response, RegExp][] = [
-    [new Response('<p>proxy</p>'), /The answer is no JSON/],
-    [new Response(null, { status: 204 }), /The answer is no JSON/],
+    [new Response('<p>proxy</p>'), /The answer is not JSON/],
+    [new Response(null, { status: 204 }), /The answer is not JSON/],
     [
       new Response(null, { status: 302, headers: { location: 'https://login/' } }),
       /redirects to https:\/\/login\//,

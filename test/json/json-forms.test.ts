@@ -280,8 +280,8 @@ suite('rows_at', () => {
       ['/status', /The value at \/status is a string/],
       ['/response/total/x', /The value at \/response\/total is a number/],
       ['/data/items', /is an array; its elements have numbers, as in \/data\/0/],
-      ['response.items', /no JSON Pointer: .* begins with "\/"/],
-      ['$.response', /no JSON Pointer/],
+      ['response.items', /not a JSON Pointer: .* begins with "\/"/],
+      ['$.response', /not a JSON Pointer/],
       ['/a~b', /~0 \(for "~"\)/],
     ];
     for (const [pointer, detail] of cases) {

@@ -333,7 +333,7 @@ describe('the upload is refused and nothing is changed', () => {
     assert.equal(assertProblem(answer, 422, 'invalid-data').errors[0]!.code, 'unknown-column');
   });
 
-  test('an upload whose body is no JSON from some row on is refused', async () => {
+  test('an upload whose body is not valid JSON from some row on is refused', async () => {
     const answer = await service.request('POST', '/table/none/upload/json?faulty_rows=leave_out', {
       body: `{"table": ${JSON.stringify(table)}, "data": [{"n": 1}, {"n": 2}, {"n": }]}`,
       headers: { 'content-type': 'application/json' },

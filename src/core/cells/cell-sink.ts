@@ -26,8 +26,8 @@ export interface CellSink {
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
 
   /**
-   * Takes the cell if it is written in the usual way of its column's type, so that its class is sure, and if this is one of `classes`
-   * (encoding/text-reading/seen.ts). If not, the sink takes nothing.
+   * Takes the cell if its bytes alone prove its class, and the class is one of `classes` (encoding/text-reading/seen.ts). A sink may
+   * refuse any cell. It then takes nothing, and the caller sends the cell to `cell`.
    *
    * @returns whether it took the cell
    */

@@ -55,7 +55,7 @@ export function notationHint(
   return end - start > maxHintBytes ? '' : partToLeaveOut(isDate, bytes.toString('utf8', start, end));
 }
 
-/** Texts that are longer than this are no dates or numbers. */
+/** Longer texts are neither dates nor numbers. */
 const maxHintBytes = 100;
 
 /** Returns a hint at a part of the text that no parameter reads: the name of a time zone, or the sign of a currency. */

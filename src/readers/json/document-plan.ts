@@ -33,7 +33,12 @@ export interface DocumentPlan {
   /** Called when a skipped or kept value ends. @param text the text of a kept value; valid during the call */
   ended(firstByte: number, text: Buffer | undefined): void;
 
-  /** Called when the rows end. @param isAllNested no value of them is a scalar @throws AppError if they are no rows */
+  /**
+   * Called when the rows end.
+   *
+   * @param isAllNested for `ONE_ROW`: every value of the object is an object or an array, so the object may not be a row
+   * @throws AppError if the object is not taken as a row
+   */
   rowsEnded(isAllNested: boolean): void;
 
   /** Called when the document is complete. @throws AppError if it is not a document for the plan */

@@ -85,7 +85,7 @@ export class UploadPlan implements DocumentPlan {
   }
 }
 
-/** Explains a member `data` that is no array. */
+/** Explains a member `data` that is not an array. */
 function wrongData(firstByte: number): string {
   const expected = `The member "data" must be an array of row objects, not ${describeValue(firstByte)}.`;
   if (firstByte === 0x7b)

@@ -25,7 +25,7 @@ export class LeftOutParts {
   /** The hidden rows that have a value: those that were read, or those that were left out. */
   readonly #hiddenRows = new CountedRows();
   readonly #footerRows = new CountedRows();
-  /** The last row before the footer that has a value, whether it is read or hidden. */
+  /** The last row before the footer that is not empty: a data row, a hidden row with a value, or a comment directly below one of these. */
   #lastRowBeforeFooter = 0;
 
   constructor({ hidden, footer }: LeftOutOptions) {
@@ -67,7 +67,7 @@ export class LeftOutParts {
     if (this.#isRowHidden) this.#hiddenRows.add(row);
   }
 
-  /** Records a row of a text file that is a comment. It has no value, but it is not an empty row. */
+  /** Records a comment in a text file. It has no value, but the footer does not begin after it. */
   commentRow(row: number): void {
     if (row === this.#lastRowBeforeFooter + 1) this.#lastRowBeforeFooter = row;
   }

@@ -21,27 +21,26 @@ import { openXlsb } from './xlsb/open-xlsb.ts';
 import { openXlsx } from './xlsx/open-xlsx.ts';
 
 /**
- * The formats in the order in which they are tried, with the usual endings of their file names for texts. CSV is the last one, because
- * any text can be CSV.
+ * The formats in the order in which they are tried. CSV is the last one, because any text can be CSV.
  */
 const formats: readonly SheetFormat[] = [
-  { open: openOds, endings: ['.ods'] },
-  { open: openXlsx, endings: ['.xlsx', '.xlsm'] },
-  { open: openXlsb, endings: ['.xlsb'] },
-  { open: openXls, endings: ['.xls'] },
-  { open: openCsv, endings: ['.csv', '.tsv'] },
+  { open: openOds, extensions: ['.ods'] },
+  { open: openXlsx, extensions: ['.xlsx', '.xlsm'] },
+  { open: openXlsb, extensions: ['.xlsb'] },
+  { open: openXls, extensions: ['.xls'] },
+  { open: openCsv, extensions: ['.csv', '.tsv'] },
 ];
 
-/** The usual endings of the names of all files that can be opened, for texts: `.xlsx, .csv`. */
-export const supportedEndings = formats.flatMap(({ endings }) => endings).join(', ');
+/** The usual extensions of all files that can be opened, for texts: `.xlsx, .csv`. */
+export const supportedExtensions = formats.flatMap(({ extensions }) => extensions).join(', ');
 
 /**
  * Opens a spreadsheet and chooses its sheet. The source reads the file in every pass, so the caller must close the file only after the last pass.
  *
  * @param signal cancels the work before the first pass, which takes long for formats that are read as a whole
  * @throws AppError `unsupported-file`, `password-required`, `wrong-password`, `invalid-file`, `invalid-parameter` (an unknown sheet, an
- *   invalid range), `limit-exceeded`; the
- *   signal's reason; for `auto` also the errors of `SheetSource.read`
+ *   invalid range, a parameter that does not fit the file), `limit-exceeded`; the signal's reason; for `auto` also the errors of
+ *   `SheetSource.read`
  */
 export async function openSpreadsheet(
   file: RandomAccessFile,
@@ -51,7 +50,8 @@ export async function openSpreadsheet(
 ): Promise<SheetSource> {
   const content = await contentOf(file, limits, signal, options.password);
   const open = async (wanted: SpreadsheetOptions): Promise<SheetSource> =>
-    (await openInFormat(formats, content, wanted, limits, signal)) ?? refuseFile(content, supportedEndings);
+    (await openInFormat(formats, content, wanted, limits, signal)) ??
+    refuseFile(content, supportedExtensions);
   const first = withoutProposals(options);
   if (first === undefined) return open(options);
   const source = await open(first);

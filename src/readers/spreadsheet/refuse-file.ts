@@ -34,13 +34,13 @@ const known: Partial<Record<FileKind, [what: string, remedy?: string]>> = {
 /**
  * Refuses a file that has none of the supported formats.
  *
- * @param endings the usual endings of the names of supported files
+ * @param extensions the usual extensions of supported files
  */
-export function refuseFile({ kind, container }: FileContent, endings: string): never {
+export function refuseFile({ kind, container }: FileContent, extensions: string): never {
   if (container !== undefined) throw refusedZip(container);
   const unknown = [
     'of a type that is not recognized',
-    `Send a file of a supported type: ${endings}.`,
+    `Send a file of a supported type: ${extensions}.`,
   ] as const;
   const [what, remedy = asWorkbook] = known[kind] ?? unknown;
   throw new AppError('unsupported-file', `The file is ${what}. ${remedy}`);

@@ -47,8 +47,8 @@ export interface OpenOptions {
  * Opens a file of one format.
  *
  * @returns undefined if the file is of another format
- * @throws AppError `unsupported-file`, `password-required`, `wrong-password`, `invalid-file`, `limit-exceeded`; the errors of
- *   `OpenOptions.chooseSheet`; the signal's reason
+ * @throws AppError `unsupported-file`, `password-required`, `wrong-password`, `invalid-file`, `limit-exceeded`, `invalid-parameter` (a
+ *   parameter that does not fit the file); the errors of `OpenOptions.chooseSheet`; the signal's reason
  */
 export type OpenFormat = (
   content: FileContent,
@@ -60,8 +60,8 @@ export type OpenFormat = (
 /** A format in the list of all formats. */
 export interface SheetFormat {
   open: OpenFormat;
-  /** The usual endings of the names of its files. The content of a file decides its format, not its name. */
-  endings: readonly string[];
+  /** The usual extensions of its files, for texts. The content of a file decides its format, not its name. */
+  extensions: readonly string[];
 }
 
 /** The bytes of a sheet that are searched for rows or for a header. */

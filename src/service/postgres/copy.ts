@@ -98,7 +98,8 @@ class Copy implements CopyWriter, CopyAtOnce, Submittable {
     if (socket === undefined) return this.#started.promise.then(() => this.write(chunk));
     if (chunk.length === 0) return undefined;
 
-    // `noteSent` needs the length of the longest row. Chunks of short rows are short, so a long chunk has a long row.
+    // `noteSent` needs the length of the longest row, and gets the length of the chunk. Rows are sent as soon as they have about 64 KiB, or
+    // 2 MiB if they have several shapes (encoding-sink.ts), so a much longer chunk contains a long row.
     this.#client?.noteSent(chunk.length);
     socket.cork();
     for (let start = 0; start < chunk.length; start += MAX_MESSAGE_BYTES) {

@@ -3,7 +3,8 @@
  *
  * 1. `'…'`, `'…'::type` or `B'…'`: an SQL literal. (Escape strings, `$$…$$` and adjoining strings are step 3.)
  * 2. A call of an allowed function, or a keyword such as CURRENT_TIMESTAMP. Arguments are literals, with or without a
- *    cast, or such calls again: `timezone('utc', now())`.
+ *    cast, or such calls again: `timezone('utc', now())`. In parentheses, each of these may have a cast, as PostgreSQL writes it:
+ *    `(CURRENT_DATE)::timestamp`. A call that could make another time zone name for each row is step 3.
  * 3. Anything else is literal text in the input syntax of the column's type. A literal that means the present, such as `now` in a
  *    timestamp column, is refused (moment-defaults.ts).
  *

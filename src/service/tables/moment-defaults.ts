@@ -60,7 +60,7 @@ export function explainPresent(
   return `is read only once, when the table is created, so every row would get the same moment. ${remedy}`;
 }
 
-/** Returns the expression with the meaning for each row if the text means the present. @param value that expression; undefined: the type is no date */
+/** Returns the expression with the meaning for each row if the text means the present. @param value that expression; undefined: the type is not a date */
 function presentIn(text: string, value: string | undefined): string | undefined {
   return value !== undefined && present.test(text) ? value : undefined;
 }

@@ -104,7 +104,7 @@ async function queryRows(
 
 const rowsSavepoint = 'first rows';
 
-/** Reads the columns, after a savepoint. */
+/** Sets a savepoint and reads the columns. If the columns have changed before the rows are read, `queryRows` rolls back to the savepoint. */
 async function readColumns(client: ClientBase, schema: string, name: string): Promise<RowColumn[]> {
   const query = { text: rowColumns, values: [schema, name] };
   const [, , columns] = await pipeline(client, [savepoint(rowsSavepoint), readFromBeginning, query]);

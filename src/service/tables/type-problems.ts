@@ -57,7 +57,7 @@ const extensionTypes: [RegExp, string][] = [
   [/^(hstore|citext|ltree|lquery|cube|seg|isbn13|isbn|issn|ean13|upc)$/, ''],
 ];
 
-/** Returns the advice for a type of an extension; '' if it is no such type. @param name in lower case, without modifiers */
+/** Returns the advice for a type of an extension; '' if the type is of no known extension. @param name in lower case, without modifiers */
 function remedyOfExtension(name: string): string {
   const found = extensionTypes.find(([pattern]) => pattern.test(name));
   if (found === undefined) return '';

@@ -25,7 +25,7 @@ export function cellClass(kind: number, bytes: Buffer, start: number, end: numbe
   return kind === TRUE || kind === FALSE ? TRUTH : NUMBER_LIKE;
 }
 
-/** A longer text is no number and no date. */
+/** A longer text is neither a number nor a date. */
 const maxNumberBytes = 1024;
 
 function textClass(kind: number, bytes: Buffer, start: number, end: number): number {

@@ -23,7 +23,8 @@ export class XmlMergesReader {
   /**
    * Reads a slice of the part.
    *
-   * @throws AppError `invalid-file` if more cells follow, which no spreadsheet program shows, or if an area has no range
+   * @throws AppError `invalid-file` if the part has a second list of cells, which spreadsheet programs do not show, or if a merged area has
+   *   no valid range; `limit-exceeded`
    */
   push(chunk: Buffer): void {
     const xml = this.#xml;

@@ -109,7 +109,7 @@ export function loadsOf(grants: Grants, scopeForAll: Scope): Visible {
   };
 }
 
-/** Returns the id of the path. @throws AppError `load-not-found` if it is no UUID */
+/** Returns the id of the path. @throws AppError `load-not-found` if it is not a UUID */
 export function loadIdOf(request: FastifyRequest): string {
   const { id } = request.params as { id: string };
   if (!isUuid(id)) throw loadNotFound();

@@ -294,7 +294,7 @@ async function checkAddress(webhooks: Webhooks, url: URL): Promise<void> {
   }
 }
 
-/** @throws AppError `webhook-not-found` if the id of the path is no UUID */
+/** @throws AppError `webhook-not-found` if the id of the path is not a UUID */
 function idOf(request: FastifyRequest): string {
   const { id } = request.params as { id: string };
   if (!isUuid(id)) throw webhookNotFound();

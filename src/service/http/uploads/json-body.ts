@@ -24,7 +24,7 @@ export function isJsonType(contentType: string): boolean {
 /**
  * Returns the form of the rows in the body.
  *
- * @throws AppError `invalid-parameter` if `rows_at` is no JSON Pointer, or if the body cannot have one
+ * @throws AppError `invalid-parameter` if `rows_at` is not a JSON Pointer, or if it was sent with a body that has one row on each line
  */
 export function jsonFormOf(
   { headers }: Pick<FastifyRequest, 'headers'>,
@@ -44,7 +44,7 @@ export function jsonFormOf(
   const rule = rowsAt.startsWith('/')
     ? 'in a JSON Pointer "~" occurs only in ~0 (for "~") and ~1 (for "/").'
     : 'a JSON Pointer (RFC 6901) begins with "/" and has "/" between names, as in /response/items.';
-  throw refusedPointer(rowsAt, `The query parameter rows_at is no JSON Pointer: ${rule}`);
+  throw refusedPointer(rowsAt, `The query parameter rows_at is not a JSON Pointer: ${rule}`);
 }
 
 export function jsonLimitsOf(limits: LimitsConfig): JsonLimits {

@@ -7,7 +7,7 @@ import type { LimitsConfig } from '../../../core/settings/config.ts';
 import { encodingOf, usualEncodings } from '../../../readers/bytes/text-encoding.ts';
 import { Spool } from '../../../readers/spool.ts';
 import { maxPasswordLength } from '../../../readers/spreadsheet/encryption/passwords.ts';
-import { openSpreadsheet, supportedEndings } from '../../../readers/spreadsheet/open-spreadsheet.ts';
+import { openSpreadsheet, supportedExtensions } from '../../../readers/spreadsheet/open-spreadsheet.ts';
 import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { SpreadsheetOptions, TextDialect } from '../../../readers/spreadsheet/spreadsheet-options.ts';
 import type { HttpContext } from '../context.ts';
@@ -22,7 +22,7 @@ export const filePart = Type.String({
   // OpenAPI 3.1 needs only `contentMediaType`, but most client generators still use `format` of OpenAPI 3.0.
   format: 'binary',
   contentMediaType: 'application/octet-stream',
-  description: `A spreadsheet or a text file (${supportedEndings}). It is recognized by its content; its name does not matter.`,
+  description: `A spreadsheet or a text file (${supportedExtensions}). It is recognized by its content; its name does not matter.`,
 });
 
 export const passwordPart = Type.String({

@@ -15,11 +15,10 @@ import type { KnownTable } from './known-tables.ts';
 export type Learnt = KnownTable | 'unsuitable' | undefined;
 
 /**
- * Learns a table. Errors are no errors here, because the usual way then finds and answers them.
- *
- * @throws AppError `write-conflict`
+ * Learns a table. Other errors than a conflict are not reported here, because the upload then goes the usual way, which reports them.
  *
  * @param isSheet the rows are those of a sheet
+ * @throws AppError `write-conflict`
  */
 export async function learnTable(
   { pool, transaction, extraFunctions, onUnlearnt }: LoadContext,
