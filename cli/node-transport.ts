@@ -13,7 +13,7 @@ const http = process.getBuiltinModule('node:http');
 
 /** Smaller bodies are sent at once. curl has the same limit. */
 const largeBodyBytes = 1024 * 1024;
-/** A server that does not know the header sends no sign to continue. */
+/** How long a large body waits for `100 Continue`. A server that does not know the header `Expect` never sends it. */
 const continueMs = 1_000;
 
 export const nodeTransport: Transport = (

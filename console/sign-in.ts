@@ -49,7 +49,7 @@ function handOver(answer: URLSearchParams, signIn: SignInSettings): Session {
   return { ...sessionOf(undefined, signIn), problem };
 }
 
-/** Keeps the token for this tab. @param token undefined: signs out */
+/** Keeps the token for this tab, and returns its session. @param token undefined: the person is signed out */
 export function sessionOf(token: string | undefined, signIn: SignInSettings | undefined): Session {
   if (token === undefined) sessionStorage.removeItem(tokenKey);
   else sessionStorage.setItem(tokenKey, token);

@@ -72,7 +72,7 @@ const changes: Record<string, (value: string, reading: Reading) => Partial<Readi
   rows_at: (rowsAt) => ({ rowsAt }),
 };
 
-/** Returns the change to another decimal sign. The service refuses the same sign for thousands. */
+/** Returns the change to another decimal sign. If it separated thousands, nothing does now, because the service refuses equal signs. */
 export function withDecimalSign(
   { thousandsSign }: Reading,
   decimalSign: Reading['decimalSign'],
@@ -80,7 +80,7 @@ export function withDecimalSign(
   return { decimalSign, ...(decimalSign === thousandsSign && { thousandsSign: 'none' }) };
 }
 
-/** Returns the change to another sign between thousands. */
+/** Returns the change to another sign between thousands. If it was the decimal sign, that becomes the other of point and comma. */
 export function withThousandsSign(
   { decimalSign }: Reading,
   thousandsSign: Reading['thousandsSign'],

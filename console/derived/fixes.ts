@@ -72,7 +72,7 @@ export function canLeaveOut(groups: Pick<GroupedProblems, 'code'>[]): boolean {
   return !groups.some(({ code }) => columnCodes.includes(code));
 }
 
-/** Returns whether a text may stand for a missing value. A number or a date never does. */
+/** Returns whether a text may mean a missing value. A number or a date never does. */
 function isNullWord(text: string): boolean {
   return text !== '' && text.length <= 20 && !/\d/.test(text);
 }

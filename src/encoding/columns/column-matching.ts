@@ -10,7 +10,7 @@ import type { LoadColumn } from './load-column.ts';
 /** What to do with columns of the data that the table lacks. */
 export type ExtraColumns = 'fail' | 'ignore' | 'add';
 
-/** PostgreSQL computes the column, so each value for it is a problem of its row. NULL and missing values are none. */
+/** PostgreSQL computes the column, so each value for it is a problem of its row. NULL and missing values are not problems. */
 export const COMPUTED = -2;
 
 /** A column of the data that was left out, for the warnings. `isComputed`: the table has it, and PostgreSQL computes it. */

@@ -48,7 +48,7 @@ export class ZoneNames {
   }
 }
 
-/** Returns whether a text has characters before its first digit or sign, and hours after them. `T10:11:12` is the time of ISO 8601 and no name. */
+/** Returns whether a text has characters before its first digit or sign, and hours after them. `T10:11:12` is a time of ISO 8601 and not a name. */
 function hasOffset(bytes: Buffer, first: number, end: number): boolean {
   let at = first;
   let length = 0;

@@ -30,7 +30,7 @@ export interface SheetPass {
   lastRow: number;
 }
 
-/** Returns the cells that were read. @param sheet empty: the file has no sheets */
+/** Describes what was read: the format, the sheet, the header row and the range. @param sheet empty: the file has no sheets */
 export function readingOf(pass: SheetPass, format: string, sheet: string): SourceReading {
   const ofSheet = sheet === '' ? {} : { sheet };
   const { columns, headerRow, lastDataRow, window } = pass;

@@ -241,7 +241,7 @@ export class SheetSource implements RowSource {
     const names = await this.#file.names?.(signal);
     if (names === undefined) return { listed: [], count: 0 };
     const found = await listNamedCells(this.sheets, names);
-    // A table lists its columns.
+    // A table lists its columns itself. For a defined name they are read from the sheet.
     const withoutHeader = found.listed.filter(({ header }) => header === undefined);
     for (const cells of withoutHeader.slice(0, maxProbedNames)) {
       const header = await this.#headerOf(cells, signal);

@@ -85,7 +85,7 @@ export interface TableServer {
   listRunning(): object[];
   /** Resolves when no request is running, or when `stopping` is aborted. */
   requestsEnded(): Promise<void>;
-  /** Runs the asynchronous loads that wait, from now on. */
+  /** Begins to run the asynchronous loads that wait. */
   takeQueuedLoads(): Promise<void>;
   /** Accepts no more connections, and resolves when the running requests have ended. */
   close(): Promise<void>;

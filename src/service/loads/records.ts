@@ -91,12 +91,12 @@ export class Records {
     return this.#opened?.queuedLoads.counts();
   }
 
-  /** Runs the asynchronous loads that wait, from now on. */
+  /** Begins to run the asynchronous loads that wait. */
   async takeQueuedLoads(work: QueueWork): Promise<void> {
     await this.#opened?.queuedLoads.start(work);
   }
 
-  /** Sends events to webhooks, from now on. */
+  /** Begins to send events to webhooks. */
   startWebhooks(): void {
     this.#opened?.webhooks.start();
   }

@@ -167,10 +167,10 @@ function watchLines(registry: Registry, lines: Lines): void {
 /** How long the queue may take to be read, so that the other metrics are answered if the database does not answer. */
 const queueMs = 1000;
 
-/** Without an answer of the database, the two metrics of the queue have no series. */
+/** Registers the two metrics of the queue. They have no series if the database does not answer. */
 function watchQueue(registry: Registry, { readQueue }: Watched): void {
   let reading: Promise<QueueCounts | undefined> | undefined;
-  /** Both metrics need the same answer. */
+  /** Reads the queue once for both metrics. */
   const read = (): Promise<QueueCounts | undefined> => {
     const late = sleep(queueMs, undefined, { ref: false });
     reading ??= Promise.race([readQueue().catch(() => undefined), late]).finally(() => {

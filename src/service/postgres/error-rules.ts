@@ -65,7 +65,7 @@ export const changedMeanwhile: Rule = {
     'Another session created, changed or dropped the table, or an object that belongs to it, at the same moment. Send the request again.',
 };
 
-/** The rule for ON CONFLICT. DROP INDEX CONCURRENTLY makes an index unusable while other sessions use the table. */
+/** The rule for ON CONFLICT whose index is no longer usable. DROP INDEX CONCURRENTLY can cause this while other sessions use the table. */
 export const keyDroppedMeanwhile: Rule = {
   code: 'write-conflict',
   detail: 'Another session dropped the unique index that on_conflict uses. Send the request again.',

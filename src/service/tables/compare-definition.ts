@@ -175,7 +175,7 @@ async function compareKeys(
   } else if (prepared.primaryKey === undefined) {
     if (strictness === 'same' && primaryKey.columns.length > 0) report(at, 'the table has a primary key');
   } else if (strictness === 'same') compareName(prepared.primaryKey, primaryKey.name, report);
-  // Table and definition may each have thousands of keys.
+  // Table and definition may each have thousands of keys, so equal keys are found with a map.
   const namesByColumns = new Map<string, string>();
   const addFirst = ({ name, columns }: { name: string; columns: string[] }) => {
     const text = JSON.stringify(columns);

@@ -18,7 +18,7 @@ export interface TypeNode {
   typmod: number;
   /** The name of a base type outside of `pg_catalog`, which an extension has. null: another type. */
   extension: string | null;
-  /** A value may contain any number of values of its parts. */
+  /** The type is an array or a multirange, so a value may contain any number of values of its parts. */
   isRepeating: boolean;
   /** The type is a composite type, a range or a multirange. */
   isOfParts: boolean;
@@ -27,9 +27,9 @@ export interface TypeNode {
 }
 
 export interface TypeWidth {
-  /** The bytes to which PostgreSQL pads a value. For an array it is that of one element. */
+  /** The bytes to which PostgreSQL pads a value. For an array it is the number for one element. */
   paddedBytes: number;
-  /** The characters that PostgreSQL adds to the text of a value, as `paddedBytes`. */
+  /** The characters that PostgreSQL adds to the text of a value. For an array it is the number for one element. */
   addedText: number;
   /** A value is an array or contains one, so it can have any number of parts of `paddedBytes`. */
   repeats: boolean;

@@ -94,7 +94,7 @@ async function tryPasswords(
   return undefined;
 }
 
-/** Reads how the package is encrypted. @returns undefined if the encryption is none of the two common kinds */
+/** Reads how the package is encrypted. @returns undefined if the encryption is neither agile nor standard */
 function readLock(info: Buffer): PackageLock | undefined {
   if (info.length < 8) return undefined;
   const [major, minor] = [info.readUInt16LE(0), info.readUInt16LE(2)];

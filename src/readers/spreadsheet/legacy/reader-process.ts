@@ -337,7 +337,7 @@ async function send(kind: number, content: Buffer | string): Promise<void> {
   await write(bytes);
 }
 
-/** Waits until the service has read the bytes, so that no more output is created than the service wants. */
+/** Writes bytes and waits until the service has read them, so that no more output is created than the service wants. */
 function write(bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()));

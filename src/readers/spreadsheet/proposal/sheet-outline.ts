@@ -18,7 +18,7 @@ export interface OutlineBounds {
   isBrief: boolean;
 }
 
-/** For a proposal. */
+/** The limits of an outline for a proposal. */
 export const wholeOutline: OutlineBounds = { firstRows: 2000, maxCells: 200_000, isBrief: false };
 /** The limits of an outline that is only for the warnings of an upload, because these should take little time. */
 export const briefOutline: OutlineBounds = { firstRows: 30, maxCells: 50_000, isBrief: true };
@@ -28,7 +28,7 @@ const rowsAfterGap = 5;
 /** The number of blank rows after which no further rows are kept. */
 const maxGaps = 200;
 
-/** The number of first rows whose values are kept. The values of the rows after a blank row are kept, too. A header is searched in these rows only. */
+/** The number of first rows whose values are kept. The values of the rows after a blank row are kept, too. A header is searched for in these rows only. */
 const rowsWithValues = 200;
 const maxValues = 100_000;
 

@@ -39,7 +39,7 @@ function prefersLater({ headers }: UploadBody): boolean {
   return /(?:^|,)\s*respond-async\s*(?:[;,]|$)/i.test(preferences);
 }
 
-/** A load for which there is no place has not begun. */
+/** The errors of a load for which there was no place. Such a load has not begun. */
 const notBegun: ErrorCode[] = ['too-many-uploads', 'queue-full'];
 
 /** Runs an upload as a load. @throws the error for the caller */

@@ -29,8 +29,8 @@ export interface CopyOptions {
   /** The input keeps its rows, so that they can be read again. */
   keepRows: boolean;
   /**
-   * Returns whether the fill may stand for the column in rows without it. If not, such rows leave the column out, whatever its default
-   * is.
+   * Returns whether a row without the column may be copied with its default (`TargetColumn.fill`). If not, the row leaves the column
+   * out, and PostgreSQL evaluates the default.
    */
   mayFill: (column: LoadColumn) => boolean;
   /** If this is set, each row begins with the number of its data row and the number of its set of columns, in these columns. */

@@ -43,7 +43,7 @@ FROM unnest($2::text[]) AS x(name), LATERAL ${relationsNamed('x.name', namespace
   };
 }
 
-/** Finds the object that has the name in the schema: `{oid, kind}`, or no row. */
+/** Returns a query of the object with the name in the schema: a row `{oid, kind}`, or none. */
 export function findRelation(schema: string, name: string): Statement {
   return {
     text: `
@@ -54,7 +54,7 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 
 }
 
 /**
- * Makes a second load that would create the same table wait until this transaction ends. The second load then has no lock
+ * Returns a statement that makes a second load of the same new table wait until this transaction ends. The second load then has no lock
  * that the first one may need. The key is a hash. If two names have the same hash, a load waits unnecessarily.
  */
 export function lockTableName(schema: string, table: string): Statement {
@@ -70,7 +70,7 @@ export interface SimilarTable {
 }
 
 /**
- * Finds tables that the caller may have meant: those whose names differ in case only, in any schema that the role may use, and all
+ * Returns a query of the tables that the caller may have meant: those whose names differ in case only, in any schema that the role may use, and all
  * tables of the schema itself, at most 5,000. The rows are of the type `SimilarTable`.
  */
 export function findSimilarTables(schema: string, table: string): Statement {

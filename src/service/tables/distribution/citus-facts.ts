@@ -23,7 +23,7 @@ export interface PlacedTable {
   shards: number;
 }
 
-/** The placement of the relation with this object identifier, as JSON; null: it is an ordinary table. */
+/** Returns an expression for the placement of a relation, as JSON; null: it is an ordinary table. @param oid an expression */
 const placementOf = (oid: string) => `(
   SELECT json_build_object(
     'kind', CASE WHEN p.partmethod <> 'n' THEN 'column' WHEN p.repmodel = 't' THEN 'reference'
@@ -35,12 +35,12 @@ const placementOf = (oid: string) => `(
     AND a.attname = column_to_column_name(p.logicalrelid, p.partkey)
   WHERE p.logicalrelid = ${oid})`;
 
-/** The object identifier of the table with this name. */
+/** Returns an expression for the object identifier of a table. @param schema an expression, like `table` */
 const tableNamed = (schema: string, table: string) => `(
   SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = ${schema} AND c.relname = ${table})`;
 
-/** Finds the placement of a table: one row, `placed`, of the type `PlacedTable`, or null for an ordinary table. */
+/** Returns a query of the placement of a table: one row, `placed`, of the type `PlacedTable`, or null for an ordinary table. */
 export function findPlacement(oid: number): Statement {
   return { text: `SELECT ${placementOf('$1::oid')} AS placed`, values: [oid] };
 }
