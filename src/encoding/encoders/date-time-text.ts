@@ -113,7 +113,9 @@ export function readUsual(bytes: Buffer, start: number, end: number): number {
 
 /**
  * Reads YYYY-MM-DD, or YYYY-MM-DD with T or a space and HH:MM:SS, at the beginning of the text. Most cells have this form, so this has
- * no loop and one check for all digits. Returns where it ended.
+ * no loop and one check for all digits.
+ *
+ * @returns where it ended; `NOT_PLAIN` if the text has another form, or the date does not exist
  */
 function readPlain(bytes: Buffer, start: number, end: number): number {
   const length = end - start;

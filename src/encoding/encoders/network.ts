@@ -82,7 +82,7 @@ function readIpv6(bytes: Buffer, start: number, end: number): number {
       at += 2;
       continue;
     }
-    // One colon separates two groups. After the gap there is none.
+    // One colon separates two groups. After the gap (`::`) no further colon follows.
     if (count > 0 && gapAt !== count) {
       if (bytes[at] !== COLON) return -1;
       at++;

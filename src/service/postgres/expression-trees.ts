@@ -19,13 +19,16 @@ const severalNumbers = `:consttype ((${typesOfNumbers.slice(1).join('|')}) |[1-9
 /** The maximum number of characters of a `numeric` as text: 131,072 digits, a point and 16,383 digits, and the sign. */
 const longestNumber = 147_457;
 
-/** The maximum number of bytes of a tree that is searched for constants. That of a text of 1 MiB has 4 to 5 MiB. */
+/** The maximum number of bytes of a tree that is searched for constants. The tree of a text of 1 MiB has 4 to 5 MiB. */
 export const maxTreeBytes = 8 * 1024 * 1024;
 
 /** Returns the bytes of a tree as SQL. PostgreSQL knows them without reading a long tree. @param tree SQL of a `pg_node_tree` */
 export const treeBytes = (tree: string) => `pg_catalog.octet_length(${tree}::pg_catalog.text)`;
 
-/** Returns the most digits that the numbers in the tree can have, as SQL. A number in a constant takes at least six bytes, so 24 of the tree's. */
+/**
+ * Returns the maximum number of digits that the numbers in the tree can have, as SQL. If a constant may contain several numbers, each is
+ * assumed to take six bytes, which the tree writes with 24 characters.
+ */
 export const mostDigits = (tree: string) => `
   CASE WHEN ${treeBytes(tree)} > ${maxTreeBytes} THEN 0
     WHEN ${tree}::pg_catalog.text ~ '${severalNumbers}' THEN ${treeBytes(tree)}::int8 * ${Math.ceil(longestNumber / 24)}

@@ -60,7 +60,10 @@ function withColumnsOf(existing: TableDescription, sent: unknown): unknown {
   return { ...sent, columns: [...columns, ...others] };
 }
 
-/** Takes four round trips. Needs the privilege to create temporary tables (TEMPORARY on the database). */
+/**
+ * Returns the differences between a definition and the existing table. Takes four round trips. Needs the privilege to create temporary
+ * tables (TEMPORARY on the database).
+ */
 export async function compareDefinition(
   client: ClientBase,
   prepared: PreparedTable,

@@ -65,7 +65,7 @@ export class OutlineFeed {
     this.#isIdle = this.#outline.isIdle;
   }
 
-  /** Passes to the outline where the rows end that it did not want. */
+  /** Passes the last data row to the outline, if the outline did not want the rows up to it. */
   finish(lastDataRow: number): void {
     if (this.#isIdle) this.#outline.resume(lastDataRow);
   }

@@ -80,11 +80,12 @@ export class BinarySheetScanner {
     this.#maxRowBytes = options.limits.maxRowBytes;
   }
 
-  /** Does the same as the function of this name in the scanner of .xlsx. */
+  /** Takes the next bytes of the part, which may be cut anywhere. The earlier bytes must have been scanned. */
   feed(chunk: Buffer): void {
     if (!this.#isDone) this.#records.feed(chunk);
   }
 
+  /** Scans the fed bytes, until the target needs a pause. @returns false if all fed bytes are scanned */
   scan(): boolean {
     const records = this.#records;
     while (!this.#isDone) {

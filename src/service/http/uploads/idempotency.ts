@@ -76,7 +76,7 @@ const keptStatuses = new Set([400, 413, 422]);
 const passwordCodes = new Set(['password-required', 'wrong-password']);
 
 /**
- * Keeps the answer to a failed request, or makes its key free. A request whose body was not read to its end is not kept. If the database does
+ * Keeps the answer to a failed request, or frees its key. A request whose body was not read to its end is not kept. If the database does
  * not answer, the key stays with this process until its lease expires.
  */
 async function endKey(key: ClaimedKey, error: unknown, requestId: string): Promise<void> {

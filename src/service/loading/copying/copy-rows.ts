@@ -70,7 +70,7 @@ export interface CopiedRows {
 }
 
 /**
- * Copies the rows.
+ * Reads the rows of the input once, and copies those without a problem into the relation.
  *
  * @throws what the input throws; PostgreSQL's errors that are not about the rows
  */

@@ -130,7 +130,7 @@ export function storeAnswer({ statement }: ViolationQuery, table: string, among?
   ];
 }
 
-/** Returns one row of a staged row: the `value` of its key, shortened, and the `size` at which the key is stored, in bytes. */
+/** Returns a query of the key of a staged row: its `value`, shortened, and the `size` in bytes at which it is stored. */
 export function keyOfRow(rule: UniqueRule, row: number): Statement {
   const sizes = rule.columns.map((column) => `coalesce(pg_column_size(s.${quoteIdentifier(column)}), 0)`);
   return {

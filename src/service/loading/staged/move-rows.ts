@@ -58,7 +58,7 @@ export interface MovedRows {
   surplus: number;
   /**
    * The number of rows whose key exists in the table or in another row of the same upload. It is counted only if a trigger or a
-   * rule may leave out rows, too. Otherwise undefined.
+   * rule may also leave out rows. Otherwise undefined.
    */
   skipped: number | undefined;
 }
