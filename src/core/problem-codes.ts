@@ -83,7 +83,7 @@ export const problemCodes = {
     'nested-value': 'the type does not accept objects or arrays',
     'ragged-array': 'the inner arrays of an array differ in length or depth',
     'too-many-dimensions': 'an array has more than 6 dimensions',
-    'too-many-elements': 'an array has more than 1,000,000 elements',
+    'too-many-elements': 'an array has more than 1,000,000 elements, or fewer of some types',
     'too-complex':
       'the values of the row have so many parts, digits or repetitions that PostgreSQL would need too much memory or time',
     'null-element': 'an element of an array is null, and the type of the elements does not allow NULL',

@@ -31,6 +31,7 @@ import {
   closeDimension,
   countElement,
   type EncodeElement,
+  elementWeight,
   finishArray,
   fitsBounds,
   lowerBounds,
@@ -83,6 +84,7 @@ function readLiteral(
   const dimensions = countDimensions(bytes);
   if (dimensions > shape.mostDimensions) return TOO_MANY_DIMENSIONS;
   const fieldStart = openArray(out, dimensions);
+  const weight = elementWeight(elementEncoder);
   let depth = 0;
   let mayEnd = false; // a closing brace may follow: after an element, or as `{}`
   for (;;) {
@@ -102,7 +104,7 @@ function readLiteral(
       continue;
     } else {
       if (depth !== dimensions) return RAGGED_ARRAY;
-      if (!countElement(depth - 1)) return TOO_MANY_ELEMENTS;
+      if (!countElement(depth - 1, weight)) return TOO_MANY_ELEMENTS;
       const problem = encodeElement(out, elementEncoder, bytes, encode);
       if (problem !== 0) return problem;
     }

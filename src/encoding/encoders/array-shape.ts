@@ -3,6 +3,7 @@
  */
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
+import * as codes from './type-codes.ts';
 
 /** The type of `encodeCell`. */
 export type EncodeElement = (
@@ -18,14 +19,35 @@ export type EncodeElement = (
 const MOST_DIMENSIONS = 6;
 
 /**
- * The maximum number of elements of an array. Encoding an element takes up to 100 ns, and no other request is served until the whole array
- * is encoded.
+ * The maximum number of elements of an array. No other request is served until the whole array is encoded, and most elements take up to 100 ns. An
+ * element of another type counts for as many as its encoder takes longer.
  */
 const MOST_ELEMENTS = 1_000_000;
+const ADDRESS_OR_MOMENT_WEIGHT = 2;
+const INTERVAL_WEIGHT = 5;
+
+/** Returns for how many elements an element of the type counts. */
+export function elementWeight({ code }: ColumnEncoder): number {
+  switch (code) {
+    case codes.INTERVAL:
+      return INTERVAL_WEIGHT;
+    case codes.DATE:
+    case codes.TIME:
+    case codes.TIMETZ:
+    case codes.TIMESTAMP:
+    case codes.TIMESTAMPTZ:
+    case codes.INET:
+    case codes.CIDR:
+    case codes.MACADDR:
+      return ADDRESS_OR_MOMENT_WEIGHT;
+    default:
+      return 1;
+  }
+}
 
 export const shape = { mostDimensions: MOST_DIMENSIONS, hasNull: false };
 
-/** The number of elements so far, in all dimensions. */
+/** The number of elements so far, in all dimensions, with their weights. */
 let elements = 0;
 /** The number of elements so far in the innermost open array of each dimension. */
 const counts: Int32Array = new Int32Array(MOST_DIMENSIONS);
@@ -94,9 +116,10 @@ export function openDimension(depth: number): void {
 }
 
 /** Counts an element of the innermost open array. Returns false if there are too many elements. */
-export function countElement(depth: number): boolean {
+export function countElement(depth: number, weight: number): boolean {
   counts[depth]!++;
-  return ++elements <= MOST_ELEMENTS;
+  elements += weight;
+  return elements <= MOST_ELEMENTS;
 }
 
 /** Ends an array of the dimension. Returns false if an earlier array of the dimension had another size. */

@@ -27,6 +27,7 @@ import {
   closeDimension,
   countElement,
   type EncodeElement,
+  elementWeight,
   faultyElement,
   finishArray,
   lowerBounds,
@@ -62,6 +63,7 @@ export function encodeArray(
   if (dimensions > shape.mostDimensions) return TOO_MANY_DIMENSIONS;
   lowerBounds.fill(1);
   const fieldStart = openArray(out, dimensions);
+  const weight = elementWeight(element);
   let depth = 0;
   for (let at = start; at < end; ) {
     const byte = bytes[at]!;
@@ -75,7 +77,7 @@ export function encodeArray(
       at++;
     } else {
       if (depth !== dimensions || (byte === OPENING_BRACKET && !takesArrays)) return RAGGED_ARRAY;
-      if (!countElement(depth - 1)) return TOO_MANY_ELEMENTS;
+      if (!countElement(depth - 1, weight)) return TOO_MANY_ELEMENTS;
       const next = elementEnd(bytes, at, end);
       const problem = encodeElement(out, element, bytes, at, next, encode);
       if (problem !== 0) {

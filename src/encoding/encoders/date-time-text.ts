@@ -25,6 +25,7 @@ import {
   ZERO,
 } from '../../core/bytes/ascii.ts';
 import { dayMicroseconds, daysFromCivil, daysOfMonth } from '../../core/cells/calendar.ts';
+import { readDecimal } from './read-decimal.ts';
 
 /** The result of `readDateTime`. */
 export const found = {
@@ -333,7 +334,7 @@ function readFraction(bytes: Buffer): number {
 /** Calculates as `ParseFraction` does: the fraction as a double, times a million, with ties to even. */
 function roundFraction(bytes: Buffer, pointAt: number): number {
   for (let digit = pointAt + 7; digit < at; digit++) if (bytes[digit] !== ZERO) found.isRounded = true;
-  const exact = Number(bytes.toString('latin1', pointAt, at)) * 1_000_000;
+  const exact = readDecimal(bytes, pointAt, pointAt, at) * 1_000_000;
   const floor = Math.floor(exact);
   if (exact - floor !== 0.5) return Math.round(exact);
   return floor % 2 === 0 ? floor : floor + 1;

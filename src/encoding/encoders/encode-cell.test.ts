@@ -24,6 +24,7 @@ const timestamptz = base(1184);
 const interval = base(1186);
 const uuid = base(2950);
 const jsonb = base(3802);
+const arrayOf = (element: ColumnType): ColumnType => ({ ...element, oid: 99, kind: 'array', element });
 const ints: ColumnType = { oid: 1007, name: 'integer[]', typmod: -1, kind: 'array', element: int4 };
 
 /** Returns the field's payload in hexadecimal, or the number of the problem. */
@@ -130,6 +131,23 @@ test('an array has at most a million elements, whatever its dimensions', () => {
     const half = `${open}${ones(500_000)}${close}`;
     assert.equal(typeof encode(ints, kind, `${open}${half},${half}${close}`), 'string');
     assert.equal(encode(ints, kind, `${open}${ones(1_000_001)}${close}`), problems.TOO_MANY_ELEMENTS);
+  }
+});
+
+test('an array of a type whose encoder takes longer has fewer elements', () => {
+  const most: [ColumnType, string, number][] = [
+    [interval, '1s', 200_000],
+    [date, '2026-01-01', 500_000],
+    [timestamptz, '2026-01-01', 500_000],
+    [base(650), '10.0.0.0/8', 500_000],
+  ];
+  for (const [type, value, count] of most) {
+    for (const kind of [cell.ARRAY, cell.STRING]) {
+      const [open, close] = kind === cell.ARRAY ? ['[', ']'] : ['{', '}'];
+      const elements = (count: number) => `${open}${`"${value}",`.repeat(count - 1)}"${value}"${close}`;
+      assert.equal(typeof encode(arrayOf(type), kind, elements(count)), 'string');
+      assert.equal(encode(arrayOf(type), kind, elements(count + 1)), problems.TOO_MANY_ELEMENTS);
+    }
   }
 });
 

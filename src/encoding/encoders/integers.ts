@@ -11,7 +11,7 @@ import { NUMBER, STRING } from '../../core/cells/cell-kind.ts';
 import { NOT_A_WHOLE_NUMBER, OUT_OF_RANGE } from '../problems/cell-problems.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { readExponent } from './exponent.ts';
-import { readOtherBase } from './other-base.ts';
+import { readOtherBase, readShortOtherBase } from './other-base.ts';
 
 export function encodeInt2(out: CopyBuffer, kind: number, bytes: Buffer, start: number, end: number): number {
   let value = kind === NUMBER || kind === STRING ? readShort(bytes, start, end) : LONG;
@@ -271,6 +271,12 @@ const MOST_OTHER_BYTES = 200;
 
 function readBased(bytes: Buffer, start: number, end: number): number {
   if (end - start > MOST_OTHER_BYTES) return OUT_OF_RANGE;
+  const short = readShortOtherBase(bytes, start, end);
+  if (short >= 0) {
+    long.high = Math.floor(short / 1_000_000_000);
+    long.low = short % 1_000_000_000;
+    return 0;
+  }
   const value = readOtherBase(bytes, start, end);
   if (value === undefined) return NOT_A_WHOLE_NUMBER;
   long.high = value >= 10n ** 19n ? TOO_HIGH : Number(value / 1_000_000_000n);

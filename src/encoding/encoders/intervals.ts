@@ -23,6 +23,7 @@ import { STRING } from '../../core/cells/cell-kind.ts';
 import { NOT_AN_INTERVAL, OUT_OF_RANGE } from '../problems/cell-problems.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
+import { readDecimal } from './read-decimal.ts';
 
 const MICROSECONDS_PER_MINUTE = 60_000_000;
 
@@ -42,7 +43,15 @@ let seen = 0;
  * The number that was read last. The whole part `value` and the fraction both have its sign. Both start as fractions so that the engine
  * stores the fields as doubles.
  */
-const number = { value: 0.5, fraction: 0.5, isNegative: false, isWhole: false, digits: 0 };
+const number = {
+  value: 0.5,
+  fraction: 0.5,
+  isNegative: false,
+  isWhole: false,
+  digits: 0,
+  decimals: 0,
+  length: 0,
+};
 let at = 0;
 let stop = 0;
 
@@ -60,8 +69,8 @@ const CENTURY = 1024;
 const MILLENNIUM = 2048;
 const TIME = HOUR | MINUTE | SECOND | MILLISECOND | MICROSECOND;
 
-/** The words for units (`deltatktbl` of datetime.c). */
-const unitWords = new Map<string, number>(
+/** The words for units (`deltatktbl` of datetime.c), by their hashes, which all differ. A string for each word would take most of the time. */
+const unitWords = new Map<number, { word: string; unit: number }>(
   (
     [
       [MICROSECOND, 'us usec usecs usecond useconds microsecond microseconds microsecon'],
@@ -77,8 +86,16 @@ const unitWords = new Map<string, number>(
       [CENTURY, 'c cent century centuries'],
       [MILLENNIUM, 'mil mils millennia millennium'],
     ] as const
-  ).flatMap(([unit, words]) => words.split(' ').map((word): [string, number] => [word, unit])),
+  ).flatMap(([unit, words]) => words.split(' ').map((word) => [hashOf(word), { word, unit }] as const)),
 );
+
+function hashOf(word: string): number {
+  return Buffer.from(word).reduce(hashWith, 0);
+}
+
+function hashWith(hash: number, letter: number): number {
+  return (hash * 31 + letter) & 0x3fffffff;
+}
 
 /** Writes an interval. @param encoder its precision is the number of digits that the server rounds seconds to; -1: six */
 export function encodeInterval(
@@ -188,10 +205,11 @@ function readIso(bytes: Buffer): boolean {
 
 /** Reads a number of ISO 8601. PostgreSQL calculates its fraction as a difference of doubles (`ParseISO8601Number`), which changes the last digits. */
 function readIsoNumber(bytes: Buffer): boolean {
-  const numberStart = at;
   if (!readNumber(bytes, true)) return false;
-  if (number.fraction !== 0)
-    number.fraction = Number(bytes.toString('latin1', numberStart, at)) - number.value;
+  if (number.fraction !== 0) {
+    const magnitude = readDecimal(bytes, at - number.length, at - number.decimals - 1, at);
+    number.fraction = (number.isNegative ? -magnitude : magnitude) - number.value;
+  }
   return true;
 }
 
@@ -245,13 +263,21 @@ function readFieldRest(bytes: Buffer): boolean {
   if (isLetter(bytes[letter]!)) {
     at = letter;
     while (letter < stop && isLetter(bytes[letter]!)) letter++;
-    const unit = unitWords.get(bytes.toString('latin1', at, letter).toLowerCase());
+    const unit = unitOf(bytes, at, letter);
     at = letter;
     const isApart = at === stop || isSpace(bytes[at]!);
     return isApart && unit !== undefined && addOnce(unit);
   }
   // A number without a unit means days if a time of day follows it.
   return letter > at && isTimeAhead(bytes, letter) && addOnce(DAY);
+}
+
+/** Returns the unit of a word; undefined: the word is none. */
+function unitOf(bytes: Buffer, start: number, end: number): number | undefined {
+  let hash = 0;
+  for (let letter = start; letter < end; letter++) hash = hashWith(hash, bytes[letter]! | 0x20);
+  const found = unitWords.get(hash);
+  return found !== undefined && isWord(found.word, bytes, start, end) ? found.unit : undefined;
 }
 
 function isTimeAhead(bytes: Buffer, from: number): boolean {
@@ -317,8 +343,10 @@ function readUnsigned(bytes: Buffer, isIso = false): boolean {
   if (number.isWhole) return true;
   const pointAt = at++;
   while (at < stop && isDigit(bytes[at]!)) at++;
-  number.fraction = Number(bytes.toString('latin1', pointAt, at));
-  return at - pointAt > 1;
+  number.fraction = readDecimal(bytes, pointAt, pointAt, at);
+  number.decimals = at - pointAt - 1;
+  number.length = at - firstDigit;
+  return number.decimals > 0;
 }
 
 /** Adds the number just read; false: its unit has already occurred. */

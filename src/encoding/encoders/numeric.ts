@@ -20,7 +20,7 @@ import { NUMBER, STRING } from '../../core/cells/cell-kind.ts';
 import { NOT_A_NUMBER, OUT_OF_RANGE } from '../problems/cell-problems.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
-import { readOtherBase } from './other-base.ts';
+import { readOtherBase, readShortOtherBase } from './other-base.ts';
 
 /** The maximum number of digits of `numeric`: 131,072 before the point and 16,383 after it (PostgreSQL 8.1.2). */
 const MOST_WHOLE_DIGITS = 131_072;
@@ -436,7 +436,8 @@ function encodeOtherBase(
   end: number,
 ): number {
   if (end - start > MOST_OTHER_BYTES) return OUT_OF_RANGE;
-  const value = readOtherBase(bytes, start, end);
+  const short = readShortOtherBase(bytes, start, end);
+  const value = short >= 0 ? short : readOtherBase(bytes, start, end);
   if (value === undefined) return NOT_A_NUMBER;
   const decimal = Buffer.from(value.toString());
   readDigits(decimal, 0, decimal.length);

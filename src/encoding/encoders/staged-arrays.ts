@@ -106,7 +106,7 @@ function writeElements(
       at++;
     } else {
       if (depth !== dimensions || byte === OPENING_BRACKET) return RAGGED_ARRAY;
-      if (!countElement(depth - 1)) return TOO_MANY_ELEMENTS;
+      if (!countElement(depth - 1, 1)) return TOO_MANY_ELEMENTS;
       const next = elementEnd(bytes, at, end);
       const problem = writeElement(out, element, bytes, at, next);
       if (problem !== 0) {

@@ -201,7 +201,13 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
   ],
   [RAGGED_ARRAY, ['ragged-array', 'the inner arrays must all have the same length and depth']],
   [TOO_MANY_DIMENSIONS, ['too-many-dimensions', 'an array has at most 6 dimensions']],
-  [TOO_MANY_ELEMENTS, ['too-many-elements', 'an array has at most 1,000,000 elements here']],
+  [
+    TOO_MANY_ELEMENTS,
+    [
+      'too-many-elements',
+      'an array has at most 1,000,000 elements here: of dates, times and network addresses 500,000, of intervals 200,000',
+    ],
+  ],
   [
     TOO_COSTLY,
     [
