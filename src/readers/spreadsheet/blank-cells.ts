@@ -1,37 +1,42 @@
-/** Keeps the cells of white space of a row that has no value yet. */
+/** Keeps the cells of white space of a row that has no value yet. Millions of rows may have such cells, so a cell makes no objects. */
 
 /** The maximum number of bytes that are kept until the row has a value. */
 const maxBytes = 1024 * 1024;
-
-interface BlankCell {
-  /** The column of the range, from 0. */
-  place: number;
-  kind: number;
-  bytes: Buffer;
-}
+const initialBytes = 256;
 
 export class BlankCells {
-  #cells: BlankCell[] = [];
-  #bytes = 0;
-
-  get count(): number {
-    return this.#cells.length;
-  }
+  count = 0;
+  /** For each cell: its column of the range, from 0. */
+  readonly places: number[] = [];
+  readonly kinds: number[] = [];
+  /** For each cell: where its bytes end. They begin where those of the cell before it end. */
+  readonly ends: number[] = [];
+  bytes = Buffer.allocUnsafeSlow(initialBytes);
+  #length = 0;
 
   get areTooMany(): boolean {
-    return this.#bytes > maxBytes;
+    return this.#length > maxBytes;
   }
 
-  add(place: number, kind: number, bytes: Buffer): void {
-    this.#cells.push({ place, kind, bytes: Buffer.from(bytes) });
-    this.#bytes += bytes.length;
+  add(place: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const length = this.#length + end - start;
+    if (length > this.bytes.length) this.#grow(length);
+    for (let from = start, to = this.#length; from < end; from++, to++) this.bytes[to] = bytes[from]!;
+    this.#length = length;
+    this.places[this.count] = place;
+    this.kinds[this.count] = kind;
+    this.ends[this.count++] = length;
   }
 
-  /** Returns the cells, and forgets them. */
-  take(): BlankCell[] {
-    const cells = this.#cells;
-    this.#cells = [];
-    this.#bytes = 0;
-    return cells;
+  clear(): void {
+    this.count = 0;
+    this.#length = 0;
+    if (this.bytes.length > maxBytes) this.bytes = Buffer.allocUnsafeSlow(initialBytes);
+  }
+
+  #grow(length: number): void {
+    const grown = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.bytes.length));
+    this.bytes.copy(grown, 0, 0, this.#length);
+    this.bytes = grown;
   }
 }

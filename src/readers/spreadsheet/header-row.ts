@@ -39,8 +39,8 @@ export class HeaderRow {
 
   /** Drops the cells of the row, because it is not the header. */
   clear(): void {
-    this.#texts = [];
-    this.#faults = [];
+    if (this.#texts.length > 0) this.#texts = [];
+    if (this.#faults.length > 0) this.#faults = [];
   }
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {

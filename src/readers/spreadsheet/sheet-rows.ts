@@ -305,7 +305,7 @@ export class SheetRows {
       if (this.#header.hasText || this.#options.headerRow !== undefined) this.#closeHeader(this.#row);
       else this.#header.clear();
     } else if (this.#blankCells.count > 0) {
-      this.#blankCells.take();
+      this.#blankCells.clear();
       this.#findings.blankRows.add(this.#row);
     } else {
       this.#leftOut.endRow(this.#row);
@@ -465,7 +465,7 @@ export class SheetRows {
     }
     const sinkColumn = this.#columns.at(place);
     if (sinkColumn < 0 && sinkColumn !== UNNAMED) return;
-    this.#blankCells.add(place, kind, bytes.subarray(start, end));
+    this.#blankCells.add(place, kind, bytes, start, end);
     if (this.#blankCells.areTooMany) this.#beginDataRow();
   }
 
@@ -479,8 +479,10 @@ export class SheetRows {
   }
 
   #putBlankCells(): void {
-    for (const { place, kind, bytes } of this.#blankCells.take())
-      this.#putBlank(place, kind, bytes, 0, bytes.length);
+    const { count, places, kinds, ends, bytes } = this.#blankCells;
+    for (let cell = 0, start = 0; cell < count; start = ends[cell++]!)
+      this.#putBlank(places[cell]!, kinds[cell]!, bytes, start, ends[cell]!);
+    this.#blankCells.clear();
   }
 }
 

@@ -289,7 +289,7 @@ export class CsvScanner {
     let lineEnd = -1;
     let hasFeeds = true;
     while (at < end) {
-      const start = at;
+      let start = at;
       if (this.#state === RECORD_START) {
         if (bytes[start] === this.#comment) {
           this.#record++;
@@ -297,6 +297,8 @@ export class CsvScanner {
           at = this.#skipComment(bytes, start);
           continue;
         }
+        start = this.#skipBlank(bytes, start);
+        at = start;
         this.#beginRecord();
       }
       let cellStart = start;
@@ -356,6 +358,27 @@ export class CsvScanner {
     if (bytes[at] === LF) return at + 1;
     if (at + 1 === bytes.length) this.#state = AFTER_CR;
     return bytes[at + 1] === LF && at + 1 < bytes.length ? at + 2 : at + 1;
+  }
+
+  /**
+   * Skips records without a byte, like the rows that a sheet leaves out, except the last one. A file may consist of line ends, and the
+   * rest of the scan would take a hundred times as long for each.
+   *
+   * @returns where the last one of them begins; `from`: no record is skipped
+   */
+  #skipBlank(bytes: Buffer, from: number): number {
+    let last = from;
+    let at = from;
+    while (at < bytes.length && (bytes[at] === LF || bytes[at] === CR)) {
+      if (at > from) {
+        // The record with the names is read in any case.
+        if (this.#record + 1 === this.#headerRecord) break;
+        this.#record++;
+      }
+      last = at;
+      at += bytes[at] === CR && bytes[at + 1] === LF ? 2 : 1;
+    }
+    return last;
   }
 
   #beginRecord(): void {
