@@ -1204,7 +1204,7 @@ export interface components {
       rows: {
         [key: string]: unknown;
       }[];
-      /** @description The values that are not whole, if there are any. A text or `bytea` of more than 1 MiB is cut to its first 1,000 characters or bytes. A value of another type that takes more than 256 KiB in PostgreSQL is null. */
+      /** @description The values that are not whole, if there are any. A text or `bytea` of more than 1 MiB is cut to its first 1,000 characters or bytes. A value of another type that takes more than 256 KiB in PostgreSQL is null. If the first row would be longer than 16 MiB, these limits are 4 KiB and 256 bytes. */
       cut?: {
         /** @description The number of the row in `rows`, from 1. */
         row: number;

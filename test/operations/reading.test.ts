@@ -214,7 +214,7 @@ suite('the first rows', () => {
     assert.deepEqual(await service.rows('SELECT * FROM sales.ran'), []);
   });
 
-  test('the first rows stop before they are longer than 16 MiB, and one longer row is refused', async () => {
+  test('the first rows stop before they are longer than 16 MiB, and a first row that is longer is cut', async () => {
     const mebibyte = `repeat('x', 1024 * 1024)`;
     const columns = Array.from({ length: 17 }, (_, index) => `c${index}`);
     const some = (count: number) => columns.map((_, index) => (index < count ? mebibyte : 'NULL')).join();
@@ -226,8 +226,33 @@ suite('the first rows', () => {
     assert.deepEqual([shown.length, has_more, cut], [2, true, undefined]);
     await service.rows(`TRUNCATE sales.shown; INSERT INTO sales.shown SELECT ${some(17)}`);
     const long = await rows('shown');
-    assert.equal(long.status, 413);
-    assert.match(long.text, /The first row is too long to be listed: the limit is 16 MiB/);
+    assert.equal(long.status, 200, long.text);
+    assert.deepEqual(JSON.parse(long.text), {
+      rows: [Object.fromEntries(columns.map((column) => [column, 'x'.repeat(1000)]))],
+      cut: columns.map((column) => ({ row: 1, column })),
+      has_more: false,
+    });
+  });
+
+  test('no row is written after the first rows are too long, however much shorter PostgreSQL stores it', async () => {
+    // The third row would be longer than any text of PostgreSQL, so writing it would refuse the request.
+    const columns = Array.from({ length: 60 }, (_, index) => `c${index}`);
+    const some = (count: number) => columns.map((_, index) => (index < count ? 'd' : 'NULL')).join();
+    await service.rows(`DROP TABLE IF EXISTS sales.shown, sales.document;
+      CREATE TABLE sales.document AS SELECT to_jsonb(repeat('x', 18 * 1024 * 1024)) AS d;
+      CREATE TABLE sales.shown (${columns.join(' jsonb, ')} jsonb);
+      INSERT INTO sales.shown SELECT ${some(0)};
+      INSERT INTO sales.shown SELECT ${some(1)} FROM sales.document;
+      INSERT INTO sales.shown SELECT ${some(60)} FROM sales.document`);
+    const { status, text } = await rows('shown');
+    assert.equal(status, 200, text);
+    const { rows: shown, has_more } = JSON.parse(text);
+    assert.deepEqual([shown.length, has_more], [1, true]);
+    await service.rows('DELETE FROM sales.shown WHERE c1 IS NULL');
+    const first = await rows('shown');
+    assert.equal(first.status, 200, first.text);
+    assert.deepEqual(JSON.parse(first.text).rows, [Object.fromEntries(columns.map((name) => [name, null]))]);
+    await service.rows('DROP TABLE sales.document');
   });
 
   test('the first rows have only the beginning of long texts, no other long values, and a list of these', async () => {

@@ -22,11 +22,22 @@ import { noteTable } from '../postgres/transaction.ts';
 
 /** The longest list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;
-/** A longer text, or `bytea`, is cut to this number of characters, or bytes. */
-const maxTextBytes = 1024 * 1024;
+/** A text, or `bytea`, that is cut keeps this number of characters, or bytes. */
 const cutLength = 1000;
-/** The maximum number of bytes in which PostgreSQL stores a value of another type that is listed. Compressed, they may be a hundred times more. */
-const maxStoredBytes = 256 * 1024;
+
+/** The lengths up to which values are shown whole. */
+interface Lengths {
+  /** The maximum number of bytes of a text or `bytea`. */
+  text: number;
+  /** The maximum number of bytes in which PostgreSQL stores a value of another type. Compressed, they may be a hundred times more. */
+  stored: number;
+}
+
+const usualLengths: Lengths = { text: 1024 * 1024, stored: 256 * 1024 };
+/** The maximum number of compressed bytes of the values of a row, except its texts. Their JSON may be a hundred times as long, and PostgreSQL writes a row as a whole. */
+const maxPackedBytes = 1024 * 1024;
+/** The lengths with which almost every row of 1,600 columns can be listed. */
+const leastLengths: Lengths = { text: 4096, stored: 256 };
 /**
  * The maximum number of bytes in which PostgreSQL stores a listed value of `jsonpath` or `jsonpath[]`. SQL cannot read the numbers in such a value, so their
  * digits are not counted. Compressed, 256 bytes may have 2,000 numbers of 131,072 digits.
@@ -53,7 +64,9 @@ export interface FirstRows {
 /**
  * Reads rows in the order in which PostgreSQL stores them: after a load this is the order of the file, as long as no row was changed.
  *
- * @throws AppError `write-conflict`; `limit-exceeded` if the first row is too long, or if PostgreSQL cannot write a row as JSON because it is too long; PostgreSQL's errors, for example if the role may not read a column
+ * If the first row is too long, shorter values are cut in all rows.
+ *
+ * @throws AppError `write-conflict`; `limit-exceeded` if the first row is too long also with its values cut, or if PostgreSQL cannot write a row as JSON because it is too long; PostgreSQL's errors, for example if the role may not read a column
  */
 export async function readFirstRows(
   client: ClientBase,
@@ -61,7 +74,8 @@ export async function readFirstRows(
   name: string,
   limit: number,
 ): Promise<FirstRows> {
-  const rows = await queryRows(client, schema, name, limit + 1);
+  let rows = await queryRows(client, { schema, name }, limit + 1, usualLengths);
+  if (rows[0]?.row === null) rows = await queryRows(client, { schema, name }, limit + 1, leastLengths);
   const fitting = rows.slice(0, limit).flatMap(({ row }) => (row === null ? [] : [row]));
   if (fitting.length === 0 && rows.length > 0) {
     throw limitExceeded('The first row is too long to be listed', maxListedRowsBytes, 'bytes');
@@ -83,15 +97,16 @@ const maxTries = 3;
 
 async function queryRows(
   client: ClientBase,
-  schema: string,
-  name: string,
+  { schema, name }: { schema: string; name: string },
   limit: number,
+  lengths: Lengths,
 ): Promise<WrittenRow[]> {
   const relation = quoteQualified(schema, name);
   for (let tries = 1; ; tries++) {
     const columns = await readColumns(client, schema, name);
     try {
-      return (await queryInCallersPath<WrittenRow>(client, firstRows(relation, columns, limit))).rows;
+      return (await queryInCallersPath<WrittenRow>(client, firstRows(relation, columns, limit, lengths)))
+        .rows;
     } catch (error) {
       if (conditionOf(error) === 'program_limit_exceeded')
         throw limitExceeded('A row is too long to be listed', maxListedRowsBytes, 'bytes');
@@ -107,7 +122,12 @@ const rowsSavepoint = 'first rows';
 /** Sets a savepoint and reads the columns. If the columns have changed before the rows are read, `queryRows` rolls back to the savepoint. */
 async function readColumns(client: ClientBase, schema: string, name: string): Promise<RowColumn[]> {
   const query = { text: rowColumns, values: [schema, name] };
-  const [, , columns] = await pipeline(client, [savepoint(rowsSavepoint), readFromBeginning, query]);
+  const [, , , columns] = await pipeline(client, [
+    savepoint(rowsSavepoint),
+    readFromBeginning,
+    beginWithNoBytes,
+    query,
+  ]);
   noteTable(client, { columns: columns!.rows.length });
   return columns!.rows;
 }
@@ -149,6 +169,10 @@ interface RowColumn {
 /** Switches off a setting with which a large table is not read from its beginning if another session reads it. */
 const readFromBeginning = `SELECT set_config('synchronize_seqscans', 'off', true)`;
 
+/** The setting that counts the bytes of the rows which the statement has written so far. */
+const writtenBytes = 'tablewright.written_bytes';
+const beginWithNoBytes = `SELECT set_config('${writtenBytes}', '0', true)`;
+
 const rowColumns = `
 SELECT a.attname AS name, a.attgenerated = 'v' AS "isVirtual", b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
   b.oid::bigint::float8 AS base, b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText"
@@ -166,55 +190,78 @@ ORDER BY a.attnum`;
 
 /**
  * Returns a query of the rows. `row` is null if the rows up to this one are too long together. The lengths of their texts show this for most rows
- * before PostgreSQL writes them, because the JSON of a text is not shorter than the text.
+ * before PostgreSQL writes them, because the JSON of a text is not shorter than the text. Other values may become much longer, so after each
+ * row its bytes are added to a setting, and PostgreSQL writes no row after the sum is too large. A sum over the rows would be known only after
+ * all of them are written. `OFFSET 0` keeps the two steps of a row apart.
  */
-function firstRows(relation: string, columns: RowColumn[], limit: number): CallersStatement {
+function firstRows(
+  relation: string,
+  columns: RowColumn[],
+  limit: number,
+  lengths: Lengths,
+): CallersStatement {
   const long = columns.filter(({ isLong }) => isLong);
-  const cut = long.map((one) => `CASE WHEN ${isTooLong(one)} THEN ${quoteLiteral(one.name)} END`);
-  const lengths = ['0::pg_catalog.int8', ...long.map(leastLength)].join(' OPERATOR(pg_catalog.+) ');
+  const cut = long.map((one) => `CASE WHEN ${isTooLong(one, lengths)} THEN ${quoteLiteral(one.name)} END`);
+  const least = sumOf(long.map((one) => leastLength(one, lengths)));
+  const packed = sumOf(long.filter(({ isText }) => !isText).map((one) => packedLength(one, lengths)));
   // The names of columns may be any, so the inner query has other ones.
   const stored = columns.map(({ name }, index) => `t.${quoteIdentifier(name)} AS c${index}, `);
   const values = columns.map(
-    (column, index) => `${shownValue(column, `stored.c${index}`)} AS ${quoteIdentifier(column.name)}`,
+    (column, index) =>
+      `${shownValue(column, `stored.c${index}`, lengths)} AS ${quoteIdentifier(column.name)}`,
   );
+  const written = `pg_catalog.current_setting('${writtenBytes}')::pg_catalog.int8`;
   return qualified`
 SELECT CASE WHEN summed.bytes OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN summed.row END AS row, summed.cut
 FROM (
-  SELECT written.row, written.cut, pg_catalog.sum(coalesce(pg_catalog.octet_length(written.row), ${maxListedRowsBytes + 1})
+  SELECT written.row, written.cut, pg_catalog.set_config('${writtenBytes}', (${written}
+    OPERATOR(pg_catalog.+) coalesce(pg_catalog.octet_length(written.row), ${maxListedRowsBytes + 1})
     OPERATOR(pg_catalog.+) pg_catalog.octet_length(pg_catalog.array_to_json(written.cut)::pg_catalog.text)
-    OPERATOR(pg_catalog.+) (${bytesOfCut} OPERATOR(pg_catalog.*) pg_catalog.cardinality(written.cut))) OVER (ROWS UNBOUNDED PRECEDING) AS bytes
+    OPERATOR(pg_catalog.+) (${bytesOfCut} OPERATOR(pg_catalog.*) pg_catalog.cardinality(written.cut)))::pg_catalog.text, true)::pg_catalog.int8 AS bytes
   FROM (
-    SELECT stored.cut, CASE WHEN stored.least OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN (
+    SELECT stored.cut, CASE WHEN stored.least OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} AND stored.packed OPERATOR(pg_catalog.<=) ${maxPackedBytes}
+      AND ${written} OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN (
       SELECT pg_catalog.row_to_json(v.*)::pg_catalog.text FROM (SELECT ${values.join(', ')}) AS v) END AS row
     FROM (
       SELECT ${stored.join('')}pg_catalog.array_remove(ARRAY[${cut.join(', ')}]::pg_catalog.text[], NULL) AS cut,
-        pg_catalog.sum(${lengths}) OVER (ROWS UNBOUNDED PRECEDING) AS least
+        ${packed} AS packed, pg_catalog.sum(${least}) OVER (ROWS UNBOUNDED PRECEDING) AS least
       FROM (SELECT t.* FROM ${relation} AS t LIMIT ${limit}) AS t
-    ) AS stored
-  ) AS written
+    ) AS stored OFFSET 0
+  ) AS written OFFSET 0
 ) AS summed`;
 }
 
+function sumOf(lengths: string[]): string {
+  return ['0::pg_catalog.int8', ...lengths].join(' OPERATOR(pg_catalog.+) ');
+}
+
+/** Returns an expression for the compressed bytes of a value that is shown whole. */
+function packedLength(column: RowColumn, lengths: Lengths): string {
+  const value = `t.${quoteIdentifier(column.name)}`;
+  return `CASE WHEN pg_catalog.pg_column_compression(${value}) IS NULL OR ${isTooLong(column, lengths)}
+    THEN 0 ELSE pg_catalog.pg_column_size(${value}) END`;
+}
+
 /** Returns the condition that a value is not shown whole. PostgreSQL does not read the value for it. */
-function isTooLong({ name, isText, base }: RowColumn): string {
+function isTooLong({ name, isText, base }: RowColumn, lengths: Lengths): string {
   const value = `t.${quoteIdentifier(name)}`;
   return isText
-    ? `pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${maxTextBytes}`
-    : `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.>) ${mostStoredBytes(base)}`;
+    ? `pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${lengths.text}`
+    : `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.>) ${mostStoredBytes(base, lengths)}`;
 }
 
 /** @param base the oid of the type (pg_type.dat) */
-function mostStoredBytes(base: number): number {
-  return base === 4072 || base === 4073 ? maxStoredPathBytes : maxStoredBytes;
+function mostStoredBytes(base: number, { stored }: Lengths): number {
+  return base === 4072 || base === 4073 ? maxStoredPathBytes : stored;
 }
 
 /** Returns an expression for a number of bytes that the JSON of the value has at least. */
-function leastLength(column: RowColumn): string {
+function leastLength(column: RowColumn, lengths: Lengths): string {
   const value = `t.${quoteIdentifier(column.name)}`;
   const length = column.isText ? `pg_catalog.octet_length(${value})` : leastText(column.base, value);
   const numbers = numbersOf(column.base, value);
   const least = numbers === undefined ? length : `greatest(${length}, ${leastDigits(numbers)})`;
-  return `CASE WHEN ${isTooLong(column)} THEN 0 ELSE coalesce(${least}, 0) END`;
+  return `CASE WHEN ${isTooLong(column, lengths)} THEN 0 ELSE coalesce(${least}, 0) END`;
 }
 
 /** Returns an expression for the length that the text of the value has at least. @param base the oid of the type (pg_type.dat) */
@@ -284,13 +331,13 @@ function leastDigits(numbers: string): string {
 }
 
 /** Returns an expression for the value that is shown. */
-function shownValue({ isBuiltIn, isLong, isText, base }: RowColumn, value: string): string {
+function shownValue({ isBuiltIn, isLong, isText, base }: RowColumn, value: string, lengths: Lengths): string {
   if (isText) {
-    return `CASE WHEN pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${maxTextBytes}
+    return `CASE WHEN pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${lengths.text}
       THEN pg_catalog.substr(${value}, 1, ${cutLength}) ELSE ${value} END`;
   }
   const isShown = isLong
-    ? [`pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.<=) ${mostStoredBytes(base)}`]
+    ? [`pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.<=) ${mostStoredBytes(base, lengths)}`]
     : [];
   // `IS NULL` cannot be used here, because it is also true for a composite value whose fields are all null.
   if (!isBuiltIn) isShown.push(`pg_catalog.num_nulls(${value}) OPERATOR(pg_catalog.=) 0`);

@@ -32,7 +32,7 @@ const FirstRows = Type.Object(
         }),
         {
           description:
-            'The values that are not whole, if there are any. A text or `bytea` of more than 1 MiB is cut to its first 1,000 characters or bytes. A value of another type that takes more than 256 KiB in PostgreSQL is null.',
+            'The values that are not whole, if there are any. A text or `bytea` of more than 1 MiB is cut to its first 1,000 characters or bytes. A value of another type that takes more than 256 KiB in PostgreSQL is null. If the first row would be longer than 16 MiB, these limits are 4 KiB and 256 bytes.',
         },
       ),
     ),
