@@ -437,9 +437,28 @@ function encodeOtherBase(
 ): number {
   if (end - start > MOST_OTHER_BYTES) return OUT_OF_RANGE;
   const short = readShortOtherBase(bytes, start, end);
-  const value = short >= 0 ? short : readOtherBase(bytes, start, end);
+  if (short >= 0) {
+    readDigits(shortDigits, writeShortDigits(short), shortDigits.length);
+    return encodeRead(out, encoder, sign);
+  }
+  const value = readOtherBase(bytes, start, end);
   if (value === undefined) return NOT_A_NUMBER;
   const decimal = Buffer.from(value.toString());
   readDigits(decimal, 0, decimal.length);
   return encodeRead(out, encoder, sign);
+}
+
+/** The digits of a whole number that is an exact double. They end at the end of the buffer. */
+const shortDigits = Buffer.alloc(16);
+
+/** Writes the digits of the number. @returns where they begin */
+function writeShortDigits(value: number): number {
+  let at = shortDigits.length;
+  let left = value;
+  do {
+    const rest = Math.floor(left / 10);
+    shortDigits[--at] = ZERO + left - rest * 10;
+    left = rest;
+  } while (left > 0);
+  return at;
 }
