@@ -114,3 +114,19 @@ test('an attempt closes the connection of a receiver whose answer does not end',
   await closed.promise;
   endless.close();
 });
+
+test('an attempt ends if a receiver sends interim answers without an end', async () => {
+  const endless = createTcpServer((socket) => {
+    const send = () => {
+      while (!socket.destroyed && socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)));
+    };
+    socket.on('error', () => {});
+    socket.on('drain', send);
+    socket.once('data', send);
+  });
+  endless.listen(0, '127.0.0.1');
+  await once(endless, 'listening');
+  const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}/`;
+  assert.deepEqual(await sendWebhook(message(url), addresses, never), { error: 'the connection failed' });
+  endless.close();
+});

@@ -28,6 +28,8 @@ const timeoutMs = 10_000;
 /** How much of the body of an answer is read before the connection is closed, and how long. */
 const maxAnswerBytes = 1024;
 const answerBodyMs = 1000;
+/** The most answers with a status below 200 before the answer. Each takes time, and a receiver may send them without an end. */
+const maxInterimAnswers = 10;
 
 /**
  * Sends the event. Redirects are not followed. No attempt throws.
@@ -85,6 +87,11 @@ function post(
   // The status is the answer, whatever happens to the body.
   const end = (error: Error) => (status === undefined ? reject(error) : resolve(status));
   request.on('error', end);
+  let interimAnswers = 0;
+  request.on('information', () => {
+    if (++interimAnswers > maxInterimAnswers)
+      request.destroy(new Error('there is no end of interim answers'));
+  });
   // For example after 101 Switching Protocols there is neither an answer nor an error.
   request.on('close', () => end(new Error('the connection was closed without an answer')));
   request.on('response', (response) => {
