@@ -27,24 +27,12 @@ import {
   isTextFormula,
   looksJoined,
   nextLineEnd,
+  nextOfBlanks,
   quoteAfterSpace,
   undouble,
 } from './field-bytes.ts';
 import { CountedFields, LinedRecords, OddRecords } from './record-counts.ts';
-
-/** Receives the cells: `SheetRows`. Columns count from 0, records from 1. */
-export interface RecordSink {
-  beginRow(record: number): void;
-  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
-  fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void;
-  endRow(): void;
-  /** Called for a record that is a comment, in place of the other functions. */
-  commentRow?(record: number): void;
-  /** true: the current record is not loaded. */
-  readonly isRowLeftOut?: boolean;
-  /** true: the current record is outside of the part that is read. */
-  readonly isRowSkipped?: boolean;
-}
+import type { RecordSink } from './record-sink.ts';
 
 /** The states of the scan. Between fields `#held` is empty. In the other states it contains a part of the current field. */
 const RECORD_START = 0;
@@ -297,8 +285,7 @@ export class CsvScanner {
           at = this.#skipComment(bytes, start);
           continue;
         }
-        start = this.#skipBlank(bytes, start);
-        at = start;
+        at = start = this.#skipBlank(bytes, start);
         this.#beginRecord();
       }
       let cellStart = start;
@@ -360,25 +347,15 @@ export class CsvScanner {
     return bytes[at + 1] === LF && at + 1 < bytes.length ? at + 2 : at + 1;
   }
 
-  /**
-   * Skips records without a byte, like the rows that a sheet leaves out, except the last one. A file may consist of line ends, and the
-   * rest of the scan would take a hundred times as long for each.
-   *
-   * @returns where the last one of them begins; `from`: no record is skipped
-   */
+  /** Skips blank records, except the last one and the header. @returns where the next record begins */
   #skipBlank(bytes: Buffer, from: number): number {
-    let last = from;
-    let at = from;
-    while (at < bytes.length && (bytes[at] === LF || bytes[at] === CR)) {
-      if (at > from) {
-        // The record with the names is read in any case.
-        if (this.#record + 1 === this.#headerRecord) break;
-        this.#record++;
-      }
-      last = at;
-      at += bytes[at] === CR && bytes[at + 1] === LF ? 2 : 1;
+    let start = from;
+    let next = nextOfBlanks(bytes, start);
+    for (; next > 0 && this.#record + 1 !== this.#headerRecord; next = nextOfBlanks(bytes, start)) {
+      this.#record++;
+      start = next;
     }
-    return last;
+    return start;
   }
 
   #beginRecord(): void {
