@@ -111,8 +111,12 @@ function show({ schema, name, columns, constraints }: TableDescription): void {
   if (primaryKey.columns.length > 0) say(`primary key: ${primaryKey.columns.join(', ')}`);
   for (const key of unique) say(`unique: ${key.columns.join(', ')}`);
   for (const key of foreignKeys) {
-    say(
-      `foreign key: ${key.column} → ${key.reference_schema}.${key.reference_table}.${key.reference_column}`,
-    );
+    const rules = [
+      key.on_delete && `, on delete ${key.on_delete}`,
+      key.on_update && `, on update ${key.on_update}`,
+      key.deferrable && `, deferrable ${key.deferrable}`,
+    ];
+    const target = `${key.reference_schema}.${key.reference_table}.${key.reference_column}`;
+    say(`foreign key: ${key.column} → ${target}${rules.filter(Boolean).join('')}`);
   }
 }

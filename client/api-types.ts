@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 3b3d56994b146c34916747655710830a37593166524135dd7d926a7c8af7ae27.
+// The structure of the OpenAPI document has the SHA-256 ad7303efbbdb01922ae52c6a1e70c33036fab7c6fd0fc2fb4ea8c812eedce2ea.
 
 export interface paths {
   '/healthz': {
@@ -954,7 +954,7 @@ export interface components {
        */
       column: string;
       /**
-       * @description The table that the column refers to. It may be this table.
+       * @description The table that the key refers to. It may be this table.
        * @example customers
        */
       reference_table: string;
@@ -963,8 +963,51 @@ export interface components {
        * @example id
        */
       reference_column: string;
-      /** @description The schema of the table that the column refers to. Default: `public`. */
+      /** @description The schema of the table that the key refers to. Default: `public`. */
       reference_schema?: string | null;
+      /** @description What happens to a row of this table if the row that it refers to is deleted. Default: `no action`. */
+      on_delete?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description What happens to a row of this table if the key that it refers to changes. Default: `no action`. */
+      on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
+    };
+    /** @description A foreign key with all its columns. Answers have an entry for each pair of columns instead. */
+    WholeForeignKey: {
+      /**
+       * @description Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.
+       * @example orders_customer_fkey
+       */
+      name?: string | null;
+      /**
+       * @description Columns of this table.
+       * @example [
+       *       "country",
+       *       "customer"
+       *     ]
+       */
+      columns: string[];
+      /**
+       * @description The table that the key refers to. It may be this table.
+       * @example customers
+       */
+      reference_table: string;
+      /**
+       * @description The column that each of the columns refers to. Together they must be a primary key or unique.
+       * @example [
+       *       "country",
+       *       "number"
+       *     ]
+       */
+      reference_columns: string[];
+      /** @description The schema of the table that the key refers to. Default: `public`. */
+      reference_schema?: string | null;
+      /** @description What happens to a row of this table if the row that it refers to is deleted. Default: `no action`. */
+      on_delete?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description What happens to a row of this table if the key that it refers to changes. Default: `no action`. */
+      on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
     };
     /** @description A constraint that a definition cannot express, as PostgreSQL writes it. */
     OtherConstraint: {
@@ -976,8 +1019,10 @@ export interface components {
     Constraints: {
       unique?: components['schemas']['UniqueKey'][] | null;
       primary_key?: components['schemas']['PrimaryKey'] | null;
-      foreign_keys?: components['schemas']['ForeignKey'][] | null;
-      /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request. */
+      foreign_keys?:
+        | (components['schemas']['ForeignKey'] | components['schemas']['WholeForeignKey'])[]
+        | null;
+      /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, …). Leave them out of a request. */
       others?: components['schemas']['OtherConstraint'][];
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
@@ -1111,8 +1156,14 @@ export interface components {
           reference_table: string;
           reference_column: string;
           reference_schema: string;
+          /** @description What happens to a row of this table if the row that it refers to is deleted. Default: `no action`. */
+          on_delete?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+          /** @description What happens to a row of this table if the key that it refers to changes. Default: `no action`. */
+          on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
+          deferrable?: ('initially immediate' | 'initially deferred') | null;
         }[];
-        /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request. */
+        /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
       distribution?: components['schemas']['DistributionDescription'];

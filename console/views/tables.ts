@@ -99,7 +99,12 @@ function keysOf({ constraints, distribution }: TableDescription): VNode | null {
   for (const { columns } of unique ?? []) if (columns?.length) lines.push(['Unique', columns.join(', ')]);
   for (const { column, reference_schema: schema, ...to } of references ?? []) {
     const target = `${schema ?? 'public'}.${to.reference_table}.${to.reference_column}`;
-    lines.push(['Foreign key', `${column} to ${target}`]);
+    const rules = [
+      to.on_delete && `, on delete ${to.on_delete}`,
+      to.on_update && `, on update ${to.on_update}`,
+      to.deferrable && `, deferrable ${to.deferrable}`,
+    ];
+    lines.push(['Foreign key', `${column} to ${target}${rules.filter(Boolean).join('')}`]);
   }
   const placed = distributionInWords(distribution);
   if (placed !== undefined) lines.push(['Distributed', placed]);

@@ -34,7 +34,8 @@ export const problemCodes = {
     'repeated-key': 'an object of the definition has the same key twice',
     'type-not-indexable': 'the type has no order, so it cannot be in a key',
     'unknown-reference': 'the referenced table or column does not exist, or a foreign key cannot refer to it',
-    'mixed-reference': 'entries of one foreign key refer to more than one table',
+    'mixed-reference':
+      'entries of one foreign key refer to more than one table or have different rules, or its lists differ in length',
     'reference-not-unique': 'the referenced columns are neither a primary key nor unique',
     'reference-type-mismatch': 'the types of the two columns cannot be compared',
     'distribution-conflict':

@@ -186,6 +186,9 @@ const serial = fc
       ),
   );
 
+const action = fc.constantFrom('no action', 'restrict', 'cascade', 'set null', 'set default');
+const time = fc.constantFrom('initially immediate', 'initially deferred');
+
 const definition = fc
   .uniqueArray(name, { minLength: 1, maxLength: 8 })
   .chain((names) =>
@@ -200,9 +203,10 @@ const definition = fc
         .map((list) => [...list, '', '', '', '', '', '']),
       order: fc.shuffledSubarray(names),
       table: name,
+      rules: fc.record({ on_delete: action, on_update: action, deferrable: time }, { requiredKeys: [] }),
     }),
   )
-  .map(({ names, columns, constraintNames, order, table }) => {
+  .map(({ names, columns, constraintNames, order, table, rules }) => {
     const defined = names.map((columnName, index) => ({ name: columnName, ...columns[index]! }));
     const typeOf = (columnName: string) => defined.find((entry) => entry.name === columnName)!.type;
     const keyable = order.filter(
@@ -219,6 +223,7 @@ const definition = fc
           column: columnName,
           reference_table: 'Target "T".',
           reference_column: 'id',
+          ...rules,
         });
         break;
       }
@@ -237,10 +242,14 @@ const definition = fc
     const texts = names.find((columnName) => typeOf(columnName) === 'text');
     if (ints !== undefined && texts !== undefined && free[5] !== '') {
       const shared = { name: free[5], reference_table: 'Target "T".' };
-      foreignKeys.push(
-        { ...shared, column: texts, reference_column: 'b' },
-        { ...shared, column: ints, reference_column: 'a' },
-      );
+      if (rules.deferrable === undefined) {
+        foreignKeys.push(
+          { ...shared, column: texts, reference_column: 'b' },
+          { ...shared, column: ints, reference_column: 'a', ...rules },
+        );
+      } else {
+        foreignKeys.push({ ...shared, columns: [texts, ints], reference_columns: ['b', 'a'], ...rules });
+      }
     }
     return {
       table,

@@ -562,6 +562,9 @@ test('with if_not_exists an existing table is unchanged, and every difference is
         'the table has the foreign key "standing_m_fkey", which the definition does not have',
       ],
     );
+    const cascading = structuredClone(definition);
+    Object.assign(cascading.constraints.foreign_keys[0]!, { on_delete: 'cascade', on_update: 'no action' });
+    assert.deepEqual(await again(cascading), ['the foreign key "standing_m_fkey" has on_delete no action']);
     const lenient = {
       columns: [
         { name: 'm', type: 'int8', default: "'5'::bigint" },
@@ -601,6 +604,7 @@ test('tables that were created with SQL are described, and members that a defini
         null_default text DEFAULT NULL, n numeric DEFAULT 0::numeric, arr text[] DEFAULT ARRAY[]::text[],
         amount int CHECK (amount > 0), u int UNIQUE NULLS NOT DISTINCT, d int UNIQUE DEFERRABLE,
         i int, UNIQUE (i) INCLUDE (u), f bigint REFERENCES customers ON DELETE CASCADE, g bigint REFERENCES customers,
+        h bigint REFERENCES customers MATCH FULL, k bigint REFERENCES customers ON DELETE SET NULL (k),
         EXCLUDE USING btree (amount WITH =), plain int UNIQUE);
       ALTER TABLE made DROP COLUMN gone;
       CREATE TABLE parted (a int, b int, PRIMARY KEY (a)) PARTITION BY LIST (a);`);
@@ -636,14 +640,16 @@ test('tables that were created with SQL are described, and members that a defini
     assert.deepEqual(unique, [{ name: 'made_plain_key', columns: ['plain'] }]);
     assert.deepEqual(
       foreign_keys.map(({ column }) => column),
-      ['g'],
+      ['f', 'g'],
     );
+    assert.equal(foreign_keys[0]!.on_delete, 'cascade');
     assert.deepEqual(others!.map(({ name }) => name).sort(), [
       'made_amount_check',
       'made_amount_excl',
       'made_d_key',
-      'made_f_fkey',
+      'made_h_fkey',
       'made_i_u_key',
+      'made_k_fkey',
       'made_u_key',
     ]);
     await client.query('SAVEPOINT sent');

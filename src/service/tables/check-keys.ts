@@ -8,16 +8,11 @@ import type { ProblemCode } from '../../core/problem-codes.ts';
 import type { TargetTable } from './catalog/look-up-definition.ts';
 import { compareTypes } from './catalog/ordered-types.ts';
 import { findSimilarTables, type SimilarTable } from './catalog/relations.ts';
-import {
-  type ForeignKeyPair,
-  type KeyDefinition,
-  keysOf,
-  type TableDefinition,
-  weightOfKey,
-} from './definition.ts';
+import { type KeyDefinition, keysOf, type TableDefinition, weightOfKey } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { isAdmitted } from './dotted-name.ts';
 import type { DefinitionDraft } from './draft-definition.ts';
+import type { ForeignKeyPair } from './foreign-keys.ts';
 import type { PreparedColumn, PreparedForeignKey } from './prepared-table.ts';
 
 /**
@@ -249,9 +244,8 @@ async function suggestTables(
 function checkTargetColumns(key: PreparedForeignKey, target: Target, problems: DefinitionProblems): boolean {
   const seen = new Set<string>();
   const before = problems.count;
-  for (const { referenceColumn, pointer } of key.pairs) {
+  for (const { referenceColumn, referencePointer: at } of key.pairs) {
     if (referenceColumn === '') return false;
-    const at = `${pointer}/reference_column`;
     const value = referenceColumn;
     if (!target.columns.has(referenceColumn)) {
       const detail = `the table "${key.table}" has no column "${value}".`;
@@ -276,7 +270,7 @@ function checkTargetKey(key: PreparedForeignKey, target: Target, problems: Defin
       ? `the column ${names} of "${key.table}" is neither its primary key nor unique`
       : `the columns ${names} of "${key.table}" are together neither its primary key nor unique`;
   problems.add({
-    pointer: `${key.pairs[0]!.pointer}/reference_column`,
+    pointer: key.pairs[0]!.referencePointer,
     code: 'reference-not-unique',
     detail,
   });
@@ -294,7 +288,7 @@ function collectUnlike(
   if (column === undefined || reference?.baseOid === undefined) return;
   if (column.type.baseOid === reference.baseOid) return;
   unlike.push({
-    pointer: `${pair.pointer}/column`,
+    pointer: pair.columnPointer,
     column: pair.column,
     type: column.type.display,
     baseOid: column.type.baseOid,

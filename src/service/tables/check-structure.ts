@@ -4,7 +4,6 @@ import { isSystemColumn, shorten } from '../../core/identifiers.ts';
 import { forEachInTurns } from '../../core/pause-for-others.ts';
 import {
   columnPointer,
-  type ForeignKeyDefinition,
   type KeyDefinition,
   keysOf,
   maxColumns,
@@ -13,6 +12,7 @@ import {
   weightOfKey,
 } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
+import type { ForeignKeyDefinition } from './foreign-keys.ts';
 
 /** Adds the problems of the definition of a table with the name `table`. It works in turns. */
 export async function checkStructure(
@@ -75,7 +75,7 @@ function checkForeignKey(
   problems: DefinitionProblems,
 ): void {
   const seen = new Set<string>();
-  for (const pair of key.pairs) checkMember(pair.column, names, seen, `${pair.pointer}/column`, problems);
+  for (const pair of key.pairs) checkMember(pair.column, names, seen, pair.columnPointer, problems);
   if (key.pairs.length > maxKeyColumns) {
     problems.add({
       pointer: key.pairs[0]!.pointer,

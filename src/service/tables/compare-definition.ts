@@ -235,6 +235,8 @@ interface ExistingForeignKey {
   name: string;
   /** The target and the pairs of columns, as a text that can be compared. */
   reference: string;
+  /** The first pair, which has the rules. */
+  pair: TableDescription['constraints']['foreign_keys'][number];
 }
 
 async function compareForeignKeys(
@@ -244,16 +246,19 @@ async function compareForeignKeys(
   report: Report,
 ): Promise<void> {
   const keys = existingForeignKeys(existing);
-  const existingNames = new Map(keys.toReversed().map(({ name, reference }) => [reference, name]));
+  const existingKeys = new Map(keys.toReversed().map((key) => [key.reference, key]));
   const references = new Set<string>();
   await forEachInTurns(wanted, (key) => {
     const columns = key.pairs.map((pair) => [pair.column, pair.referenceColumn]);
     const reference = JSON.stringify([key.schema, key.table, columns]);
     const { pointer } = key.pairs[0]!;
-    const name = existingNames.get(reference);
+    const other = existingKeys.get(reference);
     references.add(reference);
-    if (name === undefined) report(pointer, `the table has no foreign key from ${describeReference(key)}`);
-    else if (strictness === 'same') compareName({ pointer, name: key.name, columns: [] }, name, report);
+    if (other === undefined) report(pointer, `the table has no foreign key from ${describeReference(key)}`);
+    else if (strictness === 'same') {
+      compareName({ pointer, name: key.name, columns: [] }, other.name, report);
+      compareRules(key, other, report);
+    }
   });
   if (strictness === 'fits') return;
   for (const { name, reference } of keys) {
@@ -265,12 +270,28 @@ async function compareForeignKeys(
   }
 }
 
+function compareRules({ pairs, rules }: PreparedForeignKey, other: ExistingForeignKey, report: Report): void {
+  const { pointer } = pairs[0]!;
+  const compare = (
+    member: 'on_delete' | 'on_update' | 'deferrable',
+    wanted: string | undefined,
+    none: string,
+  ) => {
+    const existing = other.pair[member] ?? none;
+    if ((wanted ?? none) === existing) return;
+    report(`${pointer}/${member}`, `the foreign key "${other.name}" has ${member} ${existing}`);
+  };
+  compare('on_delete', rules.onDelete, 'no action');
+  compare('on_update', rules.onUpdate, 'no action');
+  compare('deferrable', rules.deferrable, 'null');
+}
+
 function existingForeignKeys(existing: TableDescription): ExistingForeignKey[] {
   const byName = Object.groupBy(existing.constraints.foreign_keys, (pair) => pair.name);
   return Object.entries(byName).map(([name, pairs]) => {
     const { reference_schema: schema, reference_table: table } = pairs![0]!;
     const columns = pairs!.map((pair) => [pair.column, pair.reference_column]);
-    return { name, reference: JSON.stringify([schema, table, columns]) };
+    return { name, reference: JSON.stringify([schema, table, columns]), pair: pairs![0]! };
   });
 }
 

@@ -8,6 +8,7 @@ import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql
 import { type KeyDefinition, weightOfKey } from './definition.ts';
 import { distribute, workSequentially } from './distribution/place-table.ts';
 import { isSharded, needsStatementsApart } from './distribution/placement.ts';
+import type { ForeignKeyRules } from './foreign-keys.ts';
 import type { ObjectNames } from './object-names.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 
@@ -130,9 +131,19 @@ async function constraintClauses(table: PreparedTable, { name, names }: Naming):
     const target = key.isSelf ? quoteQualified(schema, name) : quoteQualified(key.schema, key.table);
     const columns = columnList(key.pairs.map((pair) => pair.column));
     const referenced = columnList(key.pairs.map((pair) => pair.referenceColumn));
-    return `${constraintName(key.name)} FOREIGN KEY (${columns}) REFERENCES ${target} (${referenced})`;
+    return `${constraintName(key.name)} FOREIGN KEY (${columns}) REFERENCES ${target} (${referenced})${ruleClauses(key.rules)}`;
   });
   return [...clauses, ...references];
+}
+
+/** The texts of the rules are PostgreSQL's own keywords in lower case. */
+function ruleClauses({ onDelete, onUpdate, deferrable }: ForeignKeyRules): string {
+  const clauses = [
+    onDelete && ` ON DELETE ${onDelete.toUpperCase()}`,
+    onUpdate && ` ON UPDATE ${onUpdate.toUpperCase()}`,
+    deferrable && ` DEFERRABLE ${deferrable.toUpperCase()}`,
+  ];
+  return clauses.filter(Boolean).join('');
 }
 
 function constraintName(name: string | undefined): string {

@@ -1,31 +1,16 @@
 /** The types of a table definition: the schemas of `table` in requests and answers, and the form that the code uses. */
 import Type from 'typebox';
-import { maxIdentifierBytes } from '../../core/identifiers.ts';
+import {
+  type ForeignKeyDefinition,
+  ForeignKeySchema,
+  foreignKeyRules,
+  WholeForeignKeySchema,
+} from './foreign-keys.ts';
+import { ColumnNameSchema, ConstraintName, Name, nameLength } from './name-schemas.ts';
 
 /** The maximum number of columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
 export const maxColumns = 1600;
 export const maxKeyColumns = 32;
-
-/** A schema counts characters and PostgreSQL bytes, so the schema refuses no name that PostgreSQL allows. */
-const nameLength = { minLength: 1, maxLength: maxIdentifierBytes };
-
-const Name = (description: string, example: string) =>
-  Type.String({
-    ...nameLength,
-    description: `${description} 1 to ${maxIdentifierBytes} bytes of UTF-8, case-sensitive and used exactly as written.`,
-    examples: [example],
-  });
-
-export const ColumnNameSchema = Type.String(nameLength);
-
-const ConstraintName = (example: string) =>
-  Type.Optional(
-    Type.Union([Type.String({ maxLength: maxIdentifierBytes }), Type.Null()], {
-      description:
-        'Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.',
-      examples: [example],
-    }),
-  );
 
 const KeyColumns = (examples: string[]) =>
   Type.Optional(
@@ -53,34 +38,6 @@ export const PrimaryKeySchema = Type.Object(
   },
 );
 
-export const ForeignKeySchema = Type.Object(
-  {
-    name: ConstraintName('orders_customer_id_fkey'),
-    column: Type.String({ ...nameLength, description: 'A column of this table.', examples: ['customer_id'] }),
-    reference_table: Type.String({
-      ...nameLength,
-      description: 'The table that the column refers to. It may be this table.',
-      examples: ['customers'],
-    }),
-    reference_column: Type.String({
-      ...nameLength,
-      description: 'The column that the column refers to. It must be a primary key or unique.',
-      examples: ['id'],
-    }),
-    reference_schema: Type.Optional(
-      Type.Union([Type.String({ maxLength: maxIdentifierBytes }), Type.Null()], {
-        description: 'The schema of the table that the column refers to. Default: `public`.',
-      }),
-    ),
-  },
-  {
-    title: 'ForeignKey',
-    additionalProperties: false,
-    description:
-      'One pair of columns of a foreign key. Entries that share a non-empty name form one composite key, in their order.',
-  },
-);
-
 const OtherConstraintSchema = Type.Object(
   { name: Type.String(), definition: Type.String({ examples: ['CHECK ((amount > (0)::numeric))'] }) },
   {
@@ -93,7 +50,7 @@ const OtherConstraintSchema = Type.Object(
 const others = Type.Optional(
   Type.Array(OtherConstraintSchema, {
     description:
-      'Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request.',
+      'Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, …). Leave them out of a request.',
   }),
 );
 
@@ -101,7 +58,9 @@ export const ConstraintsSchema = Type.Object(
   {
     unique: Type.Optional(Type.Union([Type.Array(UniqueSchema), Type.Null()])),
     primary_key: Type.Optional(Type.Union([PrimaryKeySchema, Type.Null()])),
-    foreign_keys: Type.Optional(Type.Union([Type.Array(ForeignKeySchema), Type.Null()])),
+    foreign_keys: Type.Optional(
+      Type.Union([Type.Array(Type.Union([ForeignKeySchema, WholeForeignKeySchema])), Type.Null()]),
+    ),
     others,
   },
   {
@@ -335,6 +294,7 @@ export const TableDescriptionSchema = Type.Object(
               reference_table: Type.String(),
               reference_column: Type.String(),
               reference_schema: Type.String(),
+              ...foreignKeyRules,
             },
             { additionalProperties: false },
           ),
@@ -391,20 +351,6 @@ export interface KeyDefinition {
   /** Undefined: the service chooses a name (object-names.ts). */
   name: string | undefined;
   columns: string[];
-}
-
-/** One foreign key, composite or not. */
-export interface ForeignKeyDefinition {
-  name: string | undefined;
-  schema: string;
-  table: string;
-  pairs: ForeignKeyPair[];
-}
-
-export interface ForeignKeyPair {
-  pointer: string;
-  column: string;
-  referenceColumn: string;
 }
 
 /** Returns the JSON Pointer of the column at `index`. */

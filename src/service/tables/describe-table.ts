@@ -21,6 +21,7 @@ import { describeDefault, writeTypes } from './defaults.ts';
 import type { ColumnDescription, DistributionDescription, TableDescription } from './definition.ts';
 import { describeDistribution } from './distribution/describe-distribution.ts';
 import { hintAtDottedName } from './dotted-name.ts';
+import type { ForeignKeyAction } from './foreign-keys.ts';
 import { typeWidths } from './type-width.ts';
 
 /**
@@ -207,6 +208,7 @@ async function describeConstraints(facts: TableFacts): Promise<TableDescription[
           reference_table: reference!.table,
           reference_column: reference!.columns[index]!,
           reference_schema: reference!.schema,
+          ...describeRules(reference!),
         });
       }
     }
@@ -216,5 +218,22 @@ async function describeConstraints(facts: TableFacts): Promise<TableDescription[
   if (others.length > 0) constraints.others = others;
   return constraints;
 }
+
+/** Returns the rules of a foreign key that differ from PostgreSQL's defaults. */
+function describeRules({ onDelete, onUpdate, deferrable }: NonNullable<ConstraintFacts['reference']>) {
+  return {
+    ...(onDelete !== 'a' && { on_delete: actions[onDelete]! }),
+    ...(onUpdate !== 'a' && { on_update: actions[onUpdate]! }),
+    ...(deferrable && { deferrable }),
+  };
+}
+
+/** `pg_constraint.confdeltype` */
+const actions: Record<string, ForeignKeyAction> = {
+  r: 'restrict',
+  c: 'cascade',
+  n: 'set null',
+  d: 'set default',
+};
 
 type ConstraintFacts = NonNullable<TableFacts['constraints']>[number];

@@ -7,6 +7,8 @@ const primaryKey = 'Put it into the table: "constraints": {"primary_key": {"colu
 const unique = 'Put it into the table: "constraints": {"unique": [{"columns": ["email"]}]}.';
 const reference =
   'Put it into the table: "constraints": {"foreign_keys": [{"column": "customer_id", "reference_table": "customers", "reference_column": "id"}]}.';
+const rule =
+  'Put it into the foreign key of the table: "constraints": {"foreign_keys": [{"column": "customer_id", "reference_table": "customers", "reference_column": "id", "on_delete": "cascade"}]}.';
 const identity = 'Send the type "serial" or "bigserial".';
 const enumType =
   'Create an enum type in the database (CREATE TYPE … AS ENUM) and send its name as the type, or send "text".';
@@ -43,8 +45,10 @@ const advice: Record<string, string> = {
   foreignkey: reference,
   auto_increment: identity,
   autoincrement: identity,
-  on_delete: `${afterwards} a foreign key that has ON DELETE.`,
-  on_update: `${afterwards} a foreign key that has ON UPDATE.`,
+  on_delete: rule,
+  on_update: rule,
+  ondelete: rule,
+  onupdate: rule,
   check: `${afterwards} a CHECK constraint.`,
   checks: `${afterwards} a CHECK constraint.`,
   index: `${afterwards} CREATE INDEX.`,

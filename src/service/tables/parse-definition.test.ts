@@ -29,6 +29,14 @@ async function problems(table: unknown, name?: string): Promise<string[]> {
 const column = { name: 'a', type: 'text' };
 
 test('a definition with every part is parsed', async () => {
+  const f = { name: 'f', reference_table: 'o', reference_schema: 's' };
+  const pair = (index: number, column: string, referenceColumn: string) => ({
+    pointer: `/table/constraints/foreign_keys/${index}`,
+    columnPointer: `/table/constraints/foreign_keys/${index}/column`,
+    referencePointer: `/table/constraints/foreign_keys/${index}/reference_column`,
+    column,
+    referenceColumn,
+  });
   const { definition, problems } = await parse({
     name: 'ignored',
     schema: 1,
@@ -43,9 +51,13 @@ test('a definition with every part is parsed', async () => {
         { columns: ['A "b"', 'b'], name: 'u' },
       ],
       foreign_keys: [
-        { name: 'f', column: 'b', reference_table: 'o', reference_column: 'x', reference_schema: 's' },
-        { name: '', column: 'b', reference_table: 'o', reference_column: 'x' },
-        { name: 'f', column: 'A "b"', reference_table: 'o', reference_column: 'y', reference_schema: 's' },
+        { ...f, column: 'b', reference_column: 'x', on_delete: 'cascade' },
+        { name: '', column: 'b', reference_table: 'o', reference_column: 'x', on_update: 'no action' },
+        { ...f, column: 'A "b"', reference_column: 'y', deferrable: 'initially deferred' },
+        {
+          ...{ name: 'g', columns: ['b', 'A "b"'], reference_table: 'o', reference_columns: ['x', 'y'] },
+          on_delete: 'set null',
+        },
       ],
     },
     distribution: { kind: 'column', column: 'b', shards: 8, bytes: 8192 },
@@ -63,16 +75,28 @@ test('a definition with every part is parsed', async () => {
         name: 'f',
         schema: 's',
         table: 'o',
-        pairs: [
-          { pointer: '/table/constraints/foreign_keys/0', column: 'b', referenceColumn: 'x' },
-          { pointer: '/table/constraints/foreign_keys/2', column: 'A "b"', referenceColumn: 'y' },
-        ],
+        pairs: [pair(0, 'b', 'x'), pair(2, 'A "b"', 'y')],
+        rules: { onDelete: 'cascade', onUpdate: undefined, deferrable: 'initially deferred' },
       },
       {
         name: undefined,
         schema: 'public',
         table: 'o',
-        pairs: [{ pointer: '/table/constraints/foreign_keys/1', column: 'b', referenceColumn: 'x' }],
+        pairs: [pair(1, 'b', 'x')],
+        rules: { onDelete: undefined, onUpdate: 'no action', deferrable: undefined },
+      },
+      {
+        name: 'g',
+        schema: 'public',
+        table: 'o',
+        pairs: [0, 1].map((index) => ({
+          pointer: '/table/constraints/foreign_keys/3',
+          columnPointer: `/table/constraints/foreign_keys/3/columns/${index}`,
+          referencePointer: `/table/constraints/foreign_keys/3/reference_columns/${index}`,
+          column: ['b', 'A "b"'][index],
+          referenceColumn: ['x', 'y'][index],
+        })),
+        rules: { onDelete: 'set null', onUpdate: undefined, deferrable: undefined },
       },
     ],
     distribution: { kind: 'column', column: 'b', shards: 8 },
@@ -307,7 +331,20 @@ const whole = {
     unique: [{ name: '', columns: ['a'] }],
     primary_key: { name: '', columns: ['a'] },
     foreign_keys: [
-      { name: 'f', column: 'a', reference_table: 'o', reference_column: 'x', reference_schema: 's' },
+      {
+        ...{ name: 'f', column: 'a', reference_table: 'o', reference_column: 'x', reference_schema: 's' },
+        ...{ on_delete: 'cascade', on_update: 'set null', deferrable: 'initially deferred' },
+      },
+      {
+        ...{
+          name: 'g',
+          columns: ['a'],
+          reference_table: 'o',
+          reference_columns: ['x'],
+          reference_schema: 's',
+        },
+        ...{ on_delete: 'restrict', on_update: 'set default', deferrable: 'initially immediate' },
+      },
     ],
     others: [],
   },
@@ -316,7 +353,12 @@ const whole = {
 
 /** Each object in a value, with its pointer and the schema that describes it. */
 function objectsOf(schema: TSchema, value: unknown, pointer: string): [TObject, object, string][] {
-  const choices = 'anyOf' in schema ? (schema.anyOf as TSchema[]) : [schema];
+  const all = 'anyOf' in schema ? (schema.anyOf as TSchema[]) : [schema];
+  const keys = Object.keys(Object(value));
+  // Of several forms of an object, the one that has its members.
+  const choices = all.filter(
+    (choice) => !('properties' in choice) || keys.every((key) => key in (choice as TObject).properties),
+  );
   return choices.flatMap((choice) => {
     if (Array.isArray(value)) {
       if (!('items' in choice)) return [];
@@ -343,6 +385,7 @@ test('the schemas say which members there are, which must be there, and of which
       '/table/constraints/unique/0',
       '/table/constraints/primary_key',
       '/table/constraints/foreign_keys/0',
+      '/table/constraints/foreign_keys/1',
       '/table/distribution',
     ],
   );

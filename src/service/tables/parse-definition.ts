@@ -4,12 +4,10 @@
  * kept, so the later checks can add their problems to the same answer.
  */
 
-import { identifierProblem, shorten } from '../../core/identifiers.ts';
-import { amountInWords, overLimit } from '../../core/limit-exceeded.ts';
+import { shorten } from '../../core/identifiers.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
 import {
   type ColumnDefinition,
-  ColumnNameSchema,
   ColumnSchema,
   ConstraintsSchema,
   columnPointer,
@@ -17,9 +15,6 @@ import {
   DistributionSchema,
   distributionKinds,
   distributionPointer,
-  type ForeignKeyDefinition,
-  type ForeignKeyPair,
-  ForeignKeySchema,
   type KeyDefinition,
   maxShards,
   PrimaryKeySchema,
@@ -28,10 +23,17 @@ import {
   UniqueSchema,
 } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
-import { isOfType, type Members, type Report, readMembers, reportTo } from './read-members.ts';
-
-/** The limit for the entries of a list: more than any table can have, and few enough to report the problems of each entry. */
-const maxEntries = 5000;
+import { parseForeignKeys, weightOfEntry } from './parse-foreign-keys.ts';
+import {
+  entriesOf,
+  type Members,
+  type Report,
+  readColumnName,
+  readMembers,
+  readName,
+  readText,
+  reportTo,
+} from './read-members.ts';
 
 const keyForm = ': {"columns": ["id"]}, with the names of the columns of the key';
 
@@ -145,10 +147,7 @@ async function parseConstraints(value: unknown, definition: TableDefinition, rep
   };
   await forEachInTurns(unique, addUnique, weightOfEntry);
   const foreignKeys = entriesOf(constraints('foreign_keys'), `${pointer}/foreign_keys`, report);
-  const byName = new Map<string, ForeignKeyDefinition>();
-  await forEachInTurns(foreignKeys, (entry, index) => {
-    parseForeignKey(entry, `${pointer}/foreign_keys/${index}`, definition.foreignKeys, byName, report);
-  });
+  definition.foreignKeys = await parseForeignKeys(foreignKeys, `${pointer}/foreign_keys`, report);
   if (entriesOf(constraints('others'), `${pointer}/others`, report).length > 0) {
     const detail = 'these constraints cannot be defined here; leave "others" out';
     report(`${pointer}/others`, 'not-supported', detail);
@@ -162,10 +161,6 @@ function parseDistribution(value: unknown, report: Report): DistributionDefiniti
   const distribution = readMembers(DistributionSchema, value, pointer, report);
   const kind = distribution?.('kind', `: one of ${distributionKinds.join(', ')}`);
   if (distribution === undefined || typeof kind !== 'string') return undefined;
-  if (!distributionKinds.includes(kind)) {
-    report(`${pointer}/kind`, 'wrong-type', `must be one of ${distributionKinds.join(', ')}`, kind);
-    return undefined;
-  }
   const shards = distribution('shards');
   if (typeof shards === 'number' && !isShardCount(shards)) {
     report(`${pointer}/shards`, 'wrong-type', `must be a whole number from 1 to ${maxShards}`, shards);
@@ -183,12 +178,6 @@ function parseDistribution(value: unknown, report: Report): DistributionDefiniti
 
 function isShardCount(value: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= maxShards;
-}
-
-/** Returns how many items the work on the entry of a key counts for: the columns that it has, if it is a key. */
-function weightOfEntry(entry: unknown): number {
-  const columns = (entry as { columns?: unknown } | null)?.columns;
-  return Array.isArray(columns) ? 1 + columns.length : 1;
 }
 
 /** Returns undefined for an entry that means no key (an empty name and no columns), and for a value that is not a key. */
@@ -213,82 +202,4 @@ function parseKey(
   }
   const columns = entries.map((entry, index) => readColumnName(entry, `${at}/${index}`, report));
   return { pointer, name, columns };
-}
-
-/** Returns '' for an entry that is not a name. */
-function readColumnName(entry: unknown, pointer: string, report: Report): string {
-  if (entry === '') report(pointer, 'missing', 'the name of a column is missing');
-  else if (isOfType(ColumnNameSchema, entry, pointer, report, ': the name of a column'))
-    return entry as string;
-  return '';
-}
-
-/**
- * Adds a pair of columns to the foreign key with the same name, or adds a new foreign key.
- *
- * @param byName the foreign keys in `into` that have a name
- */
-function parseForeignKey(
-  value: unknown,
-  pointer: string,
-  into: ForeignKeyDefinition[],
-  byName: Map<string, ForeignKeyDefinition>,
-  report: Report,
-): void {
-  const key = readMembers(ForeignKeySchema, value, pointer, report);
-  if (key === undefined) return;
-  const read = (member: Parameters<typeof key>[0]) => readName(key(member), `${pointer}/${member}`, report);
-  const name = read('name');
-  const schema = read('reference_schema') ?? 'public';
-  const table = read('reference_table') ?? '';
-  const pair: ForeignKeyPair = {
-    pointer,
-    column: read('column') ?? '',
-    referenceColumn: read('reference_column') ?? '',
-  };
-  const same = name === undefined ? undefined : byName.get(name);
-  if (same === undefined) {
-    const added: ForeignKeyDefinition = { name, schema, table, pairs: [pair] };
-    into.push(added);
-    if (name !== undefined) byName.set(name, added);
-    return;
-  }
-  same.pairs.push(pair);
-  // An empty name marks a problem that is already reported, not another table.
-  const hasTables = table !== '' && same.table !== '';
-  if (hasTables && (same.table !== table || same.schema !== schema)) {
-    report(
-      pointer,
-      'mixed-reference',
-      `the foreign key "${shorten(name!)}" refers to more than one table; entries with the same name form one composite key`,
-    );
-    // It is not clear which table is meant, so the later checks get neither of them.
-    same.table = '';
-  }
-}
-
-/** Returns undefined for a name that is absent or empty, or that PostgreSQL does not allow. */
-function readName(name: string | null | undefined, pointer: string, report: Report): string | undefined {
-  if (!name) return undefined;
-  const problem = identifierProblem(name);
-  if (problem === undefined) return name;
-  report(pointer, 'invalid-name', `the name ${problem}`, name.toWellFormed());
-  return undefined;
-}
-
-/** Returns undefined for a text that is absent, or that PostgreSQL cannot store. */
-function readText(text: string | null | undefined, pointer: string, report: Report): string | undefined {
-  if (text === undefined || text === null) return undefined;
-  if (text.isWellFormed() && !text.includes('\0')) return text;
-  report(pointer, 'invalid-text', 'must be valid Unicode without the character NUL');
-  return undefined;
-}
-
-/** Returns the entries of a list; none if it is absent. */
-function entriesOf(list: unknown[] | null | undefined, pointer: string, report: Report): unknown[] {
-  if (!list) return [];
-  if (list.length <= maxEntries) return list;
-  const detail = overLimit(`there are ${amountInWords(list.length, 'entries')}`, maxEntries, 'entries');
-  report(pointer, 'too-many-columns', detail);
-  return list.slice(0, maxEntries);
 }

@@ -3,8 +3,9 @@
 import type { ClientBase } from 'pg';
 import type { Warning } from '../../core/errors.ts';
 import type { CatalogType } from './column-types.ts';
-import type { DistributionDefinition, ForeignKeyDefinition, KeyDefinition } from './definition.ts';
+import type { DistributionDefinition, KeyDefinition } from './definition.ts';
 import type { Placement } from './distribution/placement.ts';
+import type { ForeignKeyDefinition } from './foreign-keys.ts';
 import type { ObjectNames } from './object-names.ts';
 
 export interface PreparedTable {

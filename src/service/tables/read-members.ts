@@ -4,10 +4,12 @@
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { Problem } from '../../core/errors.ts';
-import { shorten } from '../../core/identifiers.ts';
+import { identifierProblem, shorten } from '../../core/identifiers.ts';
+import { amountInWords, overLimit } from '../../core/limit-exceeded.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
 import type { DefinitionProblems, Misspelling } from './definition-problems.ts';
 import { adviceForMember } from './foreign-members.ts';
+import { ColumnNameSchema } from './name-schemas.ts';
 
 /** Adds a problem to `problems`. */
 export type Report = AddProblem & { problems: DefinitionProblems };
@@ -33,6 +35,9 @@ export function reportTo(problems: DefinitionProblems): Report {
 
 /** The limit for the unknown members of an object that are reported one by one. All of them are counted. */
 const maxUnknownMembers = 100;
+
+/** The limit for the entries of a list: more than any table can have, and few enough to report the problems of each entry. */
+const maxEntries = 5000;
 
 /**
  * Returns the member with this name. It returns undefined if the member is optional and is absent or null. It returns null if the member has a problem, which
@@ -84,11 +89,13 @@ export function isOfType(
 ): boolean {
   const choices = choicesOf(schema);
   if (choices.some((choice) => fits(choice, value))) return true;
-  const { type, const: constant } = choices[0]!;
+  const { type, const: constant, enum: texts } = choices[0]!;
   const detail =
-    constant === undefined
-      ? `must be ${expectations[type]}, not ${jsonType(value)}${advice}`
-      : `must be ${JSON.stringify(constant)}, or left out`;
+    constant !== undefined
+      ? `must be ${JSON.stringify(constant)}, or left out`
+      : texts !== undefined && typeof value === 'string'
+        ? `must be one of ${texts.join(', ')}`
+        : `must be ${expectations[type]}, not ${jsonType(value)}${advice}`;
   report(pointer, 'wrong-type', detail, value);
   return false;
 }
@@ -97,6 +104,8 @@ export function isOfType(
 interface Choice {
   type: keyof typeof expectations | 'null';
   const?: unknown;
+  /** The texts that are allowed. */
+  enum?: string[];
 }
 
 const expectations = {
@@ -112,8 +121,9 @@ function choicesOf(schema: TSchema): Choice[] {
   return ((schema as { anyOf?: Choice[] }).anyOf ?? [schema]) as Choice[];
 }
 
-function fits({ type, const: constant }: Choice, value: unknown): boolean {
+function fits({ type, const: constant, enum: texts }: Choice, value: unknown): boolean {
   if (constant !== undefined) return value === constant;
+  if (texts !== undefined) return texts.includes(value as string);
   if (type === 'array') return Array.isArray(value);
   if (type === 'null') return value === null;
   if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -154,4 +164,46 @@ function jsonType(value: unknown): string {
 /** Escapes a member's name for a JSON Pointer (RFC 6901 section 3). */
 function escapePointer(property: string): string {
   return property.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** Returns undefined for a name that is absent or empty, or that PostgreSQL does not allow. */
+export function readName(
+  name: string | null | undefined,
+  pointer: string,
+  report: Report,
+): string | undefined {
+  if (!name) return undefined;
+  const problem = identifierProblem(name);
+  if (problem === undefined) return name;
+  report(pointer, 'invalid-name', `the name ${problem}`, name.toWellFormed());
+  return undefined;
+}
+
+/** Returns undefined for a text that is absent, or that PostgreSQL cannot store. */
+export function readText(
+  text: string | null | undefined,
+  pointer: string,
+  report: Report,
+): string | undefined {
+  if (text === undefined || text === null) return undefined;
+  if (text.isWellFormed() && !text.includes('\0')) return text;
+  report(pointer, 'invalid-text', 'must be valid Unicode without the character NUL');
+  return undefined;
+}
+
+/** Returns the entries of a list; none if it is absent. */
+export function entriesOf(list: unknown[] | null | undefined, pointer: string, report: Report): unknown[] {
+  if (!list) return [];
+  if (list.length <= maxEntries) return list;
+  const detail = overLimit(`there are ${amountInWords(list.length, 'entries')}`, maxEntries, 'entries');
+  report(pointer, 'too-many-columns', detail);
+  return list.slice(0, maxEntries);
+}
+
+/** Returns '' for an entry that is not a name. */
+export function readColumnName(entry: unknown, pointer: string, report: Report): string {
+  if (entry === '') report(pointer, 'missing', 'the name of a column is missing');
+  else if (isOfType(ColumnNameSchema, entry, pointer, report, ': the name of a column'))
+    return entry as string;
+  return '';
 }

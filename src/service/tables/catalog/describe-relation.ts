@@ -3,6 +3,7 @@ import { readInCallersPath } from '../../postgres/search-path.ts';
 import type { Statement } from '../../postgres/sql.ts';
 import type { DefaultFacts } from '../defaults.ts';
 import { isCitus } from '../distribution/citus-facts.ts';
+import type { ForeignKeyTime } from '../foreign-keys.ts';
 import { hasShortTrees } from './expressions.ts';
 import { qualifiedTypes, shownType } from './names-in-path.ts';
 import { maySee } from './relations.ts';
@@ -39,7 +40,16 @@ export interface TableFacts {
         definition: string | null;
         /** The `id` of each column. */
         columns: number[] | null;
-        reference: { schema: string; table: string; columns: string[] } | null;
+        /** null: it is not a foreign key. */
+        reference: {
+          schema: string;
+          table: string;
+          columns: string[];
+          /** `pg_constraint.confdeltype` */
+          onDelete: string;
+          onUpdate: string;
+          deferrable: ForeignKeyTime | null;
+        } | null;
       }[]
     | null;
 }
@@ -66,8 +76,8 @@ const defaultFacts = `
 const constraintFacts = `
   SELECT json_agg(json_build_object(
     'name', k.conname, 'kind', k.contype,
-    'definition', CASE WHEN k.condeferrable OR NOT k.convalidated OR k.contype NOT IN ('p', 'u', 'f')
-      OR k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a' OR k.confmatchtype <> 's')
+    'definition', CASE WHEN NOT k.convalidated OR k.contype NOT IN ('p', 'u', 'f')
+      OR CASE k.contype WHEN 'f' THEN k.confmatchtype <> 's' OR k.confdelsetcols IS NOT NULL ELSE k.condeferrable END
       OR (SELECT i.indisexclusion OR k.contype <> 'f' AND (i.indnatts > i.indnkeyatts OR i.indnullsnotdistinct)
           FROM pg_index i WHERE i.indexrelid = k.conindid)
       THEN CASE WHEN size.is_short THEN coalesce(pg_get_constraintdef(k.oid), '') ELSE '' END END,
@@ -80,7 +90,9 @@ const constraintFacts = `
           SELECT json_agg((
             SELECT a.attname FROM pg_attribute a WHERE a.attrelid = f.oid AND a.attnum = member.attnum)
             ORDER BY member.position)
-          FROM unnest(k.confkey) WITH ORDINALITY AS member(attnum, position)))
+          FROM unnest(k.confkey) WITH ORDINALITY AS member(attnum, position)),
+        'onDelete', k.confdeltype, 'onUpdate', k.confupdtype,
+        'deferrable', CASE WHEN k.condeferred THEN 'initially deferred' WHEN k.condeferrable THEN 'initially immediate' END)
       FROM pg_class f WHERE f.oid = k.confrelid) END)
     ORDER BY CASE k.contype WHEN 'f' THEN k.conkey[1] END, CASE k.contype WHEN 'f' THEN k.conname END, k.oid)
   FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x')`;
@@ -93,8 +105,8 @@ const constraintFacts = `
  * A default names no column, so `pg_get_expr` gets no table: with a table of 1,600 columns it takes 10 s on PostgreSQL 15. Foreign
  * keys are ordered by their first columns, because they are created in the order of the tables that they refer to (ddl.ts).
  *
- * A table definition can express a constraint completely if the constraint is valid (one that is not enforced is not valid) and not
- * deferrable, has no special match or action, and has no INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. PostgreSQL 18
+ * A table definition can express a constraint completely if the constraint is valid (one that is not enforced is not valid), is a foreign
+ * key or not deferrable, has no special match and no list of columns for SET NULL, and has no INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. PostgreSQL 18
  * introduced the last two; their index, or the index that they refer to, is that of an exclusion constraint.
  *
  * @param isMeasured the texts are known to be short enough, for example because the definition of the table was checked

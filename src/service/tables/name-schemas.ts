@@ -1,0 +1,30 @@
+/** The schemas of names and of other small members of a definition. */
+import Type from 'typebox';
+import { maxIdentifierBytes } from '../../core/identifiers.ts';
+
+/** A schema counts characters and PostgreSQL bytes, so the schema refuses no name that PostgreSQL allows. */
+export const nameLength = { minLength: 1, maxLength: maxIdentifierBytes };
+
+export const Name = (description: string, example: string) =>
+  Type.String({
+    ...nameLength,
+    description: `${description} 1 to ${maxIdentifierBytes} bytes of UTF-8, case-sensitive and used exactly as written.`,
+    examples: [example],
+  });
+
+export const ColumnNameSchema = Type.String(nameLength);
+
+export const ConstraintName = (example: string) =>
+  Type.Optional(
+    Type.Union([Type.String({ maxLength: maxIdentifierBytes }), Type.Null()], {
+      description:
+        'Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.',
+      examples: [example],
+    }),
+  );
+
+/** Returns the schema of an optional member that is one of these texts. */
+export function optionalChoice<const Values extends readonly string[]>(values: Values, description: string) {
+  const choice = Type.Unsafe<Values[number]>(Type.String({ enum: [...values] }));
+  return Type.Optional(Type.Union([choice, Type.Null()], { description }));
+}
