@@ -163,6 +163,52 @@ for (const [title, kind] of Object.entries(kinds)) {
       assert.equal(table.constraints.foreign_keys.length, foreignKeys.length);
     });
 
+    test('has the rules that Citus has, and any other is refused by its name', async () => {
+      const { relation, schema, createPath, definition: numbered, foreignKeys } = tableOf(kind);
+      // Citus drops no constraint of a table with an identity column.
+      const definition = {
+        ...numbered,
+        columns: columns.map((column) => ({ ...column, type: 'bigint' })),
+      };
+      const bare = { ...definition.constraints, foreign_keys: [] };
+      await send(createPath, { table: { ...definition, constraints: bare } });
+      const { reference_schema, reference_table } = foreignKeys[0]!;
+      const target = `${reference_schema}.${reference_table}`;
+      for (const member of ['on_delete', 'on_update']) {
+        for (const rule of ['restrict', 'cascade', 'set null', 'set default']) {
+          const foreign_keys = foreignKeys.map((key) => ({
+            ...key,
+            [member]: rule,
+            ...(kind.target === undefined && { reference_table: 'ruled' }),
+          }));
+          const table = { ...definition, constraints: { ...definition.constraints, foreign_keys } };
+          const answer = await service.post(`/table/ruled?schema=${schema}`, { table });
+          const own = foreignKeys.map((key) => key.column);
+          const others = foreignKeys.map((key) => key.reference_column);
+          const added = service.rows(
+            `ALTER TABLE ${relation} ADD CONSTRAINT ruled FOREIGN KEY (${own}) REFERENCES ${target} (${others}) ${member.replace('_', ' ')} ${rule}`,
+          );
+          const isKept = await added.then(
+            () => true,
+            () => false,
+          );
+          const what = `${member} ${rule}: ${JSON.stringify(answer.body)}`;
+          assert.equal(answer.status, isKept ? 201 : 422, what);
+          if (isKept) {
+            assert.equal(answer.body.table.constraints.foreign_keys[0][member], rule);
+            await service.rows(`ALTER TABLE ${relation} DROP CONSTRAINT ruled`);
+            await service.rows(`DROP TABLE ${schema}.ruled`);
+          } else {
+            assert.deepEqual(
+              answer.body.errors.map(({ pointer, code }: Record<string, string>) => [pointer, code]),
+              [[`/table/constraints/foreign_keys/0/${member}`, 'distribution-conflict']],
+              what,
+            );
+          }
+        }
+      }
+    });
+
     test('gets columns from rows', async () => {
       const { path, relation, definition } = tableOf(kind);
       await send(path, { table: definition, data: rows });

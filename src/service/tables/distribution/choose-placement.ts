@@ -17,6 +17,7 @@ import type { PreparedColumn, PreparedForeignKey } from '../prepared-table.ts';
 import { type CitusFacts, lookUpPlacements, type PlacedTable } from './citus-facts.ts';
 import { needsSequence } from './place-table.ts';
 import type { ColumnPlacement, OrdinaryPlacement, Placement } from './placement.ts';
+import { ruleThatCitusLacks } from './rules-in-citus.ts';
 
 /** A table that will be created in a database with Citus. */
 export interface TableToPlace {
@@ -70,8 +71,25 @@ async function place(
   const { table } = placing;
   if (wanted.kind === 'column') return placeByColumn(placing, wanted);
   refuseKindInSchema(placing, wanted);
-  await forEachInTurns(table.foreignKeys, (key) => checkReference(placing, wanted.kind, key));
+  await forEachInTurns(table.foreignKeys, (key) => {
+    checkReference(placing, wanted.kind, key);
+    checkRules(placing, wanted.kind, undefined, key);
+  });
   return { kind: wanted.kind };
+}
+
+function checkRules(
+  { table, problems, targetOf }: Placing,
+  kind: Placement['kind'],
+  distributionColumn: string | undefined,
+  key: PreparedForeignKey,
+): void {
+  const kindOfTarget = key.isSelf ? kind : (targetOf(key)?.kind ?? 'local');
+  const { columns } = table;
+  const lack = ruleThatCitusLacks({ key, kind, kindOfTarget, columns, distributionColumn });
+  if (lack === undefined) return;
+  const pointer = `${key.pairs[0]!.pointer}/${lack.member}`;
+  problems.add({ pointer, code: 'distribution-conflict', detail: lack.detail });
 }
 
 async function lookUp(
@@ -212,6 +230,7 @@ async function checkReferencesByColumn(
   let together: ColocatedTarget | undefined;
   const check = (key: PreparedForeignKey) => {
     if (key.table === '') return;
+    checkRules(placing, 'column', column, key);
     const target = placing.targetOf(key);
     if (!key.isSelf && target?.kind !== 'column') {
       checkReference(placing, 'column', key);
