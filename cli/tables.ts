@@ -98,7 +98,7 @@ function schemaOf({ options }: CommandLine): { schema?: string } {
   return options.schema === undefined ? {} : { schema: options.schema as string };
 }
 
-function show({ schema, name, columns, constraints }: TableDescription): void {
+function show({ schema, name, columns, constraints, indexes = [] }: TableDescription): void {
   say(`${schema}.${name}`);
   const rows = columns.map((column) => [
     column.name,
@@ -118,5 +118,8 @@ function show({ schema, name, columns, constraints }: TableDescription): void {
     ];
     const target = `${key.reference_schema}.${key.reference_table}.${key.reference_column}`;
     say(`foreign key: ${key.column} → ${target}${rules.filter(Boolean).join('')}`);
+  }
+  for (const { unique, method = 'btree', columns: own } of indexes) {
+    say(`${unique ? 'unique index' : 'index'} (${method}): ${own.map(({ column }) => column).join(', ')}`);
   }
 }

@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 ad7303efbbdb01922ae52c6a1e70c33036fab7c6fd0fc2fb4ea8c812eedce2ea.
+// The structure of the OpenAPI document has the SHA-256 7c3d5dc8af18d5adf79df2796f30d3ea540fd2b0c1ee39b5ba76230a4514b6ef.
 
 export interface paths {
   '/healthz': {
@@ -627,6 +627,8 @@ export interface components {
        * @example unsupported-type
        * @example invalid-type-modifier
        * @example permission-denied
+       * @example unknown-operator-class
+       * @example invalid-index
        * @example invalid-default
        * @example unknown-function
        * @example unknown-sequence
@@ -1009,7 +1011,7 @@ export interface components {
       /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
       deferrable?: ('initially immediate' | 'initially deferred') | null;
     };
-    /** @description A constraint that a definition cannot express, as PostgreSQL writes it. */
+    /** @description A constraint or index that a definition cannot express, as PostgreSQL writes it. */
     OtherConstraint: {
       name: string;
       /** @example CHECK ((amount > (0)::numeric)) */
@@ -1022,8 +1024,44 @@ export interface components {
       foreign_keys?:
         | (components['schemas']['ForeignKey'] | components['schemas']['WholeForeignKey'])[]
         | null;
-      /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, …). Leave them out of a request. */
+      /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
       others?: components['schemas']['OtherConstraint'][];
+    };
+    /** @description A column of an index. */
+    IndexColumn: {
+      /**
+       * @description A column of this table.
+       * @example ordered_on
+       */
+      column: string;
+      /** @description The order of the values. Default: `asc`. */
+      order?: ('asc' | 'desc') | null;
+      /** @description Where NULL is in this order. Default: `last`, and `first` with `desc`. */
+      nulls?: ('first' | 'last') | null;
+      /**
+       * @description An operator class of PostgreSQL or of an installed extension, as in `text_pattern_ops` or `public.gin_trgm_ops`. Default: that of the type.
+       * @example text_pattern_ops
+       */
+      operator_class?: string | null;
+    };
+    /** @description An index that is not the index of a key. */
+    Index: {
+      /**
+       * @description Name of the index, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.
+       * @example orders_ordered_on_idx
+       */
+      name?: string | null;
+      /** @description true: no two rows have the same values in its columns. Default: false. */
+      unique?: boolean | null;
+      /**
+       * @description The access method: btree, hash, gin, gist, spgist, brin, or one of an extension. Default: `btree`.
+       * @example gin
+       */
+      method?: string | null;
+      /** @description The columns, in the order of the index. */
+      columns: components['schemas']['IndexColumn'][];
+      /** @description Further columns whose values are in the index, but are not searched. */
+      include?: string[] | null;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
     Distribution: {
@@ -1092,6 +1130,8 @@ export interface components {
       /** @description The columns, in the order of the table. */
       columns: components['schemas']['ColumnDefinition'][];
       constraints?: components['schemas']['Constraints'] | null;
+      /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
+      indexes?: components['schemas']['Index'][] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     TableDefinitionBody: {
@@ -1120,6 +1160,15 @@ export interface components {
       generated?: string | null;
       /** @description Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request. */
       default_is_expression?: boolean;
+    };
+    /** @description An index that is not the index of a key. */
+    IndexDescription: {
+      name: string;
+      unique?: boolean;
+      /** @description Absent: btree. */
+      method?: string;
+      columns: components['schemas']['IndexColumn'][];
+      include?: string[];
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
@@ -1163,9 +1212,10 @@ export interface components {
           /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
           deferrable?: ('initially immediate' | 'initially deferred') | null;
         }[];
-        /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, …). Leave them out of a request. */
+        /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
+      indexes?: components['schemas']['IndexDescription'][];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -1426,6 +1476,8 @@ export interface components {
       /** @description The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows. */
       columns?: components['schemas']['ColumnDefinition'][];
       constraints?: components['schemas']['Constraints'] | null;
+      /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
+      indexes?: components['schemas']['Index'][] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     /**

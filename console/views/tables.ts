@@ -41,6 +41,10 @@ export function tablesView({ tables, tableFilter }: State, actions: Actions): VN
 }
 
 function tableRow({ schema, name, estimated_rows: rows, bytes, comment, distribution }: ListedTable): VNode {
+  for (const { unique, method = 'btree', columns } of indexes) {
+    const names = columns.map(({ column }) => column).join(', ');
+    lines.push([unique ? 'Unique index' : 'Index', `${names} (${method})`]);
+  }
   const placed = distributionInWords(distribution);
   return h('a', { class: 'list-row', href: hashOf({ page: 'table', schema, name }) }, [
     h('span', { class: 'list-name' }, [h('span', { class: 'dim' }, [data(schema), '.']), data(name)]),
@@ -92,7 +96,7 @@ function distributionInWords(distribution: TableDescription['distribution']): st
   return shards === undefined ? `${how}${size}` : `${how}, ${plural(shards, 'shard')}${size}`;
 }
 
-function keysOf({ constraints, distribution }: TableDescription): VNode | null {
+function keysOf({ constraints, indexes = [], distribution }: TableDescription): VNode | null {
   const { primary_key: primary, unique, foreign_keys: references } = constraints;
   const lines: [string, string][] = [];
   if (primary?.columns?.length) lines.push(['Primary key', primary.columns.join(', ')]);

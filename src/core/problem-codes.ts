@@ -25,6 +25,8 @@ export const problemCodes = {
     'unsupported-type': 'the type is a pseudo-type, which no column can have',
     'invalid-type-modifier': 'the type does not accept this length, precision or scale',
     'permission-denied': 'the role may not use the type',
+    'unknown-operator-class': 'PostgreSQL and its extensions have no such operator class',
+    'invalid-index': 'PostgreSQL cannot make the index; `detail` has its message',
     'invalid-default': 'the default is not valid for the type of the column',
     'unknown-function': 'a default may not call this function',
     'unknown-sequence': 'the sequence does not exist',

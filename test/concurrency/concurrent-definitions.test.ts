@@ -199,6 +199,7 @@ test('a constraint that another session drops while the table is described is le
       { id: 1, name: 'a', type: 'integer', notNull: false, default: null, identity: '', generated: '' },
     ],
     constraints: [{ name: 'positive', kind: 'c', definition: '', columns: [1], reference: null }],
+    indexes: null,
   };
   const { constraints } = await toDescription('public', 'race', facts, [], undefined);
   assert.deepEqual(constraints, { unique: [], primary_key: { name: '', columns: [] }, foreign_keys: [] });

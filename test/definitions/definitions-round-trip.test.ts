@@ -203,10 +203,14 @@ const definition = fc
         .map((list) => [...list, '', '', '', '', '', '']),
       order: fc.shuffledSubarray(names),
       table: name,
+      direction: fc.record(
+        { order: fc.constantFrom('asc', 'desc'), nulls: fc.constantFrom('first', 'last') },
+        { requiredKeys: [] },
+      ),
       rules: fc.record({ on_delete: action, on_update: action, deferrable: time }, { requiredKeys: [] }),
     }),
   )
-  .map(({ names, columns, constraintNames, order, table, rules }) => {
+  .map(({ names, columns, constraintNames, order, table, rules, direction }) => {
     const defined = names.map((columnName, index) => ({ name: columnName, ...columns[index]! }));
     const typeOf = (columnName: string) => defined.find((entry) => entry.name === columnName)!.type;
     const keyable = order.filter(
@@ -251,8 +255,14 @@ const definition = fc
         foreignKeys.push({ ...shared, columns: [texts, ints], reference_columns: ['b', 'a'], ...rules });
       }
     }
+    const indexes = keyable.slice(0, 2).map((column, index) => ({
+      name: index === 0 ? '' : free[0] === '' ? '' : `${cut(`i${free[0]}`)}`,
+      columns: [{ column, ...direction }, { column: keyable[0]! }],
+      include: keyable.slice(1, 3),
+    }));
     return {
       table,
+      indexes,
       columns: defined,
       constraints: {
         primary_key: key(0, keyable.slice(0, 1)),

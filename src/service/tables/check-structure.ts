@@ -13,6 +13,7 @@ import {
 } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import type { ForeignKeyDefinition } from './foreign-keys.ts';
+import { type IndexDefinition, weightOfIndex } from './indexes/index-definition.ts';
 
 /** Adds the problems of the definition of a table with the name `table`. It works in turns. */
 export async function checkStructure(
@@ -27,7 +28,8 @@ export async function checkStructure(
   await checkIdenticalKeys(definition.unique, problems);
   const weightOfPairs = ({ pairs }: ForeignKeyDefinition) => pairs.length;
   await forEachInTurns(definition.foreignKeys, (key) => checkForeignKey(key, names, problems), weightOfPairs);
-  checkConstraintNames(table, keys, definition.foreignKeys, problems);
+  await forEachInTurns(definition.indexes, (index) => checkIndex(index, names, problems), weightOfIndex);
+  checkNames(table, definition, problems);
 }
 
 function checkColumns(definition: TableDefinition, problems: DefinitionProblems): void {
@@ -85,6 +87,22 @@ function checkForeignKey(
   }
 }
 
+/** An index may have a column twice. */
+function checkIndex(
+  { pointer, columns, include }: IndexDefinition,
+  names: ReadonlySet<string>,
+  problems: DefinitionProblems,
+): void {
+  for (const { column, pointer: at } of columns)
+    checkMember(column, names, new Set(), `${at}/column`, problems);
+  for (const [place, column] of include.entries())
+    checkMember(column, names, new Set(), `${pointer}/include/${place}`, problems);
+  const count = columns.length + include.length;
+  if (count <= maxKeyColumns) return;
+  const detail = `an index can have at most ${maxKeyColumns} columns; this one has ${count}`;
+  problems.add({ pointer: `${pointer}/columns`, code: 'too-many-columns', detail });
+}
+
 function checkMember(
   column: string,
   names: ReadonlySet<string>,
@@ -121,29 +139,33 @@ async function checkIdenticalKeys(unique: KeyDefinition[], problems: DefinitionP
   );
 }
 
-function checkConstraintNames(
-  table: string,
-  keys: KeyDefinition[],
-  foreignKeys: ForeignKeyDefinition[],
+/** Constraints have different names in a table, and indexes and tables in a schema. A key is both a constraint and an index. */
+function checkNames(table: string, definition: TableDefinition, problems: DefinitionProblems): void {
+  const keys = keysOf(definition);
+  const foreignKeys = definition.foreignKeys.map(({ name, pairs }) => ({ name, pointer: pairs[0]!.pointer }));
+  refuseRepeated('constraint', [...keys, ...foreignKeys], problems);
+  refuseRepeated('index', [...keys, ...definition.indexes], problems);
+  for (const { name, pointer } of [...keys, ...definition.indexes]) {
+    if (name !== table) continue;
+    const detail = 'the index of this constraint cannot have the name of the table';
+    problems.add({ pointer: `${pointer}/name`, code: 'duplicate-name', detail, value: table });
+  }
+}
+
+function refuseRepeated(
+  what: 'constraint' | 'index',
+  named: { name: string | undefined; pointer: string }[],
   problems: DefinitionProblems,
 ): void {
   const first = new Map<string, string>();
-  const add = (name: string | undefined, pointer: string) => {
-    if (name === undefined) return;
+  for (const { name, pointer } of named) {
+    if (name === undefined) continue;
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, pointer);
-    else {
-      const detail = `the constraint name "${name}" occurs twice; it is also at ${earlier}`;
+    // A key that occurs twice is a constraint that does.
+    else if (what === 'constraint' || pointer.startsWith('/table/indexes')) {
+      const detail = `the ${what} name "${name}" occurs twice; it is also at ${earlier}`;
       problems.add({ pointer: `${pointer}/name`, code: 'duplicate-name', detail, value: name });
     }
-  };
-  for (const key of keys) {
-    add(key.name, key.pointer);
-    // The index of a key is a relation of the schema, and so is the table: their names must differ.
-    if (key.name === table) {
-      const detail = 'the index of this constraint cannot have the name of the table';
-      problems.add({ pointer: `${key.pointer}/name`, code: 'duplicate-name', detail, value: table });
-    }
   }
-  for (const key of foreignKeys) add(key.name, key.pairs[0]!.pointer);
 }

@@ -8,9 +8,10 @@ import type { Problem } from '../../core/errors.ts';
 import { shorten } from '../../core/identifiers.ts';
 import { forEachInTurns } from '../../core/pause-for-others.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
+import { pipeline } from '../postgres/pipeline.ts';
 import { runAndUndo } from '../postgres/savepoints.ts';
-import { queryInCallersPath } from '../postgres/search-path.ts';
-import { randomName } from '../postgres/sql.ts';
+import { apartInCallersPath } from '../postgres/search-path.ts';
+import { quoteQualified, randomName } from '../postgres/sql.ts';
 import { asLackOfTemporary } from '../postgres/temporary-privilege.ts';
 import { createTemporaryTable } from './ddl.ts';
 import {
@@ -24,6 +25,8 @@ import {
 } from './definition.ts';
 import { describeTable, readTable, toDescription } from './describe-table.ts';
 import type { PrepareOptions } from './draft-definition.ts';
+import { compareIndexes } from './indexes/compare-indexes.ts';
+import { createIndex } from './indexes/create-index.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 import { resolveDefinition } from './resolve-definition.ts';
@@ -71,7 +74,7 @@ export async function compareDefinition(
   strictness: Strictness,
   extraFunctions: readonly string[] = [],
 ): Promise<Problem[]> {
-  const columns = await describeColumns(client, prepared, extraFunctions);
+  const { columns, indexes = [] } = await describeAlone(client, prepared, extraFunctions);
   const differences: Problem[] = [];
   const report: Report = (pointer, detail, code = 'differs') => differences.push({ pointer, code, detail });
   await compareColumns(columns, existing.columns, strictness, report);
@@ -79,8 +82,10 @@ export async function compareDefinition(
   await compareForeignKeys(prepared.foreignKeys, existing, strictness, report);
   compareDistribution(prepared.distribution, existing.distribution, strictness, report);
   if (strictness === 'same') {
+    const wanted = prepared.indexes.map((index, place) => ({ index, description: indexes[place]! }));
+    for (const { pointer, detail } of compareIndexes(wanted, existing.indexes ?? [])) report(pointer, detail);
     for (const { name } of existing.constraints.others ?? []) {
-      report('/table/constraints', `the table has a constraint "${name}" that a definition cannot express`);
+      report('/table/constraints', `the table has "${name}", which a definition cannot express`);
     }
   }
   return differences;
@@ -88,17 +93,21 @@ export async function compareDefinition(
 
 type Report = (pointer: string, detail: string, code?: ProblemCode) => void;
 
-async function describeColumns(
+/** Describes the columns and the indexes of the definition as PostgreSQL reads them. */
+async function describeAlone(
   client: ClientBase,
   prepared: PreparedTable,
   extraFunctions: readonly string[],
-): Promise<ColumnDescription[]> {
+): Promise<TableDescription> {
   const temporaryName = randomName('comparison');
   try {
     return await runAndUndo(client, 'comparison', async () => {
-      await queryInCallersPath(client, createTemporaryTable(prepared, temporaryName));
+      const relation = quoteQualified('pg_temp', temporaryName);
+      const indexes = prepared.indexes.map((index) => createIndex(relation, index, undefined));
+      const statements = [createTemporaryTable(prepared, temporaryName), ...indexes];
+      await pipeline(client, apartInCallersPath(...statements));
       const facts = await readTable(client, 'pg_temp', temporaryName, true);
-      return (await toDescription(prepared.schema, prepared.name, facts!, extraFunctions, undefined)).columns;
+      return toDescription(prepared.schema, prepared.name, facts!, extraFunctions, undefined);
     });
   } catch (error) {
     throw await asLackOfTemporary(client, error);

@@ -9,6 +9,8 @@ import { type KeyDefinition, weightOfKey } from './definition.ts';
 import { distribute, workSequentially } from './distribution/place-table.ts';
 import { isSharded, needsStatementsApart } from './distribution/placement.ts';
 import type { ForeignKeyRules } from './foreign-keys.ts';
+import { createIndex } from './indexes/create-index.ts';
+import { type IndexDefinition, weightOfIndex } from './indexes/index-definition.ts';
 import type { ObjectNames } from './object-names.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 
@@ -39,7 +41,7 @@ export function createPlacedTable(table: PreparedTable, naming: Naming): Callers
   return table.placement?.isSequential ? [workSequentially, create, placing] : [create, placing];
 }
 
-/** Returns the statements that create a table with its keys and foreign keys. */
+/** Returns the statements that create a table with its keys, foreign keys and indexes. */
 export async function createWholeTable(table: PreparedTable): Promise<CallersStatement[]> {
   const { primaryKey, unique, placement } = table;
   // In a single CREATE TABLE, PostgreSQL merges two constraints over the same columns.
@@ -48,20 +50,34 @@ export async function createWholeTable(table: PreparedTable): Promise<CallersSta
   if (isMerged || isSharded(placement))
     return [...createPlacedTable(table, table), ...(await addConstraints(table, table))];
   const clauses = [...columnClauses(table, table.names), ...(await constraintClauses(table, table))];
-  return [qualified`CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`];
+  return [
+    qualified`CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`,
+    ...(await createIndexes(table, table)),
+  ];
 }
 
-export function hasConstraints({ primaryKey, unique, foreignKeys }: PreparedTable): boolean {
-  return primaryKey !== undefined || unique.length > 0 || foreignKeys.length > 0;
+export function hasConstraints({ primaryKey, unique, foreignKeys, indexes }: PreparedTable): boolean {
+  return primaryKey !== undefined || unique.length > 0 || foreignKeys.length > 0 || indexes.length > 0;
 }
 
-/** Returns the statements that add the keys and foreign keys. */
+/** Returns the statements that add the keys, foreign keys and indexes. */
 export async function addConstraints(table: PreparedTable, naming: Naming): Promise<CallersStatement[]> {
   const additions = (await constraintClauses(table, naming)).map((clause) => `ADD ${clause}`);
   const alter = `ALTER TABLE ${quoteQualified(table.schema, naming.name)}`;
+  const indexes = await createIndexes(table, naming);
   if (needsStatementsApart(table.placement))
-    return additions.map((addition) => qualified`${alter} ${addition}`);
-  return additions.length === 0 ? [] : [qualified`${alter} ${additions.join(', ')}`];
+    return [...additions.map((addition) => qualified`${alter} ${addition}`), ...indexes];
+  return additions.length === 0 ? indexes : [qualified`${alter} ${additions.join(', ')}`, ...indexes];
+}
+
+function createIndexes(
+  { schema, indexes }: PreparedTable,
+  { name, names }: Naming,
+): Promise<CallersStatement[]> {
+  const relation = quoteQualified(schema, name);
+  const create = (index: IndexDefinition, place: number) =>
+    createIndex(relation, index, names.indexes[place]);
+  return mapInTurns(indexes, create, weightOfIndex);
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   foreignKeyRules,
   WholeForeignKeySchema,
 } from './foreign-keys.ts';
+import { type IndexDefinition, IndexDescriptionSchema, IndexSchema } from './indexes/index-definition.ts';
 import { ColumnNameSchema, ConstraintName, Name, nameLength } from './name-schemas.ts';
 
 /** The maximum number of columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
@@ -43,14 +44,14 @@ const OtherConstraintSchema = Type.Object(
   {
     title: 'OtherConstraint',
     additionalProperties: false,
-    description: 'A constraint that a definition cannot express, as PostgreSQL writes it.',
+    description: 'A constraint or index that a definition cannot express, as PostgreSQL writes it.',
   },
 );
 
 const others = Type.Optional(
   Type.Array(OtherConstraintSchema, {
     description:
-      'Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, …). Leave them out of a request.',
+      'Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request.',
   }),
 );
 
@@ -200,6 +201,11 @@ export const TableDefinitionSchema = Type.Object(
       description: 'The columns, in the order of the table.',
     }),
     constraints: Type.Optional(Type.Union([ConstraintsSchema, Type.Null()])),
+    indexes: Type.Optional(
+      Type.Union([Type.Array(IndexSchema), Type.Null()], {
+        description: 'The indexes besides those of the keys. They are made after the rows are loaded.',
+      }),
+    ),
     distribution: Type.Optional(Type.Union([DistributionSchema, Type.Null()])),
   },
   {
@@ -303,6 +309,7 @@ export const TableDescriptionSchema = Type.Object(
       },
       { additionalProperties: false },
     ),
+    indexes: Type.Optional(Type.Array(IndexDescriptionSchema)),
     distribution: Type.Optional(DistributionDescriptionSchema),
   },
   {
@@ -322,6 +329,7 @@ export interface TableDefinition {
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: ForeignKeyDefinition[];
+  indexes: IndexDefinition[];
   /** Undefined: the schema of the table, or the table that it replaces, decides. */
   distribution: DistributionDefinition | undefined;
 }

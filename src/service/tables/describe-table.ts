@@ -22,6 +22,7 @@ import type { ColumnDescription, DistributionDescription, TableDescription } fro
 import { describeDistribution } from './distribution/describe-distribution.ts';
 import { hintAtDottedName } from './dotted-name.ts';
 import type { ForeignKeyAction } from './foreign-keys.ts';
+import { describeIndex } from './indexes/describe-indexes.ts';
 import { typeWidths } from './type-width.ts';
 
 /**
@@ -145,11 +146,13 @@ export async function toDescription(
   distribution: DistributionDescription | undefined,
 ): Promise<TableDescription> {
   const columns = facts.columns ?? [];
+  const indexes = (facts.indexes ?? []).filter(({ definition }) => definition === null);
   return {
     name,
     schema,
     columns: await mapInTurns(columns, (column) => describeColumn(column, extraFunctions)),
     constraints: await describeConstraints(facts),
+    ...(indexes.length > 0 && { indexes: indexes.map(describeIndex) }),
     ...(distribution && { distribution }),
   };
 }
@@ -215,6 +218,7 @@ async function describeConstraints(facts: TableFacts): Promise<TableDescription[
   };
   const weigh = ({ columns }: ConstraintFacts) => columns?.length ?? 1;
   await forEachInTurns(facts.constraints ?? [], describeConstraint, weigh);
+  for (const { name, definition } of facts.indexes ?? []) if (definition) others.push({ name, definition });
   if (others.length > 0) constraints.others = others;
   return constraints;
 }

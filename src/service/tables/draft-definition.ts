@@ -154,7 +154,12 @@ async function requestOf(
       (await mapInTurns(mentions.sequences, parseRelationName)).filter((name) => name !== undefined),
     ),
     targets: await distinct(targets),
-    relations: [...new Set([...keys.flatMap((key) => key.name ?? []), ...relationNames(names)])],
+    relations: [
+      ...new Set([
+        ...[...keys, ...definition.indexes].flatMap(({ name }) => name ?? []),
+        ...relationNames(names),
+      ]),
+    ],
   };
 }
 

@@ -9,6 +9,7 @@ const reference =
   'Put it into the table: "constraints": {"foreign_keys": [{"column": "customer_id", "reference_table": "customers", "reference_column": "id"}]}.';
 const rule =
   'Put it into the foreign key of the table: "constraints": {"foreign_keys": [{"column": "customer_id", "reference_table": "customers", "reference_column": "id", "on_delete": "cascade"}]}.';
+const index = 'Put it into the table: "indexes": [{"columns": [{"column": "customer_id"}]}].';
 const identity = 'Send the type "serial" or "bigserial".';
 const enumType =
   'Create an enum type in the database (CREATE TYPE … AS ENUM) and send its name as the type, or send "text".';
@@ -51,9 +52,9 @@ const advice: Record<string, string> = {
   onupdate: rule,
   check: `${afterwards} a CHECK constraint.`,
   checks: `${afterwards} a CHECK constraint.`,
-  index: `${afterwards} CREATE INDEX.`,
-  indexes: `${afterwards} CREATE INDEX.`,
-  indices: `${afterwards} CREATE INDEX.`,
+  index,
+  indexes: index,
+  indices: index,
   comment: `${afterwards} COMMENT ON.`,
   description: `${afterwards} COMMENT ON.`,
   triggers: `${afterwards} CREATE TRIGGER.`,

@@ -59,7 +59,7 @@ export async function chooseNamesAgain(client: ClientBase, table: NamedTable): P
   return chooseFreeNames(client, table, known);
 }
 
-/** Returns a problem for each primary key and unique constraint whose name another relation of the schema has. */
+/** Returns a problem for each primary key, unique constraint and index whose name another relation of the schema has. */
 export function checkGivenNames({ definition, isFreed }: NamedTable, known: KnownNames): Problem[] {
   return namedKeys(definition).flatMap(({ name, pointer }): Problem[] => {
     const taken = known.get(name!);
@@ -83,8 +83,8 @@ const kinds: Record<string, string> = {
   c: 'a type',
 };
 
-function namedKeys({ primaryKey, unique }: TableDefinition) {
-  return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique].filter(
+function namedKeys({ primaryKey, unique, indexes }: TableDefinition) {
+  return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...indexes].filter(
     (key) => key.name !== undefined,
   );
 }

@@ -10,13 +10,15 @@ import { maxIdentifierBytes } from '../../core/identifiers.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
 import { serialBase } from './column-types.ts';
 import { type TableDefinition, weightOfKey } from './definition.ts';
+import { columnsOfIndex, weightOfIndex } from './indexes/index-definition.ts';
 
 export interface ObjectNames {
   /** Undefined: the table has no primary key. */
   primaryKey: string | undefined;
-  /** The names in the order of the definition, as those of `foreignKeys`. */
+  /** The names in the order of the definition, as those of `foreignKeys` and `indexes`. */
   unique: string[];
   foreignKeys: string[];
+  indexes: string[];
   /** The name of the sequence of each identity column, by column. */
   sequences: Map<string, string>;
   /** The name of each NOT NULL constraint, by column. Versions before PostgreSQL 18 ignore the name. */
@@ -41,7 +43,7 @@ export async function chooseNames(
   definition: TableDefinition,
   isFree: (name: string, series: NameSeries, attempt: number) => boolean,
 ): Promise<ObjectNames> {
-  const { columns, primaryKey, unique, foreignKeys } = definition;
+  const { columns, primaryKey, unique, foreignKeys, indexes } = definition;
   const used = new Set([table, ...givenNames(definition)]);
   // Thousands of long names may be equal after they are cut. So the search for the next name of a series continues with the next attempt.
   const nextAttempts = new Map<string, number>();
@@ -65,6 +67,11 @@ export async function chooseNames(
     (key) => key.name ?? choose(nameSeries(table, key.columns, 'key'), true),
     weightOfKey,
   );
+  const indexNames = await mapInTurns(
+    indexes,
+    (index) => index.name ?? choose(nameSeries(table, columnsOfIndex(index), 'idx'), true),
+    weightOfIndex,
+  );
   const foreignKeyNames = await mapInTurns(foreignKeys, (key) => {
     const own = key.pairs.map((pair) => pair.column);
     return key.name ?? choose(nameSeries(table, own, 'fkey'), false);
@@ -74,12 +81,19 @@ export async function chooseNames(
     const isNotNull = !isNullable || sequences.has(name) || primaryKey?.columns.includes(name);
     if (isNotNull) notNull.set(name, choose(nameSeries(table, [name], 'not_null'), false));
   });
-  return { primaryKey: keyName, unique: uniqueNames, foreignKeys: foreignKeyNames, sequences, notNull };
+  return {
+    primaryKey: keyName,
+    unique: uniqueNames,
+    foreignKeys: foreignKeyNames,
+    indexes: indexNames,
+    sequences,
+    notNull,
+  };
 }
 
 /** Returns the names of indexes and sequences, which no other relation of the schema can have. */
-export function relationNames({ primaryKey, unique, sequences }: ObjectNames): string[] {
-  return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...sequences.values()];
+export function relationNames({ primaryKey, unique, indexes, sequences }: ObjectNames): string[] {
+  return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...indexes, ...sequences.values()];
 }
 
 /** Returns the names with temporary ones for indexes and sequences, for a table that is built while the table that it replaces exists. */
@@ -90,12 +104,13 @@ export function namesAside(names: ObjectNames, aside: string): ObjectNames {
     ...names,
     primaryKey: names.primaryKey === undefined ? undefined : next(),
     unique: names.unique.map(next),
+    indexes: names.indexes.map(next),
     sequences: new Map([...names.sequences.keys()].map((column) => [column, next()])),
   };
 }
 
-function givenNames({ primaryKey, unique, foreignKeys }: TableDefinition): string[] {
-  const named = [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...foreignKeys];
+function givenNames({ primaryKey, unique, foreignKeys, indexes }: TableDefinition): string[] {
+  const named = [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...foreignKeys, ...indexes];
   return named.map((constraint) => constraint.name).filter((name) => name !== undefined);
 }
 
@@ -135,6 +150,7 @@ export const noNames: ObjectNames = {
   primaryKey: undefined,
   unique: [],
   foreignKeys: [],
+  indexes: [],
   sequences: new Map(),
   notNull: new Map(),
 };

@@ -99,6 +99,7 @@ test('a definition with every part is parsed', async () => {
         rules: { onDelete: 'set null', onUpdate: undefined, deferrable: undefined },
       },
     ],
+    indexes: [],
     distribution: { kind: 'column', column: 'b', shards: 8 },
   });
 });
@@ -348,6 +349,13 @@ const whole = {
     ],
     others: [],
   },
+  indexes: [
+    {
+      ...{ name: 'i', unique: true, method: 'btree' },
+      columns: [{ column: 'a', order: 'desc', nulls: 'last', operator_class: 'int4_ops' }],
+      include: ['a'],
+    },
+  ],
   distribution: { kind: 'column', column: 'a', shards: 8, bytes: 1 },
 };
 
@@ -386,6 +394,8 @@ test('the schemas say which members there are, which must be there, and of which
       '/table/constraints/primary_key',
       '/table/constraints/foreign_keys/0',
       '/table/constraints/foreign_keys/1',
+      '/table/indexes/0',
+      '/table/indexes/0/columns/0',
       '/table/distribution',
     ],
   );

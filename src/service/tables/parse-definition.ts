@@ -23,6 +23,7 @@ import {
   UniqueSchema,
 } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
+import { parseIndexes } from './indexes/parse-indexes.ts';
 import { parseForeignKeys, weightOfEntry } from './parse-foreign-keys.ts';
 import {
   entriesOf,
@@ -48,6 +49,7 @@ export async function parseDefinition(
     primaryKey: undefined,
     unique: [],
     foreignKeys: [],
+    indexes: [],
     distribution: undefined,
   };
   const table = readMembers(
@@ -64,12 +66,14 @@ export async function parseDefinition(
     );
     definition.columns = await parseColumns(columns, report);
     await parseConstraints(table('constraints', constraintsForm), definition, report);
+    definition.indexes = await parseIndexes(table('indexes', indexesForm), '/table/indexes', report);
     definition.distribution = parseDistribution(table('distribution'), report);
   }
   return definition;
 }
 
 const constraintsForm = ': {"primary_key": {"columns": ["id"]}}';
+const indexesForm = ': [{"columns": [{"column": "customer_id"}]}]';
 const uniqueForm = ': [{"columns": ["email"]}]';
 
 /** Returns the end of the message about a default that has a wrong type. */

@@ -11,6 +11,7 @@ import type { PrepareOptions } from './draft-definition.ts';
 import type { PreparedTable } from './prepared-table.ts';
 import { type ResolvedDefinition, resolveDefinition } from './resolve-definition.ts';
 import { tryColumns } from './try-columns.ts';
+import { tryParts } from './try-parts.ts';
 
 /**
  * Prepares the table that a load will create. It must run inside a transaction, and locks the name of the table until the end
@@ -39,6 +40,7 @@ export async function checkDefinition(
   // PostgreSQL would need too much memory or time to try the columns.
   const isTooMuch = tooMuchToTry.some((code) => problems.has(code));
   if (!isTooMuch) await tryColumns(client, trials, problems);
+  if (problems.count === 0) await tryParts(client, table, problems);
   await throwIfAny(problems);
   return table;
 }

@@ -6,6 +6,7 @@ import type { CatalogType } from './column-types.ts';
 import type { DistributionDefinition, KeyDefinition } from './definition.ts';
 import type { Placement } from './distribution/placement.ts';
 import type { ForeignKeyDefinition } from './foreign-keys.ts';
+import type { IndexDefinition } from './indexes/index-definition.ts';
 import type { ObjectNames } from './object-names.ts';
 
 export interface PreparedTable {
@@ -15,6 +16,7 @@ export interface PreparedTable {
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: PreparedForeignKey[];
+  indexes: IndexDefinition[];
   /** Undefined: the database has no Citus. */
   placement: Placement | undefined;
   /** The distribution in the definition; undefined: the definition has none. */

@@ -16,6 +16,8 @@ import { choosePlacement, refuseDistribution } from './distribution/choose-place
 import type { Placement } from './distribution/placement.ts';
 import { type DefinitionDraft, draftDefinition, type PrepareOptions } from './draft-definition.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
+import { asKey } from './indexes/index-definition.ts';
+import { findOperatorClasses } from './indexes/operator-classes.ts';
 import { lacksCreate, schemaNotFound } from './loading/find-load-target.ts';
 import { noNames } from './object-names.ts';
 import type { ExistingObject, PreparedColumn, PreparedForeignKey, PreparedTable } from './prepared-table.ts';
@@ -70,7 +72,7 @@ export async function resolveDraft(
   noteKeptBytes(client, bytesOfZones(trials));
   noteTable(client, {
     columns: columns.length,
-    rules: keysOf(definition).length + definition.foreignKeys.length,
+    rules: keysOf(definition).length + definition.foreignKeys.length + definition.indexes.length,
   });
   await explainUnknownTypes(client, unknownTypes, draft.admitSchema);
   const existing = found.existing ?? undefined;
@@ -85,7 +87,8 @@ export async function resolveDraft(
     isSelf: key.schema === schema && key.table === name,
   }));
   await checkReferences(client, draft, foreignKeys, columns, found.targets);
-  const { primaryKey, unique } = definition;
+  const { primaryKey, unique, indexes } = definition;
+  await findOperatorClasses(client, indexes, problems);
   const placement = await placementOf(client, draft, found, columns, foreignKeys);
   const named = { schema, name, definition, isFreed };
   const names = problems.count > 0 ? noNames : await chooseFreeNames(client, named, relations);
@@ -97,6 +100,7 @@ export async function resolveDraft(
       primaryKey,
       unique,
       foreignKeys,
+      indexes,
       placement,
       distribution: definition.distribution,
       names,
@@ -128,7 +132,8 @@ async function placementOf(
     return undefined;
   }
   const { targets } = request;
-  const table = { schema, name, distribution, columns, keys: keysOf(definition), foreignKeys, targets };
+  const keys = [...keysOf(definition), ...definition.indexes.filter(({ isUnique }) => isUnique).map(asKey)];
+  const table = { schema, name, distribution, columns, keys, foreignKeys, targets };
   return choosePlacement(client, table, problems);
 }
 

@@ -3,12 +3,13 @@ import { mapInTurns } from '../../../core/pause-for-others.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type KeyDefinition, weightOfKey } from '../../tables/definition.ts';
 import { baseOfDomain, equalityOperator } from '../../tables/equality.ts';
+import { asKey } from '../../tables/indexes/index-definition.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
 import type { ConflictKey } from './conflict-rule.ts';
 
 /** Returns the keys of a new table that `on_conflict` can use. It works in turns, because there may be thousands. */
 export async function conflictKeysOf(
-  { primaryKey, unique }: PreparedTable,
+  { primaryKey, unique, indexes }: PreparedTable,
   columns: LoadColumn[],
 ): Promise<ConflictKey[]> {
   const byName = new Map(columns.map((column) => [column.name, column]));
@@ -21,5 +22,7 @@ export async function conflictKeysOf(
     }),
     nullsNotDistinct: false,
   });
-  return mapInTurns([...(primaryKey ? [primaryKey] : []), ...unique], toConflictKey, weightOfKey);
+  const uniqueIndexes = indexes.filter(({ isUnique }) => isUnique).map(asKey);
+  const keys = [...(primaryKey ? [primaryKey] : []), ...unique, ...uniqueIndexes];
+  return mapInTurns(keys, toConflictKey, weightOfKey);
 }

@@ -4,6 +4,7 @@ import type { Statement } from '../../postgres/sql.ts';
 import type { DefaultFacts } from '../defaults.ts';
 import { isCitus } from '../distribution/citus-facts.ts';
 import type { ForeignKeyTime } from '../foreign-keys.ts';
+import { type IndexFacts, indexFacts } from '../indexes/describe-indexes.ts';
 import { hasShortTrees } from './expressions.ts';
 import { qualifiedTypes, shownType } from './names-in-path.ts';
 import { maySee } from './relations.ts';
@@ -52,6 +53,8 @@ export interface TableFacts {
         } | null;
       }[]
     | null;
+  /** Those that are not the indexes of constraints. */
+  indexes: IndexFacts[] | null;
 }
 
 /** The `DefaultFacts` of the column `a` of the table `c`. */
@@ -123,7 +126,7 @@ SELECT json_build_object(
       'identity', a.attidentity, 'generated', a.attgenerated,
       'default', CASE WHEN a.atthasdef AND size.is_short THEN (${defaultFacts}) END) ORDER BY a.attnum)
     FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
-  'constraints', (${constraintFacts}))
+  'constraints', (${constraintFacts}), 'indexes', (${indexFacts('size.is_short')}))
 FROM pg_class c, LATERAL (
   SELECT $3 OR ${hasShortTrees('c.oid')} AS is_short OFFSET 0) AS size
 WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_my_temp_schema()

@@ -25,6 +25,12 @@ const hasConstraint = `EXISTS (
     SELECT FROM pg_constraint n JOIN new ON n.conrelid = new.oid
     WHERE n.contype = c.contype AND ${constraintText('n')} = ${constraintText('c')})`;
 
+/** The text of an index from its access method on, so without the names of the index and of its table. NULL: the text may be too long. */
+const indexText = (index: string) => `
+  CASE WHEN (${index}.indexprs IS NULL OR ${isShortExpression(`${index}.indexprs`)})
+      AND (${index}.indpred IS NULL OR ${isShortExpression(`${index}.indpred`)})
+    THEN (SELECT substr(text, strpos(text, ' USING ')) FROM pg_get_indexdef(${index}.indexrelid) AS d(text)) END`;
+
 /** The defaults that use sequences, in `d`. */
 const usedSequences = `pg_depend used JOIN pg_attrdef d ON d.oid = used.objid
       AND used.classid = 'pg_attrdef'::regclass AND used.refclassid = 'pg_class'::regclass`;
@@ -39,7 +45,9 @@ const lostObjects = [
   WHERE c.contype IN ('p', 'u', 'f', 'c', 'x') AND NOT ${hasConstraint}`,
   `SELECT 2, pg_describe_object('pg_class'::regclass, i.indexrelid, 0)
   FROM pg_index i JOIN old ON i.indrelid = old.oid
-  WHERE NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = old.oid AND c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))`,
+  WHERE NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = old.oid AND c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))
+    AND NOT EXISTS (SELECT FROM pg_index n JOIN new ON n.indrelid = new.oid
+      WHERE n.indisunique = i.indisunique AND ${indexText('n')} = ${indexText('i')})`,
   `SELECT 3, pg_describe_object('pg_statistic_ext'::regclass, s.oid, 0)
   FROM pg_statistic_ext s JOIN old ON s.stxrelid = old.oid`,
 ];

@@ -107,6 +107,8 @@ async function describeSwapped(
             ? { ...column, default: { ...column.default, ownsSequence: true } }
             : column,
         ) ?? null,
+      indexes:
+        facts.indexes?.map((index) => ({ ...index, name: after.get(index.name) ?? index.name })) ?? null,
       constraints:
         facts.constraints?.map((constraint) => {
           const { reference } = constraint;

@@ -1,0 +1,59 @@
+/** Finds the differences between the indexes of a definition and those of a table. */
+import type { IndexDefinition, IndexDescription } from './index-definition.ts';
+
+export interface IndexDifference {
+  pointer: string;
+  detail: string;
+}
+
+/**
+ * Indexes are equal if everything but their names is. A name counts if the definition gives it.
+ *
+ * @param wanted the indexes of the definition, and how PostgreSQL describes each
+ */
+export function compareIndexes(
+  wanted: { index: IndexDefinition; description: IndexDescription }[],
+  existing: IndexDescription[],
+): IndexDifference[] {
+  const differences: IndexDifference[] = [];
+  const namesByContent = new Map<string, Set<string>>();
+  for (const description of existing) {
+    const content = contentOf(description);
+    namesByContent.set(content, (namesByContent.get(content) ?? new Set()).add(description.name));
+  }
+  for (const { index, description } of wanted) {
+    const names = namesByContent.get(contentOf(description));
+    const [first] = names ?? [];
+    if (names === undefined || first === undefined) {
+      differences.push({ pointer: index.pointer, detail: `the table has no index ${inWords(description)}` });
+      continue;
+    }
+    const { name = first } = index;
+    if (names.delete(name)) continue;
+    names.delete(first);
+    differences.push({
+      pointer: `${index.pointer}/name`,
+      detail: `the index is named "${first}" in the table`,
+    });
+  }
+  for (const name of [...namesByContent.values()].flatMap((names) => [...names])) {
+    const detail = `the table has the index "${name}", which the definition does not have`;
+    differences.push({ pointer: '/table/indexes', detail });
+  }
+  return differences;
+}
+
+function contentOf({ name: _, ...content }: IndexDescription): string {
+  return JSON.stringify(content);
+}
+
+function inWords({ unique, method, columns, include }: IndexDescription): string {
+  const names = columns.map(({ column, order, nulls, operator_class }) =>
+    [`"${column}"`, operator_class, order, nulls && `nulls ${nulls}`].filter(Boolean).join(' '),
+  );
+  const kind = [unique && 'that is unique', method && `of the method ${method}`]
+    .filter(Boolean)
+    .join(' and ');
+  const over = `${kind === '' ? '' : `${kind} `}over ${names.join(', ')}`;
+  return include === undefined ? over : `${over} with ${include.map((name) => `"${name}"`).join(', ')}`;
+}

@@ -1,0 +1,114 @@
+/** The indexes of a definition: their schema, and the form that the code uses. */
+import Type from 'typebox';
+import { ColumnNameSchema, nameLength, optionalChoice } from '../name-schemas.ts';
+
+const orders = ['asc', 'desc'] as const;
+const placesOfNulls = ['first', 'last'] as const;
+
+export const IndexColumnSchema = Type.Object(
+  {
+    column: Type.String({ ...nameLength, description: 'A column of this table.', examples: ['ordered_on'] }),
+    order: optionalChoice(orders, 'The order of the values. Default: `asc`.'),
+    nulls: optionalChoice(
+      placesOfNulls,
+      'Where NULL is in this order. Default: `last`, and `first` with `desc`.',
+    ),
+    operator_class: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          'An operator class of PostgreSQL or of an installed extension, as in `text_pattern_ops` or `public.gin_trgm_ops`. Default: that of the type.',
+        examples: ['text_pattern_ops'],
+      }),
+    ),
+  },
+  { title: 'IndexColumn', additionalProperties: false, description: 'A column of an index.' },
+);
+
+export const IndexSchema = Type.Object(
+  {
+    name: Type.Optional(
+      Type.Union([Type.String({ maxLength: nameLength.maxLength }), Type.Null()], {
+        description:
+          'Name of the index, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.',
+        examples: ['orders_ordered_on_idx'],
+      }),
+    ),
+    unique: Type.Optional(
+      Type.Union([Type.Boolean(), Type.Null()], {
+        description: 'true: no two rows have the same values in its columns. Default: false.',
+      }),
+    ),
+    method: Type.Optional(
+      Type.Union([Type.String({ maxLength: nameLength.maxLength }), Type.Null()], {
+        description:
+          'The access method: btree, hash, gin, gist, spgist, brin, or one of an extension. Default: `btree`.',
+        examples: ['gin'],
+      }),
+    ),
+    columns: Type.Array(IndexColumnSchema, {
+      minItems: 1,
+      description: 'The columns, in the order of the index.',
+    }),
+    include: Type.Optional(
+      Type.Union([Type.Array(ColumnNameSchema), Type.Null()], {
+        description: 'Further columns whose values are in the index, but are not searched.',
+      }),
+    ),
+  },
+  { title: 'Index', additionalProperties: false, description: 'An index that is not the index of a key.' },
+);
+
+export interface IndexDefinition {
+  /** The JSON Pointer of the index in the request. */
+  pointer: string;
+  /** Undefined: the service chooses a name (object-names.ts). */
+  name: string | undefined;
+  isUnique: boolean;
+  method: string;
+  columns: IndexColumn[];
+  include: string[];
+}
+
+export interface IndexColumn {
+  pointer: string;
+  column: string;
+  order: (typeof orders)[number] | undefined;
+  nulls: (typeof placesOfNulls)[number] | undefined;
+  /** The operator class, as the caller wrote it. */
+  operatorClass: string | undefined;
+  /** The operator class in SQL, qualified, when it was found. */
+  operatorClassSql?: string;
+}
+
+/** The `indexes` of an answer. */
+export type IndexDescription = Type.Static<typeof IndexDescriptionSchema>;
+
+export const IndexDescriptionSchema = Type.Object(
+  {
+    name: Type.String(),
+    unique: Type.Optional(Type.Boolean()),
+    method: Type.Optional(Type.String({ description: 'Absent: btree.' })),
+    columns: Type.Array(IndexColumnSchema),
+    include: Type.Optional(Type.Array(Type.String())),
+  },
+  {
+    title: 'IndexDescription',
+    additionalProperties: false,
+    description: 'An index that is not the index of a key.',
+  },
+);
+
+/** Returns the key that a unique index is, without the columns of `include`. */
+export function asKey({ pointer, name, columns }: IndexDefinition) {
+  return { pointer, name, columns: columns.map(({ column }) => column) };
+}
+
+/** Returns how many items the work on an index counts for (`forEachInTurns`): its columns. */
+export function weightOfIndex({ columns, include }: IndexDefinition): number {
+  return columns.length + include.length;
+}
+
+/** Returns the names of all columns of an index, those of `include` last. */
+export function columnsOfIndex({ columns, include }: IndexDefinition): string[] {
+  return [...columns.map(({ column }) => column), ...include];
+}

@@ -1,0 +1,61 @@
+/** Finds the operator classes that a definition names. Another role could have made one, so only those of PostgreSQL and of extensions are used. */
+import type { ClientBase } from 'pg';
+import { shorten } from '../../../core/identifiers.ts';
+import { quoteQualified, type Statement } from '../../postgres/sql.ts';
+import type { DefinitionProblems } from '../definition-problems.ts';
+import { parseRelationName } from '../sql-tokens.ts';
+import type { IndexDefinition } from './index-definition.ts';
+
+/** Sets `operatorClassSql` of each column that names an operator class. Takes a round trip if there are any. */
+export async function findOperatorClasses(
+  client: ClientBase,
+  indexes: IndexDefinition[],
+  problems: DefinitionProblems,
+): Promise<void> {
+  const named = indexes.flatMap(({ method, columns }) =>
+    columns.filter(({ operatorClass }) => operatorClass !== undefined).map((column) => ({ method, column })),
+  );
+  if (named.length === 0) return;
+  const requests = named.map(({ method, column }) => ({
+    method,
+    ...parseRelationName(column.operatorClass!),
+  }));
+  const { rows } = await client.query<{ found: ({ schema: string; name: string } | null)[] }>(
+    lookUpOperatorClasses(requests),
+  );
+  for (const [place, { method, column }] of named.entries()) {
+    const found = rows[0]!.found[place];
+    if (found) {
+      column.operatorClassSql = quoteQualified(found.schema, found.name);
+      continue;
+    }
+    const value = shorten(column.operatorClass!);
+    const detail = `there is no operator class "${value}" for the access method ${shorten(method)} in PostgreSQL or in an installed extension`;
+    problems.add({
+      pointer: `${column.pointer}/operator_class`,
+      code: 'unknown-operator-class',
+      detail,
+      value,
+    });
+  }
+}
+
+function lookUpOperatorClasses(
+  requests: { method: string; schema?: string | undefined; name?: string }[],
+): Statement {
+  return {
+    text: `
+SELECT json_agg((
+  SELECT json_build_object('schema', n.nspname, 'name', o.opcname)
+  FROM pg_opclass o JOIN pg_namespace n ON n.oid = o.opcnamespace JOIN pg_am m ON m.oid = o.opcmethod
+  WHERE o.opcname = r.item->>'name' AND m.amname = r.item->>'method'
+    AND (r.item->>'schema' IS NULL OR n.nspname = r.item->>'schema') AND ${isTrusted('o')}
+  ORDER BY n.nspname <> 'pg_catalog', n.nspname LIMIT 1) ORDER BY r.position) AS found
+FROM json_array_elements($1::json) WITH ORDINALITY AS r(item, position)`,
+    values: [JSON.stringify(requests)],
+  };
+}
+
+/** Returns SQL for whether the operator class in the row of `pg_opclass` is PostgreSQL's own or that of an extension. */
+export const isTrusted = (row: string) => `(${row}.opcnamespace = 'pg_catalog'::regnamespace OR EXISTS (
+    SELECT FROM pg_depend e WHERE e.classid = 'pg_opclass'::regclass AND e.objid = ${row}.oid AND e.deptype = 'e'))`;

@@ -1,0 +1,236 @@
+/** Indexes of definitions: they are made, come back, count as differences, and stay when the table is replaced. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { columns } from '../support/columns.ts';
+import { runStatement } from '../support/database.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const own = columns(
+  ['id', 'integer'],
+  ['name', 'text'],
+  ['tags', 'jsonb'],
+  ['day', 'date'],
+  ['n', 'numeric'],
+);
+
+/** Indexes as they are sent, and what PostgreSQL makes of them. */
+const indexes = [
+  { name: 'by name', columns: [{ column: 'name' }] },
+  { name: 'pattern', columns: [{ column: 'name', operator_class: 'text_pattern_ops' }] },
+  { name: 'newest', columns: [{ column: 'day', order: 'desc', nulls: 'last' }, { column: 'id' }] },
+  { name: 'in tags', method: 'gin', columns: [{ column: 'tags', operator_class: 'jsonb_path_ops' }] },
+  { name: 'hashed', method: 'hash', columns: [{ column: 'id' }] },
+  { name: 'one a day', unique: true, columns: [{ column: 'day' }, { column: 'name' }], include: ['n'] },
+  { name: 'nulls', columns: [{ column: 'n', nulls: 'first' }] },
+];
+const texts = [
+  'INDEX "by name" ON public.TABLE USING btree (name)',
+  'INDEX hashed ON public.TABLE USING hash (id)',
+  'INDEX "in tags" ON public.TABLE USING gin (tags jsonb_path_ops)',
+  'INDEX newest ON public.TABLE USING btree (day DESC NULLS LAST, id)',
+  'INDEX nulls ON public.TABLE USING btree (n NULLS FIRST)',
+  'UNIQUE INDEX "one a day" ON public.TABLE USING btree (day, name) INCLUDE (n)',
+  'INDEX pattern ON public.TABLE USING btree (name text_pattern_ops)',
+];
+const rows = [{ id: 1, name: 'a', day: '2026-11-21', tags: [1] }];
+
+async function textsOf(table: string): Promise<string[]> {
+  const found = await service.rows(
+    `SELECT pg_get_indexdef(indexrelid) AS text FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+     WHERE indrelid = '${table}'::regclass ORDER BY c.relname`,
+  );
+  return found.map(({ text }) => String(text).replace('CREATE ', '').replace(table, 'TABLE'));
+}
+
+for (const [way, path, body] of [
+  ['Create Table', '/table/made', {}],
+  ['an upload', '/table/made/upload/json', { data: rows }],
+  ['a replacing upload', '/table/made/upload/json?if_exists=replace', { data: rows }],
+] as const) {
+  test(`${way} makes the indexes, and the answer can be sent again`, async () => {
+    if (way !== 'a replacing upload') await service.rows('DROP TABLE IF EXISTS made');
+    const answer = await service.post(path, { table: { columns: own, indexes }, ...body });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    assert.deepEqual(answer.body.table.indexes, indexes);
+    assert.deepEqual(answer.body.load?.warnings ?? [], []);
+    assert.deepEqual(await textsOf('made'), texts);
+    const again = await service.post('/table/made?if_not_exists=true', { table: answer.body.table });
+    assert.deepEqual(again.body.differences, []);
+  });
+}
+
+test('names of indexes are chosen as PostgreSQL chooses them', async () => {
+  const unnamed = [
+    { columns: [{ column: 'name' }, { column: 'day' }] },
+    { columns: [{ column: 'name' }, { column: 'day' }], name: '' },
+    { columns: [{ column: 'id' }], include: ['n'] },
+  ];
+  const { body } = await service.post('/table/unnamed', { table: { columns: own, indexes: unnamed } });
+  await service.rows('CREATE TABLE peer (id int, name text, day date, n numeric)');
+  for (const list of ['name, day', 'name, day', 'id) INCLUDE (n'])
+    await service.rows(`CREATE INDEX ON peer (${list})`);
+  const peers = (await textsOf('peer')).map((text) => text.split(' ')[1]!.replace('TABLE', 'unnamed'));
+  assert.deepEqual(body.table.indexes.map(({ name }: { name: string }) => name).sort(), peers);
+});
+
+test('a unique index of a new table refuses rows by name, and on_conflict uses it', async () => {
+  const table = {
+    columns: own,
+    indexes: [{ name: 'only', unique: true, columns: [{ column: 'name' }] }],
+  };
+  const data = [
+    { id: 1, name: 'a' },
+    { id: 2, name: 'b' },
+    { id: 3, name: 'a' },
+  ];
+  const refused = await service.post('/table/only_names/upload/json', { table, data });
+  assert.equal(refused.status, 422);
+  assert.deepEqual(
+    refused.body.errors.map(({ pointer, code, detail }: Record<string, string>) => [pointer, code, detail!]),
+    [['/data/2/name', 'not-unique', 'must be unique: also in row 1']],
+  );
+  const left = await service.post('/table/only_names/upload/json?faulty_rows=leave_out', { table, data });
+  assert.deepEqual([left.status, left.body.load.rows, left.body.load.rows_left_out], [201, 2, 1]);
+  await service.rows('DROP TABLE only_names');
+  const updated = await service.post('/table/only_names/upload/json?on_conflict=update&conflict_key=name', {
+    table,
+    data,
+  });
+  assert.equal(updated.status, 201, JSON.stringify(updated.body));
+  assert.deepEqual(await service.rows('SELECT id, name FROM only_names ORDER BY id'), [
+    { id: 2, name: 'b' },
+    { id: 3, name: 'a' },
+  ]);
+});
+
+suite('what is refused, with its place, before a row is read', () => {
+  const cases: [string, object, string, string, RegExp][] = [
+    [
+      'an unknown column',
+      { columns: [{ column: 'nmae' }] },
+      'columns/0/column',
+      'unknown-column',
+      /Did you mean "name"/,
+    ],
+    [
+      'an unknown column of include',
+      { columns: [{ column: 'id' }], include: ['x'] },
+      'include/0',
+      'unknown-column',
+      /./,
+    ],
+    ['no columns', { columns: [] }, 'columns', 'missing', /no columns/],
+    ['a name as the list', { columns: 'name' }, 'columns', 'wrong-type', /\[\{"column"/],
+    [
+      'a type without an order',
+      { columns: [{ column: 'tags' }], method: 'gist' },
+      '',
+      'invalid-index',
+      /jsonb/,
+    ],
+    ['an unknown method', { columns: [{ column: 'id' }], method: 'btre' }, '', 'invalid-index', /btre/],
+    [
+      'a method that cannot be unique',
+      { unique: true, columns: [{ column: 'id' }], method: 'hash' },
+      '',
+      'invalid-index',
+      /unique/,
+    ],
+    [
+      'a class of another type',
+      { columns: [{ column: 'id', operator_class: 'text_ops' }] },
+      '',
+      'invalid-index',
+      /text_ops/,
+    ],
+    [
+      'a class that is text of SQL',
+      { columns: [{ column: 'id', operator_class: 'int4_ops) WHERE (true' }] },
+      'columns/0/operator_class',
+      'unknown-operator-class',
+      /no operator class/,
+    ],
+    [
+      'the class of another role',
+      { columns: [{ column: 'id', operator_class: 'own_ops' }] },
+      'columns/0/operator_class',
+      'unknown-operator-class',
+      /no operator class/,
+    ],
+    [
+      'an expression',
+      { columns: [{ expression: 'lower(name)' }] },
+      'columns/0/expression',
+      'unknown-property',
+      /not known/,
+    ],
+  ];
+  before(async () => {
+    const { adminUrl, url } = service.database;
+    await runStatement(
+      adminUrl ?? url,
+      'CREATE OPERATOR CLASS public.own_ops FOR TYPE integer USING btree AS FUNCTION 1 btint4cmp(integer, integer)',
+    );
+  });
+  for (const [what, index, place, code, detail] of cases) {
+    test(what, async () => {
+      for (const path of ['/table/refused', '/table/refused/upload/json']) {
+        const { status, body } = await service.post(path, { table: { columns: own, indexes: [index] } });
+        assert.equal(status, 422, JSON.stringify(body));
+        const at = place === '' ? '/table/indexes/0' : `/table/indexes/0/${place}`;
+        const found = body.errors.filter(({ pointer }: { pointer: string }) => pointer === at);
+        assert.deepEqual(
+          found.map((error: { code: string }) => error.code),
+          [code],
+          JSON.stringify(body.errors),
+        );
+        assert.match(found[0].detail, detail);
+      }
+      assert.deepEqual(await service.rows(`SELECT FROM pg_class WHERE relname = 'refused'`), []);
+    });
+  }
+});
+
+test('indexes that a definition cannot have are in others, and refuse a copy', async () => {
+  await service.rows('CREATE TABLE special (id int, name text, n numeric)');
+  for (const text of [
+    'partial ON special (id) WHERE n > 0',
+    'lowered ON special (lower(name))',
+    'filled ON special (id) WITH (fillfactor = 50)',
+    'collated ON special (name COLLATE "C")',
+  ])
+    await service.rows(`CREATE INDEX ${text}`);
+  await service.rows('CREATE UNIQUE INDEX null_once ON special (id) NULLS NOT DISTINCT');
+  await service.rows('CREATE INDEX plain ON special (id)');
+  const { body } = await service.get('/table/special');
+  assert.deepEqual(body.table.indexes, [{ name: 'plain', columns: [{ column: 'id' }] }]);
+  assert.deepEqual(
+    body.table.constraints.others.map(({ name }: { name: string }) => name),
+    ['partial', 'lowered', 'filled', 'collated', 'null_once'],
+  );
+  const copy = await service.post('/table/special_copy', { table: body.table });
+  assert.equal(copy.status, 422);
+});
+
+test('replacing a table names the indexes that are lost, and only these', async () => {
+  const table = { columns: own, indexes };
+  await service.post('/table/losing', {
+    table: { ...table, indexes: indexes.map((index) => ({ ...index, name: '' })) },
+  });
+  const fewer = indexes.slice(1).map((index) => ({ ...index, name: '' }));
+  const { body } = await service.post('/table/losing/upload/json?if_exists=replace', {
+    table: { ...table, indexes: fewer },
+    data: rows,
+  });
+  assert.deepEqual(
+    body.load.warnings.map(({ detail }: { detail: string }) => detail),
+    ['Replacing the table removed index losing_name_idx.'],
+  );
+});
