@@ -41,10 +41,6 @@ export function tablesView({ tables, tableFilter }: State, actions: Actions): VN
 }
 
 function tableRow({ schema, name, estimated_rows: rows, bytes, comment, distribution }: ListedTable): VNode {
-  for (const { unique, method = 'btree', columns } of indexes) {
-    const names = columns.map(({ column }) => column).join(', ');
-    lines.push([unique ? 'Unique index' : 'Index', `${names} (${method})`]);
-  }
   const placed = distributionInWords(distribution);
   return h('a', { class: 'list-row', href: hashOf({ page: 'table', schema, name }) }, [
     h('span', { class: 'list-name' }, [h('span', { class: 'dim' }, [data(schema), '.']), data(name)]),
@@ -109,6 +105,10 @@ function keysOf({ constraints, indexes = [], distribution }: TableDescription): 
       to.deferrable && `, deferrable ${to.deferrable}`,
     ];
     lines.push(['Foreign key', `${column} to ${target}${rules.filter(Boolean).join('')}`]);
+  }
+  for (const { unique, method = 'btree', columns } of indexes) {
+    const names = columns.map(({ column }) => column).join(', ');
+    lines.push([unique ? 'Unique index' : 'Index', `${names} (${method})`]);
   }
   const placed = distributionInWords(distribution);
   if (placed !== undefined) lines.push(['Distributed', placed]);
