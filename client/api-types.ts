@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 7c3d5dc8af18d5adf79df2796f30d3ea540fd2b0c1ee39b5ba76230a4514b6ef.
+// The structure of the OpenAPI document has the SHA-256 4388778660aa8a92377ecd25a2d8cc6de81c34ab88a9ae216ff38ddf530f7cbd.
 
 export interface paths {
   '/healthz': {
@@ -906,6 +906,11 @@ export interface components {
        * @example null
        */
       default?: string | number | boolean | null;
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example Without VAT
+       */
+      comment?: string | null;
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
@@ -1129,6 +1134,11 @@ export interface components {
       schema?: unknown;
       /** @description The columns, in the order of the table. */
       columns: components['schemas']['ColumnDefinition'][];
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example One row for each order
+       */
+      comment?: string | null;
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
@@ -1154,6 +1164,7 @@ export interface components {
        * @example null
        */
       default: string | null;
+      comment?: string;
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
@@ -1215,6 +1226,7 @@ export interface components {
         /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
+      comment?: string;
       indexes?: components['schemas']['IndexDescription'][];
       distribution?: components['schemas']['DistributionDescription'];
     };
@@ -1475,6 +1487,11 @@ export interface components {
       schema?: unknown;
       /** @description The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows. */
       columns?: components['schemas']['ColumnDefinition'][];
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example One row for each order
+       */
+      comment?: string | null;
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;

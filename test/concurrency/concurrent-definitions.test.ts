@@ -194,9 +194,26 @@ for (const action of ['skip', 'update']) {
 
 test('a constraint that another session drops while the table is described is left out', async () => {
   const facts = {
-    ...{ oid: 1, kind: 'r', maySee: true, isCitus: false, isRead: true },
+    ...{
+      oid: 1,
+      kind: 'r',
+      maySee: true,
+      isCitus: false,
+      isRead: true,
+      comment: null,
+      hasShortComments: true,
+    },
     columns: [
-      { id: 1, name: 'a', type: 'integer', notNull: false, default: null, identity: '', generated: '' },
+      {
+        id: 1,
+        name: 'a',
+        type: 'integer',
+        notNull: false,
+        default: null,
+        identity: '',
+        generated: '',
+        comment: null,
+      },
     ],
     constraints: [{ name: 'positive', kind: 'c', definition: '', columns: [1], reference: null }],
     indexes: null,

@@ -82,13 +82,37 @@ export async function compareDefinition(
   await compareForeignKeys(prepared.foreignKeys, existing, strictness, report);
   compareDistribution(prepared.distribution, existing.distribution, strictness, report);
   if (strictness === 'same') {
+    compareComments(prepared, existing, report);
     const wanted = prepared.indexes.map((index, place) => ({ index, description: indexes[place]! }));
-    for (const { pointer, detail } of compareIndexes(wanted, existing.indexes ?? [])) report(pointer, detail);
-    for (const { name } of existing.constraints.others ?? []) {
+    const { saysIndexes } = prepared;
+    const others = existing.constraints.others ?? [];
+    if (saysIndexes)
+      for (const { pointer, detail } of compareIndexes(wanted, existing.indexes ?? []))
+        report(pointer, detail);
+    for (const { name } of others.filter(({ definition }) => saysIndexes || !isIndex(definition))) {
       report('/table/constraints', `the table has "${name}", which a definition cannot express`);
     }
   }
   return differences;
+}
+
+/** Returns whether PostgreSQL's text of a constraint or an index is that of an index. */
+function isIndex(definition: string): boolean {
+  return definition.startsWith('CREATE ');
+}
+
+/** Compares the comments that the definition has. */
+function compareComments(prepared: PreparedTable, existing: TableDescription, report: Report): void {
+  const compare = (pointer: string, wanted: string | undefined, found: string | undefined, what: string) => {
+    if (wanted === undefined || wanted === found) return;
+    const shown = found === undefined ? 'has no comment' : `has the comment "${shorten(found)}"`;
+    report(`${pointer}/comment`, `${what} ${shown}`);
+  };
+  compare('/table', prepared.comment, existing.comment, 'the table');
+  const comments = new Map(existing.columns.map(({ name, comment }) => [name, comment]));
+  for (const [index, { name, comment }] of prepared.columns.entries())
+    if (comments.has(name))
+      compare(`/table/columns/${index}`, comment, comments.get(name), `the column "${name}"`);
 }
 
 type Report = (pointer: string, detail: string, code?: ProblemCode) => void;

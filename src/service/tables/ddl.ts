@@ -4,7 +4,7 @@
  */
 import { mapInTurns } from '../../core/pause-for-others.ts';
 import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
-import { quoteIdentifier, quoteQualified, type Statement } from '../postgres/sql.ts';
+import { quoteIdentifier, quoteLiteral, quoteQualified, type Statement } from '../postgres/sql.ts';
 import { type KeyDefinition, weightOfKey } from './definition.ts';
 import { distribute, workSequentially } from './distribution/place-table.ts';
 import { isSharded, needsStatementsApart } from './distribution/placement.ts';
@@ -33,12 +33,14 @@ export function createTemporaryTable(table: PreparedTable, name: string): Caller
   return qualified`CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${columnClauses(table).join(', ')})`;
 }
 
-/** Returns the statements that create a table without keys and foreign keys and, if it is a table of Citus, distribute it. */
+/** Returns the statements that create a table without keys, foreign keys and indexes and, if it is a table of Citus, distribute it. */
 export function createPlacedTable(table: PreparedTable, naming: Naming): CallersStatement[] {
   const create = createBareTable(table, naming);
+  const comments = commentStatements(table, naming);
   const placing = distribute(quoteQualified(table.schema, naming.name), table.placement);
-  if (placing === undefined) return [create];
-  return table.placement?.isSequential ? [workSequentially, create, placing] : [create, placing];
+  if (placing === undefined) return [create, ...comments];
+  const before = table.placement?.isSequential ? [workSequentially] : [];
+  return [...before, create, placing, ...comments];
 }
 
 /** Returns the statements that create a table with its keys, foreign keys and indexes. */
@@ -52,6 +54,7 @@ export async function createWholeTable(table: PreparedTable): Promise<CallersSta
   const clauses = [...columnClauses(table, table.names), ...(await constraintClauses(table, table))];
   return [
     qualified`CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`,
+    ...commentStatements(table, table),
     ...(await createIndexes(table, table)),
   ];
 }
@@ -68,6 +71,20 @@ export async function addConstraints(table: PreparedTable, naming: Naming): Prom
   if (needsStatementsApart(table.placement))
     return [...additions.map((addition) => qualified`${alter} ${addition}`), ...indexes];
   return additions.length === 0 ? indexes : [qualified`${alter} ${additions.join(', ')}`, ...indexes];
+}
+
+function commentStatements(table: PreparedTable, naming: Naming): CallersStatement[] {
+  const relation = quoteQualified(table.schema, naming.name);
+  const columns = table.columns.filter(({ comment }) => comment !== undefined);
+  return [
+    ...(table.comment === undefined
+      ? []
+      : [qualified`COMMENT ON TABLE ${relation} IS ${quoteLiteral(table.comment)}`]),
+    ...columns.map(
+      ({ name, comment }) =>
+        qualified`COMMENT ON COLUMN ${relation}.${quoteIdentifier(name)} IS ${quoteLiteral(comment!)}`,
+    ),
+  ];
 }
 
 function createIndexes(

@@ -7,7 +7,7 @@ import {
   WholeForeignKeySchema,
 } from './foreign-keys.ts';
 import { type IndexDefinition, IndexDescriptionSchema, IndexSchema } from './indexes/index-definition.ts';
-import { ColumnNameSchema, ConstraintName, Name, nameLength } from './name-schemas.ts';
+import { ColumnNameSchema, Comment, ConstraintName, Name, nameLength } from './name-schemas.ts';
 
 /** The maximum number of columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
 export const maxColumns = 1600;
@@ -118,6 +118,7 @@ export const ColumnSchema = Type.Object(
         examples: ['now()', '0', 'pending', 1.5, true, null],
       }),
     ),
+    comment: Comment('Without VAT'),
     ...answerOnly,
   },
   { title: 'ColumnDefinition', additionalProperties: false, description: 'A column.' },
@@ -200,6 +201,7 @@ export const TableDefinitionSchema = Type.Object(
       maxItems: maxColumns,
       description: 'The columns, in the order of the table.',
     }),
+    comment: Comment('One row for each order'),
     constraints: Type.Optional(Type.Union([ConstraintsSchema, Type.Null()])),
     indexes: Type.Optional(
       Type.Union([Type.Array(IndexSchema), Type.Null()], {
@@ -268,6 +270,7 @@ export const TableDescriptionSchema = Type.Object(
           }),
           is_nullable: Type.Boolean(),
           default: Type.Union([Type.String(), Type.Null()], { examples: ["'pending'::text", 'now()', null] }),
+          comment: Type.Optional(Type.String()),
           ...answerOnly,
         },
         {
@@ -309,6 +312,7 @@ export const TableDescriptionSchema = Type.Object(
       },
       { additionalProperties: false },
     ),
+    comment: Type.Optional(Type.String()),
     indexes: Type.Optional(Type.Array(IndexDescriptionSchema)),
     distribution: Type.Optional(DistributionDescriptionSchema),
   },
@@ -326,10 +330,13 @@ export type DistributionDescription = NonNullable<TableDescription['distribution
 /** A definition whose JSON has the right form. An empty `name` or `type` marks a value whose problem is already reported. */
 export interface TableDefinition {
   columns: ColumnDefinition[];
+  comment: string | undefined;
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: ForeignKeyDefinition[];
   indexes: IndexDefinition[];
+  /** The definition has the member `indexes`, so every other index of a table is a difference. */
+  saysIndexes: boolean;
   /** Undefined: the schema of the table, or the table that it replaces, decides. */
   distribution: DistributionDefinition | undefined;
 }
@@ -351,6 +358,7 @@ export interface ColumnDefinition {
   default: string | undefined;
   /** For serial types: the column is GENERATED ALWAYS AS IDENTITY instead of BY DEFAULT. */
   identityAlways: boolean;
+  comment: string | undefined;
 }
 
 export interface KeyDefinition {

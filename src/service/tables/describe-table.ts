@@ -14,7 +14,7 @@ import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
 import { digitsOf, typesOfConstants } from '../postgres/expression-trees.ts';
 import { toQuery } from '../postgres/own-session.ts';
-import { describeRelation, type TableFacts } from './catalog/describe-relation.ts';
+import { describeRelation, maxCommentBytes, type TableFacts } from './catalog/describe-relation.ts';
 import { type ExpressionTree, maxTextBytes, readTrees } from './catalog/expressions.ts';
 import { findTypeParts } from './catalog/type-parts.ts';
 import { describeDefault, writeTypes } from './defaults.ts';
@@ -145,11 +145,14 @@ export async function toDescription(
   extraFunctions: readonly string[],
   distribution: DistributionDescription | undefined,
 ): Promise<TableDescription> {
+  if (!facts.hasShortComments)
+    throw limitExceeded('The comments of the table are too long to be described', maxCommentBytes, 'bytes');
   const columns = facts.columns ?? [];
   const indexes = (facts.indexes ?? []).filter(({ definition }) => definition === null);
   return {
     name,
     schema,
+    ...(facts.comment !== null && { comment: facts.comment }),
     columns: await mapInTurns(columns, (column) => describeColumn(column, extraFunctions)),
     constraints: await describeConstraints(facts),
     ...(indexes.length > 0 && { indexes: indexes.map(describeIndex) }),
@@ -173,6 +176,7 @@ function describeColumn(
     type: column.type,
     is_nullable: !column.notNull,
     default: null,
+    ...(column.comment !== null && { comment: column.comment }),
   };
   const serial = serialNames[column.type];
   if (column.identity !== '' || (column.default?.ownsSequence && column.notNull && serial !== undefined)) {

@@ -55,8 +55,7 @@ const advice: Record<string, string> = {
   index,
   indexes: index,
   indices: index,
-  comment: `${afterwards} COMMENT ON.`,
-  description: `${afterwards} COMMENT ON.`,
+  description: 'Write "comment".',
   triggers: `${afterwards} CREATE TRIGGER.`,
   partition_by:
     'A definition cannot have it. Create the table in PostgreSQL, and then load its rows with if_exists=append.',

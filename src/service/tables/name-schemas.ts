@@ -23,6 +23,17 @@ export const ConstraintName = (example: string) =>
     }),
   );
 
+/** The maximum number of characters of a comment in a definition. */
+export const maxCommentLength = 16_384;
+
+export const Comment = (example: string) =>
+  Type.Optional(
+    Type.Union([Type.String({ maxLength: maxCommentLength }), Type.Null()], {
+      description: 'A comment (COMMENT ON). Empty, null or absent: none.',
+      examples: [example],
+    }),
+  );
+
 /** Returns the schema of an optional member that is one of these texts. */
 export function optionalChoice<const Values extends readonly string[]>(values: Values, description: string) {
   const choice = Type.Unsafe<Values[number]>(Type.String({ enum: [...values] }));

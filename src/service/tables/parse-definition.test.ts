@@ -40,8 +40,9 @@ test('a definition with every part is parsed', async () => {
   const { definition, problems } = await parse({
     name: 'ignored',
     schema: 1,
+    comment: 'of the table',
     columns: [
-      { id: 7, name: 'A "b"', type: 'text', is_nullable: false, default: '' },
+      { id: 7, name: 'A "b"', type: 'text', is_nullable: false, default: '', comment: 'c' },
       { name: 'b', type: 'serial', is_nullable: null, default: null, identity: 'always', generated: null },
     ],
     constraints: {
@@ -65,9 +66,16 @@ test('a definition with every part is parsed', async () => {
   assert.deepEqual(problems, []);
   assert.deepEqual(definition, {
     columns: [
-      { name: 'A "b"', type: 'text', isNullable: false, default: '', identityAlways: false },
-      { name: 'b', type: 'serial', isNullable: true, default: undefined, identityAlways: true },
+      {
+        ...{ name: 'A "b"', type: 'text', isNullable: false, default: '' },
+        ...{ identityAlways: false, comment: 'c' },
+      },
+      {
+        ...{ name: 'b', type: 'serial', isNullable: true, default: undefined },
+        ...{ identityAlways: true, comment: undefined },
+      },
     ],
+    comment: 'of the table',
     primaryKey: { pointer: '/table/constraints/primary_key', name: undefined, columns: ['b'] },
     unique: [{ pointer: '/table/constraints/unique/1', name: 'u', columns: ['A "b"', 'b'] }],
     foreignKeys: [
@@ -100,6 +108,7 @@ test('a definition with every part is parsed', async () => {
       },
     ],
     indexes: [],
+    saysIndexes: false,
     distribution: { kind: 'column', column: 'b', shards: 8 },
   });
 });
@@ -323,11 +332,13 @@ const whole = {
       type: 'serial',
       is_nullable: false,
       default: null,
+      comment: 'c',
       identity: 'always',
       generated: null,
       default_is_expression: false,
     },
   ],
+  comment: 'd',
   constraints: {
     unique: [{ name: '', columns: ['a'] }],
     primary_key: { name: '', columns: ['a'] },

@@ -5,6 +5,7 @@
  */
 
 import { shorten } from '../../core/identifiers.ts';
+import { amountInWords, overLimit } from '../../core/limit-exceeded.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
 import {
   type ColumnDefinition,
@@ -24,6 +25,7 @@ import {
 } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { parseIndexes } from './indexes/parse-indexes.ts';
+import { maxCommentLength } from './name-schemas.ts';
 import { parseForeignKeys, weightOfEntry } from './parse-foreign-keys.ts';
 import {
   entriesOf,
@@ -46,10 +48,12 @@ export async function parseDefinition(
   const report = reportTo(problems);
   const definition: TableDefinition = {
     columns: [],
+    comment: undefined,
     primaryKey: undefined,
     unique: [],
     foreignKeys: [],
     indexes: [],
+    saysIndexes: false,
     distribution: undefined,
   };
   const table = readMembers(
@@ -66,7 +70,10 @@ export async function parseDefinition(
     );
     definition.columns = await parseColumns(columns, report);
     await parseConstraints(table('constraints', constraintsForm), definition, report);
-    definition.indexes = await parseIndexes(table('indexes', indexesForm), '/table/indexes', report);
+    definition.comment = readComment(table('comment'), '/table/comment', report);
+    const indexes = table('indexes', indexesForm);
+    definition.saysIndexes = indexes !== undefined;
+    definition.indexes = await parseIndexes(indexes, '/table/indexes', report);
     definition.distribution = parseDistribution(table('distribution'), report);
   }
   return definition;
@@ -97,7 +104,10 @@ async function parseColumns(
 function parseColumn(value: unknown, pointer: string, report: Report): ColumnDefinition {
   const column = readMembers(ColumnSchema, value, pointer, report, ': {"name": "id", "type": "bigint"}');
   if (column === undefined) {
-    return { name: '', type: '', default: undefined, isNullable: true, identityAlways: false };
+    return {
+      ...{ name: '', type: '', default: undefined, isNullable: true },
+      ...{ identityAlways: false, comment: undefined },
+    };
   }
   const name = column('name');
   const type = column('type', ': a PostgreSQL type such as text, bigint or numeric(12,2)');
@@ -110,7 +120,20 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
     default: isRefused ? undefined : readText(sent?.toString(), `${pointer}/default`, report),
     isNullable: column('is_nullable') ?? true,
     identityAlways: column('identity') === 'always',
+    comment: readComment(column('comment'), `${pointer}/comment`, report),
   };
+}
+
+function readComment(text: string | null | undefined, pointer: string, report: Report): string | undefined {
+  const comment = readText(text, pointer, report);
+  if (comment === undefined || comment.length <= maxCommentLength) return comment || undefined;
+  const detail = overLimit(
+    `the comment has ${amountInWords(comment.length, 'characters')}`,
+    maxCommentLength,
+    'characters',
+  );
+  report(pointer, 'invalid-text', detail);
+  return undefined;
 }
 
 /**

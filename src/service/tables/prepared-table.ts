@@ -13,10 +13,13 @@ export interface PreparedTable {
   schema: string;
   name: string;
   columns: PreparedColumn[];
+  comment: string | undefined;
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: PreparedForeignKey[];
   indexes: IndexDefinition[];
+  /** See `TableDefinition`. */
+  saysIndexes: boolean;
   /** Undefined: the database has no Citus. */
   placement: Placement | undefined;
   /** The distribution in the definition; undefined: the definition has none. */
@@ -52,6 +55,7 @@ export interface PreparedColumn {
   identity: 'none' | 'by default' | 'always';
   /** The default in SQL: a literal or an expression. */
   defaultSql: string | undefined;
+  comment: string | undefined;
 }
 
 export interface PreparedForeignKey extends ForeignKeyDefinition {

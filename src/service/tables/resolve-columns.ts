@@ -64,6 +64,7 @@ function resolveColumn(resolution: Resolution, draft: ColumnDraft, isInPrimaryKe
     isNullable: column.isNullable && !draft.isSerial && !isInPrimaryKey,
     identity: draft.isSerial ? (column.identityAlways ? 'always' : 'by default') : 'none',
     defaultSql: undefined,
+    comment: column.comment,
   };
   const trial: ColumnTrial = { pointer, type, typeName: draft.type!, typeText: column.type, typeSql: sql };
   if (draft.default !== undefined && defaultIsKnown && isOfEachRow(resolution, draft.default, draft, type)) {

@@ -87,7 +87,7 @@ export async function resolveDraft(
     isSelf: key.schema === schema && key.table === name,
   }));
   await checkReferences(client, draft, foreignKeys, columns, found.targets);
-  const { primaryKey, unique, indexes } = definition;
+  const { primaryKey, unique, indexes, saysIndexes, comment } = definition;
   await findOperatorClasses(client, indexes, problems);
   const placement = await placementOf(client, draft, found, columns, foreignKeys);
   const named = { schema, name, definition, isFreed };
@@ -101,6 +101,8 @@ export async function resolveDraft(
       unique,
       foreignKeys,
       indexes,
+      saysIndexes,
+      comment,
       placement,
       distribution: definition.distribution,
       names,

@@ -19,6 +19,9 @@ export interface TableFacts {
   isCitus: boolean;
   /** false: the texts of defaults and checks may be too long, so they were not read. See `readTexts`. */
   isRead: boolean;
+  comment: string | null;
+  /** false: the comments are too long to be described, so they were not read. */
+  hasShortComments: boolean;
   columns:
     | {
         id: number;
@@ -30,6 +33,7 @@ export interface TableFacts {
         /** `a`: always, `d`: by default, '': none. */
         identity: string;
         generated: string;
+        comment: string | null;
       }[]
     | null;
   constraints:
@@ -56,6 +60,9 @@ export interface TableFacts {
   /** Those that are not the indexes of constraints. */
   indexes: IndexFacts[] | null;
 }
+
+/** The maximum number of bytes of all comments on a table and its columns that are described. */
+export const maxCommentBytes = 4 * 1024 * 1024;
 
 /** The `DefaultFacts` of the column `a` of the table `c`. */
 const defaultFacts = `
@@ -120,15 +127,19 @@ export function describeRelation(schema: string, name: string, isMeasured = fals
     text: readInCallersPath(`(
 SELECT json_build_object(
   'oid', c.oid::bigint, 'kind', c.relkind, 'maySee', ${maySee('c')}, 'isCitus', ${isCitus}, 'isRead', size.is_short,
+  'hasShortComments', comments.are_short, 'comment', CASE WHEN comments.are_short THEN obj_description(c.oid, 'pg_class') END,
   'columns', (
     SELECT json_agg(json_build_object(
       'id', a.attnum, 'name', a.attname, 'type', ${shownType('a.atttypid', 'a.atttypmod')}, 'notNull', a.attnotnull,
       'identity', a.attidentity, 'generated', a.attgenerated,
+      'comment', CASE WHEN comments.are_short THEN col_description(c.oid, a.attnum) END,
       'default', CASE WHEN a.atthasdef AND size.is_short THEN (${defaultFacts}) END) ORDER BY a.attnum)
     FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
   'constraints', (${constraintFacts}), 'indexes', (${indexFacts('size.is_short')}))
 FROM pg_class c, LATERAL (
-  SELECT $3 OR ${hasShortTrees('c.oid')} AS is_short OFFSET 0) AS size
+  SELECT $3 OR ${hasShortTrees('c.oid')} AS is_short OFFSET 0) AS size, LATERAL (
+  SELECT coalesce(sum(octet_length(d.description)) <= ${maxCommentBytes}, true) AS are_short
+  FROM pg_description d WHERE d.objoid = c.oid AND d.classoid = 'pg_class'::regclass OFFSET 0) AS comments
 WHERE c.relname = $2 AND c.relnamespace = CASE $1::text WHEN 'pg_temp' THEN pg_my_temp_schema()
     ELSE (SELECT n.oid FROM pg_namespace n WHERE n.nspname = $1) END)`),
     values: [schema, name, isMeasured],

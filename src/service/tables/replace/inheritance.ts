@@ -1,4 +1,4 @@
-/** What a table inherits from the table that it replaces: the owner, the grants, the storage parameters and the comments. */
+/** What a table inherits from the table that it replaces: the owner, the grants, the storage parameters, and the comments that its definition does not have. */
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
 
@@ -132,7 +132,8 @@ const lists: Record<string, [members: string, from: string, distinct?: 'DISTINCT
   columnComments: [
     `'column', o.attname, 'text', d.description`,
     `${sharedColumns}
-    JOIN pg_description d ON d.objoid = old.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = o.attnum`,
+    JOIN pg_description d ON d.objoid = old.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = o.attnum
+    WHERE col_description(new.oid, n.attnum) IS NULL`,
   ],
   sequenceComments: [
     `'sequence', ${sequenceName('n')}, 'text', d.description`,
@@ -171,5 +172,5 @@ WITH old AS (SELECT * FROM pg_class WHERE oid = $1::regclass), new AS (SELECT * 
 old_sequences AS (${ownedSequences('old')}),
 new_sequences AS (${ownedSequences('new')})
 SELECT (SELECT CASE WHEN old.relowner <> new.relowner THEN pg_get_userbyid(old.relowner) END FROM old, new) AS owner,
-  (${settings}) AS settings, obj_description($1::regclass, 'pg_class') AS comment,
+  (${settings}) AS settings, CASE WHEN obj_description($2::regclass, 'pg_class') IS NULL THEN obj_description($1::regclass, 'pg_class') END AS comment,
   ${listColumns.join(',\n  ')}`;

@@ -89,24 +89,29 @@ async function describeSwapped(
   client: ClientBase,
   facts: TableFacts,
   replacement: Replacement,
-  { sequences }: Inheritance,
+  { sequences, comment, columnComments }: Inheritance,
 ): Promise<TableDescription> {
   const { table, aside, extraFunctions } = replacement;
   const { schema, name, names } = table;
   const before = relationNames(aside.names);
   const after = new Map(relationNames(names).map((name, index) => [before[index], name]));
   const kept = new Set(sequences.map(({ column }) => column));
+  const inherited = new Map(columnComments.map(({ column, text }) => [column, text]));
   return toDescription(
     schema,
     name,
     {
       ...facts,
       columns:
-        facts.columns?.map((column) =>
-          column.default && kept.has(column.name)
-            ? { ...column, default: { ...column.default, ownsSequence: true } }
-            : column,
-        ) ?? null,
+        facts.columns?.map((column) => ({
+          ...column,
+          comment: inherited.get(column.name) ?? column.comment,
+          default: column.default && {
+            ...column.default,
+            ownsSequence: column.default.ownsSequence || kept.has(column.name),
+          },
+        })) ?? null,
+      comment: comment ?? facts.comment,
       indexes:
         facts.indexes?.map((index) => ({ ...index, name: after.get(index.name) ?? index.name })) ?? null,
       constraints:
