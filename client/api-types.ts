@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 4388778660aa8a92377ecd25a2d8cc6de81c34ab88a9ae216ff38ddf530f7cbd.
+// The structure of the OpenAPI document has the SHA-256 2a41516a5508efc4858b3fe5fda66813c8304dd107aa9a6d189956914d997aba.
 
 export interface paths {
   '/healthz': {
@@ -878,6 +878,14 @@ export interface components {
        */
       version: string;
     };
+    /** @description With a type of the serial family: the column takes its default from a sequence that it owns, instead of being an identity column. */
+    Sequence: {
+      /**
+       * @description Name of the sequence. Empty, null or absent: the service chooses one.
+       * @example orders_id_seq
+       */
+      name?: string | null;
+    };
     /** @description A column. */
     ColumnDefinition: {
       /** @description Ignored: PostgreSQL numbers the columns. */
@@ -911,6 +919,7 @@ export interface components {
        * @example Without VAT
        */
       comment?: string | null;
+      sequence?: components['schemas']['Sequence'] | null;
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
@@ -1165,6 +1174,9 @@ export interface components {
        */
       default: string | null;
       comment?: string;
+      sequence?: {
+        name: string;
+      };
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */

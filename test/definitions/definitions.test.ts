@@ -610,7 +610,10 @@ test('tables that were created with SQL are described, and members that a defini
       CREATE TABLE parted (a int, b int, PRIMARY KEY (a)) PARTITION BY LIST (a);`);
     const made = await describeTable(client, 'public', 'made');
     const columns = Object.fromEntries(made.columns.map(({ name, ...column }) => [name, column]));
-    assert.deepEqual(columns.id, { id: 1, type: 'serial', is_nullable: false, default: null });
+    assert.deepEqual(columns.id, {
+      ...{ id: 1, type: 'serial', is_nullable: false, default: null },
+      sequence: { name: 'made_id_seq' },
+    });
     assert.deepEqual(columns.always, {
       id: 3,
       type: 'bigserial',

@@ -13,6 +13,7 @@ import {
 } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import type { ForeignKeyDefinition } from './foreign-keys.ts';
+import { namedRelations } from './free-names.ts';
 import { type IndexDefinition, weightOfIndex } from './indexes/index-definition.ts';
 
 /** Adds the problems of the definition of a table with the name `table`. It works in turns. */
@@ -139,21 +140,22 @@ async function checkIdenticalKeys(unique: KeyDefinition[], problems: DefinitionP
   );
 }
 
-/** Constraints have different names in a table, and indexes and tables in a schema. A key is both a constraint and an index. */
+/** Constraints have different names in a table; indexes, sequences and tables in a schema. A key is both a constraint and an index. */
 function checkNames(table: string, definition: TableDefinition, problems: DefinitionProblems): void {
   const keys = keysOf(definition);
   const foreignKeys = definition.foreignKeys.map(({ name, pairs }) => ({ name, pointer: pairs[0]!.pointer }));
   refuseRepeated('constraint', [...keys, ...foreignKeys], problems);
-  refuseRepeated('index', [...keys, ...definition.indexes], problems);
-  for (const { name, pointer } of [...keys, ...definition.indexes]) {
+  const relations = namedRelations(definition);
+  refuseRepeated('relation', relations, problems);
+  for (const { name, pointer } of relations) {
     if (name !== table) continue;
-    const detail = 'the index of this constraint cannot have the name of the table';
+    const detail = 'an index or a sequence cannot have the name of its table';
     problems.add({ pointer: `${pointer}/name`, code: 'duplicate-name', detail, value: table });
   }
 }
 
 function refuseRepeated(
-  what: 'constraint' | 'index',
+  what: 'constraint' | 'relation',
   named: { name: string | undefined; pointer: string }[],
   problems: DefinitionProblems,
 ): void {
@@ -162,9 +164,9 @@ function refuseRepeated(
     if (name === undefined) continue;
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, pointer);
-    // A key that occurs twice is a constraint that does.
-    else if (what === 'constraint' || pointer.startsWith('/table/indexes')) {
-      const detail = `the ${what} name "${name}" occurs twice; it is also at ${earlier}`;
+    // A key is a constraint, too, and then its name was refused before.
+    else if (what === 'constraint' || !pointer.startsWith('/table/constraints')) {
+      const detail = `the ${what === 'constraint' ? 'constraint name' : 'name'} "${name}" occurs twice; it is also at ${earlier}`;
       problems.add({ pointer: `${pointer}/name`, code: 'duplicate-name', detail, value: name });
     }
   }

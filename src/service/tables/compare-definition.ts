@@ -131,7 +131,12 @@ async function describeAlone(
       const statements = [createTemporaryTable(prepared, temporaryName), ...indexes];
       await pipeline(client, apartInCallersPath(...statements));
       const facts = await readTable(client, 'pg_temp', temporaryName, true);
-      return toDescription(prepared.schema, prepared.name, facts!, extraFunctions, undefined);
+      const { schema, name } = prepared;
+      const description = await toDescription(schema, name, facts!, extraFunctions, undefined);
+      // The numbered columns of the temporary table are identity columns.
+      for (const [place, { identity }] of prepared.columns.entries())
+        if (identity === 'sequence') description.columns[place]!.sequence = { name: '' };
+      return description;
     });
   } catch (error) {
     throw await asLackOfTemporary(client, error);
@@ -175,6 +180,9 @@ function compareColumn(
   }
   if (wanted.is_nullable !== existing.is_nullable) {
     report(`${pointer}/is_nullable`, `the column "${name}" is ${existing.is_nullable ? '' : 'not '}nullable`);
+  }
+  if (wanted.sequence !== undefined && existing.sequence === undefined && existing.type === wanted.type) {
+    report(`${pointer}/sequence`, `the column "${name}" is an identity column`);
   }
   if ((wanted.identity ?? null) !== (existing.identity ?? null)) {
     const shown = existing.identity === 'always' ? '' : 'not ';

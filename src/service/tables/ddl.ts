@@ -28,6 +28,24 @@ export function createBareTable(table: PreparedTable, naming: Naming): CallersSt
   return qualified`CREATE TABLE ${quoteQualified(table.schema, naming.name)} (${columnClauses(table, naming.names).join(', ')})`;
 }
 
+/** Returns the statements that make the sequences of the columns that own one, and those that then give them to the columns. */
+function sequenceStatements({ schema, columns }: PreparedTable, { name, names }: Naming) {
+  const numbered = columns.filter(({ identity }) => identity === 'sequence');
+  const sequences = numbered.map((column) => ({
+    column,
+    sequence: quoteQualified(schema, names.sequences.get(column.name)!),
+  }));
+  return {
+    create: sequences.map(
+      ({ column, sequence }) => qualified`CREATE SEQUENCE ${sequence} AS ${column.typeSql}`,
+    ),
+    give: sequences.map(
+      ({ column, sequence }) =>
+        qualified`ALTER SEQUENCE ${sequence} OWNED BY ${quoteQualified(schema, name)}.${quoteIdentifier(column.name)}`,
+    ),
+  };
+}
+
 /** Returns the statement that creates a temporary table with the columns alone, to see how PostgreSQL reads them. */
 export function createTemporaryTable(table: PreparedTable, name: string): CallersStatement {
   return qualified`CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${columnClauses(table).join(', ')})`;
@@ -35,12 +53,13 @@ export function createTemporaryTable(table: PreparedTable, name: string): Caller
 
 /** Returns the statements that create a table without keys, foreign keys and indexes and, if it is a table of Citus, distribute it. */
 export function createPlacedTable(table: PreparedTable, naming: Naming): CallersStatement[] {
-  const create = createBareTable(table, naming);
+  const { create: sequences, give } = sequenceStatements(table, naming);
+  const create = [...sequences, createBareTable(table, naming), ...give];
   const comments = commentStatements(table, naming);
   const placing = distribute(quoteQualified(table.schema, naming.name), table.placement);
-  if (placing === undefined) return [create, ...comments];
+  if (placing === undefined) return [...create, ...comments];
   const before = table.placement?.isSequential ? [workSequentially] : [];
-  return [...before, create, placing, ...comments];
+  return [...before, ...create, placing, ...comments];
 }
 
 /** Returns the statements that create a table with its keys, foreign keys and indexes. */
@@ -52,8 +71,11 @@ export async function createWholeTable(table: PreparedTable): Promise<CallersSta
   if (isMerged || isSharded(placement))
     return [...createPlacedTable(table, table), ...(await addConstraints(table, table))];
   const clauses = [...columnClauses(table, table.names), ...(await constraintClauses(table, table))];
+  const { create, give } = sequenceStatements(table, table);
   return [
+    ...create,
     qualified`CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`,
+    ...give,
     ...commentStatements(table, table),
     ...(await createIndexes(table, table)),
   ];
@@ -130,15 +152,18 @@ WHERE $3::bigint > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $2
 /**
  * Returns the clauses of the columns.
  *
- * @param names undefined: PostgreSQL chooses the names
+ * @param names undefined: PostgreSQL chooses the names, and every numbered column is an identity column
  */
 function columnClauses(table: PreparedTable, names?: ObjectNames): string[] {
   return table.columns.map((column) => {
     const { name, typeSql, identity, isNullable, defaultSql } = column;
     let clause = `${quoteIdentifier(name)} ${typeSql}`;
-    if (identity !== 'none') {
-      clause += ` GENERATED ${identity.toUpperCase()} AS IDENTITY`;
-      const sequence = names?.sequences.get(name);
+    const sequence = names?.sequences.get(name);
+    if (identity === 'sequence' && sequence !== undefined) {
+      const text = quoteLiteral(quoteQualified(table.schema, sequence));
+      clause += ` DEFAULT pg_catalog.nextval(${text}::pg_catalog.regclass)`;
+    } else if (identity !== 'none') {
+      clause += ` GENERATED ${identity === 'always' ? 'ALWAYS' : 'BY DEFAULT'} AS IDENTITY`;
       if (sequence !== undefined) clause += ` (SEQUENCE NAME ${quoteQualified(table.schema, sequence)})`;
     }
     if (!isNullable) clause += `${constraintName(names?.notNull.get(name))} NOT NULL`;

@@ -97,6 +97,24 @@ const answerOnly = {
   ),
 };
 
+/** The sequence of a column that is numbered as SERIAL numbers it (PostgreSQL 8.1.4), without an identity. */
+export const SequenceSchema = Type.Object(
+  {
+    name: Type.Optional(
+      Type.Union([Type.String({ maxLength: nameLength.maxLength }), Type.Null()], {
+        description: 'Name of the sequence. Empty, null or absent: the service chooses one.',
+        examples: ['orders_id_seq'],
+      }),
+    ),
+  },
+  {
+    title: 'Sequence',
+    additionalProperties: false,
+    description:
+      'With a type of the serial family: the column takes its default from a sequence that it owns, instead of being an identity column.',
+  },
+);
+
 export const ColumnSchema = Type.Object(
   {
     id: Type.Optional(Type.Unknown({ description: 'Ignored: PostgreSQL numbers the columns.' })),
@@ -119,6 +137,7 @@ export const ColumnSchema = Type.Object(
       }),
     ),
     comment: Comment('Without VAT'),
+    sequence: Type.Optional(Type.Union([SequenceSchema, Type.Null()])),
     ...answerOnly,
   },
   { title: 'ColumnDefinition', additionalProperties: false, description: 'A column.' },
@@ -271,6 +290,7 @@ export const TableDescriptionSchema = Type.Object(
           is_nullable: Type.Boolean(),
           default: Type.Union([Type.String(), Type.Null()], { examples: ["'pending'::text", 'now()', null] }),
           comment: Type.Optional(Type.String()),
+          sequence: Type.Optional(Type.Object({ name: Type.String() }, { additionalProperties: false })),
           ...answerOnly,
         },
         {
@@ -358,6 +378,8 @@ export interface ColumnDefinition {
   default: string | undefined;
   /** For serial types: the column is GENERATED ALWAYS AS IDENTITY instead of BY DEFAULT. */
   identityAlways: boolean;
+  /** For serial types: the column owns a sequence instead of being an identity column. */
+  sequence: { name: string | undefined } | undefined;
   comment: string | undefined;
 }
 

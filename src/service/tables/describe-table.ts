@@ -179,8 +179,10 @@ function describeColumn(
     ...(column.comment !== null && { comment: column.comment }),
   };
   const serial = serialNames[column.type];
-  if (column.identity !== '' || (column.default?.ownsSequence && column.notNull && serial !== undefined)) {
+  const sequence = column.default?.ownSequence;
+  if (column.identity !== '' || (sequence && column.notNull && serial !== undefined)) {
     description.type = serial ?? column.type;
+    if (sequence?.isInSchema) description.sequence = { name: sequence.name };
     if (column.identity === 'a') description.identity = 'always';
   } else if (column.generated !== '') {
     description.generated = column.default && writeTypes(column.default);

@@ -21,6 +21,7 @@ import {
   weightOfKey,
 } from './definition.ts';
 import { DefinitionProblems } from './definition-problems.ts';
+import { namedRelations } from './free-names.ts';
 import { chooseNames, noNames, type ObjectNames, relationNames } from './object-names.ts';
 import { parseDefinition } from './parse-definition.ts';
 import { parseRelationName } from './sql-tokens.ts';
@@ -103,6 +104,15 @@ function draftColumn(
     const detail = 'only serial, bigserial and smallserial columns have an identity';
     problems.add({ pointer: `${pointer}/identity`, code: 'not-supported', detail });
   }
+  if (
+    column.sequence !== undefined &&
+    (serial === undefined || column.identityAlways) &&
+    column.type !== ''
+  ) {
+    const detail =
+      'only a column of the type serial, bigserial or smallserial that is no identity column has a sequence';
+    problems.add({ pointer: `${pointer}/sequence`, code: 'not-supported', detail });
+  }
   if (serial !== undefined && column.default !== undefined) {
     const detail = `PostgreSQL numbers a ${column.type} column itself; its default must be null`;
     problems.add({
@@ -155,10 +165,7 @@ async function requestOf(
     ),
     targets: await distinct(targets),
     relations: [
-      ...new Set([
-        ...[...keys, ...definition.indexes].flatMap(({ name }) => name ?? []),
-        ...relationNames(names),
-      ]),
+      ...new Set([...namedRelations(definition).map(({ name }) => name!), ...relationNames(names)]),
     ],
   };
 }

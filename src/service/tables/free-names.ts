@@ -2,7 +2,7 @@
 import type { ClientBase } from 'pg';
 import { AppError, maxListedProblems, type Problem } from '../../core/errors.ts';
 import { findRelationNames, type TakenName } from './catalog/relations.ts';
-import type { TableDefinition } from './definition.ts';
+import { columnPointer, type TableDefinition } from './definition.ts';
 import { chooseNames, type NameSeries, type ObjectNames } from './object-names.ts';
 
 /** The relations of the schema that have the names that were looked up; null: no relation has the name. */
@@ -47,7 +47,7 @@ export async function chooseFreeNames(
  */
 export async function chooseNamesAgain(client: ClientBase, table: NamedTable): Promise<ObjectNames> {
   const known: KnownNames = new Map();
-  const given = namedKeys(table.definition).map((key) => key.name!);
+  const given = namedRelations(table.definition).map((key) => key.name!);
   await lookUpNames(client, table.schema, given, known);
   const problems = checkGivenNames(table, known);
   if (problems.length > 0) {
@@ -59,9 +59,9 @@ export async function chooseNamesAgain(client: ClientBase, table: NamedTable): P
   return chooseFreeNames(client, table, known);
 }
 
-/** Returns a problem for each primary key, unique constraint and index whose name another relation of the schema has. */
+/** Returns a problem for each primary key, unique constraint, index and sequence whose name another relation of the schema has. */
 export function checkGivenNames({ definition, isFreed }: NamedTable, known: KnownNames): Problem[] {
-  return namedKeys(definition).flatMap(({ name, pointer }): Problem[] => {
+  return namedRelations(definition).flatMap(({ name, pointer }): Problem[] => {
     const taken = known.get(name!);
     if (!taken || isFreed(taken)) return [];
     const owner = taken.ownerName === null ? '' : ` of the table ${taken.ownerName}`;
@@ -83,9 +83,14 @@ const kinds: Record<string, string> = {
   c: 'a type',
 };
 
-function namedKeys({ primaryKey, unique, indexes }: TableDefinition) {
-  return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...indexes].filter(
-    (key) => key.name !== undefined,
+/** The keys, indexes and sequences that the definition names. */
+export function namedRelations({ columns, primaryKey, unique, indexes }: TableDefinition) {
+  const sequences = columns.map(({ sequence }, index) => ({
+    name: sequence?.name,
+    pointer: `${columnPointer(index)}/sequence`,
+  }));
+  return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...indexes, ...sequences].filter(
+    ({ name }) => name !== undefined,
   );
 }
 

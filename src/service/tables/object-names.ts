@@ -19,7 +19,7 @@ export interface ObjectNames {
   unique: string[];
   foreignKeys: string[];
   indexes: string[];
-  /** The name of the sequence of each identity column, by column. */
+  /** The name of the sequence of each numbered column, by column. */
   sequences: Map<string, string>;
   /** The name of each NOT NULL constraint, by column. Versions before PostgreSQL 18 ignore the name. */
   notNull: Map<string, string>;
@@ -58,8 +58,9 @@ export async function chooseNames(
     }
   };
   const sequences = new Map<string, string>();
-  await forEachInTurns(columns, ({ name, type }) => {
-    if (serialBase(type) !== undefined) sequences.set(name, choose(nameSeries(table, [name], 'seq'), true));
+  await forEachInTurns(columns, ({ name, type, sequence }) => {
+    if (serialBase(type) === undefined) return;
+    sequences.set(name, sequence?.name ?? choose(nameSeries(table, [name], 'seq'), true));
   });
   const keyName = primaryKey && (primaryKey.name ?? choose(nameSeries(table, [], 'pkey'), true));
   const uniqueNames = await mapInTurns(
@@ -109,9 +110,10 @@ export function namesAside(names: ObjectNames, aside: string): ObjectNames {
   };
 }
 
-function givenNames({ primaryKey, unique, foreignKeys, indexes }: TableDefinition): string[] {
+function givenNames({ columns, primaryKey, unique, foreignKeys, indexes }: TableDefinition): string[] {
   const named = [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...foreignKeys, ...indexes];
-  return named.map((constraint) => constraint.name).filter((name) => name !== undefined);
+  const sequences = columns.map(({ sequence }) => sequence?.name);
+  return [...named.map((constraint) => constraint.name), ...sequences].filter((name) => name !== undefined);
 }
 
 function nameSeries(table: string, columns: string[], label: string): NameSeries {

@@ -68,11 +68,11 @@ test('a definition with every part is parsed', async () => {
     columns: [
       {
         ...{ name: 'A "b"', type: 'text', isNullable: false, default: '' },
-        ...{ identityAlways: false, comment: 'c' },
+        ...{ identityAlways: false, comment: 'c', sequence: undefined },
       },
       {
         ...{ name: 'b', type: 'serial', isNullable: true, default: undefined },
-        ...{ identityAlways: true, comment: undefined },
+        ...{ identityAlways: true, comment: undefined, sequence: undefined },
       },
     ],
     comment: 'of the table',
@@ -333,6 +333,7 @@ const whole = {
       is_nullable: false,
       default: null,
       comment: 'c',
+      sequence: { name: 's' },
       identity: 'always',
       generated: null,
       default_is_expression: false,
@@ -400,6 +401,7 @@ test('the schemas say which members there are, which must be there, and of which
     [
       '/table',
       '/table/columns/0',
+      '/table/columns/0/sequence',
       '/table/constraints',
       '/table/constraints/unique/0',
       '/table/constraints/primary_key',

@@ -19,6 +19,7 @@ import {
   type KeyDefinition,
   maxShards,
   PrimaryKeySchema,
+  SequenceSchema,
   type TableDefinition,
   TableDefinitionSchema,
   UniqueSchema,
@@ -106,7 +107,7 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
   if (column === undefined) {
     return {
       ...{ name: '', type: '', default: undefined, isNullable: true },
-      ...{ identityAlways: false, comment: undefined },
+      ...{ identityAlways: false, comment: undefined, sequence: undefined },
     };
   }
   const name = column('name');
@@ -121,7 +122,14 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
     isNullable: column('is_nullable') ?? true,
     identityAlways: column('identity') === 'always',
     comment: readComment(column('comment'), `${pointer}/comment`, report),
+    sequence: parseSequence(column('sequence'), `${pointer}/sequence`, report),
   };
+}
+
+function parseSequence(value: unknown, pointer: string, report: Report): ColumnDefinition['sequence'] {
+  if (value === undefined || value === null) return undefined;
+  const sequence = readMembers(SequenceSchema, value, pointer, report, ': {"name": "orders_id_seq"}');
+  return sequence && { name: readName(sequence('name'), `${pointer}/name`, report) };
 }
 
 function readComment(text: string | null | undefined, pointer: string, report: Report): string | undefined {

@@ -52,7 +52,8 @@ export interface PreparedColumn {
   typeSql: string;
   type: CatalogType;
   isNullable: boolean;
-  identity: 'none' | 'by default' | 'always';
+  /** `sequence`: the default takes numbers from a sequence that the column owns. */
+  identity: 'none' | 'by default' | 'always' | 'sequence';
   /** The default in SQL: a literal or an expression. */
   defaultSql: string | undefined;
   comment: string | undefined;

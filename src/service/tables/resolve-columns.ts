@@ -62,7 +62,7 @@ function resolveColumn(resolution: Resolution, draft: ColumnDraft, isInPrimaryKe
     typeSql: sql,
     type,
     isNullable: column.isNullable && !draft.isSerial && !isInPrimaryKey,
-    identity: draft.isSerial ? (column.identityAlways ? 'always' : 'by default') : 'none',
+    identity: identityOf(draft),
     defaultSql: undefined,
     comment: column.comment,
   };
@@ -77,6 +77,12 @@ function resolveColumn(resolution: Resolution, draft: ColumnDraft, isInPrimaryKe
   resolution.padded.push({ pointer, type, typeName: draft.type!, literal, expression });
   if (trial.default !== undefined || draft.type!.modifiers !== '') resolution.trials.push(trial);
   resolution.columns.push(prepared);
+}
+
+function identityOf({ isSerial, column }: ColumnDraft): PreparedColumn['identity'] {
+  if (!isSerial) return 'none';
+  if (column.sequence !== undefined) return 'sequence';
+  return column.identityAlways ? 'always' : 'by default';
 }
 
 /** Refuses a default that means the present, but is read only once. */

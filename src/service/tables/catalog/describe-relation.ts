@@ -72,12 +72,13 @@ const defaultFacts = `
     'category', t.typcategory,
     'takesFractions', t.typoutput IN (
       'numeric_out'::regproc, 'float4out'::regproc, 'float8out'::regproc, 'cash_out'::regproc),
-    'ownsSequence', EXISTS (
-      SELECT FROM pg_depend owned
+    'ownSequence', (
+      SELECT json_build_object('name', s.relname, 'isInSchema', s.relnamespace = c.relnamespace) FROM pg_depend owned
       JOIN pg_depend used ON used.refclassid = owned.classid AND used.refobjid = owned.objid
+      JOIN pg_class s ON s.oid = owned.objid
       WHERE owned.classid = 'pg_class'::regclass AND owned.refclassid = 'pg_class'::regclass
         AND owned.refobjid = c.oid AND owned.refobjsubid = a.attnum AND owned.deptype = 'a'
-        AND used.classid = 'pg_attrdef'::regclass AND used.objid = d.oid))
+        AND used.classid = 'pg_attrdef'::regclass AND used.objid = d.oid LIMIT 1))
   FROM pg_attrdef d,
     LATERAL (SELECT x.typcategory, x.typoutput FROM pg_type x WHERE x.oid = a.atttypid OFFSET 0) t
   WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum`;

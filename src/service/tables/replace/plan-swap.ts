@@ -8,11 +8,13 @@ import { apartInCallersPath, toEndInCallersPath } from '../../postgres/search-pa
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../postgres/sql.ts';
 import { describeRelation, type TableFacts } from '../catalog/describe-relation.ts';
 import type { Naming } from '../ddl.ts';
+import type { DefaultFacts } from '../defaults.ts';
 import type { TableDescription } from '../definition.ts';
 import { isTable, toDescription } from '../describe-table.ts';
 import { describeDistribution } from '../distribution/describe-distribution.ts';
 import { type ObjectNames, relationNames } from '../object-names.ts';
 import type { PreparedTable } from '../prepared-table.ts';
+import { parseRelationName } from '../sql-tokens.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type Inheritance, inheritanceStatements, readInheritance } from './inheritance.ts';
 import { readLost } from './lost.ts';
@@ -95,7 +97,12 @@ async function describeSwapped(
   const { schema, name, names } = table;
   const before = relationNames(aside.names);
   const after = new Map(relationNames(names).map((name, index) => [before[index], name]));
-  const kept = new Set(sequences.map(({ column }) => column));
+  const kept = new Map(
+    sequences.map(({ column, sequence }) => [
+      column,
+      { name: parseRelationName(sequence)!.name, isInSchema: true },
+    ]),
+  );
   const inherited = new Map(columnComments.map(({ column, text }) => [column, text]));
   return toDescription(
     schema,
@@ -108,7 +115,7 @@ async function describeSwapped(
           comment: inherited.get(column.name) ?? column.comment,
           default: column.default && {
             ...column.default,
-            ownsSequence: column.default.ownsSequence || kept.has(column.name),
+            ownSequence: kept.get(column.name) ?? withFinalName(column.default.ownSequence, after),
           },
         })) ?? null,
       comment: comment ?? facts.comment,
@@ -128,6 +135,10 @@ async function describeSwapped(
     extraFunctions,
     await describeDistribution(client, facts),
   );
+}
+
+function withFinalName(sequence: DefaultFacts['ownSequence'], finalNames: Map<string | undefined, string>) {
+  return sequence && { ...sequence, name: finalNames.get(sequence.name) ?? sequence.name };
 }
 
 /**
