@@ -10,9 +10,11 @@ export const warningCodes = {
   'mixed-column': 'an inferred column became text because of a few odd values; the first one is named',
   'other-notation':
     'a column became text, although all of its values look like dates, numbers, times or booleans in another notation; the warning says how to read or convert them',
+  'natural-values':
+    'with `values=natural`, the values of a column were read in another notation than that of PostgreSQL; the warning says in which one',
   'nothing-renamed': '`rename` names a header or key that the data does not have',
   'two-digit-year':
-    'with `date_order`, a column has years of two digits; the warning shows how the first was read',
+    'with `date_order` or `values=natural`, a column has years of two digits; the warning shows how the first was read',
   'repeated-keys':
     'an object inside a value for a `jsonb` column has the same key twice, and only the last value was kept',
   'key-not-brought': 'rows have no value for a column of the key of `on_conflict` and were inserted',

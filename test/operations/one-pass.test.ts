@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
 import { readConfig } from '../../src/core/settings/config.ts';
+import { usualChoices } from '../../src/encoding/infer/infer-types.ts';
 import { Spool } from '../../src/readers/spool.ts';
 import { openSpreadsheet } from '../../src/readers/spreadsheet/open-spreadsheet.ts';
 import { jsonInput } from '../../src/service/loading/inputs/json-input.ts';
@@ -47,6 +48,7 @@ async function outcomeOf(
     ifExists: 'fail',
     extraColumns: 'fail',
     onConflict: 'fail',
+    types: usualChoices,
     dryRun: false,
     signal,
     requireCreation: () => {},

@@ -42,6 +42,7 @@ export const TIME = 1 << 19;
 export const DURATION = 1 << 20;
 export const TRUE_FALSE = 1 << 21;
 export const YES_NO = 1 << 22;
+export const WORD_SHAPES = TRUE_FALSE | YES_NO;
 export const SHAPES = AMOUNT | PERCENT | EXPONENT | TIME | DURATION | TRUE_FALSE | YES_NO;
 
 /** Signs that at least one value of a column has. Without such a sign the values do not show the shape. */
@@ -61,6 +62,10 @@ export const HAS_BARE_NUMBER = 1 << 13;
 const SIGNS = HAS_CURRENCY | HAS_PARENTHESES | HAS_MINUS_BEHIND | HAS_PERCENT_SIGN | HAS_EXPONENT;
 const WORDS = HAS_WHOLE_WORD | HAS_TRUE | HAS_FALSE;
 export const SHAPE_FACTS = SIGNS | WORDS | HAS_POINT_FIRST | HAS_BARE_NUMBER;
+
+/** The signs that only `values=natural` reads. */
+export const DECORATIONS =
+  HAS_CURRENCY | HAS_PARENTHESES | HAS_MINUS_BEHIND | HAS_PERCENT_SIGN | HAS_EXPONENT | HAS_POINT_FIRST;
 
 export const NUMBER_SHAPES = AMOUNT | PERCENT | EXPONENT;
 

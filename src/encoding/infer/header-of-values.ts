@@ -9,7 +9,7 @@
 import { TEXT } from '../../core/cells/cell-kind.ts';
 import type { Warning } from '../../core/errors.ts';
 import { shortenValue } from '../problems/problems.ts';
-import { type InferredColumn, TypeInference } from './infer-types.ts';
+import { type InferredColumn, TypeInference, usualChoices } from './infer-types.ts';
 import { type FormHint, isNullWord } from './text-forms.ts';
 
 /**
@@ -41,8 +41,8 @@ export function headerOfValues(
 const numberTypes = ['bigint', 'numeric', 'double precision'];
 
 /** Returns whether the text of a header is like the values of its column. */
-function isLikeValues(text: string, { type, hint }: InferredColumn): boolean {
-  const found = inferText(text);
+function isLikeValues(text: string, { type, hint, reading }: InferredColumn): boolean {
+  const found = inferText(text, reading !== undefined);
   if (type !== 'text') {
     return found.type === type || (numberTypes.includes(type) && numberTypes.includes(found.type));
   }
@@ -51,8 +51,9 @@ function isLikeValues(text: string, { type, hint }: InferredColumn): boolean {
 }
 
 /** Returns what would be inferred from a column with this one value. */
-function inferText(text: string): InferredColumn {
-  const inference = new TypeInference({ maxColumns: 1, maxRows: 1 });
+function inferText(text: string, isNatural: boolean): InferredColumn {
+  const choices = { ...usualChoices, isNatural };
+  const inference = new TypeInference({ maxColumns: 1, maxRows: 1 }, undefined, choices);
   const bytes = Buffer.from(text);
   inference.column(0, '');
   inference.beginRow(1);

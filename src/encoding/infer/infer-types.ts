@@ -7,48 +7,25 @@
  */
 
 import { MINUS, ZERO } from '../../core/bytes/ascii.ts';
-import {
-  ARRAY,
-  DATE,
-  FALSE,
-  INTERVAL,
-  NULL,
-  NUMBER,
-  OBJECT,
-  ROUNDED_NUMBER,
-  STRING,
-  TEXT,
-  TIME,
-  TIMESTAMP,
-  TRUE,
-} from '../../core/cells/cell-kind.ts';
+import { NULL, NUMBER, ROUNDED_NUMBER, STRING, TEXT } from '../../core/cells/cell-kind.ts';
 import { type CellSink, READ_AS_MOMENT } from '../../core/cells/cell-sink.ts';
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import { losesDigits } from '../../core/cells/rounded-number.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { shortenBytes } from '../problems/problems.ts';
-import {
-  ANY_CLASS,
-  BOOLEAN,
-  DATE_CELL,
-  EXACT,
-  INTERVAL_CELL,
-  MIXED,
-  NOTHING,
-  OTHER,
-  TIME_CELL,
-  TIMESTAMP_CELL,
-  WHOLE,
-} from '../text-reading/seen.ts';
-import { classifyString } from '../text-reading/string-class.ts';
+import { englishWords, type LanguageWords } from '../text-reading/natural/language-words.ts';
+import { ANY_CLASS, EXACT, MIXED, NOTHING, OTHER, WHOLE } from '../text-reading/seen.ts';
+import { classify, classifyMoment } from './cell-class.ts';
 import { ALL_FORMS, COMMA_FORMS } from './form-bits.ts';
-import { classifyNested } from './nested-class.ts';
-import { ALWAYS_NUMERIC_BYTES, classifyNumber } from './number-class.ts';
+import type { ShortYearSighting } from './natural-facts.ts';
+import type { NaturalReading } from './natural-type.ts';
+import { ALWAYS_NUMERIC_BYTES } from './number-class.ts';
 import { type Oddity, OddValues, type Sighting } from './odd-values.ts';
 import { type FormHint, TextForms } from './text-forms.ts';
 import { type InferredType, typeOf } from './type-of.ts';
 
+export type { NaturalReading } from './natural-type.ts';
 export type { InferredType } from './type-of.ts';
 
 export interface InferredColumn {
@@ -66,6 +43,15 @@ export interface InferredColumn {
   roundedIn?: number;
   /** In all numbers with a point, the points may separate thousands: `1.234`. */
   isGroupedByPoint?: boolean;
+  /** How the texts of the column are read; undefined: as they are, in the notation of PostgreSQL. */
+  reading?: ColumnReading;
+}
+
+/** How `values=natural` reads the texts of a column. */
+export interface ColumnReading extends NaturalReading {
+  first: Sighting;
+  /** The first date with a year of two digits. */
+  shortYear?: (ShortYearSighting & { readAs: string }) | undefined;
 }
 
 interface FirstValue {
@@ -78,6 +64,25 @@ export interface InferenceLimits {
   maxColumns: number;
   maxRows: number;
 }
+
+/** What the caller says about the types of columns. */
+export interface TypeChoices {
+  /** Every column is text. */
+  allText: boolean;
+  /** Columns whose values have one notation get its type (`values=natural`). */
+  isNatural: boolean;
+  /** The notations that decide if several fit: a union of bits of form-bits.ts. */
+  preferred: number;
+  words: LanguageWords;
+}
+
+/** The types of PostgreSQL's own notation. */
+export const usualChoices: TypeChoices = {
+  allText: false,
+  isNatural: false,
+  preferred: 0,
+  words: englishWords,
+};
 
 const INITIAL_COLUMNS = 64;
 
@@ -97,7 +102,10 @@ export class TypeInference implements CellSink {
   /** For each column the classes whose values tell nothing new: for all kinds of cells except `TEXT`, and for `TEXT`. */
   #known = new Uint16Array(INITIAL_COLUMNS);
   #knownTexts = new Uint16Array(INITIAL_COLUMNS);
-  readonly #textForms = new TextForms();
+  readonly #choices: TypeChoices;
+  readonly #textForms: TextForms;
+  /** With `isNatural`: how each column is read. */
+  readonly #readings: (NaturalReading | undefined)[] = [];
   readonly #places: number[] = [];
   /** The first value of each column. */
   readonly #firstValues: (FirstValue | undefined)[] = [];
@@ -121,9 +129,11 @@ export class TypeInference implements CellSink {
   #changes = 0;
 
   /** @param onFault called for every problem of the current row that the source reports; see `CellSink.fault` */
-  constructor(limits: InferenceLimits, onFault?: CellSink['fault']) {
+  constructor(limits: InferenceLimits, onFault?: CellSink['fault'], choices = usualChoices) {
     this.#limits = limits;
     this.#onFault = onFault;
+    this.#choices = choices;
+    this.#textForms = new TextForms(choices.words);
   }
 
   get rowCount(): number {
@@ -143,8 +153,20 @@ export class TypeInference implements CellSink {
   /** Returns the columns in the order of the sheet, or in the order in which they first appeared. */
   columns(): InferredColumn[] {
     const columns = this.#names.map((name, column) => {
+      if (this.#choices.allText) return { name, type: 'text' as const, column };
       const oddity = this.#oddValues[column]?.oddity ?? this.#turns[column];
       const type = typeOf(this.#seen[column]!);
+      const reading = type === 'text' ? this.#reading(column) : undefined;
+      if (reading !== undefined) {
+        const firstValue = this.#firstValues[column]!.sighting.value;
+        return {
+          name,
+          type: reading.type,
+          column,
+          reading,
+          ...(isNumberType(reading.type) && { firstValue }),
+        };
+      }
       const forms = this.#forms[column]!;
       const hint = type === 'text' ? this.#hint(column, forms, oddity) : undefined;
       const isGroupedByPoint = type === 'numeric' && this.#textForms.isGroupedByPoint(forms);
@@ -162,8 +184,17 @@ export class TypeInference implements CellSink {
     return columns.sort((a, b) => this.#places[a.column]! - this.#places[b.column]!);
   }
 
+  #reading(column: number): ColumnReading | undefined {
+    const reading = this.#readings[column];
+    if (reading === undefined) return undefined;
+    const first = this.#textForms.firstNeeding(column)!;
+    return { ...reading, first, shortYear: this.#textForms.shortYear(column, reading.notation) };
+  }
+
   #hint(column: number, forms: number, oddity: Oddity | undefined): FormHint | undefined {
-    const hint = this.#textForms.hint(column, forms) ?? this.#textForms.nullWordsHint(column, forms);
+    const hint =
+      this.#textForms.hint(column, forms, this.#choices.preferred) ??
+      this.#textForms.nullWordsHint(column, forms);
     // If the only odd value of a column is a word for no value, the warning about the odd value already names `null_values`.
     const isOddValue = hint?.plain !== undefined && hint.nullWords.length === 1 && oddity !== undefined;
     return isOddValue ? undefined : hint;
@@ -191,6 +222,7 @@ export class TypeInference implements CellSink {
    * @returns a union of classes of seen.ts; `ANY_CLASS`: all
    */
   classesKnown(column: number, kind: number): number {
+    if (this.#choices.allText) return ANY_CLASS;
     return kind === TEXT ? this.#knownTexts[column]! : this.#known[column]!;
   }
 
@@ -231,7 +263,7 @@ export class TypeInference implements CellSink {
   }
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
-    if (kind === NULL) return;
+    if (kind === NULL || this.#choices.allText) return;
     if (
       kind === ROUNDED_NUMBER &&
       this.#roundedRows[column] === undefined &&
@@ -263,6 +295,7 @@ export class TypeInference implements CellSink {
   moment(column: number, kind: number, days: number, microseconds: number): void {
     const isRewritten = this.#isMomentRewritten;
     this.#isMomentRewritten = false;
+    if (this.#choices.allText) return;
     const seen = this.#seen[column]!;
     const forms = this.#forms[column]!;
     if (seen === OTHER && forms === 0) return;
@@ -270,7 +303,8 @@ export class TypeInference implements CellSink {
     if (forms !== 0)
       this.#forms[column] = isRewritten
         ? this.#formsOfOriginal(column, forms)
-        : this.#textForms.withClass(forms, found);
+        : this.#textForms.withClass(forms, found, column);
+    if (this.#choices.isNatural && forms !== 0) this.#noteReading(column, forms);
     if (seen !== OTHER && (seen & found) === 0 && this.#take(column, seen, found)) {
       const length = formatMoment(kind, days, microseconds);
       const value = isRewritten ? this.#originalText() : momentText.toString('latin1', 0, length);
@@ -321,12 +355,26 @@ export class TypeInference implements CellSink {
     end: number,
   ): void {
     let left: number;
-    if (found !== OTHER) left = this.#textForms.withClass(forms, found);
+    if (found !== OTHER) left = this.#textForms.withClass(forms, found, column);
     else if (kind === STRING || kind === TEXT)
       left = this.#textForms.withText(forms, kind, column, this.#row, bytes, start, end);
     else left = 0;
-    if (found === EXACT && kind === TEXT) left = this.#textForms.withPoint(left, bytes, start, end);
+    if (found === EXACT) {
+      this.#textForms.facts.addExact(column, kind === TEXT, bytes, start, end);
+      if (kind === TEXT) left = this.#textForms.withPoint(left, bytes, start, end);
+    }
     this.#forms[column] = left;
+    if (this.#choices.isNatural) this.#noteReading(column, forms);
+  }
+
+  /** Decides again how a column is read, if its value has changed what is known of it. @param forms the forms before the value */
+  #noteReading(column: number, forms: number): void {
+    const { facts } = this.#textForms;
+    if (this.#forms[column] === forms && !facts.hasChanged) return;
+    facts.hasChanged = false;
+    const reading = this.#textForms.naturalReading(column, this.#forms[column]!, this.#choices.preferred);
+    if (JSON.stringify(reading) !== JSON.stringify(this.#readings[column])) this.#changes++;
+    this.#readings[column] = reading;
   }
 
   /**
@@ -405,37 +453,4 @@ export class TypeInference implements CellSink {
 
 function isNumberType(type: InferredType): boolean {
   return type === 'bigint' || type === 'numeric' || type === 'double precision';
-}
-
-function classify(kind: number, bytes: Buffer, start: number, end: number): number {
-  switch (kind) {
-    case STRING:
-      return classifyString(bytes, start, end);
-    case NUMBER:
-    case ROUNDED_NUMBER:
-      return classifyNumber(bytes, start, end);
-    case FALSE:
-    case TRUE:
-      return BOOLEAN;
-    case OBJECT:
-    case ARRAY:
-      return classifyNested(bytes, start, end);
-    default:
-      throw new TypeError(`A cell of the kind ${kind}`);
-  }
-}
-
-function classifyMoment(kind: number): number {
-  switch (kind) {
-    case DATE:
-      return DATE_CELL;
-    case TIMESTAMP:
-      return TIMESTAMP_CELL;
-    case TIME:
-      return TIME_CELL;
-    case INTERVAL:
-      return INTERVAL_CELL;
-    default:
-      throw new TypeError(`A moment of the kind ${kind}`);
-  }
 }

@@ -8,6 +8,7 @@ import type { Problem, Warning } from '../../core/errors.ts';
 import { identifierProblem, isSystemColumn } from '../../core/identifiers.ts';
 import { shortenValue } from '../problems/problems.ts';
 import { roundedDigits } from '../problems/rounded-digits.ts';
+import type { ShortYear } from '../text-reading/text-reading.ts';
 import type { InferredColumn, InferredType, TypeInference } from './infer-types.ts';
 import type { Oddity } from './odd-values.ts';
 import { asNull, queryText } from './query-text.ts';
@@ -59,6 +60,32 @@ export function otherReadings(columns: InferredColumn[], locate: LocateCell): Wa
   });
 }
 
+/** Returns what was taken for the notation of each column that `values=natural` has read, and its years of two digits. */
+export function naturalColumns(columns: InferredColumn[], locate: LocateCell): Warning[] {
+  return columns.flatMap(({ name, column, type, reading }): Warning[] => {
+    if (reading === undefined) return [];
+    const { row, value } = reading.first;
+    const place = locate(row, column, name).cell ?? `row ${row}`;
+    const detail = `Column "${shortenValue(name)}" was read as ${reading.looksLike} (${type}). The first is ${JSON.stringify(shortenValue(value))} in ${place}.`;
+    const { shortYear } = reading;
+    const ofYear = shortYear === undefined ? [] : [shortYearWarning({ column, name, ...shortYear }, locate)];
+    return [{ code: 'natural-values', column: name, detail }, ...ofYear];
+  });
+}
+
+/** Warns of years of two digits, because PostgreSQL's rule may give the wrong century. Example: dates of birth. */
+export function shortYearWarning(
+  { column, name, row, text, readAs }: ShortYear,
+  locate: LocateCell,
+): Warning {
+  const place = locate(row, column, name).cell ?? `row ${row}`;
+  return {
+    code: 'two-digit-year',
+    column: name,
+    detail: `Column "${shortenValue(name)}" has years of two digits: 70 to 99 were read as 1970 to 1999, 00 to 69 as 2000 to 2069. The first is ${JSON.stringify(text)} in ${place}, read as ${readAs}.`,
+  };
+}
+
 /** Returns one warning for each column of an inspected workbook whose numbers a load would round. A load itself counts these numbers. */
 export function roundedColumns(columns: InferredColumn[], locate: LocateCell): Warning[] {
   return columns.flatMap(({ name, type, column, roundedIn }): Warning[] => {
@@ -79,7 +106,7 @@ type Explanation = Pick<Warning, 'detail' | 'choices'>;
 function explainHint(name: string, column: number, hint: FormHint, locate: LocateCell): Explanation {
   const words = hint.nullWords;
   const except = words.length === 0 ? '' : ` but ${words.map((word) => JSON.stringify(word)).join(', ')}`;
-  if (hint.shape !== undefined) return explainShape(name, column, hint, hint.shape, locate);
+  if (hint.shape !== undefined || hint.natural !== undefined) return explainShape(name, column, hint, locate);
   const nulls = asNull(words);
   if (hint.first === undefined) {
     const detail = `Column "${shortenValue(name)}" became text. Every value${except} is a ${hint.plain}. Send ${queryText(nulls)} to load these words as NULL.`;
@@ -94,25 +121,29 @@ function explainHint(name: string, column: number, hint: FormHint, locate: Locat
   return { detail, choices };
 }
 
-/** Says what a column of values that no parameter reads looks like, and how to get another type. */
-function explainShape(
-  name: string,
-  column: number,
-  { first, nullWords }: FormHint,
-  { looksLike, type, hasSpace }: NonNullable<FormHint['shape']>,
-  locate: LocateCell,
-): Explanation {
+/** Says what a column of values that only `values=natural` or a definition reads looks like, and how to get another type. */
+function explainShape(name: string, column: number, hint: FormHint, locate: LocateCell): Explanation {
+  const { first, nullWords, shape, natural } = hint;
   const { row, value } = first!;
   const place = locate(row, column, name).cell ?? `row ${row}`;
   const except =
     nullWords.length === 0 ? '' : ` but ${nullWords.map((word) => JSON.stringify(word)).join(', ')}`;
-  const found = `Column "${shortenValue(name)}" became text. Every value${except} looks like ${looksLike}, the first is ${JSON.stringify(shortenValue(value))} in ${place}.`;
+  const found = `Column "${shortenValue(name)}" became text. Every value${except} looks like ${shape?.looksLike ?? natural}, the first is ${JSON.stringify(shortenValue(value))} in ${place}.`;
   const nulls = asNull(nullWords);
-  if (type !== undefined) {
-    const parameters = { extra_columns: 'add', ...(hasSpace && { trim: 'true' }), ...nulls };
-    const detail = `${found} To read them, send a definition in which this column has the type ${type}, and ${queryText(parameters)}.`;
-    return { detail, choices: [{ parameters, type }] };
+  const remedies: string[] = [];
+  const choices: NonNullable<Warning['choices']> = [];
+  if (natural !== undefined) {
+    const parameters = { values: 'natural', ...nulls };
+    remedies.push(`send ${queryText(parameters)}`);
+    choices.push({ parameters });
   }
+  if (shape?.type !== undefined) {
+    const parameters = { extra_columns: 'add', ...(shape.hasSpace && { trim: 'true' }), ...nulls };
+    const definition = `send a definition in which this column has the type ${shape.type}, and ${queryText(parameters)}`;
+    remedies.push(definition);
+    choices.push({ parameters, type: shape.type });
+  }
+  if (choices.length > 0) return { detail: `${found} To read them, ${remedies.join('; or ')}.`, choices };
   const detail = `${found} No parameter reads them: remove these signs from the file, or convert the column after the load, as in /docs/recipes#amounts-as-text.`;
   if (nullWords.length === 0) return { detail };
   return {

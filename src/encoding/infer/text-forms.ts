@@ -7,19 +7,21 @@
  * first value.
  */
 
-import { APOSTROPHE, COMMA, isDigit, PLUS, POINT, SPACE } from '../../core/bytes/ascii.ts';
+import { COMMA, isDigit, PLUS, POINT } from '../../core/bytes/ascii.ts';
 import { trimmedEnd, trimmedStart, trimText } from '../../core/bytes/white-space.ts';
+import { daysFromCivil } from '../../core/cells/calendar.ts';
 import { NUMBER, STRING, TEXT } from '../../core/cells/cell-kind.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
-import {
-  DAY_MONTH_YEAR,
-  MONTH_DAY_YEAR,
-  maxDateBytes,
-  readDate,
-  YEAR_MONTH_DAY,
-} from '../text-reading/date-form.ts';
+import { lastDate, maxDateBytes } from '../text-reading/date-form.ts';
+import { readAnyDate } from '../text-reading/named-date.ts';
+import { amount, findAmount } from '../text-reading/natural/amount-signs.ts';
+import { clock } from '../text-reading/natural/clock.ts';
+import { englishWords, IS_TRUE, type LanguageWords } from '../text-reading/natural/language-words.ts';
+import { readNaturalNumber } from '../text-reading/natural/natural-number.ts';
+import type { Notation } from '../text-reading/natural/notation.ts';
 import { type NumberSigns, readNumber } from '../text-reading/number-form.ts';
 import {
+  BOOLEAN,
   DATE_CELL,
   DATE_STRING,
   EXACT,
@@ -31,40 +33,13 @@ import {
 } from '../text-reading/seen.ts';
 import { classifyString } from '../text-reading/string-class.ts';
 import * as bits from './form-bits.ts';
+import * as of from './natural-facts.ts';
+import { type NaturalReading, naturalReading, type PreferredForms } from './natural-type.ts';
+import { dateForms, type NumberForm, numberForms } from './notation-forms.ts';
+import { classifyNumber } from './number-class.ts';
 import type { Sighting } from './odd-values.ts';
 import { queryText } from './query-text.ts';
 import { type ShapeHint, shapeHint, shapesOf, shapesOfGrouped, shapesWithClass } from './text-shapes.ts';
-
-interface DateForm {
-  bit: number;
-  order: number;
-  parameters: Record<string, string>;
-  looksLike: string;
-}
-
-interface NumberForm {
-  bit: number;
-  signs: NumberSigns;
-  parameters: Record<string, string>;
-  looksLike: string;
-}
-
-const dateForms: readonly DateForm[] = [
-  { bit: bits.DMY, order: DAY_MONTH_YEAR, parameters: { date_order: 'dmy' }, looksLike: 'day/month/year' },
-  { bit: bits.MDY, order: MONTH_DAY_YEAR, parameters: { date_order: 'mdy' }, looksLike: 'month/day/year' },
-  { bit: bits.YMD, order: YEAR_MONTH_DAY, parameters: { date_order: 'ymd' }, looksLike: 'year/month/day' },
-];
-
-/** Forms that need fewer parameters come first. */
-const numberForms: readonly NumberForm[] = [
-  numberForm(bits.COMMA_ALONE, COMMA, 0),
-  numberForm(bits.GROUPED_BY_COMMA, POINT, COMMA),
-  numberForm(bits.GROUPED_BY_SPACE, POINT, SPACE),
-  numberForm(bits.GROUPED_BY_APOSTROPHE, POINT, APOSTROPHE),
-  numberForm(bits.GROUPED_BY_POINT, COMMA, POINT),
-  numberForm(bits.SPACE_AND_COMMA, COMMA, SPACE),
-  numberForm(bits.APOSTROPHE_AND_COMMA, COMMA, APOSTROPHE),
-];
 
 /**
  * Texts, in lower case, that people and programs write for a missing value. They never become NULL by themselves: they only let a
@@ -91,11 +66,15 @@ const nullWords = new Set([
   'unknown',
 ]);
 const maxNullWordBytes = 7;
+/** Programs write `####` for a value that is wider than its column. */
+const manyNumberSigns = /^#{3,}$/;
+const NUMBER_SIGN = 0x23;
 const maxNullWords = 20;
 
 /** Returns whether the text is a word that people and programs write if there is no value: `n/a`. */
 export function isNullWord(text: string): boolean {
-  return nullWords.has(trimText(text).toLowerCase());
+  const word = trimText(text);
+  return nullWords.has(word.toLowerCase()) || manyNumberSigns.test(word);
 }
 
 /** The parameters with which a text column would have another type. */
@@ -109,6 +88,8 @@ export interface FormHint {
   plain?: 'number' | 'date';
   /** What the values look like, if no parameter reads them. `hasSpace`: white space is around some of them. */
   shape?: ShapeHint & { hasSpace: boolean };
+  /** What the values are, if `values=natural` reads them and no other parameter does. */
+  natural?: string;
   /** The first value that PostgreSQL itself cannot read; undefined: only the words for no value need a parameter. */
   first: Sighting | undefined;
   /** The words for no value that occur in the column. */
@@ -125,6 +106,7 @@ export function parameterReading(
   const asked = isDate ? bits.DATE_FORMS : bits.NUMBER_FORMS;
   const forms = new TextForms().withText(asked, STRING, 0, 0, bytes, start, end);
   if ((forms & bits.IS_NEEDED) === 0) return undefined;
+  if ((forms & bits.DECORATIONS) !== 0) return 'values=natural';
   return formsOf(forms)
     .map(({ parameters }) => queryText(parameters))
     .join(' or ');
@@ -141,12 +123,21 @@ export function isGroupedByPoint(bytes: Buffer, start: number, end: number): boo
 
 /** Keeps, for the columns of one source, the forms that their values may have. */
 export class TextForms {
+  /** What the values of the columns show besides their forms. */
+  readonly facts = new of.NaturalFacts();
+  readonly #words: LanguageWords;
   readonly #first: (Sighting | undefined)[] = [];
   readonly #nullWords: (string[] | undefined)[] = [];
   readonly #scratch = Buffer.alloc(256);
 
+  constructor(words = englishWords) {
+    this.#words = words;
+  }
+
   /** Returns the forms that are still possible after a value of the class `found` (seen.ts), which is not `OTHER`. */
-  withClass(forms: number, found: number): number {
+  withClass(forms: number, found: number, column: number): number {
+    this.facts.addDate(column, found);
+    if (found === BOOLEAN) this.facts.addBoolean(column);
     const left = (forms & bits.FACTS) | (forms & notationsWithClass(found)) | shapesWithClass(forms, found);
     return (left & ~bits.FACTS) === 0 ? 0 : left;
   }
@@ -176,12 +167,13 @@ export class TextForms {
   ): number {
     // If a column can only have shapes of text-shapes.ts, most values need no other check.
     if ((forms & bits.NOTATIONS) === 0 && (forms & bits.IS_NEEDED) !== 0) {
-      const shape = shapesAmong(forms, bytes, start, end);
-      if (shape !== 0) return (forms & bits.FACTS) | shape;
+      const shape = this.#shapesAmong(forms, column, bytes, start, end);
+      if ((shape & bits.SHAPES) !== 0) return (forms & bits.FACTS) | shape;
     }
     const from = trimmedStart(bytes, start, end);
     const to = trimmedEnd(bytes, from, end);
-    if (end - start <= maxNullWordBytes && from < to && !isDigit(bytes[from]!)) {
+    const mayBeNullWord = end - start <= maxNullWordBytes || bytes[from] === NUMBER_SIGN;
+    if (mayBeNullWord && from < to && !isDigit(bytes[from]!)) {
       const word = bytes.toString('utf8', start, end);
       if (isNullWord(word)) {
         return this.#noteNullWord(column, word) ? forms : 0;
@@ -192,15 +184,18 @@ export class TextForms {
     let left = (forms & bits.FACTS) | (hasSpace ? bits.HAS_SPACE : 0);
     // In a text file a text of white space only means that there is no value, if white space is removed.
     if (from === to && kind === TEXT) left |= forms;
-    else if (plain === bits.PLAIN_NUMBER)
+    else if (plain === bits.PLAIN_NUMBER) {
       left |=
         this.withPoint(forms & (bits.NUMBER_FORMS | bits.PLAIN_NUMBER), bytes, from, to) |
         shapesWithClass(forms, WHOLE);
-    else if (plain === bits.PLAIN_DATE) left |= forms & (bits.DATE_FORMS | bits.PLAIN_DATE);
-    else {
-      const notations = this.#notationsOf(forms, bytes, from, to);
+      if (classifyNumber(bytes, from, to) !== WHOLE) this.facts.addExact(column, true, bytes, from, to);
+    } else if (plain === bits.PLAIN_DATE) {
+      left |= forms & (bits.DATE_FORMS | bits.PLAIN_DATE);
+      this.facts.addDate(column, DATE_STRING);
+    } else {
+      const notations = this.#notationsOf(forms, column, row, bytes, from, to);
       if ((notations & bits.NUMBER_FORMS) !== 0) left |= notations | shapesOfGrouped(forms);
-      else left |= notations !== 0 ? notations : shapesAmong(forms, bytes, from, to);
+      else left |= notations !== 0 ? notations : this.#shapesAmong(forms, column, bytes, from, to);
     }
     if ((left & ~bits.FACTS) === 0) return 0;
     // A JSON string or a text cell of a workbook that PostgreSQL can read as a number does not show which signs are used.
@@ -212,8 +207,30 @@ export class TextForms {
     return left;
   }
 
+  /** Returns the first date with a year of two digits, and how it is read. */
+  shortYear(column: number, notation: Notation): (of.ShortYearSighting & { readAs: string }) | undefined {
+    const { shortYear } = this.facts.of(column);
+    if (notation.kind !== 'date' || shortYear === undefined) return undefined;
+    const text = Buffer.from(shortYear.text);
+    const { order } = notation;
+    readAnyDate(text, 0, text.length, { order, words: this.#words }, this.#scratch);
+    return { ...shortYear, readAs: this.#scratch.toString('latin1', 0, 10) };
+  }
+
+  /** Returns the first value that needs a notation. */
+  firstNeeding(column: number): Sighting | undefined {
+    return this.#first[column];
+  }
+
+  /** Returns how `values=natural` reads the column; undefined: as text. */
+  naturalReading(column: number, forms: number, preferred: PreferredForms): NaturalReading | undefined {
+    // A word for no value is NULL only if the caller says so.
+    if (this.#nullWords[column] !== undefined) return undefined;
+    return naturalReading(forms, this.facts.of(column), preferred);
+  }
+
   /** Returns the parameters with which the text column would have another type; undefined: none. */
-  hint(column: number, forms: number): FormHint | undefined {
+  hint(column: number, forms: number, preferred: PreferredForms): FormHint | undefined {
     const first = this.#first[column];
     if ((forms & bits.IS_NEEDED) === 0 || first === undefined) return undefined;
     // A column with only white space and words for no value shows no type.
@@ -221,19 +238,36 @@ export class TextForms {
     const words = this.#nullWords[column] ?? [];
     const hasSpace = (forms & bits.HAS_SPACE) !== 0;
     const nullWords = hasSpace ? [...new Set(words.map(trimText))] : words;
+    const isDecorated = (forms & bits.DECORATIONS) !== 0;
     const isNotation = (forms & (bits.DATE_FORMS | bits.NUMBER_FORMS)) !== 0;
-    if (isNotation || (hasSpace && (forms & bits.PLAIN_FORMS) !== 0))
+    if (!isDecorated && (isNotation || (hasSpace && (forms & bits.PLAIN_FORMS) !== 0)))
       return { forms: formsOf(forms), first, nullWords };
-    const shape = shapeHint(forms);
-    return shape && { forms: [], shape: { ...shape, hasSpace }, first, nullWords };
+    const natural = naturalReading(forms, this.facts.of(column), preferred)?.looksLike;
+    if (isDecorated && natural === undefined && isOpen(forms)) {
+      const choices = notationsOf(forms & ~bits.PLAIN_NUMBER).map(({ parameters, looksLike }) => ({
+        looksLike,
+        parameters: { values: 'natural', ...parameters },
+      }));
+      return { forms: choices, first, nullWords };
+    }
+    const shape = shapeHint(forms, (this.facts.of(column).facts & of.HAS_FOREIGN_WORD) !== 0);
+    if (shape !== undefined)
+      return {
+        forms: [],
+        shape: { ...shape, hasSpace },
+        ...(natural !== undefined && { natural }),
+        first,
+        nullWords,
+      };
+    return natural === undefined ? undefined : { forms: [], natural, first, nullWords };
   }
 
   /** Returns the words for no value, if every other value of the text column is a number or every other value is a date. */
   nullWordsHint(column: number, forms: number): FormHint | undefined {
     const nullWords = this.#nullWords[column];
     const plain = forms & bits.PLAIN_FORMS;
-    if (nullWords === undefined || (plain !== bits.PLAIN_NUMBER && plain !== bits.PLAIN_DATE))
-      return undefined;
+    if (nullWords === undefined || (forms & bits.DECORATIONS) !== 0) return undefined;
+    if (plain !== bits.PLAIN_NUMBER && plain !== bits.PLAIN_DATE) return undefined;
     return { forms: [], plain: plain === bits.PLAIN_DATE ? 'date' : 'number', first: undefined, nullWords };
   }
 
@@ -243,16 +277,112 @@ export class TextForms {
   }
 
   /** Returns the forms among `forms` that the text has. */
-  #notationsOf(forms: number, bytes: Buffer, start: number, end: number): number {
+  #notationsOf(
+    forms: number,
+    column: number,
+    row: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): number {
     if (end - start > maxDateBytes) return 0;
-    let found = 0;
-    for (const { bit, order } of dateForms) {
-      if ((forms & bit) !== 0 && this.#readsDate(order, bytes, start, end)) found |= bit;
-    }
+    let found = this.#datesOf(forms, column, row, bytes, start, end);
+    if (found !== 0) return found;
     for (const { bit, signs } of numberForms) {
-      if ((forms & bit) !== 0 && this.#readsNumber(signs, bytes, start, end)) found |= bit;
+      if ((forms & bit) !== 0 && this.#readsNumber(signs, column, bytes, start, end)) found |= bit;
     }
     return found;
+  }
+
+  /** Returns the orders among `forms` in which the text is a date, and notes whether they read it differently. */
+  #datesOf(forms: number, column: number, row: number, bytes: Buffer, start: number, end: number): number {
+    let found = 0;
+    let hasShortYear = false;
+    for (const { bit, order } of dateForms) {
+      if ((forms & bit) === 0) continue;
+      form.order = order;
+      form.words = this.#words;
+      const length = readAnyDate(bytes, start, end, form, this.#scratch);
+      const kind = length < 0 ? OTHER : classifyString(this.#scratch, 0, length);
+      if (kind === OTHER) continue;
+      found |= bit;
+      hasShortYear ||= lastDate.hasShortYear;
+      daysRead[order] = daysOf(this.#scratch);
+      this.facts.addDate(column, kind);
+    }
+    if (found === 0) return 0;
+    const [, dmy, mdy, ymd] = daysRead;
+    let differences = 0;
+    if ((found & bits.DMY) !== 0 && (found & bits.MDY) !== 0 && dmy !== mdy) differences |= of.DMY_IS_NOT_MDY;
+    if ((found & bits.DMY) !== 0 && (found & bits.YMD) !== 0 && dmy !== ymd) differences |= of.DMY_IS_NOT_YMD;
+    if ((found & bits.MDY) !== 0 && (found & bits.YMD) !== 0 && mdy !== ymd) differences |= of.MDY_IS_NOT_YMD;
+    if (differences !== 0) this.facts.add(column, differences);
+    if (hasShortYear) this.facts.addShortYear(column, row, bytes, start, end);
+    return found;
+  }
+
+  /** Returns the shapes among `forms` that the text has, and what it shows of them. Numbers with signs around them have number forms, too. */
+  #shapesAmong(forms: number, column: number, bytes: Buffer, start: number, end: number): number {
+    if ((forms & (bits.SHAPES | bits.NUMBER_FORMS | bits.PLAIN_NUMBER)) === 0) return 0;
+    let found = shapesOf(bytes, start, end);
+    if ((forms & bits.WORD_SHAPES) !== 0 && end - start <= maxWordBytes) {
+      const word = this.#words.trueFalse.find(bytes, start, end);
+      if (word !== 0) {
+        if (found === 0) this.facts.add(column, of.HAS_FOREIGN_WORD);
+        found |= bits.YES_NO | ((word & IS_TRUE) !== 0 ? bits.HAS_TRUE : bits.HAS_FALSE);
+        this.facts.addWord(column, word);
+      }
+    }
+    if ((found & (bits.TIME | bits.DURATION)) !== 0) this.#noteClock(column);
+    let left = forms & found & bits.SHAPES;
+    if ((found & bits.NUMBER_SHAPES) !== 0) left |= this.#amountForms(forms, column, bytes, start, end);
+    return left === 0 ? 0 : left | (found & bits.SHAPE_FACTS);
+  }
+
+  #noteClock(column: number): void {
+    let facts = 0;
+    if (!clock.hasThird && !clock.hasHalf)
+      facts = clock.hasFraction ? of.MINUTES_AND_FRACTION : of.TWO_NUMBERS;
+    if (clock.isInexact) facts |= of.IS_INEXACT;
+    if (facts !== 0) this.facts.add(column, facts);
+  }
+
+  /** Returns the number forms among `forms` of an amount, a percentage or a number with an exponent. */
+  #amountForms(forms: number, column: number, bytes: Buffer, start: number, end: number): number {
+    let found = 0;
+    if ((forms & bits.PLAIN_NUMBER) !== 0 && this.#readsAmount(plainSigns, column, bytes, start, end))
+      found |= bits.PLAIN_NUMBER;
+    for (const { bit, signs } of numberForms) {
+      if ((forms & bit) !== 0 && this.#readsAmount(signs, column, bytes, start, end)) found |= bit;
+    }
+    if (found === 0) return 0;
+    // `readNaturalNumber` has found the signs around the number.
+    findAmount(bytes, start, end);
+    const { currencyStart, currencyEnd } = amount;
+    if (currencyStart < currencyEnd) this.facts.addCurrency(column, bytes, currencyStart, currencyEnd);
+    return found;
+  }
+
+  #readsAmount(signs: NumberSigns, column: number, bytes: Buffer, start: number, end: number): boolean {
+    const length = readNaturalNumber(bytes, start, end, signs, this.#scratch);
+    return length > 0 && this.#noteNumber(signs, length, column, bytes, start, end);
+  }
+
+  /** Notes what the number in `#scratch` says about its column. Returns whether a type stores it. */
+  #noteNumber(
+    signs: NumberSigns,
+    length: number,
+    column: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): boolean {
+    const found = classifyNumber(this.#scratch, 0, length);
+    if (found !== WHOLE && found !== EXACT) return false;
+    let facts = hasPointOrComma(bytes, start, end) ? of.HAS_SIGN : 0;
+    if (found === EXACT) facts |= signs.decimal === COMMA ? of.FRACTION_BY_COMMA : of.FRACTION_BY_POINT;
+    if (facts !== 0) this.facts.add(column, facts);
+    return true;
   }
 
   /** Notes a word for no value. Returns false if the column has more such words than a request could name. */
@@ -262,18 +392,46 @@ export class TextForms {
     if (words.includes(word)) return true;
     if (words.length === maxNullWords) return false;
     words.push(word);
+    this.facts.hasChanged = true;
     return true;
   }
 
-  #readsDate(order: number, bytes: Buffer, start: number, end: number): boolean {
-    const length = readDate(bytes, start, end, order, this.#scratch);
-    return length > 0 && classifyString(this.#scratch, 0, length) !== OTHER;
-  }
-
-  #readsNumber(signs: NumberSigns, bytes: Buffer, start: number, end: number): boolean {
+  #readsNumber(signs: NumberSigns, column: number, bytes: Buffer, start: number, end: number): boolean {
     const length = readNumber(bytes, start, end, signs, this.#scratch);
-    return length > 0 && bytes[start] !== PLUS && textKind(this.#scratch, 0, length) === NUMBER;
+    if (length <= 0 || bytes[start] === PLUS || textKind(this.#scratch, 0, length) !== NUMBER) return false;
+    return this.#noteNumber(signs, length, column, bytes, start, end);
   }
+}
+
+/** The words for true and false are not longer. */
+const maxWordBytes = 16;
+const plainSigns: NumberSigns = { decimal: POINT, thousands: 0 };
+/** The notation of the date that is tried. */
+const form = { order: 0, words: englishWords };
+/** The days of the date that was read last in each order. */
+const daysRead = [0, 0, 0, 0];
+
+function daysOf(iso: Buffer): number {
+  return daysFromCivil(numberOf(iso, 0, 4), numberOf(iso, 5, 7), numberOf(iso, 8, 10));
+}
+
+function numberOf(bytes: Buffer, start: number, end: number): number {
+  let value = 0;
+  for (let at = start; at < end; at++) value = value * 10 + bytes[at]! - 0x30;
+  return value;
+}
+
+function hasPointOrComma(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === POINT || bytes[at] === COMMA) return true;
+  return false;
+}
+
+/** Returns whether the decimal sign may be a point or a comma. */
+function isOpen(forms: number): boolean {
+  return (
+    (forms & bits.COMMA_FORMS) !== 0 &&
+    (forms & ((bits.NUMBER_FORMS & ~bits.COMMA_FORMS) | bits.PLAIN_NUMBER)) !== 0
+  );
 }
 
 /** Returns the notations that a column may have after a value of the class `found` (seen.ts). */
@@ -292,14 +450,6 @@ function notationsWithClass(found: number): number {
     default:
       return 0;
   }
-}
-
-/** Returns the shapes among `forms` that the text has, and what it shows of them. */
-function shapesAmong(forms: number, bytes: Buffer, start: number, end: number): number {
-  if ((forms & bits.SHAPES) === 0) return 0;
-  const found = shapesOf(bytes, start, end);
-  const left = forms & found & bits.SHAPES;
-  return left === 0 ? 0 : left | (found & bits.SHAPE_FACTS);
 }
 
 /** Returns the form of `bits.PLAIN_FORMS` that the text has; 0: none. */
@@ -331,24 +481,4 @@ function fewest(forms: NumberForm[]): NumberForm[] {
   const withComma = forms.filter(({ signs }) => signs.decimal === POINT && signs.thousands === COMMA);
   if (alone.length > 0) return [...alone, ...withComma];
   return forms.slice(0, 1);
-}
-
-function numberForm(bit: number, decimal: number, thousands: number): NumberForm {
-  const decimals = decimal === COMMA ? 'a comma before the decimals' : '';
-  const between = {
-    0: '',
-    [COMMA]: 'a comma',
-    [POINT]: 'a point',
-    [SPACE]: 'a space',
-    [APOSTROPHE]: 'an apostrophe',
-  }[thousands];
-  const groups = between && `${between} between thousands`;
-  const looksLike = `numbers with ${[groups, decimals].filter((part) => part).join(' and ')}`;
-  const parameters = {
-    ...(decimal === COMMA && { decimal_sign: ',' }),
-    ...(thousands !== 0 && {
-      thousands_sign: thousands === SPACE ? 'space' : String.fromCharCode(thousands),
-    }),
-  };
-  return { bit, signs: { decimal, thousands }, parameters, looksLike };
 }

@@ -5,20 +5,18 @@
  * (`TRUE`, `yes`). Their types would not return the same text, so such columns stay text, and a warning says how to get another type.
  */
 
-import {
-  APOSTROPHE,
-  COLON,
-  COMMA,
-  isDigit,
-  LOWER_E,
-  MINUS,
-  PLUS,
-  POINT,
-  SPACE,
-  ZERO,
-} from '../../core/bytes/ascii.ts';
+import { APOSTROPHE, COMMA, isDigit, LOWER_E, MINUS, PLUS, POINT, SPACE } from '../../core/bytes/ascii.ts';
 import { NUMBER } from '../../core/cells/cell-kind.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
+import {
+  amount,
+  CURRENCY,
+  findAmount,
+  MINUS_SIGN,
+  OPENED,
+  PER_CENT,
+} from '../text-reading/natural/amount-signs.ts';
+import { clock, readClock } from '../text-reading/natural/clock.ts';
 import { type NumberSigns, readNumber } from '../text-reading/number-form.ts';
 import { BOOLEAN, EXACT, INTERVAL_CELL, TIME_CELL, WHOLE } from '../text-reading/seen.ts';
 import * as bits from './form-bits.ts';
@@ -61,8 +59,12 @@ const signsOfNumbers = [
   { shape: bits.EXPONENT, fact: bits.HAS_POINT_FIRST, name: 'no digit before the point' },
 ];
 
-/** Returns what the values with these shapes look like; undefined: they show no shape. */
-export function shapeHint(forms: number): ShapeHint | undefined {
+/**
+ * Returns what the values with these shapes look like; undefined: they show no shape.
+ *
+ * @param hasForeignWord PostgreSQL does not read one of the words for true and false
+ */
+export function shapeHint(forms: number, hasForeignWord: boolean): ShapeHint | undefined {
   const signs = signsOfNumbers.filter(({ shape, fact }) => (forms & shape) !== 0 && (forms & fact) !== 0);
   if (signs.length > 0) {
     const isSome = (forms & bits.HAS_BARE_NUMBER) !== 0 || signs.length > 1;
@@ -75,7 +77,7 @@ export function shapeHint(forms: number): ShapeHint | undefined {
   const isTrueFalse = (forms & bits.TRUE_FALSE) !== 0 && (forms & bits.HAS_WHOLE_WORD) !== 0;
   const hasBoth = (forms & bits.HAS_TRUE) !== 0 && (forms & bits.HAS_FALSE) !== 0;
   if (isTrueFalse || ((forms & (bits.TRUE_FALSE | bits.YES_NO)) !== 0 && hasBoth))
-    return { looksLike: 'words for true and false', type: 'boolean' };
+    return { looksLike: 'words for true and false', type: hasForeignWord ? undefined : 'boolean' };
   return undefined;
 }
 
@@ -126,116 +128,29 @@ function isWord(bytes: Buffer, start: number, end: number, word: Buffer): boolea
   return true;
 }
 
-/** Returns the shape of `14:30`, `14:30:05.5`, `2:30 PM` and `26:15`. */
+/** Returns the shape of `14:30`, `14:30:05.5`, `2:30 PM`, `26:15` and `02:30.5`. */
 function timeShape(bytes: Buffer, start: number, end: number): number {
-  let at = start;
-  let hours = 0;
-  while (at < end && isDigit(bytes[at]!)) hours = hours * 10 + bytes[at++]! - ZERO;
-  const hourDigits = at - start;
-  if (hourDigits === 0 || hourDigits > 4 || !isSixtieth(bytes, at, end)) return 0;
-  at += 3;
-  if (isSixtieth(bytes, at, end)) {
-    at += 3;
-    if (at + 1 < end && bytes[at] === POINT && isDigit(bytes[at + 1]!)) {
-      at++;
-      while (at < end && isDigit(bytes[at]!)) at++;
-    }
-  }
-  if (at === end) return hourDigits <= 2 && hours < 24 ? bits.TIME | bits.DURATION : bits.DURATION;
-  if (bytes[at] === SPACE) at++;
-  const half = at + 2 === end ? bytes[at]! | LOWER : 0;
-  const isHalf = (half === 0x61 || half === 0x70) && (bytes[at + 1]! | LOWER) === 0x6d;
-  return isHalf && hours >= 1 && hours <= 12 ? bits.TIME : 0;
+  if (!readClock(bytes, start, end)) return 0;
+  if (clock.hasHalf) return bits.TIME;
+  return clock.isTime ? bits.TIME | bits.DURATION : bits.DURATION;
 }
-
-/** Returns whether a colon and a number below 60 are at `at`. */
-function isSixtieth(bytes: Buffer, at: number, end: number): boolean {
-  if (at + 3 > end || bytes[at] !== COLON) return false;
-  return bytes[at + 1]! >= ZERO && bytes[at + 1]! < ZERO + 6 && isDigit(bytes[at + 2]!);
-}
-
-const OPENING = 0x28;
-const CLOSING = 0x29;
-const PERCENT_SIGN = 0x25;
-
-/** The signs around a number. `signAt` and `signBefore` return one of these bits together with the length of the sign. */
-const PLUS_SIGN = 1 << 3;
-const MINUS_SIGN = 1 << 4;
-const OPENED = 1 << 5;
-const CLOSED = 1 << 6;
-const CURRENCY = 1 << 7;
-const PER_CENT = 1 << 8;
-const SIGNS = PLUS_SIGN | MINUS_SIGN | OPENED | CLOSED | CURRENCY | PER_CENT;
-const LENGTH = 7;
 
 /** Returns the shapes of a number with or without signs around it, such as `(5.00)`, `5 %` or `€ 5`; 0: the text is not such a number. */
 function numberShape(bytes: Buffer, start: number, end: number): number {
-  let from = start;
-  let signs = 0;
-  while (from < end && !isDigit(bytes[from]!)) {
-    const sign = signAt(bytes, from, end);
-    if (sign === 0) break;
-    if ((signs & sign & SIGNS) !== 0) return 0;
-    signs |= sign & SIGNS;
-    from += sign & LENGTH;
-  }
-  let to = end;
-  let signsBehind = 0;
-  while (from < to && !isDigit(bytes[to - 1]!)) {
-    const sign = signBefore(bytes, from, to);
-    if (sign === 0) break;
-    if (((signs | signsBehind) & sign & SIGNS) !== 0) return 0;
-    signsBehind |= sign & SIGNS;
-    to -= sign & LENGTH;
-  }
-  const all = signs | signsBehind;
+  const all = findAmount(bytes, start, end);
+  if (all < 0) return 0;
+  const { start: from, end: to } = amount;
   if (all === 0) return from === to ? 0 : bareShape(bytes, start, end);
-  if (!areTogether(all)) return 0;
   // Accounting formats show zero as a minus sign: `€ -`.
   if (from === to)
     return (all & CURRENCY) !== 0 && (all & MINUS_SIGN) !== 0 ? bits.AMOUNT | bits.HAS_CURRENCY : 0;
-  let facts = (signsBehind & MINUS_SIGN) !== 0 ? bits.HAS_MINUS_BEHIND : 0;
+  let facts = amount.hasMinusBehind ? bits.HAS_MINUS_BEHIND : 0;
   if ((all & OPENED) !== 0) facts |= bits.HAS_PARENTHESES;
   if ((all & CURRENCY) !== 0) facts |= bits.HAS_CURRENCY;
   if ((all & PER_CENT) !== 0) facts |= bits.HAS_PERCENT_SIGN;
   if (facts === 0) return bareShape(bytes, start, end);
   if (!isNumber(bytes, from, to)) return 0;
   return facts | ((all & PER_CENT) !== 0 ? bits.PERCENT : bits.AMOUNT);
-}
-
-/** Returns whether a number can have these signs: parentheses in pairs, one sign of its own, and one unit. */
-function areTogether(signs: number): boolean {
-  const own = signs & (PLUS_SIGN | MINUS_SIGN | OPENED);
-  const unit = signs & (CURRENCY | PER_CENT);
-  return (
-    ((signs & OPENED) !== 0) === ((signs & CLOSED) !== 0) &&
-    (own & (own - 1)) === 0 &&
-    (unit & (unit - 1)) === 0
-  );
-}
-
-/** Returns the sign at `at` with its length. A space has only a length. 0: there is neither. */
-function signAt(bytes: Buffer, at: number, end: number): number {
-  if (bytes[at] === PLUS) return PLUS_SIGN | 1;
-  if (bytes[at] === OPENING) return OPENED | 1;
-  const space = spaceAt(bytes, at, end);
-  if (space > 0) return space;
-  const minus = minusAt(bytes, at, end);
-  if (minus > 0) return MINUS_SIGN | minus;
-  const currency = currencyAt(bytes, at, end);
-  return currency > 0 ? CURRENCY | currency : 0;
-}
-
-/** Does what `signAt` does for the sign before `end`. */
-function signBefore(bytes: Buffer, start: number, end: number): number {
-  if (bytes[end - 1] === PERCENT_SIGN) return PER_CENT | 1;
-  if (bytes[end - 1] === CLOSING) return CLOSED | 1;
-  const space = spaceBefore(bytes, start, end);
-  if (space > 0) return space;
-  const minus = minusBefore(bytes, start, end);
-  if (minus > 0) return MINUS_SIGN | minus;
-  const currency = currencyBefore(bytes, start, end);
-  return currency > 0 ? CURRENCY | currency : 0;
 }
 
 /** Returns the shape of a number without a sign of an amount. Numbers with leading zeros or a plus sign are often no amounts. */
@@ -285,86 +200,4 @@ function isNumber(bytes: Buffer, start: number, end: number): boolean {
   if (at === end && isDigit(bytes[end - 1]!)) return true;
   for (const signs of groupedSigns) if (readNumber(bytes, start, end, signs, scratch) > 0) return true;
   return false;
-}
-
-/** Returns the length of the space at `at`: a space, or U+00A0 or U+202F; 0: there is none. */
-function spaceAt(bytes: Buffer, at: number, end: number): number {
-  if (bytes[at] === SPACE) return 1;
-  if (at + 1 < end && bytes[at] === 0xc2 && bytes[at + 1] === 0xa0) return 2;
-  return at + 2 < end && bytes[at] === 0xe2 && bytes[at + 1] === 0x80 && bytes[at + 2] === 0xaf ? 3 : 0;
-}
-
-function spaceBefore(bytes: Buffer, start: number, end: number): number {
-  if (bytes[end - 1] === SPACE) return 1;
-  if (end - 2 >= start && spaceAt(bytes, end - 2, end) === 2) return 2;
-  return end - 3 >= start && spaceAt(bytes, end - 3, end) === 3 ? 3 : 0;
-}
-
-/** Returns the length of the minus sign at `at`: `-` or U+2212; 0: there is none. */
-function minusAt(bytes: Buffer, at: number, end: number): number {
-  if (bytes[at] === MINUS) return 1;
-  return at + 2 < end && bytes[at] === 0xe2 && bytes[at + 1] === 0x88 && bytes[at + 2] === 0x92 ? 3 : 0;
-}
-
-function minusBefore(bytes: Buffer, start: number, end: number): number {
-  if (bytes[end - 1] === MINUS) return 1;
-  return end - 3 >= start && minusAt(bytes, end - 3, end) === 3 ? 3 : 0;
-}
-
-const DOLLAR = 0x24;
-/** Words for currencies that are not codes. Those with a point are not among them, because a point may separate decimals. */
-const currencyWords = ['kr', 'Kr', 'Kč', 'zł', 'Ft', 'лв', 'Rs'].map((word) => Buffer.from(word));
-/** The codes of ISO 4217, each as a number of three bytes. */
-const currencyCodes = new Set(
-  Intl.supportedValuesOf('currency').map((code) => Buffer.from(code).readUIntBE(0, 3)),
-);
-const currencyCodeBytes = 3;
-
-/** Returns the length of the currency at `at`: a sign, a code such as `EUR`, or `US$`; 0: there is none. */
-function currencyAt(bytes: Buffer, at: number, end: number): number {
-  const first = bytes[at]!;
-  if (isDigit(first)) return 0;
-  if (first === DOLLAR) return 1;
-  // The cent, pound, currency and yen signs are U+00A2 to U+00A5.
-  if (first === 0xc2 && at + 1 < end && bytes[at + 1]! >= 0xa2 && bytes[at + 1]! <= 0xa5) return 2;
-  // The block of currency symbols is U+20A0 to U+20CF.
-  if (first === 0xe2 && at + 2 < end) {
-    const last = bytes[at + 2]!;
-    const isInBlock = (bytes[at + 1] === 0x82 && last >= 0xa0) || (bytes[at + 1] === 0x83 && last < 0x90);
-    return isInBlock ? 3 : 0;
-  }
-  if (isCapital(first)) {
-    let dollar = at + 1;
-    while (dollar < end && dollar < at + 3 && isCapital(bytes[dollar]!)) dollar++;
-    if (dollar < end && bytes[dollar] === DOLLAR) return dollar + 1 - at;
-    if (at + currencyCodeBytes <= end && currencyCodes.has(bytes.readUIntBE(at, currencyCodeBytes))) return 3;
-  }
-  for (const word of currencyWords) {
-    if (isAt(word, bytes, at, end)) return word.length;
-  }
-  return 0;
-}
-
-/** The longest currencies are `US$` with three capitals, and `лв`. */
-const maxCurrencyBytes = 4;
-
-function currencyBefore(bytes: Buffer, start: number, end: number): number {
-  if (isDigit(bytes[end - 1]!)) return 0;
-  for (let length = Math.min(maxCurrencyBytes, end - start); length > 0; length--) {
-    if (currencyAt(bytes, end - length, end) === length) return length;
-  }
-  return 0;
-}
-
-/** A loop is faster than `Buffer.compare` for short words. */
-function isAt(word: Buffer, bytes: Buffer, at: number, end: number): boolean {
-  if (end - at < word.length) return false;
-  for (let place = 0; place < word.length; place++) {
-    if (bytes[at + place] !== word[place]) return false;
-  }
-  return true;
-}
-
-function isCapital(byte: number): boolean {
-  return byte >= 0x41 && byte <= 0x5a;
 }

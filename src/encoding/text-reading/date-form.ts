@@ -19,6 +19,7 @@ import {
   UPPER_Z,
   ZERO,
 } from '../../core/bytes/ascii.ts';
+import { WordList } from './natural/word-list.ts';
 
 export const DAY_MONTH_YEAR = 1;
 export const MONTH_DAY_YEAR = 2;
@@ -71,20 +72,34 @@ export function readDate(bytes: Buffer, start: number, end: number, order: numbe
   const otherDigits = isYearFirst ? thirdDigits : firstDigits;
   if (yearDigits !== 4 && yearDigits !== 2) return -1;
   if (otherDigits === 0 || otherDigits > 2 || secondDigits === 0 || secondDigits > 2) return -1;
-  const writtenYear = isYearFirst ? first : third;
   const month = order === MONTH_DAY_YEAR ? first : second;
   const day = order === MONTH_DAY_YEAR ? second : isYearFirst ? third : first;
-  lastDate.hasShortYear = yearDigits === 2;
-  const year =
-    yearDigits === 4 ? writtenYear : writtenYear + (writtenYear < FIRST_YEAR_OF_1900 ? 2000 : 1900);
+  writeDate(out, isYearFirst ? first : third, yearDigits === 2, month, day);
+  return at === end ? 10 : readTimeAfter(bytes, end, out);
+}
 
+/** Writes a date to the beginning of `out`, and notes in `lastDate` whether its year had two digits. */
+export function writeDate(
+  out: Buffer,
+  writtenYear: number,
+  isShort: boolean,
+  month: number,
+  day: number,
+): void {
+  lastDate.hasShortYear = isShort;
+  const year = isShort ? writtenYear + (writtenYear < FIRST_YEAR_OF_1900 ? 2000 : 1900) : writtenYear;
   writeTwoDigits(out, 0, Math.trunc(year / 100));
   writeTwoDigits(out, 2, year % 100);
   out[4] = MINUS;
   writeTwoDigits(out, 5, month);
   out[7] = MINUS;
   writeTwoDigits(out, 8, day);
-  return at === end ? 10 : readTimeAfter(bytes, end, out);
+}
+
+/** Reads the time after a date, which begins at `from`, into `out`, from its 11th byte on. Returns the length written, or -1. */
+export function readTimeAt(bytes: Buffer, from: number, end: number, out: Buffer): number {
+  at = from;
+  return readTimeAfter(bytes, end, out);
 }
 
 /**
@@ -155,20 +170,40 @@ function readTimeAfter(bytes: Buffer, end: number, out: Buffer): number {
   return at === end ? length : readOffset(bytes, end, out, length);
 }
 
-/** Reads AM or PM, ignoring case, with an optional space before it. Returns `SMALL_A` or `SMALL_P`; 0: there is neither. */
+/**
+ * Reads AM or PM, or `a.m.` or `p.m.`, ignoring case, with an optional space before it. Returns `SMALL_A` or `SMALL_P`; 0: there is
+ * neither.
+ */
 function readHalfOfDay(bytes: Buffer, end: number): number {
   let letter = at;
   while (letter < end && bytes[letter] === SPACE) letter += 1;
-  if (letter + 2 !== end || (bytes[letter + 1]! | LOWER) !== SMALL_M) return 0;
-  const half = bytes[letter]! | LOWER;
-  if (half !== SMALL_A && half !== SMALL_P) return 0;
-  at = end;
-  return half;
+  const after = afterHalfOfDay(bytes, letter, end);
+  if (after < 0 || (after < end && bytes[after] !== SPACE)) return 0;
+  at = after;
+  return bytes[letter]! | LOWER;
 }
 
-/** Copies `Z`, `+HH:MM` or `-HH:MM` at the end of the text. `+HH` becomes `+HH:00`, and `+HHMM` becomes `+HH:MM`. */
+/** Returns the position after the AM or PM at `letter`; -1: there is neither. */
+export function afterHalfOfDay(bytes: Buffer, letter: number, end: number): number {
+  const half = letter < end ? bytes[letter]! | LOWER : 0;
+  if (half !== SMALL_A && half !== SMALL_P) return -1;
+  const points = letter + 1 < end && bytes[letter + 1] === POINT ? 1 : 0;
+  const after = letter + 2 + 2 * points;
+  if (after > end || (bytes[letter + 1 + points]! | LOWER) !== SMALL_M) return -1;
+  return points === 0 || bytes[after - 1] === POINT ? after : -1;
+}
+
+/**
+ * Copies `Z`, `+HH:MM` or `-HH:MM` at the end of the text, with an optional space before it. `GMT` and `UTC` become `Z`, `+HH` becomes
+ * `+HH:00`, and `+HHMM` becomes `+HH:MM`.
+ */
 function readOffset(bytes: Buffer, end: number, out: Buffer, written: number): number {
   let length = written;
+  if (bytes[at] === SPACE && at + 1 < end) at += 1;
+  if (end - at === 3 && zoneNames.find(bytes, at, end) !== 0) {
+    out[length] = UPPER_Z;
+    return length + 1;
+  }
   const sign = bytes[at]!;
   out[length++] = sign;
   at += 1;
@@ -187,6 +222,11 @@ function readOffset(bytes: Buffer, end: number, out: Buffer, written: number): n
   writeTwoDigits(out, length + 3, minutes);
   return length + 5;
 }
+
+const zoneNames = new WordList([
+  ['gmt', 1],
+  ['utc', 1],
+]);
 
 function skipSeparator(bytes: Buffer, end: number, separator: number): void {
   at += 1;

@@ -28,7 +28,9 @@ import {
 } from '../../core/cells/cell-sink.ts';
 import { ForwardingSink } from '../../core/cells/forwarding-sink.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
-import { lastDate, maxDateBytes, readDate } from './date-form.ts';
+import { lastDate, maxDateBytes } from './date-form.ts';
+import { type DateForm, readAnyDate } from './named-date.ts';
+import type { LanguageWords } from './natural/language-words.ts';
 import { type NumberSigns, readNumber } from './number-form.ts';
 import { DATE_STRING, OTHER } from './seen.ts';
 import { classifyString } from './string-class.ts';
@@ -46,13 +48,15 @@ export interface TextReading {
   thousandsSign: ThousandsSign;
   /** Removes white space around a text. */
   trim: boolean;
+  /** The names of months. */
+  words: LanguageWords;
 }
 
 /** Reads text as `reading` says and passes the cells on to `inner`. */
 export class TextReadingSink extends ForwardingSink {
   /** The texts that mean NULL, indexed by their length in bytes. */
   readonly #nullValues: readonly (readonly Buffer[] | undefined)[];
-  readonly #dateOrder: number;
+  readonly #dateForm: DateForm;
   readonly #signs: NumberSigns | undefined;
   readonly #trim: boolean;
   readonly #names: string[] = [];
@@ -66,7 +70,7 @@ export class TextReadingSink extends ForwardingSink {
   constructor(inner: CellSink, reading: TextReading) {
     super(inner);
     this.#nullValues = byLength(reading.nullValues);
-    this.#dateOrder = orders.indexOf(reading.dateOrder);
+    this.#dateForm = { order: orders.indexOf(reading.dateOrder), words: reading.words };
     this.#signs = signsOf(reading);
     this.#trim = reading.trim;
   }
@@ -124,7 +128,7 @@ export class TextReadingSink extends ForwardingSink {
   #value(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const dateLength = this.#readDate(bytes, start, end);
     if (dateLength > 0 && this.#takesDate(column, bytes, start, end, dateLength)) return;
-    if (this.#dateOrder > 0 && classifyString(bytes, start, end) === DATE_STRING) {
+    if (this.#dateForm.order > 0 && classifyString(bytes, start, end) === DATE_STRING) {
       this.#putDate(column, bytes, start, bytes, start, end);
       return;
     }
@@ -205,7 +209,7 @@ export class TextReadingSink extends ForwardingSink {
       this.inner.cell(column, kind, this.#scratch, 0, length);
       return;
     }
-    if (this.#dateOrder > 0 && start < end && isDigit(bytes[start]!) && !isIsoDate(bytes, start, end)) {
+    if (this.#dateForm.order > 0 && start < end && isDigit(bytes[start]!) && !isIsoDate(bytes, start, end)) {
       this.inner.fault(column, NOT_IN_DATE_ORDER, bytes, start, end);
       return;
     }
@@ -214,8 +218,8 @@ export class TextReadingSink extends ForwardingSink {
 
   /** Reads the text into `#scratch`. Returns the length, or -1. */
   #readDate(bytes: Buffer, start: number, end: number): number {
-    if (this.#dateOrder <= 0 || end - start > maxDateBytes) return -1;
-    return readDate(bytes, start, end, this.#dateOrder, this.#scratch);
+    if (this.#dateForm.order <= 0 || end - start > maxDateBytes) return -1;
+    return readAnyDate(bytes, start, end, this.#dateForm, this.#scratch);
   }
 
   /** Reads the text into `#scratch`. Returns the length, or -1. */

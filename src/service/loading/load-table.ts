@@ -13,6 +13,7 @@ import { readSchemaVersion } from '../tables/loading/schema-version.ts';
 import { endLoad } from './end-load.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { nothingToLoad } from './inputs/nothing-to-load.ts';
+import { notationsOf, readNaturally } from './inputs/read-naturally.ts';
 import type { KnownTables } from './known/known-tables.ts';
 import { isSmallAppend, knownTable, loadKnown } from './load-known.ts';
 import { loadRows } from './load-rows.ts';
@@ -75,7 +76,7 @@ export async function loadTable(
   const isAllInferred = mayBeNew && input.definition === undefined && (!exists || extraColumns !== 'add');
   const { limits, headSize = usualHead } = context;
   const outcome: Outcome<LoadResult> = isAllInferred
-    ? await loadInOnePass(input, { headSize, limits, signal }, load)
+    ? await loadInOnePass(input, { headSize, limits, choices: request.types, signal }, load)
     : { inferred: undefined };
   if ('result' in outcome) return outcome.result;
   if (ifExists === 'truncate' && exists && extraColumns !== 'add')
@@ -84,7 +85,9 @@ export async function loadTable(
   const inferred = outcome.inferred ?? (await timed(context, 'inference', infer));
   // An emptied table is locked until the end. So the whole upload is received first, because a client may be slow.
   if (ifExists === 'truncate' && !inferred) await input.keep(signal);
-  return withSecondReading(() => load(input, { inferred }));
+  const notations = inferred && notationsOf(inferred.columns());
+  const read = readNaturally(input, notations, request.types.words);
+  return withSecondReading(() => load(read, { inferred }));
 }
 
 const recoveryPending: Warning = {

@@ -3,7 +3,7 @@ import type { Warning } from '../../core/errors.ts';
 import type { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import { headerOfValues } from '../../encoding/infer/header-of-values.ts';
 import type { InferredColumn, TypeInference } from '../../encoding/infer/infer-types.ts';
-import { mixedColumns, otherReadings } from '../../encoding/infer/inferred-columns.ts';
+import { mixedColumns, naturalColumns, otherReadings } from '../../encoding/infer/inferred-columns.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { type LoadedRows, receivedRows } from './loaded-rows.ts';
 import type { LoadRequest } from './request/load-request.ts';
@@ -70,6 +70,7 @@ function inferredColumns(
     ...headerOfValues(made, headerRow, input.headerTexts),
     ...mixedColumns(made, input.locate),
     ...otherReadings(made, input.locate),
+    ...naturalColumns(made, input.locate),
   ];
 }
 

@@ -23,7 +23,7 @@ import {
   spreadsheetErrors,
   withSpreadsheet,
 } from '../uploads/spreadsheet.ts';
-import { textReadingOf } from '../uploads/text-parameters.ts';
+import { textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
 
 const Query = querySchema('inspect-excel');
 
@@ -177,13 +177,13 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
     },
     async (request, reply) => {
       const query = parseQuery(request.query);
-      const textReading = textReadingOf(query);
+      const choices = { textReading: textReadingOf(query), types: typeChoicesOf(query) };
       const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
       const sent = { query, body: bodyOfRequest(request, context), signal };
       const { limits } = context.config;
       return context.lines.uploads.use({ caller }, signal, () =>
         withSpreadsheet(context, sent, { allSheets: true, isOutlined: true }, async (opened) => {
-          const workbook = { ...opened, isSheetChosen: isSheetChosen(query), textReading };
+          const workbook = { ...opened, isSheetChosen: isSheetChosen(query), ...choices };
           return shownInspection(await inspectSpreadsheet(workbook, limits, signal));
         }),
       );

@@ -18,7 +18,7 @@ import { queryParser } from '../query.ts';
 import { bodyOfRequest } from '../uploads/admit-upload.ts';
 import { jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
-import { textReadingOf } from '../uploads/text-parameters.ts';
+import { textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
 
 const Query = querySchema('inspect-json');
 
@@ -118,7 +118,7 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
   const { limits } = context.config;
   app.post('/api/v1/inspect/json', { schema: documentation }, async (request, reply) => {
     const query = parseQuery(request.query);
-    const textReading = textReadingOf(query);
+    const choices = { textReading: textReadingOf(query), types: typeChoicesOf(query) };
     const form = jsonFormOf(request, query.rows_at);
     const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
     return context.lines.uploads.use({ caller }, signal, async () => {
@@ -129,7 +129,7 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
         const { format, arrays, data } = await inspectJson(
           spool,
           form,
-          textReading,
+          choices,
           { ...jsonLimitsOf(limits), maxRows: limits.maxRows },
           signal,
         );

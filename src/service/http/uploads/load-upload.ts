@@ -112,7 +112,7 @@ function loadContextOf(
 
 /** @param table receives all problems, if the client prefers CSV */
 function loadRequestOf(
-  { schema, name, grants, signal, query, columns, maxFaultyRows, run }: Upload,
+  { schema, name, grants, signal, query, columns, types, maxFaultyRows, run }: Upload,
   table: ProblemTable | undefined,
 ): LoadRequest {
   return {
@@ -121,6 +121,7 @@ function loadRequestOf(
     ifExists: query.if_exists,
     mustExist: query.if_missing === 'fail',
     extraColumns: query.extra_columns,
+    types,
     onConflict: query.on_conflict,
     conflictKey: columns.conflictKey,
     primaryKey: columns.primaryKey,

@@ -99,6 +99,21 @@ export const parameters = {
     // An answer lists as many problems, so that by default it names each row that is left out.
     byDefault: 100,
   }),
+  values: parameter('Reading texts', everywhere, oneOf('strict', 'natural'), {
+    value: 'HOW',
+    short: 'whether dates and numbers as people write them are read',
+    long: 'How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide.',
+  }),
+  languages: parameter('Reading texts', everywhere, optionalText(), {
+    value: 'TAGS',
+    short: 'languages of the names of months: de,fr',
+    long: 'Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10.',
+    byDefault: 'English only',
+  }),
+  all_text: parameter('Reading texts', everywhere, Type.Boolean({ default: false }), {
+    short: 'load every inferred column as text',
+    long: 'true: every column whose type would be inferred is `text`, with its values as they were sent. Columns of a definition or of an existing table keep their types.',
+  }),
   null_values: parameter('Reading texts', everywhere, optionalText(), {
     value: 'TEXTS',
     short: 'texts that mean NULL: N/A,-',
@@ -199,6 +214,11 @@ export const parameters = {
     value: 'SIGN',
     short: 'the quotation mark',
     long: 'For text files: the quotation mark around fields. `none`: quotation marks are text.',
+  }),
+  quoted: parameter('Text files', spreadsheets, oneOf('any', 'text'), {
+    value: 'WHAT',
+    short: 'whether values in quotes are always text',
+    long: 'For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text.',
   }),
   encoding: parameter('Text files', spreadsheets, optionalText(), {
     value: 'NAME',

@@ -3,6 +3,7 @@
  */
 import Type from 'typebox';
 import { type ErrorCode, wrongParameter } from '../../../core/errors.ts';
+import type { TypeChoices } from '../../../encoding/infer/infer-types.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { Load } from '../answers/load-answers.ts';
@@ -10,7 +11,7 @@ import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi
 import { type ColumnChoices, columnChoicesOf } from './column-parameters.ts';
 import { maxFaultyRowsOf } from './faulty-row-parameters.ts';
 import type { UploadQuery } from './parameters.ts';
-import { textReadingOf } from './text-parameters.ts';
+import { textReadingOf, typeChoicesOf } from './text-parameters.ts';
 
 const Loaded = Type.Object(
   {
@@ -151,6 +152,7 @@ export interface UploadChoices {
   columns: ColumnChoices;
   /** undefined: text is read as usual. */
   textReading: TextReading | undefined;
+  types: TypeChoices;
   /** undefined: no row may be left out. */
   maxFaultyRows: number | undefined;
 }
@@ -165,6 +167,7 @@ export function uploadChoices(query: UploadQuery): UploadChoices {
   return {
     columns: columnChoicesOf(query),
     textReading: textReadingOf(query),
+    types: typeChoicesOf(query),
     maxFaultyRows: maxFaultyRowsOf(query),
   };
 }

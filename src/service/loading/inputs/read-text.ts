@@ -2,7 +2,7 @@
  * Wraps an input so that its text is read as the request says.
  */
 import type { Warning } from '../../../core/errors.ts';
-import { shortenValue } from '../../../encoding/problems/problems.ts';
+import { shortYearWarning } from '../../../encoding/infer/inferred-columns.ts';
 import { type TextReading, TextReadingSink } from '../../../encoding/text-reading/text-reading.ts';
 import type { LoadInput } from './load-input.ts';
 import { wrapInput } from './wrap-input.ts';
@@ -28,14 +28,7 @@ export function readText(input: LoadInput, reading: TextReading | undefined): Lo
   });
 }
 
-/** Warns of years of two digits, because PostgreSQL's rule may give the wrong century. Example: dates of birth. */
+/** Warns of the columns with years of two digits. */
 export function shortYearWarnings(sink: TextReadingSink, { locate }: Pick<LoadInput, 'locate'>): Warning[] {
-  return sink.shortYears().map(({ column, name, row, text, readAs }) => {
-    const place = locate(row, column, name).cell ?? `row ${row}`;
-    return {
-      code: 'two-digit-year',
-      column: name,
-      detail: `Column "${shortenValue(name)}" has years of two digits: 70 to 99 were read as 1970 to 1999, 00 to 69 as 2000 to 2069. The first is ${JSON.stringify(text)} in ${place}, read as ${readAs}.`,
-    };
-  });
+  return sink.shortYears().map((shortYear) => shortYearWarning(shortYear, locate));
 }

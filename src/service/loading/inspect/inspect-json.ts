@@ -7,6 +7,7 @@ import type { CellSink } from '../../../core/cells/cell-sink.ts';
 import { AppError, type Warning } from '../../../core/errors.ts';
 import { parsePointer } from '../../../core/json-pointer.ts';
 import { pauseForOthers } from '../../../core/pause-for-others.ts';
+import type { TypeChoices } from '../../../encoding/infer/infer-types.ts';
 import { type TextReading, TextReadingSink } from '../../../encoding/text-reading/text-reading.ts';
 import { ArrayFinder, type FoundArray } from '../../../readers/json/array-finder.ts';
 import type { JsonLimits } from '../../../readers/json/json-limits.ts';
@@ -24,6 +25,13 @@ export interface JsonInspection {
   data: { rowsAt?: string; rowCount: number; warnings: Warning[] } & PreviewedRows;
 }
 
+/** What the request says about texts and types. */
+export interface TextChoices {
+  /** undefined: the request does not say how text is read. */
+  textReading: TextReading | undefined;
+  types: TypeChoices;
+}
+
 type RowForm = Exclude<JsonForm, 'definition'>;
 
 /**
@@ -31,13 +39,12 @@ type RowForm = Exclude<JsonForm, 'definition'>;
  *
  * @param spool contains the whole body
  * @param form the form that the request states; if the document does not have the form of an upload, its largest array is shown
- * @param textReading undefined: the request does not say how text is read
  * @throws AppError `invalid-json`, `invalid-data` or `invalid-parameter` if there are no rows, `limit-exceeded`
  */
 export async function inspectJson(
   spool: Spool,
   form: RowForm,
-  textReading: TextReading | undefined,
+  { textReading, types }: TextChoices,
   limits: JsonLimits & { maxRows: number },
   signal: AbortSignal,
 ): Promise<JsonInspection> {
@@ -59,7 +66,7 @@ export async function inspectJson(
   async function previewRows(rowForm: RowForm): Promise<JsonInspection['data']> {
     const scanner = new JsonUploadScanner(limits, rowForm);
     const locate = scanner.locate.bind(scanner);
-    const preview = new Preview(limits, locate);
+    const preview = new Preview(limits, locate, types);
     const textSink = textReading && new TextReadingSink(preview, textReading);
     await readRows(spool, scanner, textSink ?? preview, signal);
     const warnings = [

@@ -5,7 +5,7 @@
 
 import { withSecondReading } from '../../../core/cells/row-source.ts';
 import { AppError, type ErrorCode, type Warning } from '../../../core/errors.ts';
-import { TypeInference } from '../../../encoding/infer/infer-types.ts';
+import { type TypeChoices, TypeInference } from '../../../encoding/infer/infer-types.ts';
 import { headerProblems } from '../../../encoding/problems/problems.ts';
 import { type TextReading, TextReadingSink } from '../../../encoding/text-reading/text-reading.ts';
 import {
@@ -51,15 +51,17 @@ export interface InspectedWorkbook {
   isSheetChosen: boolean;
   /** undefined: the request does not say how text is read. */
   textReading: TextReading | undefined;
+  /** How types are inferred. */
+  types: TypeChoices;
 }
 
 /** Shows the sheets of a workbook, the proposed columns and the first rows. */
 export async function inspectSpreadsheet(
-  { source: chosen, openSheet, isSheetChosen, textReading }: InspectedWorkbook,
+  { source: chosen, openSheet, isSheetChosen, textReading, types }: InspectedWorkbook,
   limits: InspectionLimits,
   signal: AbortSignal,
 ): Promise<Inspection> {
-  const { preview, ofText } = await readChosen(chosen, { textReading, limits, signal });
+  const { preview, ofText } = await readChosen(chosen, { textReading, types, limits, signal });
   const sheets: Inspection['sheets'] = [];
   for (const summary of chosen.sheets) {
     const isChosen = summary.hasCells && summary.name === chosen.sheet;
@@ -85,7 +87,7 @@ export async function inspectSpreadsheet(
   };
 }
 
-interface PassOptions extends Pick<InspectedWorkbook, 'textReading'> {
+interface PassOptions extends Pick<InspectedWorkbook, 'textReading' | 'types'> {
   limits: InspectionLimits;
   signal: AbortSignal;
 }
@@ -93,12 +95,12 @@ interface PassOptions extends Pick<InspectedWorkbook, 'textReading'> {
 /** Reads the chosen sheet. If it cannot be read, the error names the other sheets. */
 async function readChosen(
   chosen: SheetSource,
-  { textReading, limits, signal }: PassOptions,
+  { textReading, types, limits, signal }: PassOptions,
 ): Promise<{ preview: Preview; ofText: Warning[] }> {
-  let preview = new Preview(limits, chosen.locate);
+  let preview = new Preview(limits, chosen.locate, types);
   let ofText: Warning[] = [];
   const refused = await errorOf(async () => {
-    preview = new Preview(limits, chosen.locate);
+    preview = new Preview(limits, chosen.locate, types);
     const textSink = textReading && new TextReadingSink(preview, textReading);
     await chosen.read(textSink ?? preview, signal);
     ofText = textSink ? shortYearWarnings(textSink, chosen) : [];

@@ -8,10 +8,15 @@ import type { CellSink, LocateCell } from '../../../core/cells/cell-sink.ts';
 import { formatMoment, momentText } from '../../../core/cells/moment-text.ts';
 import { maxListedProblems, type Problem, type Warning } from '../../../core/errors.ts';
 import { headerOfValues } from '../../../encoding/infer/header-of-values.ts';
-import { TypeInference } from '../../../encoding/infer/infer-types.ts';
+import {
+  type InferenceLimits,
+  type TypeChoices,
+  TypeInference,
+} from '../../../encoding/infer/infer-types.ts';
 import {
   impossibleNames,
   mixedColumns,
+  naturalColumns,
   otherReadings,
   roundedColumns,
 } from '../../../encoding/infer/inferred-columns.ts';
@@ -64,9 +69,9 @@ export class Preview implements CellSink {
   readonly #originals: (string | undefined)[][] = [];
   #original: string | undefined;
 
-  constructor(limits: { maxColumns: number; maxRows: number }, locate: LocateCell) {
+  constructor(limits: InferenceLimits, locate: LocateCell, choices: TypeChoices) {
     this.#locate = locate;
-    this.#inference = new TypeInference(limits);
+    this.#inference = new TypeInference(limits, undefined, choices);
   }
 
   get size(): PreviewSize {
@@ -79,6 +84,7 @@ export class Preview implements CellSink {
     return [
       ...mixedColumns(columns, locate),
       ...otherReadings(columns, locate),
+      ...naturalColumns(columns, locate),
       ...roundedColumns(columns, locate),
     ];
   }

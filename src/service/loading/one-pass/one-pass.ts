@@ -16,8 +16,9 @@
 import type { CellSink } from '../../../core/cells/cell-sink.ts';
 import { ReadAgain } from '../../../core/cells/row-source.ts';
 import { AppError } from '../../../core/errors.ts';
-import type { InferenceLimits, TypeInference } from '../../../encoding/infer/infer-types.ts';
+import type { InferenceLimits, TypeChoices, TypeInference } from '../../../encoding/infer/infer-types.ts';
 import type { HeadSize, LoadInput } from '../inputs/load-input.ts';
+import { naturalSink, notationsOf } from '../inputs/read-naturally.ts';
 import { type InputWrapper, wrapInput } from '../inputs/wrap-input.ts';
 import { Inferring } from '../target/infer-definition.ts';
 import { changeOfTable, type TableChange } from '../target/table-change.ts';
@@ -30,6 +31,7 @@ export const usualHead: HeadSize = { bytes: 1024 * 1024, cells: 50_000 };
 
 export interface OnePassOptions {
   headSize: HeadSize;
+  choices: TypeChoices;
   limits: InferenceLimits;
   signal: AbortSignal;
 }
@@ -65,16 +67,16 @@ export type Outcome<Result> = { result: Result } | { inferred: TypeInference | u
  */
 export async function loadInOnePass<Result>(
   input: LoadInput,
-  { headSize, limits, signal }: OnePassOptions,
+  { headSize, limits, choices, signal }: OnePassOptions,
   load: (input: LoadInput, types: TableTypes) => Promise<Result>,
 ): Promise<Outcome<Result>> {
-  const head = new Inferring(limits, input);
+  const head = new Inferring(limits, input, choices);
   const part = await input.readHead?.(head.inference, headSize, signal);
   if (part === undefined) return { inferred: undefined };
   if (part === 'whole') return { inferred: head.end(true) };
   if (!isLoadable(head)) return { inferred: undefined };
 
-  const pass = new OnePass(input, head.inference, limits);
+  const pass = new OnePass(input, head.inference, limits, choices);
   try {
     return { result: await load(pass.input, pass) };
   } catch (error) {
@@ -111,12 +113,14 @@ class OnePass implements TableTypes, ChangingTypes, InputWrapper {
   readonly #original: LoadInput;
   readonly #head: TypeInference;
   readonly #limits: InferenceLimits;
+  readonly #choices: TypeChoices;
   #tee: TeeSink | undefined;
 
-  constructor(input: LoadInput, head: TypeInference, limits: InferenceLimits) {
+  constructor(input: LoadInput, head: TypeInference, limits: InferenceLimits, choices: TypeChoices) {
     this.#original = input;
     this.#head = head;
     this.#limits = limits;
+    this.#choices = choices;
     this.input = wrapInput(input, this);
   }
 
@@ -130,14 +134,22 @@ class OnePass implements TableTypes, ChangingTypes, InputWrapper {
 
   get rest(): LoadInput {
     const row = this.#tee!.differingRow!;
-    return wrapInput(this.#original, { through: (sink) => new RestSink(sink, row), warnings: () => [] });
+    return wrapInput(this.#original, {
+      through: (sink) => new RestSink(this.#natural(sink), row),
+      warnings: () => [],
+    });
   }
 
   through(encoder: CellSink): CellSink {
     if (this.#tee !== undefined) return encoder;
-    this.inferring = new Inferring(this.#limits, this.#original);
-    this.#tee = new TeeSink(this.inferring.inference, encoder, this.#head);
+    this.inferring = new Inferring(this.#limits, this.#original, this.#choices);
+    this.#tee = new TeeSink(this.inferring.inference, this.#natural(encoder), this.#head);
     return this.#tee;
+  }
+
+  /** Reads the cells for the encoder as the head says. The inference gets the texts of the rows. */
+  #natural(encoder: CellSink): CellSink {
+    return naturalSink(encoder, notationsOf(this.#head.columns()), this.#choices.words);
   }
 
   afterPass(): void {

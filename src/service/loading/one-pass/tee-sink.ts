@@ -164,5 +164,7 @@ export class TeeSink implements CellSink {
 }
 
 function typesOf(inference: TypeInference): string {
-  return JSON.stringify(inference.columns().map(({ name, type }) => [name, type]));
+  return JSON.stringify(
+    inference.columns().map(({ name, type, reading }) => [name, type, reading?.notation]),
+  );
 }

@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import type { Problem, ProblemGroup, Warning } from '../../../core/errors.ts';
 import type { ExtraColumns } from '../../../encoding/columns/column-matching.ts';
 import type { WrittenLimits } from '../../../encoding/encoders/written-bytes.ts';
+import type { TypeChoices } from '../../../encoding/infer/infer-types.ts';
 import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
 import type { TransactionOptions } from '../../postgres/transaction.ts';
 import type { TableDescription } from '../../tables/definition.ts';
@@ -20,6 +21,8 @@ export interface LoadRequest {
   /** The upload makes no table where there is none (`if_missing=fail`). */
   mustExist?: boolean;
   extraColumns: ExtraColumns;
+  /** How types are inferred. */
+  types: TypeChoices;
   /** What to do with a row if another row already has its key. */
   onConflict: OnConflict;
   /** The columns of the key by which `onConflict` compares rows; undefined: the first key whose columns the data has. */

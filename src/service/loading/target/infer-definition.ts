@@ -1,5 +1,6 @@
 /** Infers columns from all rows, for a new table without a definition or for columns that are added to a table. */
 
+import type { CellSink } from '../../../core/cells/cell-sink.ts';
 import { withSecondReading } from '../../../core/cells/row-source.ts';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import { didYouMean } from '../../../core/identifiers.ts';
@@ -7,6 +8,7 @@ import { looseName } from '../../../encoding/columns/column-matching.ts';
 import {
   type InferenceLimits,
   type InferredColumn,
+  type TypeChoices,
   TypeInference,
 } from '../../../encoding/infer/infer-types.ts';
 import { impossibleNames } from '../../../encoding/infer/inferred-columns.ts';
@@ -31,7 +33,7 @@ export async function inferWhereNeeded(
   const isNeeded = request.extraColumns === 'add' || (mayBeNew && input.definition === undefined);
   if (!isNeeded) return undefined;
   const inferring = await withSecondReading(async () => {
-    const begun = new Inferring(context.limits, input);
+    const begun = new Inferring(context.limits, input, request.types);
     await input.readAndKeep(begun.inference, request.signal);
     return begun;
   });
@@ -45,12 +47,13 @@ export class Inferring {
   /** The pass that loads the rows finds these problems again, together with all others. Here they matter only if there is nothing to load. */
   readonly #faultyRows = new Problems();
 
-  constructor(limits: InferenceLimits, input: LoadInput) {
+  constructor(limits: InferenceLimits, input: LoadInput, choices: TypeChoices) {
     this.#input = input;
-    this.inference = new TypeInference(limits, (column, fault, bytes, start, end) => {
+    const onFault: CellSink['fault'] = (column, fault, bytes, start, end) => {
       const { row } = this.inference;
       if (column < 0) addRowFault(this.#faultyRows, input.locate, row, fault, bytes, start, end);
-    });
+    };
+    this.inference = new TypeInference(limits, onFault, choices);
   }
 
   /**

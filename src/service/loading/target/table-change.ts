@@ -32,9 +32,11 @@ export function changeOfTable(
 ): TableChange | undefined {
   const columns = inference.columns();
   const converted: ConvertedColumn[] = [];
-  for (const [place, { name, type: from }] of head.entries()) {
-    const { name: nameNow, type, column } = columns[place]!;
+  for (const [place, { name, type: from, reading: readingOfHead }] of head.entries()) {
+    const { name: nameNow, type, column, reading } = columns[place]!;
     if (nameNow !== name) return undefined;
+    // Values that were read in another notation must be read again.
+    if (JSON.stringify(readingOfHead?.notation) !== JSON.stringify(reading?.notation)) return undefined;
     if (type === from) continue;
     const hasValue = (inference.firstValueRow(column) ?? row) < row;
     const isAsSent = !inference.hasMinusZero(column);

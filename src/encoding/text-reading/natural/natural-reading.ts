@@ -1,0 +1,152 @@
+/**
+ * Reads the texts of columns whose notation is known: `values=natural` found it in all rows. Other columns and other cells are passed on
+ * unchanged, and so is a text that is not in the notation. The encoder then names it in a problem.
+ */
+
+import { COLON, POINT, ZERO } from '../../../core/bytes/ascii.ts';
+import { trimmedEnd, trimmedStart } from '../../../core/bytes/white-space.ts';
+import { FALSE, NULL, STRING, TEXT, TIME, TRUE } from '../../../core/cells/cell-kind.ts';
+import { type CellSink, READ_AS_MOMENT, TEXT_VALUE } from '../../../core/cells/cell-sink.ts';
+import { ForwardingSink } from '../../../core/cells/forwarding-sink.ts';
+import { maxDateBytes } from '../date-form.ts';
+import { type DateForm, readAnyDate } from '../named-date.ts';
+import type { NumberSigns } from '../number-form.ts';
+import { clock, readClock } from './clock.ts';
+import { IS_TRUE, type LanguageWords } from './language-words.ts';
+import { naturalNumberBytes, readNaturalNumber } from './natural-number.ts';
+import type { Notation } from './notation.ts';
+
+/** For each column of the source its notation; undefined: its texts are passed on unchanged. */
+export type Notations = readonly (Notation | undefined)[];
+
+export class NaturalReadingSink extends ForwardingSink {
+  readonly #notations: Notations;
+  readonly #words: LanguageWords;
+  readonly #dateForm: DateForm;
+  #scratch = Buffer.alloc(256);
+
+  constructor(inner: CellSink, notations: Notations, words: LanguageWords) {
+    super(inner);
+    this.#notations = notations;
+    this.#words = words;
+    this.#dateForm = { order: 0, words };
+  }
+
+  wants(column: number): number {
+    return this.inner.wants?.(column) ?? TEXT_VALUE;
+  }
+
+  original(rewritten: Buffer, bytes: Buffer, start: number, end: number): void {
+    this.inner.original?.(rewritten, bytes, start, end);
+  }
+
+  plainCell(
+    column: number,
+    kind: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    classes: number,
+  ): boolean {
+    if (this.#notations[column] !== undefined) return false;
+    return this.inner.plainCell?.(column, kind, bytes, start, end, classes) === true;
+  }
+
+  override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const notation = this.#notations[column];
+    const isText = kind === TEXT || kind === STRING;
+    if (notation !== undefined && isText && this.#reads(column, notation, kind, bytes, start, end)) return;
+    this.inner.cell(column, kind, bytes, start, end);
+  }
+
+  /** Passes on the value of the text. Returns whether it is in the notation. */
+  #reads(column: number, notation: Notation, kind: number, bytes: Buffer, from: number, to: number): boolean {
+    const start = trimmedStart(bytes, from, to);
+    const end = trimmedEnd(bytes, start, to);
+    // In a text file a text of white space and no value look the same.
+    if (start === end && kind === TEXT) {
+      this.inner.cell(column, NULL, bytes, start, end);
+      return true;
+    }
+    switch (notation.kind) {
+      case 'date':
+        return this.#readsDate(column, notation.order, bytes, start, end);
+      case 'number':
+        return this.#readsNumber(column, notation.signs, bytes, start, end);
+      case 'time':
+        return readClock(bytes, start, end) && this.#putTime(column, bytes, start, end);
+      case 'duration':
+        return (
+          readClock(bytes, start, end) &&
+          this.#putDuration(column, notation.beginsWithMinutes, bytes, start, end)
+        );
+      case 'words': {
+        const word = this.#words.trueFalse.find(bytes, start, end);
+        if (word === 0) return false;
+        this.inner.cell(column, (word & IS_TRUE) === 0 ? FALSE : TRUE, bytes, start, end);
+        return true;
+      }
+    }
+  }
+
+  #readsDate(column: number, order: number, bytes: Buffer, start: number, end: number): boolean {
+    if (end - start > maxDateBytes) return false;
+    this.#dateForm.order = order;
+    const length = readAnyDate(bytes, start, end, this.#dateForm, this.#scratch);
+    if (length < 0) {
+      // A date in ISO 8601 may have white space around it.
+      this.inner.cell(column, STRING, bytes, start, end);
+      return true;
+    }
+    this.inner.original?.(this.#scratch, bytes, start, end);
+    this.inner.cell(column, STRING, this.#scratch, 0, length);
+    return true;
+  }
+
+  #readsNumber(column: number, signs: NumberSigns, bytes: Buffer, start: number, end: number): boolean {
+    const needed = end - start + naturalNumberBytes;
+    if (needed > this.#scratch.length) this.#scratch = Buffer.alloc(2 * needed);
+    const length = readNaturalNumber(bytes, start, end, signs, this.#scratch);
+    if (length < 0) return false;
+    this.inner.original?.(this.#scratch, bytes, start, end);
+    this.inner.cell(column, TEXT, this.#scratch, 0, length);
+    return true;
+  }
+
+  #putTime(column: number, bytes: Buffer, start: number, end: number): boolean {
+    if (!clock.isTime || clock.isInexact) return false;
+    const { first, second, third, microseconds } = clock;
+    this.inner.original?.(READ_AS_MOMENT, bytes, start, end);
+    this.inner.moment(column, TIME, 0, ((first * 60 + second) * 60 + third) * 1_000_000 + microseconds);
+    return true;
+  }
+
+  #putDuration(column: number, isMinutes: boolean, bytes: Buffer, start: number, end: number): boolean {
+    if (clock.hasHalf || clock.isInexact) return false;
+    if (!isMinutes || clock.hasThird) {
+      this.inner.cell(column, STRING, bytes, start, end);
+      return true;
+    }
+    // PostgreSQL would read 02:30 as hours and minutes.
+    const { first, second, microseconds } = clock;
+    const out = this.#scratch;
+    writeDigits(out, 0, Math.trunc(first / 60), 3);
+    out[3] = COLON;
+    writeDigits(out, 4, first % 60, 2);
+    out[6] = COLON;
+    writeDigits(out, 7, second, 2);
+    out[9] = POINT;
+    writeDigits(out, 10, microseconds, 6);
+    this.inner.original?.(out, bytes, start, end);
+    this.inner.cell(column, STRING, out, 0, 16);
+    return true;
+  }
+}
+
+function writeDigits(out: Buffer, at: number, value: number, digits: number): void {
+  let rest = value;
+  for (let place = at + digits - 1; place >= at; place--) {
+    out[place] = ZERO + (rest % 10);
+    rest = Math.trunc(rest / 10);
+  }
+}
