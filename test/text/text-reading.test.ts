@@ -347,37 +347,47 @@ suite('columns that no parameter reads', () => {
   const define = (type: string, parameters = 'extra_columns=add') =>
     `To read them, send a definition in which this column has the type ${type}, and ${parameters}.`;
 
+  const natural = (more = '') => `To read them, send values=natural${more}`;
+  const either = (type: string, parameters?: string) =>
+    `${natural()}; or ${define(type, parameters).replace('To read them, ', '')}`;
+
   test('columns that no parameter reads get a warning that says what they look like and what to do', async () => {
     const cases: Record<string, [values: string[], hint: string]> = {
-      percent: [['12 %', '-1,5%', '100\u00a0%'], `numbers with a percent sign. ${convert}`],
+      percent: [['12 %', '-1,5%', '100\u00a0%'], `numbers with a percent sign. ${natural()}.`],
       some_percent: [['12', '5 %'], `numbers, some of them with a percent sign. ${convert}`],
-      sign: [['€ 1.234,50', '-€5', '€ -', '7 €'], `numbers with a currency sign. ${convert}`],
+      sign: [['€ 1.234,50', '-€5', '€ -', '7 €'], `numbers with a currency sign. ${natural()}.`],
       code: [['1,200.00 USD', 'US$ 5', 'EUR -3', '12 zł'], `numbers with a currency sign. ${convert}`],
-      accounting: [['(1,200.00)', '7', '1,000'], `numbers, some of them with parentheses. ${convert}`],
-      behind: [['120-', '5.50'], `numbers, some of them with a minus sign at the end. ${convert}`],
+      accounting: [['(1,200.00)', '7', '1,000'], `numbers, some of them with parentheses. ${natural()}.`],
+      behind: [['120-', '5.50'], `numbers, some of them with a minus sign at the end. ${natural()}.`],
+      open: [
+        ['$ 1,000', '$ 2'],
+        'numbers with a comma before the decimals or numbers with a comma between thousands. Send values=natural&decimal_sign=, or values=natural&thousands_sign=, to read them.',
+      ],
       both: [
         ['$1,200.00', '($5.00)'],
-        `numbers, some of them with a currency sign or parentheses. ${convert}`,
+        `numbers, some of them with a currency sign or parentheses. ${natural()}.`,
       ],
       with_word: [
         ['$5', 'N/A'],
-        `numbers with a currency sign. ${convert} To load the other words as NULL, send null_values=N/A.`,
+        `numbers with a currency sign. ${natural('&null_values=N/A')}.`,
       ],
-      exponent: [['1.5E+10', '-2e-3'], `numbers with an exponent. ${define('numeric')}`],
+      exponent: [['1.5E+10', '-2e-3'], `numbers with an exponent. ${either('numeric')}`],
+      article: [['12E5', '34'], `numbers, some of them with an exponent. ${define('numeric')}`],
       point_first: [
         ['.5', '-.25', '7'],
-        `numbers, some of them with no digit before the point. ${define('numeric')}`,
+        `numbers, some of them with no digit before the point. ${either('numeric')}`,
       ],
-      capitals: [['TRUE', 'TRUE'], `words for true and false. ${define('boolean')}`],
+      capitals: [['TRUE', 'TRUE'], `words for true and false. ${either('boolean')}`],
       mixed_case: [['true', 'False', 'T'], `words for true and false. ${define('boolean')}`],
       yes_no: [
         ['yes', 'N', '-'],
         `words for true and false. ${define('boolean', 'extra_columns=add&null_values=-')}`,
       ],
-      time: [['14:30', '9:05:07.5'], `times of day. ${define('time')}`],
-      half_day: [['2:30 PM', '11:00am', '12:15'], `times of day. ${define('time')}`],
+      time: [['14:30', '9:05:07.5'], `times of day. ${either('time')}`],
+      half_day: [['2:30 PM', '11:00am'], `times of day. ${either('time')}`],
+      some_halves: [['2:30 PM', '11:00am', '12:15'], `times of day. ${define('time')}`],
       duration: [['26:15', '0:45'], `durations. ${define('interval')}`],
-      spaced: [[' 14:30', '15:00 '], `times of day. ${define('time', 'extra_columns=add&trim=true')}`],
+      spaced: [[' 14:30', '15:00 '], `times of day. ${either('time', 'extra_columns=add&trim=true')}`],
     };
     const values = Object.fromEntries(Object.entries(cases).map(([name, [column]]) => [name, column]));
     const hints = Object.fromEntries(Object.entries(cases).map(([name, [, hint]]) => [name, hint]));
@@ -580,7 +590,10 @@ test('a warning lists its choices as parameters, and each of them ends the warni
     ['other-notation', 2, Buffer.from('day\n01/02/2026\nn/a\n')],
     ['other-notation', 1, Buffer.from('amount\n"1.234,50"\n')],
     ['other-notation', 1, Buffer.from('n\n 5 \n')],
-    ['other-notation', 1, Buffer.from('ok\nyes\n no\n')],
+    ['other-notation', 2, Buffer.from('ok\nyes\n no\n')],
+    ['other-notation', 2, Buffer.from('price\n$ 1.000\n')],
+    ['other-notation', 1, Buffer.from('price\n"$ 1,000.50"\n')],
+    ['other-notation', 1, Buffer.from('day\n17-Jan-94\n')],
     ['mixed-column', 1, Buffer.from('n\n1\n2\n3\n\\N\n')],
     ['header-row', 1, Buffer.from('1,2026-01-01\n2,2026-01-02\n')],
     ['header-row', 1, sheetOf(report)],

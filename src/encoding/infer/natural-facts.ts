@@ -35,6 +35,9 @@ export const IS_INEXACT = 1 << 11;
 export const CURRENCIES_DIFFER = 1 << 12;
 /** A word for true or false that PostgreSQL does not read. */
 export const HAS_FOREIGN_WORD = 1 << 13;
+/** A time has AM or PM, and one has neither. Both together may be a mistake. */
+export const HAS_HALF = 1 << 14;
+export const HAS_NO_HALF = 1 << 15;
 
 /** The first date of a column with a year of two digits. */
 export interface ShortYearSighting {

@@ -39,8 +39,11 @@ export function naturalReading(
   if ((forms & bits.DATE_FORMS) !== 0) return dates(forms, facts.facts, preferred);
   if ((forms & (bits.NUMBER_FORMS | bits.PLAIN_NUMBER)) !== 0) return numbers(forms, facts, preferred);
   if ((facts.facts & of.IS_INEXACT) !== 0) return undefined;
-  if ((forms & bits.TIME) !== 0)
+  if ((forms & bits.TIME) !== 0) {
+    const isMixed = (facts.facts & of.HAS_HALF) !== 0 && (facts.facts & of.HAS_NO_HALF) !== 0;
+    if (isMixed) return undefined;
     return { type: 'time without time zone', notation: { kind: 'time' }, looksLike: 'times of day' };
+  }
   if ((forms & bits.DURATION) !== 0) return durations(facts.facts);
   return trueFalse(forms, facts);
 }
@@ -75,8 +78,6 @@ function typeOfDates(facts: number): InferredType | undefined {
   return (facts & of.WITH_TIME) !== 0 ? 'timestamp without time zone' : 'date';
 }
 
-const POINT_FORMS = (bits.NUMBER_FORMS & ~bits.COMMA_FORMS) | bits.PLAIN_NUMBER;
-
 function numbers(
   forms: number,
   { facts, currency }: of.ColumnFacts,
@@ -85,10 +86,13 @@ function numbers(
   if ((facts & of.CURRENCIES_DIFFER) !== 0) return undefined;
   const isPercent = (forms & bits.HAS_PERCENT_SIGN) !== 0;
   if (isPercent && ((forms & bits.PERCENT) === 0 || (forms & bits.HAS_BARE_NUMBER) !== 0)) return undefined;
-  const byPoint = forms & POINT_FORMS;
+  const byPoint = forms & bits.POINT_FORMS;
   const byComma = forms & bits.COMMA_FORMS;
   const isOpen = byPoint !== 0 && byComma !== 0 && (facts & of.HAS_SIGN) !== 0;
-  const fitting = isOpen ? forms & preferred : byPoint !== 0 ? byPoint : byComma;
+  const isNamed = (forms & preferred & (bits.POINT_FORMS | bits.COMMA_FORMS)) !== 0;
+  if (isOpen && !isNamed) return undefined;
+  const takesPoint = isOpen ? (forms & preferred & bits.POINT_FORMS) !== 0 : byPoint !== 0;
+  const fitting = takesPoint ? byPoint : byComma;
   const found =
     (fitting & bits.PLAIN_NUMBER) !== 0
       ? { signs: { decimal: POINT, thousands: 0 }, looksLike: 'numbers' }

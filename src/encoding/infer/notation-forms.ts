@@ -34,10 +34,10 @@ export interface NamedNotation {
 
 /** Returns the forms of the notation, as bits of form-bits.ts. They decide if `values=natural` finds several forms for a column. */
 export function preferredForms({ dateOrder, decimalSign, thousandsSign }: NamedNotation): number {
-  const dates = dateForms.filter(({ parameters }) => parameters['date_order'] === dateOrder);
+  const dates = dateForms.filter(({ parameters }) => parameters.date_order === dateOrder);
   const isByComma = decimalSign === ',';
   const hasSigns = isByComma || thousandsSign !== 'none';
-  const numbers = !hasSigns ? 0 : isByComma ? bits.COMMA_FORMS : bits.NUMBER_FORMS & ~bits.COMMA_FORMS;
+  const numbers = !hasSigns ? 0 : isByComma ? bits.COMMA_FORMS : bits.POINT_FORMS;
   return dates.reduce((all, { bit }) => all | bit, numbers);
 }
 

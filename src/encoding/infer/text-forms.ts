@@ -243,13 +243,8 @@ export class TextForms {
     if (!isDecorated && (isNotation || (hasSpace && (forms & bits.PLAIN_FORMS) !== 0)))
       return { forms: formsOf(forms), first, nullWords };
     const natural = naturalReading(forms, this.facts.of(column), preferred)?.looksLike;
-    if (isDecorated && natural === undefined && isOpen(forms)) {
-      const choices = notationsOf(forms & ~bits.PLAIN_NUMBER).map(({ parameters, looksLike }) => ({
-        looksLike,
-        parameters: { values: 'natural', ...parameters },
-      }));
-      return { forms: choices, first, nullWords };
-    }
+    const open = isDecorated && natural === undefined ? this.#openForms(column, forms) : [];
+    if (open.length > 0) return { forms: open, first, nullWords };
     const shape = shapeHint(forms, (this.facts.of(column).facts & of.HAS_FOREIGN_WORD) !== 0);
     if (shape !== undefined)
       return {
@@ -260,6 +255,17 @@ export class TextForms {
         nullWords,
       };
     return natural === undefined ? undefined : { forms: [], natural, first, nullWords };
+  }
+
+  /** Returns a notation with a decimal point and one with a comma, if `values=natural` reads the column only if one of them is named. */
+  #openForms(column: number, forms: number): FormHint['forms'] {
+    const reads = ({ bit }: NumberForm) => naturalReading(forms, this.facts.of(column), bit) !== undefined;
+    const fitting = numberForms.filter(reads);
+    return [COMMA, POINT].flatMap((decimal) => {
+      const form = fitting.find(({ signs }) => signs.decimal === decimal);
+      if (form === undefined) return [];
+      return [{ looksLike: form.looksLike, parameters: { values: 'natural', ...form.parameters } }];
+    });
   }
 
   /** Returns the words for no value, if every other value of the text column is a number or every other value is a date. */
@@ -340,11 +346,11 @@ export class TextForms {
   }
 
   #noteClock(column: number): void {
-    let facts = 0;
+    let facts = clock.hasHalf ? of.HAS_HALF : of.HAS_NO_HALF;
     if (!clock.hasThird && !clock.hasHalf)
-      facts = clock.hasFraction ? of.MINUTES_AND_FRACTION : of.TWO_NUMBERS;
+      facts |= clock.hasFraction ? of.MINUTES_AND_FRACTION : of.TWO_NUMBERS;
     if (clock.isInexact) facts |= of.IS_INEXACT;
-    if (facts !== 0) this.facts.add(column, facts);
+    this.facts.add(column, facts);
   }
 
   /** Returns the number forms among `forms` of an amount, a percentage or a number with an exponent. */
@@ -424,14 +430,6 @@ function numberOf(bytes: Buffer, start: number, end: number): number {
 function hasPointOrComma(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === POINT || bytes[at] === COMMA) return true;
   return false;
-}
-
-/** Returns whether the decimal sign may be a point or a comma. */
-function isOpen(forms: number): boolean {
-  return (
-    (forms & bits.COMMA_FORMS) !== 0 &&
-    (forms & ((bits.NUMBER_FORMS & ~bits.COMMA_FORMS) | bits.PLAIN_NUMBER)) !== 0
-  );
 }
 
 /** Returns the notations that a column may have after a value of the class `found` (seen.ts). */
