@@ -118,6 +118,9 @@ export interface Reading {
   decimalSign: ValueOf<'decimal_sign'>;
   thousandsSign: ValueOf<'thousands_sign'>;
   trim: boolean;
+  /** `values=natural` */
+  isNatural: boolean;
+  languages: string;
   errorsAreNull: boolean;
   rowsAt: string | undefined;
 }
@@ -253,6 +256,8 @@ export const emptyReading: Reading = {
   decimalSign: defaultOf('decimal_sign'),
   thousandsSign: defaultOf('thousands_sign'),
   trim: false,
+  isNatural: false,
+  languages: '',
   errorsAreNull: false,
   rowsAt: undefined,
 };

@@ -12,12 +12,15 @@ export function kindOf(name: string): ChosenFile['kind'] {
 /** Returns the parameters with which the file is read, as a query. Parameters with their default are left out. */
 export function readingQuery(reading: Reading, kind: ChosenFile['kind']): LoadQuery {
   const { sheet, headerRow, hasHeader, range, tableRange, nullValues, rowsAt } = reading;
+  const { dateOrder, isNatural, languages } = reading;
   const query = withoutDefaults({
     ...(nullValues !== '' && { null_values: nullValues }),
-    date_order: reading.dateOrder,
+    date_order: dateOrder,
     decimal_sign: reading.decimalSign,
     thousands_sign: reading.thousandsSign,
     trim: reading.trim,
+    ...(isNatural && { values: 'natural' as const }),
+    ...(languages !== '' && (isNatural || dateOrder !== 'iso') && { languages }),
   });
   if (kind !== 'spreadsheet') return { ...query, ...(kind === 'json' && rowsAt && { rows_at: rowsAt }) };
   return {

@@ -367,10 +367,7 @@ suite('columns that no parameter reads', () => {
         ['$1,200.00', '($5.00)'],
         `numbers, some of them with a currency sign or parentheses. ${natural()}.`,
       ],
-      with_word: [
-        ['$5', 'N/A'],
-        `numbers with a currency sign. ${natural('&null_values=N/A')}.`,
-      ],
+      with_word: [['$5', 'N/A'], `numbers with a currency sign. ${natural('&null_values=N/A')}.`],
       exponent: [['1.5E+10', '-2e-3'], `numbers with an exponent. ${either('numeric')}`],
       article: [['12E5', '34'], `numbers, some of them with an exponent. ${define('numeric')}`],
       point_first: [

@@ -26,7 +26,7 @@ const thousandsSigns = labelled<'thousands_sign'>({
 
 export function readingFields({ reading, file, isReadingOpen }: State, actions: Actions): VNode {
   const again = actions.changeReading;
-  const check = (label: string, name: 'trim' | 'errorsAreNull' | 'skipHidden' | 'skipFooter') =>
+  const check = (label: string, name: 'trim' | 'isNatural' | 'errorsAreNull' | 'skipHidden' | 'skipFooter') =>
     checkbox(label, reading[name], (isChecked) => again({ [name]: isChecked }));
   const onToggle = ({ currentTarget }: { currentTarget: HTMLDetailsElement }) =>
     actions.openReading(currentTarget.open);
@@ -49,6 +49,19 @@ export function readingFields({ reading, file, isReadingOpen }: State, actions: 
         'Order of dates in texts',
         select(reading.dateOrder, dateOrders, (dateOrder) => again({ dateOrder })),
       ),
+      (reading.isNatural || reading.dateOrder !== 'iso') &&
+        field(
+          'Languages of month names',
+          h('input', {
+            type: 'text',
+            value: reading.languages,
+            placeholder: 'de,fr',
+            spellcheck: false,
+            onInput: ({ currentTarget }) => actions.noteReading({ languages: currentTarget.value }),
+            onChange: ({ currentTarget }) => again({ languages: currentTarget.value }),
+          }),
+          'Besides English',
+        ),
       field(
         'Decimal sign in texts',
         select(reading.decimalSign, decimalSigns, (decimalSign) =>
@@ -63,6 +76,7 @@ export function readingFields({ reading, file, isReadingOpen }: State, actions: 
       ),
     ]),
     h('div', { class: 'checks' }, [
+      check('Read dates, numbers and words as people write them', 'isNatural'),
       check('Remove white space around texts', 'trim'),
       file?.kind === 'spreadsheet' && [
         check('Load error cells (#N/A) as NULL', 'errorsAreNull'),

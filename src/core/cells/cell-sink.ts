@@ -59,7 +59,7 @@ export interface CellSink {
   endRow(): void;
 
   /**
-   * Returns what the values of a named column become: `ANY_VALUE`, `TEXT_VALUE`, `NUMBER_VALUE` or `DATE_VALUE`. A sink without this
+   * Returns what the values of a named column become: one of the constants from `ANY_VALUE` on. A sink without this
    * method takes any value.
    */
   wants?(column: number): number;
@@ -81,6 +81,10 @@ export const TEXT_VALUE = 1;
 export const NUMBER_VALUE = 2;
 /** A date, with or without a time of day. */
 export const DATE_VALUE = 3;
+export const BOOLEAN_VALUE = 4;
+/** A time of day. */
+export const TIME_VALUE = 5;
+export const INTERVAL_VALUE = 6;
 
 /** Returns the place of a cell in the caller's own terms. `column` is -1 for a whole row. */
 export type LocateCell = (row: number, column: number, name: string) => CellLocation;

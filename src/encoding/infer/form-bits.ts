@@ -25,8 +25,7 @@ export const NUMBER_FORMS = COMMA_FORMS | GROUPED_BY_COMMA | GROUPED_BY_SPACE | 
 /** Every value is a number in PostgreSQL's form, at most with white space around it. */
 export const PLAIN_NUMBER = 1 << 10;
 /** The forms in which a point is the decimal sign. */
-export const POINT_FORMS =
-  PLAIN_NUMBER | GROUPED_BY_COMMA | GROUPED_BY_SPACE | GROUPED_BY_APOSTROPHE;
+export const POINT_FORMS = PLAIN_NUMBER | GROUPED_BY_COMMA | GROUPED_BY_SPACE | GROUPED_BY_APOSTROPHE;
 /** Every value is a date in ISO 8601, at most with white space around it. */
 export const PLAIN_DATE = 1 << 11;
 export const PLAIN_FORMS = PLAIN_NUMBER | PLAIN_DATE;

@@ -61,12 +61,15 @@ export function otherReadings(columns: InferredColumn[], locate: LocateCell): Wa
 }
 
 /** Returns what was taken for the notation of each column that `values=natural` has read, and its years of two digits. */
-export function naturalColumns(columns: InferredColumn[], locate: LocateCell): Warning[] {
-  return columns.flatMap(({ name, column, type, reading }): Warning[] => {
+export function naturalColumns(
+  columns: Pick<InferredColumn, 'name' | 'column' | 'reading'>[],
+  locate: LocateCell,
+): Warning[] {
+  return columns.flatMap(({ name, column, reading }): Warning[] => {
     if (reading === undefined) return [];
     const { row, value } = reading.first;
     const place = locate(row, column, name).cell ?? `row ${row}`;
-    const detail = `Column "${shortenValue(name)}" was read as ${reading.looksLike} (${type}). The first is ${JSON.stringify(shortenValue(value))} in ${place}.`;
+    const detail = `Column "${shortenValue(name)}" was read as ${reading.looksLike}. The first is ${JSON.stringify(shortenValue(value))} in ${place}.`;
     const { shortYear } = reading;
     const ofYear = shortYear === undefined ? [] : [shortYearWarning({ column, name, ...shortYear }, locate)];
     return [{ code: 'natural-values', column: name, detail }, ...ofYear];

@@ -129,6 +129,8 @@ export class TextForms {
   readonly #first: (Sighting | undefined)[] = [];
   readonly #nullWords: (string[] | undefined)[] = [];
   readonly #scratch = Buffer.alloc(256);
+  /** The row of the text. */
+  #row = 0;
 
   constructor(words = englishWords) {
     this.#words = words;
@@ -165,6 +167,7 @@ export class TextForms {
     start: number,
     end: number,
   ): number {
+    this.#row = row;
     // If a column can only have shapes of text-shapes.ts, most values need no other check.
     if ((forms & bits.NOTATIONS) === 0 && (forms & bits.IS_NEEDED) !== 0) {
       const shape = this.#shapesAmong(forms, column, bytes, start, end);
@@ -193,7 +196,7 @@ export class TextForms {
       left |= forms & (bits.DATE_FORMS | bits.PLAIN_DATE);
       this.facts.addDate(column, DATE_STRING);
     } else {
-      const notations = this.#notationsOf(forms, column, row, bytes, from, to);
+      const notations = this.#notationsOf(forms, column, bytes, from, to);
       if ((notations & bits.NUMBER_FORMS) !== 0) left |= notations | shapesOfGrouped(forms);
       else left |= notations !== 0 ? notations : this.#shapesAmong(forms, column, bytes, from, to);
     }
@@ -283,25 +286,19 @@ export class TextForms {
   }
 
   /** Returns the forms among `forms` that the text has. */
-  #notationsOf(
-    forms: number,
-    column: number,
-    row: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): number {
+  #notationsOf(forms: number, column: number, bytes: Buffer, start: number, end: number): number {
     if (end - start > maxDateBytes) return 0;
-    let found = this.#datesOf(forms, column, row, bytes, start, end);
+    let found = this.#datesOf(forms, column, bytes, start, end);
     if (found !== 0) return found;
     for (const { bit, signs } of numberForms) {
       if ((forms & bit) !== 0 && this.#readsNumber(signs, column, bytes, start, end)) found |= bit;
     }
+    if (found !== 0 && hasPointOrComma(bytes, start, end)) this.facts.add(column, of.HAS_SIGN);
     return found;
   }
 
   /** Returns the orders among `forms` in which the text is a date, and notes whether they read it differently. */
-  #datesOf(forms: number, column: number, row: number, bytes: Buffer, start: number, end: number): number {
+  #datesOf(forms: number, column: number, bytes: Buffer, start: number, end: number): number {
     let found = 0;
     let hasShortYear = false;
     for (const { bit, order } of dateForms) {
@@ -323,7 +320,7 @@ export class TextForms {
     if ((found & bits.DMY) !== 0 && (found & bits.YMD) !== 0 && dmy !== ymd) differences |= of.DMY_IS_NOT_YMD;
     if ((found & bits.MDY) !== 0 && (found & bits.YMD) !== 0 && mdy !== ymd) differences |= of.MDY_IS_NOT_YMD;
     if (differences !== 0) this.facts.add(column, differences);
-    if (hasShortYear) this.facts.addShortYear(column, row, bytes, start, end);
+    if (hasShortYear) this.facts.addShortYear(column, this.#row, bytes, start, end);
     return found;
   }
 
@@ -362,6 +359,7 @@ export class TextForms {
       if ((forms & bit) !== 0 && this.#readsAmount(signs, column, bytes, start, end)) found |= bit;
     }
     if (found === 0) return 0;
+    if (hasPointOrComma(bytes, start, end)) this.facts.add(column, of.HAS_SIGN);
     // `readNaturalNumber` has found the signs around the number.
     findAmount(bytes, start, end);
     const { currencyStart, currencyEnd } = amount;
@@ -371,23 +369,15 @@ export class TextForms {
 
   #readsAmount(signs: NumberSigns, column: number, bytes: Buffer, start: number, end: number): boolean {
     const length = readNaturalNumber(bytes, start, end, signs, this.#scratch);
-    return length > 0 && this.#noteNumber(signs, length, column, bytes, start, end);
+    return length > 0 && this.#noteNumber(signs, length, column);
   }
 
   /** Notes what the number in `#scratch` says about its column. Returns whether a type stores it. */
-  #noteNumber(
-    signs: NumberSigns,
-    length: number,
-    column: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): boolean {
+  #noteNumber({ decimal }: NumberSigns, length: number, column: number): boolean {
     const found = classifyNumber(this.#scratch, 0, length);
     if (found !== WHOLE && found !== EXACT) return false;
-    let facts = hasPointOrComma(bytes, start, end) ? of.HAS_SIGN : 0;
-    if (found === EXACT) facts |= signs.decimal === COMMA ? of.FRACTION_BY_COMMA : of.FRACTION_BY_POINT;
-    if (facts !== 0) this.facts.add(column, facts);
+    if (found === EXACT)
+      this.facts.add(column, decimal === COMMA ? of.FRACTION_BY_COMMA : of.FRACTION_BY_POINT);
     return true;
   }
 
@@ -405,7 +395,7 @@ export class TextForms {
   #readsNumber(signs: NumberSigns, column: number, bytes: Buffer, start: number, end: number): boolean {
     const length = readNumber(bytes, start, end, signs, this.#scratch);
     if (length <= 0 || bytes[start] === PLUS || textKind(this.#scratch, 0, length) !== NUMBER) return false;
-    return this.#noteNumber(signs, length, column, bytes, start, end);
+    return this.#noteNumber(signs, length, column);
   }
 }
 

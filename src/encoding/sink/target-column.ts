@@ -1,6 +1,13 @@
 /** A column of a table, prepared for encoding. */
 
-import { DATE_VALUE, NUMBER_VALUE, TEXT_VALUE } from '../../core/cells/cell-sink.ts';
+import {
+  BOOLEAN_VALUE,
+  DATE_VALUE,
+  INTERVAL_VALUE,
+  NUMBER_VALUE,
+  TEXT_VALUE,
+  TIME_VALUE,
+} from '../../core/cells/cell-sink.ts';
 import type { LoadColumn } from '../columns/load-column.ts';
 import type { ColumnEncoder } from '../encoders/column-encoder.ts';
 import * as codes from '../encoders/type-codes.ts';
@@ -33,6 +40,12 @@ export function valueFor({ column, encoder }: TargetColumn): number {
     case codes.TIMESTAMP:
     case codes.TIMESTAMPTZ:
       return DATE_VALUE;
+    case codes.BOOL:
+      return BOOLEAN_VALUE;
+    case codes.TIME:
+      return TIME_VALUE;
+    case codes.INTERVAL:
+      return INTERVAL_VALUE;
     default:
       return TEXT_VALUE;
   }

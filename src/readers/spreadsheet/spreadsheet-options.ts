@@ -44,6 +44,8 @@ export interface TextDialect {
   encoding?: TextEncoding;
   /** A line that begins with this ASCII byte is left out. */
   comment?: number;
+  /** Fields in quotes are strings, as in JSON. */
+  quoted?: 'text';
 }
 
 export interface SheetSummary {

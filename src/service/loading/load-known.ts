@@ -39,7 +39,9 @@ export const maxSmallBytes = 128 * 1024;
 
 /** Returns whether an upload only appends few rows to a table, all of them or none. */
 export function isSmallAppend(request: LoadRequest): boolean {
-  const { ifExists, extraColumns, onConflict, maxFaultyRows, primaryKey, dryRun, bytes } = request;
+  const { ifExists, extraColumns, onConflict, maxFaultyRows, primaryKey, dryRun, bytes, types } = request;
+  // The notations of its columns need all rows.
+  if (types.isNatural) return false;
   if (ifExists !== 'append' || extraColumns === 'add' || onConflict !== 'fail') return false;
   if (maxFaultyRows !== undefined || primaryKey !== undefined || dryRun) return false;
   return bytes !== undefined && bytes <= maxSmallBytes;

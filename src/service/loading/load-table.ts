@@ -5,6 +5,7 @@ import type { ClientBase } from 'pg';
 import { withSecondReading } from '../../core/cells/row-source.ts';
 import type { Warning } from '../../core/errors.ts';
 import { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
+import type { TypeInference } from '../../encoding/infer/infer-types.ts';
 import { Problems } from '../../encoding/problems/problems.ts';
 import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
 import { suggestTables } from '../tables/describe-table.ts';
@@ -13,7 +14,7 @@ import { readSchemaVersion } from '../tables/loading/schema-version.ts';
 import { endLoad } from './end-load.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { nothingToLoad } from './inputs/nothing-to-load.ts';
-import { notationsOf, readNaturally } from './inputs/read-naturally.ts';
+import { findNotations, readNaturally } from './inputs/read-naturally.ts';
 import type { KnownTables } from './known/known-tables.ts';
 import { isSmallAppend, knownTable, loadKnown } from './load-known.ts';
 import { loadRows } from './load-rows.ts';
@@ -85,9 +86,24 @@ export async function loadTable(
   const inferred = outcome.inferred ?? (await timed(context, 'inference', infer));
   // An emptied table is locked until the end. So the whole upload is received first, because a client may be slow.
   if (ifExists === 'truncate' && !inferred) await input.keep(signal);
-  const notations = inferred && notationsOf(inferred.columns());
-  const read = readNaturally(input, notations, request.types.words);
+  const read = await inNotations(request, input, inferred, !exists || !addsRows(request));
   return withSecondReading(() => load(read, { inferred }));
+}
+
+/**
+ * Returns the input that reads each column in its notation (`values=natural`). Known types, of a definition or an existing table, need a
+ * pass of their own.
+ */
+async function inNotations(
+  { types, signal }: LoadRequest,
+  input: LoadInput,
+  inferred: TypeInference | undefined,
+  mayBeNew: boolean,
+): Promise<LoadInput> {
+  if (!types.isNatural) return input;
+  const isAllInferred = mayBeNew && input.definition === undefined;
+  if (isAllInferred && inferred !== undefined) return readNaturally(input, inferred, types);
+  return withSecondReading(() => findNotations(input, types, signal));
 }
 
 const recoveryPending: Warning = {

@@ -16,20 +16,30 @@ import { IS_TRUE, type LanguageWords } from './language-words.ts';
 import { naturalNumberBytes, readNaturalNumber } from './natural-number.ts';
 import type { Notation } from './notation.ts';
 
-/** For each column of the source its notation; undefined: its texts are passed on unchanged. */
-export type Notations = readonly (Notation | undefined)[];
+/**
+ * Returns the notation of a column of the source; undefined: its texts are passed on unchanged.
+ *
+ * @param wanted what the column of the table wants, as in `CellSink.wants`
+ */
+export type NotationOf = (column: number, wanted: number, name: string) => Notation | undefined;
 
 export class NaturalReadingSink extends ForwardingSink {
-  readonly #notations: Notations;
+  readonly #notationOf: NotationOf;
+  readonly #notations: (Notation | undefined)[] = [];
   readonly #words: LanguageWords;
   readonly #dateForm: DateForm;
   #scratch = Buffer.alloc(256);
 
-  constructor(inner: CellSink, notations: Notations, words: LanguageWords) {
+  constructor(inner: CellSink, notationOf: NotationOf, words: LanguageWords) {
     super(inner);
-    this.#notations = notations;
+    this.#notationOf = notationOf;
     this.#words = words;
     this.#dateForm = { order: 0, words };
+  }
+
+  override column(column: number, name: string, place?: number): void {
+    this.inner.column(column, name, place);
+    this.#notations[column] = this.#notationOf(column, this.wants(column), name);
   }
 
   wants(column: number): number {
@@ -54,20 +64,20 @@ export class NaturalReadingSink extends ForwardingSink {
 
   override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const notation = this.#notations[column];
-    const isText = kind === TEXT || kind === STRING;
-    if (notation !== undefined && isText && this.#reads(column, notation, kind, bytes, start, end)) return;
-    this.inner.cell(column, kind, bytes, start, end);
+    if (notation === undefined || (kind !== TEXT && kind !== STRING)) {
+      this.inner.cell(column, kind, bytes, start, end);
+      return;
+    }
+    const from = trimmedStart(bytes, start, end);
+    const to = trimmedEnd(bytes, from, end);
+    // In a text file a text of white space and no value look the same.
+    if (from === to && kind === TEXT) this.inner.cell(column, NULL, bytes, start, end);
+    else if (!this.#reads(column, notation, bytes, from, to))
+      this.inner.cell(column, kind, bytes, start, end);
   }
 
   /** Passes on the value of the text. Returns whether it is in the notation. */
-  #reads(column: number, notation: Notation, kind: number, bytes: Buffer, from: number, to: number): boolean {
-    const start = trimmedStart(bytes, from, to);
-    const end = trimmedEnd(bytes, start, to);
-    // In a text file a text of white space and no value look the same.
-    if (start === end && kind === TEXT) {
-      this.inner.cell(column, NULL, bytes, start, end);
-      return true;
-    }
+  #reads(column: number, notation: Notation, bytes: Buffer, start: number, end: number): boolean {
     switch (notation.kind) {
       case 'date':
         return this.#readsDate(column, notation.order, bytes, start, end);

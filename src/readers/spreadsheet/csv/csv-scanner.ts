@@ -60,6 +60,8 @@ export interface CsvDialect {
   comment: number;
   /** White space before an opening quote is not part of the value. Without it, such quotes are text. */
   skipsSpace?: boolean;
+  /** Fields in quotes are strings, as in JSON. Without it, the quotes make no difference. */
+  quoted?: 'text';
 }
 
 export class CsvScanner {
@@ -71,6 +73,7 @@ export class CsvScanner {
   readonly #maxCellBytes: number;
   readonly #maxColumns: number;
   readonly #skipsSpace: boolean;
+  readonly #quotedKind: number;
   /** 1 for each byte that ends an unquoted field. */
   readonly #ends = new Uint8Array(256);
 
@@ -101,7 +104,7 @@ export class CsvScanner {
   /** @param headerRecord the number of the record with the names of the columns; undefined: the first record with a value */
   constructor(
     sink: RecordSink,
-    { delimiter, quote, comment, skipsSpace = false }: CsvDialect,
+    { delimiter, quote, comment, skipsSpace = false, quoted }: CsvDialect,
     limits: { maxCellBytes: number; maxColumns: number },
     headerRecord?: number,
   ) {
@@ -118,6 +121,7 @@ export class CsvScanner {
     this.#held = new GrowableBytes({ maxBytes, exceeded: () => this.#cellTooLong() });
     this.#maxColumns = limits.maxColumns;
     this.#skipsSpace = skipsSpace && quote !== 0;
+    this.#quotedKind = quoted === 'text' ? STRING : TEXT;
     for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
   }
 
@@ -297,7 +301,8 @@ export class CsvScanner {
         else isSpaced = quoteAt > 0;
       }
       let isLined = false;
-      if (bytes[cellStart] !== this.#quote) {
+      const isQuoted = bytes[cellStart] === this.#quote;
+      if (!isQuoted) {
         while (at < end && ends[bytes[at]!] === 0) at++;
         cellEnd = at;
       } else {
@@ -324,7 +329,7 @@ export class CsvScanner {
       } else {
         if (isSpaced) this.spacedQuotes.add(this.#record, this.#column);
         if (isLined) this.#endLinedField(bytes, cellStart, cellEnd);
-        if (cellEnd > cellStart) this.#cell(bytes, cellStart, cellEnd);
+        if (cellEnd > cellStart) this.#cell(bytes, cellStart, cellEnd, isQuoted ? this.#quotedKind : TEXT);
       }
       at = this.#endField(bytes, at);
     }
@@ -384,7 +389,7 @@ export class CsvScanner {
     return bytes[at + 1] === LF && at + 1 < bytes.length ? at + 2 : at + 1;
   }
 
-  #cell(bytes: Buffer, start: number, end: number): void {
+  #cell(bytes: Buffer, start: number, end: number, kind: number): void {
     if (end - start > this.#maxCellBytes) throw this.#cellTooLong();
     if (this.#column >= this.#maxColumns) {
       throw limitExceeded(`Record ${this.#record} has too many columns`, this.#maxColumns, 'columns');
@@ -394,7 +399,7 @@ export class CsvScanner {
     this.#lastValued = this.#record;
     this.#lastValuedColumn = this.#column;
     if (isFormula) this.#textFormula(bytes, start, end);
-    else this.#sink.cell(this.#column, TEXT, bytes, start, end);
+    else this.#sink.cell(this.#column, kind, bytes, start, end);
   }
 
   #textFormula(bytes: Buffer, start: number, end: number): void {
@@ -472,7 +477,7 @@ export class CsvScanner {
       const fault = isEscaped ? TEXT_AFTER_ESCAPED_QUOTE : TEXT_AFTER_QUOTE;
       this.#sink.fault(this.#column, fault, held.bytes, 0, held.length);
     } else if (end > 0) {
-      this.#cell(held.bytes, 0, end);
+      this.#cell(held.bytes, 0, end, isQuoted ? this.#quotedKind : TEXT);
     }
     held.clear();
     this.#state = FIELD_START;

@@ -30,8 +30,8 @@ export function findDialect(
   dialect: TextDialect = {},
   skipsSpace = false,
 ): DialectFound {
-  const { quote = QUOTE, comment = 0 } = dialect;
-  const signs = { quote, comment, skipsSpace };
+  const { quote = QUOTE, comment = 0, quoted } = dialect;
+  const signs = { quote, comment, skipsSpace, ...(quoted && { quoted }) };
   const stated = /^(?:sep=([!-~\t ])|"sep=([!-~\t ])")(?:\r\n?|\n|$)/i.exec(head.toString('latin1', 0, 16));
   const character = stated?.[1] ?? stated?.[2];
   const isStated = character !== undefined && character.charCodeAt(0) !== QUOTE;

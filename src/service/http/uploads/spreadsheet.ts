@@ -159,12 +159,13 @@ export function isSheetChosen({ sheet, table_range }: SpreadsheetQuery): boolean
  * @throws AppError `invalid-parameter`
  */
 function textDialectOf(query: SpreadsheetQuery): Pick<SpreadsheetOptions, 'text'> {
-  const { delimiter, quote, encoding, comment } = query;
+  const { delimiter, quote, encoding, comment, quoted } = query;
   const text: TextDialect = {
     ...(delimiter !== undefined && { delimiter: signOf('delimiter', delimiter) }),
     ...(quote !== '"' && { quote: quote === 'none' ? 0 : quote.charCodeAt(0) }),
     ...(encoding !== undefined && { encoding: namedEncoding(encoding) }),
     ...(comment !== undefined && { comment: signOf('comment', comment) }),
+    ...(quoted === 'text' && { quoted }),
   };
   return Object.keys(text).length > 0 ? { text } : {};
 }

@@ -1,38 +1,55 @@
-/** Wraps an input so that the columns whose notation is known are read in it. */
+/** Wraps an input so that each column is read in the notation that `values=natural` has found for it. */
 import type { CellSink } from '../../../core/cells/cell-sink.ts';
-import type { InferredColumn } from '../../../encoding/infer/infer-types.ts';
-import type { LanguageWords } from '../../../encoding/text-reading/natural/language-words.ts';
-import {
-  NaturalReadingSink,
-  type Notations,
-} from '../../../encoding/text-reading/natural/natural-reading.ts';
+import type { ColumnReading, TypeChoices, TypeInference } from '../../../encoding/infer/infer-types.ts';
+import { naturalColumns } from '../../../encoding/infer/inferred-columns.ts';
+import { NotationFinder } from '../../../encoding/infer/notation-finder.ts';
+import { NaturalReadingSink } from '../../../encoding/text-reading/natural/natural-reading.ts';
 import type { LoadInput } from './load-input.ts';
 import { wrapInput } from './wrap-input.ts';
 
-/** Returns the notations of the inferred columns; undefined: no column has one. */
-export function notationsOf(columns: InferredColumn[]): Notations | undefined {
-  const notations: Notations[number][] = [];
-  for (const { column, reading } of columns) if (reading !== undefined) notations[column] = reading.notation;
-  return notations.length === 0 ? undefined : notations;
-}
-
-/** Returns the sink through which cells pass on their way to `sink`. */
-export function naturalSink(
+/** Returns the sink through which cells pass on their way to `sink`, for a table whose columns are all inferred. */
+export function readInferred(
   sink: CellSink,
-  notations: Notations | undefined,
-  words: LanguageWords,
+  inference: TypeInference,
+  { isNatural, words }: TypeChoices,
 ): CellSink {
-  return notations === undefined ? sink : new NaturalReadingSink(sink, notations, words);
+  if (!isNatural) return sink;
+  const readings: (ColumnReading | undefined)[] = [];
+  for (const { column, reading } of inference.columns()) readings[column] = reading;
+  return new NaturalReadingSink(sink, (column) => readings[column]?.notation, words);
 }
 
-export function readNaturally(
-  input: LoadInput,
-  notations: Notations | undefined,
-  words: LanguageWords,
-): LoadInput {
-  if (notations === undefined) return input;
+/** Returns the input whose columns are read as they were inferred. */
+export function readNaturally(input: LoadInput, inference: TypeInference, choices: TypeChoices): LoadInput {
+  if (!choices.isNatural) return input;
   return wrapInput(input, {
-    through: (sink) => naturalSink(sink, notations, words),
+    through: (sink) => readInferred(sink, inference, choices),
     warnings: () => [],
+  });
+}
+
+type NaturalColumn = Parameters<typeof naturalColumns>[0][number];
+
+/** Reads the rows to find the notations of columns whose types are known, and returns the input that is read in them. */
+export async function findNotations(
+  input: LoadInput,
+  choices: TypeChoices,
+  signal: AbortSignal,
+): Promise<LoadInput> {
+  const finder = new NotationFinder(choices);
+  await input.readAndKeep(finder, signal);
+  let found: NaturalColumn[] = [];
+  return wrapInput(input, {
+    through: (sink) => {
+      const ofPass: NaturalColumn[] = [];
+      found = ofPass;
+      const notationOf = (column: number, wanted: number, name: string) => {
+        const reading = finder.readingOf(column, wanted);
+        if (reading !== undefined) ofPass.push({ name, column, reading });
+        return reading?.notation;
+      };
+      return new NaturalReadingSink(sink, notationOf, choices.words);
+    },
+    warnings: () => naturalColumns(found, input.locate),
   });
 }

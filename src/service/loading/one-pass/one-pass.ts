@@ -18,7 +18,7 @@ import { ReadAgain } from '../../../core/cells/row-source.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { InferenceLimits, TypeChoices, TypeInference } from '../../../encoding/infer/infer-types.ts';
 import type { HeadSize, LoadInput } from '../inputs/load-input.ts';
-import { naturalSink, notationsOf } from '../inputs/read-naturally.ts';
+import { readInferred } from '../inputs/read-naturally.ts';
 import { type InputWrapper, wrapInput } from '../inputs/wrap-input.ts';
 import { Inferring } from '../target/infer-definition.ts';
 import { changeOfTable, type TableChange } from '../target/table-change.ts';
@@ -149,7 +149,7 @@ class OnePass implements TableTypes, ChangingTypes, InputWrapper {
 
   /** Reads the cells for the encoder as the head says. The inference gets the texts of the rows. */
   #natural(encoder: CellSink): CellSink {
-    return naturalSink(encoder, notationsOf(this.#head.columns()), this.#choices.words);
+    return readInferred(encoder, this.#head, this.#choices);
   }
 
   afterPass(): void {

@@ -1,0 +1,116 @@
+/**
+ * Finds the notations of columns whose types are known: those of a definition or of an existing table, with `values=natural`.
+ *
+ * The types are not known while the rows are read, so each text is tried as a value of each family of types. A text that no notation of a
+ * family reads does not count: it will be a problem of its cell. If the other texts of a column have no notation in common, or several
+ * that do not read them alike, they are read as usual, and the problems of the cells name the parameters.
+ */
+
+import { NUMBER, ROUNDED_NUMBER, STRING, TEXT } from '../../core/cells/cell-kind.ts';
+import {
+  BOOLEAN_VALUE,
+  type CellSink,
+  DATE_VALUE,
+  INTERVAL_VALUE,
+  NUMBER_VALUE,
+  TIME_VALUE,
+} from '../../core/cells/cell-sink.ts';
+import { textKind } from '../../core/cells/text-kind.ts';
+import { EXACT, OTHER } from '../text-reading/seen.ts';
+import { classify } from './cell-class.ts';
+import * as bits from './form-bits.ts';
+import type { ColumnReading, TypeChoices } from './infer-types.ts';
+import { naturalReading } from './natural-type.ts';
+import { TextForms } from './text-forms.ts';
+
+/** The types that a value of `CellSink.wants` stands for, and the forms that their texts may have. */
+const families = [
+  { wanted: DATE_VALUE, forms: bits.DATE_FORMS | bits.PLAIN_DATE },
+  { wanted: NUMBER_VALUE, forms: bits.NUMBER_FORMS | bits.PLAIN_NUMBER | bits.NUMBER_SHAPES },
+  { wanted: BOOLEAN_VALUE, forms: bits.WORD_SHAPES },
+  { wanted: TIME_VALUE, forms: bits.TIME },
+  { wanted: INTERVAL_VALUE, forms: bits.DURATION },
+];
+
+class Family {
+  readonly wanted: number;
+  readonly forms: number;
+  readonly texts: TextForms;
+  row = 0;
+  /** For each column the forms that all of its values of the family have, and facts about them. */
+  readonly states: number[] = [];
+
+  constructor({ wanted, forms }: (typeof families)[number], { words }: TypeChoices) {
+    this.wanted = wanted;
+    this.forms = forms;
+    this.texts = new TextForms(words);
+  }
+
+  note(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const state = this.states[column] ?? this.forms;
+    const facts = state & bits.FACTS;
+    const found = classify(kind === TEXT ? textKind(bytes, start, end) : kind, bytes, start, end);
+    let value =
+      found === OTHER
+        ? this.texts.withText(this.forms | facts, kind, column, this.row, bytes, start, end)
+        : this.texts.withClass(this.forms | facts, found, column);
+    if ((value & this.forms) === 0) return;
+    if (found === EXACT && kind === TEXT) {
+      this.texts.facts.addExact(column, true, bytes, start, end);
+      value = this.texts.withPoint(value, bytes, start, end);
+    }
+    this.states[column] = (state & value & this.forms) | (value & bits.FACTS);
+  }
+}
+
+/** The sink that finds the notations. */
+export class NotationFinder implements CellSink {
+  readonly #families: Family[];
+  readonly #preferred: number;
+
+  constructor(choices: TypeChoices) {
+    this.#families = families.map((family) => new Family(family, choices));
+    this.#preferred = choices.preferred;
+  }
+
+  /**
+   * Returns how the texts of a column are read.
+   *
+   * @param wanted what the column wants, as in `CellSink.wants`
+   * @returns undefined: as usual
+   */
+  readingOf(column: number, wanted: number): ColumnReading | undefined {
+    const family = this.#families.find((found) => found.wanted === wanted);
+    const state = family?.states[column];
+    if (family === undefined || state === undefined) return undefined;
+    const reading = naturalReading(state, family.texts.facts.of(column), this.#preferred);
+    const first = family.texts.firstNeeding(column);
+    if (reading === undefined || first === undefined) return undefined;
+    return { ...reading, first, shortYear: family.texts.shortYear(column, reading.notation) };
+  }
+
+  column(): void {}
+
+  beginRow(row: number): void {
+    for (const family of this.#families) family.row = row;
+  }
+
+  cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const isText = kind === TEXT || kind === STRING;
+    if (isText && start === end) return;
+    if (!isText && kind !== NUMBER && kind !== ROUNDED_NUMBER) return;
+    for (const family of this.#families) {
+      if (isText || family.wanted === NUMBER_VALUE) family.note(column, kind, bytes, start, end);
+    }
+  }
+
+  moment(): void {}
+
+  fault(): void {}
+
+  endRow(): void {}
+
+  drain(): undefined {
+    return undefined;
+  }
+}
