@@ -112,6 +112,11 @@ function valuesOf(pick: RandomNumbers, rowCount: number): unknown[] {
     () => ({ key: pick(5) }),
     () => [pick(5)],
     () => `0192f7a8-0000-7000-8000-0000000000${'0123456789abcdefA'[pick(17)]}0`,
+    () => `${pick(28)}/${pick(14)}/2026`,
+    () => `${1 + pick(28)}-Jan-${10 + pick(80)}`,
+    () => `${['€ ', '€', '-'][pick(3)]}${pick(9)}${['', ',5', '.500', '.500,25'][pick(4)]}`,
+    () => `${pick(24)}:${10 + pick(50)}${['', ':30', ' PM'][pick(3)]}`,
+    () => ['Yes', 'No', 'TRUE'][pick(2 + pick(2))],
     () => 'a\u0000b',
   ];
   const usual = kinds[pick(kinds.length - 1)]!;
@@ -170,7 +175,12 @@ suite('random rows', () => {
       if (pick(12) === 0) body = body.slice(0, pick(body.length));
       if (pick(12) === 0) body = body.replace(/\}$/, ',"table":{"columns":[{"name":"c0","type":"text"}]}}');
       const primaryKey = pick(5) === 0 ? ['c0'] : undefined;
-      const options = { primaryKey, onConflict: (['fail', 'skip', 'update'] as const)[pick(6)] ?? 'fail' };
+      const types = { ...usualChoices, isNatural: seed % 2 === 0 };
+      const options = {
+        types,
+        primaryKey,
+        onConflict: (['fail', 'skip', 'update'] as const)[pick(6)] ?? 'fail',
+      };
       const expected = await outcomeOf(jsonOf(body, 1 + pick(64)), noHead, options);
       for (const bytes of [1, 1 + pick(body.length), Math.max(1, body.length - 1 - pick(20))]) {
         const input = jsonOf(body, 1 + pick(64));
@@ -184,9 +194,10 @@ suite('random rows', () => {
     for (let seed = 1; seed <= cases; seed++) {
       const pick = randomNumbers(seed * 1_000_003);
       const file = fileOf(randomRows(pick), pick);
-      const expected = await outcomeOf(await sheetInputOf(file), noHead);
+      const options = { types: { ...usualChoices, isNatural: seed % 2 === 0 } };
+      const expected = await outcomeOf(await sheetInputOf(file), noHead, options);
       for (const cells of [1, 1 + pick(20), 1 + pick(100)]) {
-        const actual = await outcomeOf(await sheetInputOf(file), { ...noHead, cells });
+        const actual = await outcomeOf(await sheetInputOf(file), { ...noHead, cells }, options);
         assert.equal(
           actual,
           expected,
@@ -279,6 +290,60 @@ suite('a later row has another type, and all rows are copied again', () => {
       assert.deepEqual(phases, ['copy', 'copy']);
     });
   }
+});
+
+suite('a later row decides the notation of a column, and all rows are copied again', () => {
+  const types = { ...usualChoices, isNatural: true };
+  const late: [name: string, usual: (row: number) => string, odd: string, type: string][] = [
+    [
+      'a day beyond 12 among dates that two orders fit',
+      (row) => `0${1 + (row % 9)}/02/2026`,
+      '13/02/2026',
+      'date',
+    ],
+    ['a text among dates in one order', (row) => `${13 + (row % 9)}/02/2026`, 'soon', 'text'],
+    [
+      'a month beyond 12 among dates in one order',
+      (row) => `${13 + (row % 9)}/02/2026`,
+      '02/13/2026',
+      'text',
+    ],
+    [
+      'a decimal comma among amounts that may have two signs',
+      (row) => `€ ${1 + (row % 9)}.500`,
+      '€ 1,50',
+      'numeric',
+    ],
+    ['another currency', () => '€ 1,50', '$ 1,50', 'text'],
+    ['an hour beyond 23 among times', (row) => `1${row % 10}:30:00`, '26:15:00', 'interval'],
+  ];
+  for (const [name, usual, odd, type] of late) {
+    test(`${name}: all rows are copied again, and the column is ${type}`, async () => {
+      const rows = Array.from({ length: 60 }, (_, row) => ({ row, value: row === 40 ? odd : usual(row) }));
+      const body = JSON.stringify(rows);
+      const expected = await outcomeOf(jsonOf(body, 50), noHead, { types });
+      assert.ok(expected.includes(`"type": "${type}"`), expected);
+      const phases: LoadPhase[] = [];
+      const note = (phase: LoadPhase) => phases.push(phase);
+      const actual = await outcomeOf(jsonOf(body, 50), { ...noHead, bytes: 400 }, { types }, note);
+      assert.equal(actual, expected);
+      assert.deepEqual(phases, ['copy', 'copy']);
+    });
+  }
+
+  test('a column that all rows have in one notation is loaded in one pass', async () => {
+    const rows = Array.from({ length: 60 }, (_, row) => ({
+      value: `${13 + (row % 9)}-Feb-26`,
+      n: '1.234,50',
+    }));
+    const body = JSON.stringify(rows);
+    const expected = await outcomeOf(jsonOf(body, 50), noHead, { types });
+    assert.match(expected, /"type": "date"[\s\S]*"type": "numeric"[\s\S]*natural-values/);
+    const phases: LoadPhase[] = [];
+    const note = (phase: LoadPhase) => phases.push(phase);
+    assert.equal(await outcomeOf(jsonOf(body, 50), { ...noHead, bytes: 400 }, { types }, note), expected);
+    assert.deepEqual(phases, ['copy']);
+  });
 });
 
 suite('an error in the first rows is the error of two passes', () => {
