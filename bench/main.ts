@@ -1,7 +1,7 @@
 /**
  * Runs the benchmarks: `npm run bench -- citus`, `npm run bench -- command-line`, `npm run bench -- create`, `npm run bench -- csv`,
  * `npm run bench -- excel [small large]`, `npm run bench -- json [shape …]`, `npm run bench -- readers`, `npm run bench -- small`,
- * `npm run bench -- workers`. Each runs its programs in
+ * `npm run bench -- sortinghat`, `npm run bench -- workers`. Each runs its programs in
  * turn on one server, for several rounds.
  */
 import { benchCitus } from './citus.ts';
@@ -10,6 +10,7 @@ import { benchCreate } from './create.ts';
 import { benchCsv } from './csv.ts';
 import { benchExcel } from './excel.ts';
 import { benchJson } from './json.ts';
+import { benchSortingHat } from './quality/sortinghat.ts';
 import { benchReaders } from './readers.ts';
 import { benchSmall } from './small.ts';
 import { benchWorkers } from './workers.ts';
@@ -23,6 +24,7 @@ const benches: Record<string, (words: string[]) => Promise<void>> = {
   json: benchJson,
   readers: benchReaders,
   small: benchSmall,
+  sortinghat: benchSortingHat,
   workers: benchWorkers,
 };
 

@@ -2925,7 +2925,7 @@ export interface operations {
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
         languages?: string;
-        /** @description true: every column whose type would be inferred is `text`, with its values as they were sent. Columns of a definition or of an existing table keep their types. */
+        /** @description true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types. */
         all_text?: boolean;
         /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
@@ -3056,7 +3056,7 @@ export interface operations {
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
         languages?: string;
-        /** @description true: every column whose type would be inferred is `text`, with its values as they were sent. Columns of a definition or of an existing table keep their types. */
+        /** @description true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types. */
         all_text?: boolean;
         /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
@@ -3166,7 +3166,7 @@ export interface operations {
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
         languages?: string;
-        /** @description true: every column whose type would be inferred is `text`, with its values as they were sent. Columns of a definition or of an existing table keep their types. */
+        /** @description true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types. */
         all_text?: boolean;
         /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
@@ -3320,7 +3320,7 @@ export interface operations {
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
         languages?: string;
-        /** @description true: every column whose type would be inferred is `text`, with its values as they were sent. Columns of a definition or of an existing table keep their types. */
+        /** @description true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types. */
         all_text?: boolean;
         /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;

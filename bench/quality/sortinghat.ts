@@ -7,6 +7,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startBenchServer, startBenchService } from '../support/bench-server.ts';
+import { formatTable } from '../support/rounds.ts';
 
 export interface SortingHatRun {
   /** The folder of the set. */
@@ -22,6 +24,23 @@ interface Column {
 }
 
 type Outcome = 'typed' | 'offered' | 'silent';
+
+/** Runs the score alone. The environment variable `QUALITY_DATA` names the folder with the folder of the set. */
+export async function benchSortingHat(): Promise<void> {
+  const data = process.env.QUALITY_DATA;
+  if (data === undefined) throw new Error('QUALITY_DATA must name the folder with the set of files');
+  const server = await startBenchServer();
+  const service = await startBenchService(server, { settings: { MAX_REQUESTS_PER_MINUTE: '0' } });
+  try {
+    const { url, token } = service;
+    process.stdout.write(
+      `${formatTable(await sortingHat({ data: join(data, 'sortinghat'), url, token }))}\n`,
+    );
+  } finally {
+    await service.stop();
+    await server.stop();
+  }
+}
 
 const file = 'MLFeatureTypeInference/Benchmark-Labeled-Data/data_test.csv';
 const samples = 5;
@@ -41,17 +60,12 @@ export async function sortingHat(run: SortingHatRun): Promise<string[][]> {
         const isTyped = types.test(type);
         if (column.label !== label) others += isTyped ? 1 : 0;
         else counts[isTyped ? 'typed' : isOffered ? 'offered' : 'silent'] += 1;
-        if (process.env.QUALITY_DETAILS && column.label !== label && isTyped)
-          process.stderr.write(
-            `other ${values} ${label} ${column.label} ${type}: ${column.values.join(' | ')}\n`,
-          );
-        if (process.env.QUALITY_DETAILS && column.label === label && !isTyped && !isOffered)
-          process.stderr.write(`silent ${values} ${label} ${type}: ${column.values.join(' | ')}\n`);
       }
       const all = counts.typed + counts.offered + counts.silent;
       const share = (part: number, whole: number) => `${((100 * part) / whole).toFixed(1)} %`;
       const found = share(counts.typed + counts.offered, all);
-      const precision = share(counts.typed, counts.typed + others);
+      // Many whole numbers of the set have a label of categories.
+      const precision = label === 'datetime' ? share(counts.typed, counts.typed + others) : '–';
       const shown = [all, counts.typed, counts.offered, counts.silent].map(String);
       lines.push([values, label, ...shown, found, precision]);
     }

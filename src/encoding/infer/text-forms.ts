@@ -14,7 +14,7 @@ import { NUMBER, STRING, TEXT } from '../../core/cells/cell-kind.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
 import { lastDate, maxDateBytes } from '../text-reading/date-form.ts';
 import { readAnyDate } from '../text-reading/named-date.ts';
-import { amount, findAmount } from '../text-reading/natural/amount-signs.ts';
+import { amount } from '../text-reading/natural/amount-signs.ts';
 import { clock } from '../text-reading/natural/clock.ts';
 import { englishWords, IS_TRUE, type LanguageWords } from '../text-reading/natural/language-words.ts';
 import { readNaturalNumber } from '../text-reading/natural/natural-number.ts';
@@ -361,7 +361,6 @@ export class TextForms {
     if (found === 0) return 0;
     if (hasPointOrComma(bytes, start, end)) this.facts.add(column, of.HAS_SIGN);
     // `readNaturalNumber` has found the signs around the number.
-    findAmount(bytes, start, end);
     const { currencyStart, currencyEnd } = amount;
     if (currencyStart < currencyEnd) this.facts.addCurrency(column, bytes, currencyStart, currencyEnd);
     return found;

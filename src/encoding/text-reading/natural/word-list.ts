@@ -7,8 +7,8 @@
 const LOWER = 0x20;
 
 export class WordList {
-  /** The words in small letters, by their length in bytes. */
-  readonly #byLength: ({ bytes: Buffer; value: number }[] | undefined)[] = [];
+  /** The words in small letters, by their length in bytes and their first letter. */
+  readonly #words: ({ bytes: Buffer; value: number }[] | undefined)[] = [];
 
   /** @param words the words with their values, which are not 0 */
   constructor(words: Iterable<[string, number]>) {
@@ -19,18 +19,24 @@ export class WordList {
     }
     for (const [form, value] of forms) {
       const bytes = Buffer.from(form);
-      this.#byLength[bytes.length] ??= [];
-      this.#byLength[bytes.length]!.push({ bytes, value });
+      const place = placeOf(bytes.length, bytes[0]!);
+      this.#words[place] ??= [];
+      this.#words[place]!.push({ bytes, value });
     }
   }
 
   /** Returns the value of the word; 0: the text is none of the words. */
   find(bytes: Buffer, start: number, end: number): number {
-    const words = this.#byLength[end - start];
+    const words = this.#words[placeOf(end - start, bytes[start]!)];
     if (words === undefined) return 0;
     for (const { bytes: word, value } of words) if (isWord(bytes, start, word)) return value;
     return 0;
   }
+}
+
+/** A capital and its small letter differ in a bit that is left out. */
+function placeOf(length: number, first: number): number {
+  return length * 32 + (first & 31);
 }
 
 function withSmallLetters(text: string): string {

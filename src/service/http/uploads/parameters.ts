@@ -112,7 +112,7 @@ export const parameters = {
   }),
   all_text: parameter('Reading texts', everywhere, Type.Boolean({ default: false }), {
     short: 'load every inferred column as text',
-    long: 'true: every column whose type would be inferred is `text`, with its values as they were sent. Columns of a definition or of an existing table keep their types.',
+    long: 'true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types.',
   }),
   null_values: parameter('Reading texts', everywhere, optionalText(), {
     value: 'TEXTS',
