@@ -49,19 +49,7 @@ export function readingFields({ reading, file, isReadingOpen }: State, actions: 
         'Order of dates in texts',
         select(reading.dateOrder, dateOrders, (dateOrder) => again({ dateOrder })),
       ),
-      (reading.isNatural || reading.dateOrder !== 'iso') &&
-        field(
-          'Languages of month names',
-          h('input', {
-            type: 'text',
-            value: reading.languages,
-            placeholder: 'de,fr',
-            spellcheck: false,
-            onInput: ({ currentTarget }) => actions.noteReading({ languages: currentTarget.value }),
-            onChange: ({ currentTarget }) => again({ languages: currentTarget.value }),
-          }),
-          'Besides English',
-        ),
+      (reading.isNatural || reading.dateOrder !== 'iso') && languagesField(reading, actions),
       field(
         'Decimal sign in texts',
         select(reading.decimalSign, decimalSigns, (decimalSign) =>
@@ -85,4 +73,19 @@ export function readingFields({ reading, file, isReadingOpen }: State, actions: 
       ],
     ]),
   ]);
+}
+
+function languagesField({ languages }: State['reading'], actions: Actions): VNode {
+  return field(
+    'Languages of month names',
+    h('input', {
+      type: 'text',
+      value: languages,
+      placeholder: 'de,fr',
+      spellcheck: false,
+      onInput: ({ currentTarget }) => actions.noteReading({ languages: currentTarget.value }),
+      onChange: ({ currentTarget }) => actions.changeReading({ languages: currentTarget.value }),
+    }),
+    'Besides English',
+  );
 }
