@@ -296,6 +296,28 @@ suite('values=natural with known types', () => {
     assert.match(answer.body.errors[0].detail, /send date_order=dmy or date_order=mdy to read it/);
   });
 
+  test('a number that is not in the notation of its column is a problem, and not another number', async () => {
+    const definition = { table: { columns: [columns[2]] } };
+    const file = csvOf({ price: ['1.234,50', '007.500', '007', '+5'] });
+    const answer = await upload(nextTable(), file, '', definition);
+    assert.deepEqual(
+      answer.body.errors.map(({ cell, code }: Record<string, string>) => [cell, code]),
+      [['A3', 'not-in-number-form']],
+    );
+  });
+
+  test('columns that are added to an existing table are read naturally, and one word is enough for a boolean', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (ok boolean)`);
+    const file = csvOf({ ok: ['Ja'], at: ['2:30 PM'], day: ['17-Jan-1994'], share: ['5 %'] });
+    const answer = await upload(name, file, '&if_exists=append&extra_columns=add&languages=de');
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.deepEqual(await service.rows(`SELECT ok, at::text, day::text, share::text FROM ${name}`), [
+      { ok: true, at: '14:30:00', day: '1994-01-17', share: '0.05' },
+    ]);
+    assert.equal(warningsOf(answer, 'natural-values').length, 4);
+  });
+
   test('a text that is no date is the only problem of its column, and dates of two orders are not read', async () => {
     const definition = { table: { columns: [columns[0]] } };
     const odd = await upload(

@@ -24,10 +24,11 @@ import { naturalReading } from './natural-type.ts';
 import { TextForms } from './text-forms.ts';
 
 /** The types that a value of `CellSink.wants` stands for, and the forms that their texts may have. */
-const families = [
+const families: { wanted: number; forms: number; facts?: number }[] = [
   { wanted: DATE_VALUE, forms: bits.DATE_FORMS | bits.PLAIN_DATE },
   { wanted: NUMBER_VALUE, forms: bits.NUMBER_FORMS | bits.PLAIN_NUMBER | bits.NUMBER_SHAPES },
-  { wanted: BOOLEAN_VALUE, forms: bits.WORD_SHAPES },
+  // One of the words is enough, because the type is known.
+  { wanted: BOOLEAN_VALUE, forms: bits.WORD_SHAPES, facts: bits.HAS_TRUE | bits.HAS_FALSE },
   { wanted: TIME_VALUE, forms: bits.TIME },
   { wanted: INTERVAL_VALUE, forms: bits.DURATION },
 ];
@@ -35,19 +36,21 @@ const families = [
 class Family {
   readonly wanted: number;
   readonly forms: number;
+  readonly facts: number;
   readonly texts: TextForms;
   row = 0;
   /** For each column the forms that all of its values of the family have, and facts about them. */
   readonly states: number[] = [];
 
-  constructor({ wanted, forms }: (typeof families)[number], { words }: TypeChoices) {
+  constructor({ wanted, forms, facts = 0 }: (typeof families)[number], { words }: TypeChoices) {
     this.wanted = wanted;
     this.forms = forms;
+    this.facts = facts;
     this.texts = new TextForms(words);
   }
 
   note(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
-    const state = this.states[column] ?? this.forms;
+    const state = this.states[column] ?? this.forms | this.facts;
     const facts = state & bits.FACTS;
     const found = classify(kind === TEXT ? textKind(bytes, start, end) : kind, bytes, start, end);
     let value =

@@ -154,14 +154,14 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     NOT_IN_NUMBER_FORM,
     [
       'not-in-number-form',
-      'not a number in the notation of the request: decimal_sign comes before the decimals, and thousands_sign separates groups of three digits',
+      'not a number in the notation of the request, or with values=natural of its column: decimal_sign comes before the decimals, and thousands_sign separates groups of three digits',
     ],
   ],
   [
     NOT_IN_DATE_ORDER,
     [
       'not-in-date-order',
-      'not a date in the order that date_order says: with date_order=dmy it is written as in 21/11/2026, with mdy as in 11/21/2026, with ymd as in 2026/11/21',
+      'not a date in the order that date_order says, or with values=natural the other values of its column: with date_order=dmy it is written as in 21/11/2026, with mdy as in 11/21/2026, with ymd as in 2026/11/21',
     ],
   ],
   [NOT_NULL, ['null-not-allowed', 'a value is needed here']],

@@ -34,6 +34,7 @@ import type { LanguageWords } from './natural/language-words.ts';
 import { type NumberSigns, readNumber } from './number-form.ts';
 import { DATE_STRING, OTHER } from './seen.ts';
 import { classifyString } from './string-class.ts';
+import { hasDigit, isIsoDate } from './text-facts.ts';
 
 export type DateOrder = 'iso' | 'dmy' | 'mdy' | 'ymd';
 export type DecimalSign = '.' | ',';
@@ -286,13 +287,6 @@ function signsOf({ decimalSign, thousandsSign }: TextReading): NumberSigns | und
   return { decimal: decimalSign === ',' ? COMMA : POINT, thousands: thousandsSigns[thousandsSign] };
 }
 
-/** Returns whether the text begins with four digits and a hyphen. `2026-11-21` means the same in every order. */
-function isIsoDate(bytes: Buffer, start: number, end: number): boolean {
-  if (end - start < 8 || bytes[start + 4] !== MINUS) return false;
-  for (let at = start; at < start + 4; at += 1) if (!isDigit(bytes[at]!)) return false;
-  return true;
-}
-
 function numberAt(bytes: Buffer, at: number, digits: number): number {
   let value = 0;
   for (let place = at; place < at + digits; place += 1) value = value * 10 + (bytes[place]! - ZERO);
@@ -303,9 +297,4 @@ function numberAt(bytes: Buffer, at: number, digits: number): number {
 function areEqual(text: Buffer, bytes: Buffer, start: number): boolean {
   for (let at = 0; at < text.length; at += 1) if (bytes[start + at] !== text[at]) return false;
   return true;
-}
-
-function hasDigit(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (isDigit(bytes[at]!)) return true;
-  return false;
 }

@@ -64,13 +64,15 @@ function inferredColumns(
   if (inferred === undefined) return [];
   const made = columnsMade(inferred, input, target);
   const isAdded = !target.isNew;
-  const headerRow = isAdded || input.definition !== undefined ? undefined : input.reading?.headerRow;
+  const isAllInferred = !isAdded && input.definition === undefined;
+  const headerRow = isAllInferred ? input.reading?.headerRow : undefined;
   return [
     ...(isAdded ? made.map(addedColumn) : []),
     ...headerOfValues(made, headerRow, input.headerTexts),
     ...mixedColumns(made, input.locate),
     ...otherReadings(made, input.locate),
-    ...naturalColumns(made, input.locate),
+    // Otherwise the input itself warns of all columns that it reads naturally.
+    ...(isAllInferred ? naturalColumns(made, input.locate) : []),
   ];
 }
 

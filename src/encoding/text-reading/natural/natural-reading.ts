@@ -1,16 +1,26 @@
 /**
  * Reads the texts of columns whose notation is known: `values=natural` found it in all rows. Other columns and other cells are passed on
- * unchanged, and so is a text that is not in the notation. The encoder then names it in a problem.
+ * unchanged. A date or number that is not in the notation is a problem. Its column has a defined type, because only those may have such a text.
  */
 
-import { COLON, POINT, ZERO } from '../../../core/bytes/ascii.ts';
+import { COLON, isDigit, POINT, ZERO } from '../../../core/bytes/ascii.ts';
 import { trimmedEnd, trimmedStart } from '../../../core/bytes/white-space.ts';
-import { FALSE, NULL, STRING, TEXT, TIME, TRUE } from '../../../core/cells/cell-kind.ts';
+import {
+  FALSE,
+  NOT_IN_DATE_ORDER,
+  NOT_IN_NUMBER_FORM,
+  NULL,
+  STRING,
+  TEXT,
+  TIME,
+  TRUE,
+} from '../../../core/cells/cell-kind.ts';
 import { type CellSink, READ_AS_MOMENT, TEXT_VALUE } from '../../../core/cells/cell-sink.ts';
 import { ForwardingSink } from '../../../core/cells/forwarding-sink.ts';
 import { maxDateBytes } from '../date-form.ts';
 import { type DateForm, readAnyDate } from '../named-date.ts';
-import type { NumberSigns } from '../number-form.ts';
+import { type NumberSigns, readNumber } from '../number-form.ts';
+import { hasDigit, isIsoDate } from '../text-facts.ts';
 import { clock, readClock } from './clock.ts';
 import { IS_TRUE, type LanguageWords } from './language-words.ts';
 import { naturalNumberBytes, readNaturalNumber } from './natural-number.ts';
@@ -104,8 +114,9 @@ export class NaturalReadingSink extends ForwardingSink {
     this.#dateForm.order = order;
     const length = readAnyDate(bytes, start, end, this.#dateForm, this.#scratch);
     if (length < 0) {
-      // A date in ISO 8601 may have white space around it.
-      this.inner.cell(column, STRING, bytes, start, end);
+      if (start < end && isDigit(bytes[start]!) && !isIsoDate(bytes, start, end))
+        this.inner.fault(column, NOT_IN_DATE_ORDER, bytes, start, end);
+      else this.inner.cell(column, STRING, bytes, start, end);
       return true;
     }
     this.inner.original?.(this.#scratch, bytes, start, end);
@@ -116,8 +127,14 @@ export class NaturalReadingSink extends ForwardingSink {
   #readsNumber(column: number, signs: NumberSigns, bytes: Buffer, start: number, end: number): boolean {
     const needed = end - start + naturalNumberBytes;
     if (needed > this.#scratch.length) this.#scratch = Buffer.alloc(2 * needed);
-    const length = readNaturalNumber(bytes, start, end, signs, this.#scratch);
-    if (length < 0) return false;
+    let length = readNaturalNumber(bytes, start, end, signs, this.#scratch);
+    // In a column that is defined as a number, 007 and +5 are numbers, too.
+    if (length < 0) length = readNumber(bytes, start, end, signs, this.#scratch);
+    if (length < 0) {
+      if (!hasDigit(bytes, start, end)) return false;
+      this.inner.fault(column, NOT_IN_NUMBER_FORM, bytes, start, end);
+      return true;
+    }
     this.inner.original?.(this.#scratch, bytes, start, end);
     this.inner.cell(column, TEXT, this.#scratch, 0, length);
     return true;
