@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 74211b43b5b98e6a1e796896a1f95ed60ded14b254bf1f3b53c828205d86a3ce.
+// The structure of the OpenAPI document has the SHA-256 78b496c134c438d891bfac8a91eb6be15f888fd8e749f69507ae821568226f7d.
 
 export interface paths {
   '/healthz': {
@@ -627,6 +627,8 @@ export interface components {
        * @example unsupported-type
        * @example invalid-type-modifier
        * @example permission-denied
+       * @example unknown-operator-class
+       * @example invalid-index
        * @example invalid-default
        * @example unknown-function
        * @example unknown-sequence
@@ -877,6 +879,14 @@ export interface components {
        */
       version: string;
     };
+    /** @description With a type of the serial family: the column takes its default from a sequence that it owns, instead of being an identity column. */
+    Sequence: {
+      /**
+       * @description Name of the sequence. Empty, null or absent: the service chooses one.
+       * @example orders_id_seq
+       */
+      name?: string | null;
+    };
     /** @description A column. */
     ColumnDefinition: {
       /** @description Ignored: PostgreSQL numbers the columns. */
@@ -905,6 +915,12 @@ export interface components {
        * @example null
        */
       default?: string | number | boolean | null;
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example Without VAT
+       */
+      comment?: string | null;
+      sequence?: components['schemas']['Sequence'] | null;
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
@@ -955,7 +971,7 @@ export interface components {
        */
       column: string;
       /**
-       * @description The table that the column refers to. It may be this table.
+       * @description The table that the key refers to. It may be this table.
        * @example customers
        */
       reference_table: string;
@@ -964,10 +980,53 @@ export interface components {
        * @example id
        */
       reference_column: string;
-      /** @description The schema of the table that the column refers to. Default: `public`. */
+      /** @description The schema of the table that the key refers to. Default: `public`. */
       reference_schema?: string | null;
+      /** @description What happens to a row of this table if the row that it refers to is deleted. Default: `no action`. */
+      on_delete?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description What happens to a row of this table if the key that it refers to changes. Default: `no action`. */
+      on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
     };
-    /** @description A constraint that a definition cannot express, as PostgreSQL writes it. */
+    /** @description A foreign key with all its columns. Answers have an entry for each pair of columns instead. */
+    WholeForeignKey: {
+      /**
+       * @description Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.
+       * @example orders_customer_fkey
+       */
+      name?: string | null;
+      /**
+       * @description Columns of this table.
+       * @example [
+       *       "country",
+       *       "customer"
+       *     ]
+       */
+      columns: string[];
+      /**
+       * @description The table that the key refers to. It may be this table.
+       * @example customers
+       */
+      reference_table: string;
+      /**
+       * @description The column that each of the columns refers to. Together they must be a primary key or unique.
+       * @example [
+       *       "country",
+       *       "number"
+       *     ]
+       */
+      reference_columns: string[];
+      /** @description The schema of the table that the key refers to. Default: `public`. */
+      reference_schema?: string | null;
+      /** @description What happens to a row of this table if the row that it refers to is deleted. Default: `no action`. */
+      on_delete?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description What happens to a row of this table if the key that it refers to changes. Default: `no action`. */
+      on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
+    };
+    /** @description A constraint or index that a definition cannot express, as PostgreSQL writes it. */
     OtherConstraint: {
       name: string;
       /** @example CHECK ((amount > (0)::numeric)) */
@@ -977,9 +1036,47 @@ export interface components {
     Constraints: {
       unique?: components['schemas']['UniqueKey'][] | null;
       primary_key?: components['schemas']['PrimaryKey'] | null;
-      foreign_keys?: components['schemas']['ForeignKey'][] | null;
-      /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request. */
+      foreign_keys?:
+        | (components['schemas']['ForeignKey'] | components['schemas']['WholeForeignKey'])[]
+        | null;
+      /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
       others?: components['schemas']['OtherConstraint'][];
+    };
+    /** @description A column of an index. */
+    IndexColumn: {
+      /**
+       * @description A column of this table.
+       * @example ordered_on
+       */
+      column: string;
+      /** @description The order of the values. Default: `asc`. */
+      order?: ('asc' | 'desc') | null;
+      /** @description Where NULL is in this order. Default: `last`, and `first` with `desc`. */
+      nulls?: ('first' | 'last') | null;
+      /**
+       * @description An operator class of PostgreSQL or of an installed extension, as in `text_pattern_ops` or `public.gin_trgm_ops`. Default: that of the type.
+       * @example text_pattern_ops
+       */
+      operator_class?: string | null;
+    };
+    /** @description An index that is not the index of a key. */
+    Index: {
+      /**
+       * @description Name of the index, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.
+       * @example orders_ordered_on_idx
+       */
+      name?: string | null;
+      /** @description true: no two rows have the same values in its columns. Default: false. */
+      unique?: boolean | null;
+      /**
+       * @description The access method: btree, hash, gin, gist, spgist, brin, or one of an extension. Default: `btree`.
+       * @example gin
+       */
+      method?: string | null;
+      /** @description The columns, in the order of the index. */
+      columns: components['schemas']['IndexColumn'][];
+      /** @description Further columns whose values are in the index, but are not searched. */
+      include?: string[] | null;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
     Distribution: {
@@ -1047,7 +1144,14 @@ export interface components {
       schema?: unknown;
       /** @description The columns, in the order of the table. */
       columns: components['schemas']['ColumnDefinition'][];
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example One row for each order
+       */
+      comment?: string | null;
       constraints?: components['schemas']['Constraints'] | null;
+      /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
+      indexes?: components['schemas']['Index'][] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     TableDefinitionBody: {
@@ -1070,12 +1174,25 @@ export interface components {
        * @example null
        */
       default: string | null;
+      comment?: string;
+      sequence?: {
+        name: string;
+      };
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
       generated?: string | null;
       /** @description Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request. */
       default_is_expression?: boolean;
+    };
+    /** @description An index that is not the index of a key. */
+    IndexDescription: {
+      name: string;
+      unique?: boolean;
+      /** @description Absent: btree. */
+      method?: string;
+      columns: components['schemas']['IndexColumn'][];
+      include?: string[];
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
@@ -1112,10 +1229,18 @@ export interface components {
           reference_table: string;
           reference_column: string;
           reference_schema: string;
+          /** @description What happens to a row of this table if the row that it refers to is deleted. Default: `no action`. */
+          on_delete?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+          /** @description What happens to a row of this table if the key that it refers to changes. Default: `no action`. */
+          on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
+          deferrable?: ('initially immediate' | 'initially deferred') | null;
         }[];
-        /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request. */
+        /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
+      comment?: string;
+      indexes?: components['schemas']['IndexDescription'][];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -1205,7 +1330,7 @@ export interface components {
       rows: {
         [key: string]: unknown;
       }[];
-      /** @description The values that are not whole, if there are any. A text or `bytea` of more than 1 MiB is cut to its first 1,000 characters or bytes. A value of another type that takes more than 256 KiB in PostgreSQL is null. */
+      /** @description The values that are not whole, if there are any. A text or `bytea` of more than 1 MiB is cut to its first 1,000 characters or bytes. A value of another type that takes more than 256 KiB in PostgreSQL is null. If the first row would be longer than 16 MiB, these limits are 4 KiB and 256 bytes. */
       cut?: {
         /** @description The number of the row in `rows`, from 1. */
         row: number;
@@ -1375,7 +1500,14 @@ export interface components {
       schema?: unknown;
       /** @description The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows. */
       columns?: components['schemas']['ColumnDefinition'][];
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example One row for each order
+       */
+      comment?: string | null;
       constraints?: components['schemas']['Constraints'] | null;
+      /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
+      indexes?: components['schemas']['Index'][] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     /**
