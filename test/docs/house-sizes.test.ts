@@ -18,6 +18,7 @@ const longFunctions = [
   'src/encoding/text-reading/number-form.ts readNumber',
   'src/readers/json/json-row-scanner.ts scanRows',
   'src/readers/json/json-value-scanner.ts scan',
+  'src/readers/spreadsheet/csv/csv-scanner.ts scan',
   'src/readers/spreadsheet/xlsx/sheet-scanner.ts fastCell',
 ];
 
