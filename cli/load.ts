@@ -21,6 +21,7 @@ import { type Connected, withClient } from './connect.ts';
 import { awaitEndSignal, exitCodeOfSignal, unlessEnded } from './end-signals.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { type FindLoad, keepsRecords, loadFinder } from './find-load.ts';
+import { unpackedPath } from './packed-file.ts';
 import { inCount, note, say, sayJson } from './print.ts';
 import { checkProblemsFile, writeProblems } from './problems-file.ts';
 import { type Progress, showProgress } from './progress.ts';
@@ -71,7 +72,7 @@ async function loadFiles(
     earlier ??= answer;
   };
   for (const [index, path] of paths.entries()) {
-    const file = { ...all, table: table ?? parse(path).name, onLoaded };
+    const file = { ...all, table: table ?? parse(unpackedPath(path)).name, onLoaded };
     const isFurther = table !== undefined && index > 0;
     const code = await loadFile(connected, path, isFurther ? afterEarlierFile(file, earlier) : file);
     if (code === exitCodes.done && exitCodeOfSignal() === undefined) continue;

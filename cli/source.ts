@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import type { FileKind, UploadDefinition } from '../client/client.ts';
 import { WrongUse } from './exit-codes.ts';
 import { type ByteStream, fileStream } from './file-stream.ts';
+import { type Packing, packingOf, unpackedPath, unpackedStart, unpackedStream } from './packed-file.ts';
 
 export interface Source {
   /** The name that is shown: the path, or `-`. */
@@ -16,7 +17,9 @@ export interface Source {
   kind: FileKind;
   /** undefined: not known. */
   bytes: number | undefined;
-  /** The first bytes, each as one character; empty if they cannot be read twice. */
+  /** How the file is packed; undefined: it is not packed. The service unpacks it. */
+  packing?: Packing | undefined;
+  /** The first unpacked bytes, each as one character; empty if they cannot be read twice. */
   start: string;
   /** A function opens it for each attempt. A stream can be read once. */
   file: ByteStream | (() => ByteStream);
@@ -62,17 +65,31 @@ export async function openSource(path: string, kind: string | undefined): Promis
   if (path === standardInput) return openStandardInput(kind as FileKind | undefined);
   const stats = statSync(path, { throwIfNoEntry: false });
   try {
-    const start = await firstBytes(path);
-    const found = (kind as FileKind | undefined) ?? kindOf(path, start);
+    const first = await firstBytes(path);
+    const packing = packingOf(path, first);
+    const start = packing ? unpackedStart(first, packing, sniffedBytes) : first;
+    const found = (kind as FileKind | undefined) ?? kindOf(unpackedPath(path), start);
     // A named pipe has no length, and can be read once.
     const isFile = stats?.isFile() === true;
     const file = isFile
       ? () => fileStream(path, stats)
       : (Readable.toWeb(stats?.isFIFO() ? openPipe(path) : createReadStream(path)) as ByteStream);
-    return { path, name: basename(path), kind: found, bytes: isFile ? stats.size : undefined, start, file };
+    const bytes = isFile ? stats.size : undefined;
+    const source: Source = { path, name: basename(path), kind: found, bytes, packing, start, file };
+    // JSON that is packed with brotli does not show how it is packed.
+    return packing === 'brotli' && found !== 'spreadsheet' ? unpackedSource(source) : source;
   } catch (error) {
     throw new WrongUse(`"${path}" cannot be read: ${(error as Error).message}`);
   }
+}
+
+/** Returns the source with unpacked bytes. @throws WrongUse if they cannot be unpacked */
+export function unpackedSource(source: Source): Source {
+  const { file, packing } = source;
+  if (packing === undefined) return source;
+  const unpacked =
+    typeof file === 'function' ? () => unpackedStream(file(), packing) : unpackedStream(file, packing);
+  return { ...source, file: unpacked, bytes: undefined, packing: undefined };
 }
 
 /**
@@ -123,7 +140,9 @@ function kindOfContent(start: string, isNamedJson: boolean): FileKind {
 async function openStandardInput(kind: FileKind | undefined): Promise<Source> {
   const chunks = process.stdin[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const first = await chunks.next();
-  const start = first.done ? '' : first.value.toString('latin1', 0, sniffedBytes);
+  const sent = first.done ? '' : first.value.toString('latin1', 0, sniffedBytes);
+  const packing = packingOf(standardInput, sent);
+  const start = packing ? unpackedStart(sent, packing, sniffedBytes) : sent;
   async function* all() {
     if (first.done) return;
     yield first.value;
@@ -139,6 +158,7 @@ async function openStandardInput(kind: FileKind | undefined): Promise<Source> {
     name: 'stdin',
     kind: kind ?? kindOfContent(start, false),
     bytes: undefined,
+    packing,
     start,
     file,
   };

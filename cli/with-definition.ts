@@ -3,10 +3,11 @@ import type { UploadDefinition } from '../client/client.ts';
 import { linesAsItems, withoutByteOrderMark } from '../client/lines-as-items.ts';
 import { WrongUse } from './exit-codes.ts';
 import type { ByteStream } from './file-stream.ts';
-import { byteOrderMark, type Source } from './source.ts';
+import { byteOrderMark, type Source, unpackedSource } from './source.ts';
 
 /** @throws WrongUse if the document is an object, which may have a definition of its own */
-export async function withDefinition(source: Source, definition: UploadDefinition): Promise<Source> {
+export async function withDefinition(sent: Source, definition: UploadDefinition): Promise<Source> {
+  const source = unpackedSource(sent);
   const head = `{"table":${JSON.stringify(definition)},"data":`;
   if (source.kind === 'ndjson') {
     const file = changed(source.file, (lines) => joined(lines, `${head}[`, linesAsItems(), ']}'));

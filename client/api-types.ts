@@ -1,5 +1,9 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
+<<<<<<< HEAD
 // The structure of the OpenAPI document has the SHA-256 78b496c134c438d891bfac8a91eb6be15f888fd8e749f69507ae821568226f7d.
+=======
+// The structure of the OpenAPI document has the SHA-256 504000c6299b459dd992057163b2039fce60bcc9c19e77f76ccce33a1d9f1c60.
+>>>>>>> 236a74f3 (Read files that are packed as a whole, or that are in a zip file)
 
 export interface paths {
   '/healthz': {
@@ -1570,6 +1574,8 @@ export interface components {
         conflict_key?: string[];
         /** @description The format in which the rows were read: `json`, `ndjson`, or the format of the file. */
         format: string;
+        /** @description The file that was read of the zip file that was sent. */
+        file_in_zip?: string;
         /** @description For text files: the character between the fields. */
         delimiter?: string;
         /** @description For text files: the encoding in which the file was read. */
@@ -1640,7 +1646,7 @@ export interface components {
       password?: string;
       /**
        * Format: binary
-       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .csv, .tsv). It is recognized by its content; its name does not matter.
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).
        */
       file: string;
       /**
@@ -1659,11 +1665,13 @@ export interface components {
       password?: string;
       /**
        * Format: binary
-       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .csv, .tsv). It is recognized by its content; its name does not matter.
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).
        */
       file: string;
     };
     InspectedSpreadsheet: {
+      /** @description The file that was read of the zip file that was sent. */
+      file_in_zip?: string;
       sheets: {
         name: string;
         /** @enum {string} */
@@ -3310,6 +3318,8 @@ export interface operations {
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
         /** @description true: white space around a text is removed, including invisible and control characters. In a text file a value that is only white space is then NULL. */
         trim?: boolean;
+        /** @description The file that is read of a zip file that is no workbook: its name with its folder, as in `2026/orders.csv`. Case does not matter. Default: the only file, or the only one with the extension of a table. */
+        file_in_zip?: string;
         /** @description The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
         /** @description The row of the sheet with the column names, from 1. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value. */
@@ -3464,6 +3474,8 @@ export interface operations {
         thousands_sign?: 'none' | '.' | ',' | 'space' | "'";
         /** @description true: white space around a text is removed, including invisible and control characters. In a text file a value that is only white space is then NULL. */
         trim?: boolean;
+        /** @description The file that is read of a zip file that is no workbook: its name with its folder, as in `2026/orders.csv`. Case does not matter. Default: the only file, or the only one with the extension of a table. */
+        file_in_zip?: string;
         /** @description The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
         /** @description The row of the sheet with the column names, from 1. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value. */

@@ -177,6 +177,13 @@ export const uploadParameters: readonly UploadParameter[] = [
     endpoints: ['upload-json', 'inspect-json'],
   },
   {
+    name: 'file_in_zip',
+    group: 'Spreadsheets',
+    value: 'NAME',
+    about: 'which file of a zip file is read',
+    endpoints: ['upload-excel', 'inspect-excel'],
+  },
+  {
     name: 'sheet',
     group: 'Spreadsheets',
     value: 'SHEET',

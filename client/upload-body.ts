@@ -19,7 +19,7 @@ export interface UploadSource {
   bytes?: number | undefined;
   /** The name of the file. Default: the name of a `File`. */
   name?: string | undefined;
-  /** What the file is. Default: its name decides; `.json`, `.ndjson` and `.jsonl` are JSON, all others are spreadsheets. */
+  /** What the file is. Default: its name decides; `.json`, `.ndjson` and `.jsonl` are JSON, also if `.gz` or `.zst` follows, and all others are spreadsheets. */
   kind?: FileKind | undefined;
   /** The definition of the table, for rows and spreadsheets. A JSON file has its definition in its member `table`. */
   definition?: UploadDefinition | undefined;
@@ -51,8 +51,8 @@ export async function uploadBody(source: UploadSource): Promise<UploadBody> {
 }
 
 function kindOf(name: string): FileKind {
-  if (/\.json$/i.test(name)) return 'json';
-  return /\.(ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'spreadsheet';
+  if (/\.json(\.gz|\.zst)?$/i.test(name)) return 'json';
+  return /\.(ndjson|jsonl)(\.gz|\.zst)?$/i.test(name) ? 'ndjson' : 'spreadsheet';
 }
 
 async function rowsBody(

@@ -7,7 +7,7 @@ import type { ChosenFile, State } from '../state.ts';
 import { bar, busy, button, data, failureBox } from './parts.ts';
 import { needsPassword, passwordField } from './password-field.ts';
 
-const extensions = '.xlsx,.xlsm,.xls,.xlsb,.ods,.csv,.tsv,.txt,.json,.ndjson,.jsonl';
+const extensions = '.xlsx,.xlsm,.xls,.xlsb,.ods,.csv,.tsv,.txt,.json,.ndjson,.jsonl,.gz,.zst,.br,.zip';
 
 /** What happens until the columns of a file are known. */
 export function inspecting({ size }: ChosenFile, sentBytes: number): VNode[] {

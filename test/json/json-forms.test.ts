@@ -1,6 +1,7 @@
 /** The forms of JSON rows: lines, only an array, and an array inside another document. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { tableNames } from '../support/tables.ts';
@@ -13,7 +14,12 @@ after(() => service.stop());
 
 const nextTable = tableNames('t');
 
-const send = (name: string, type: string, body: string | ReadableStream, query = ''): Promise<TestAnswer> =>
+const send = (
+  name: string,
+  type: string,
+  body: string | Buffer | ReadableStream,
+  query = '',
+): Promise<TestAnswer> =>
   service.request('POST', `/table/${name}/upload/json${query}`, { body, headers: { 'content-type': type } });
 const sendLines = (name: string, body: string, query = '') => send(name, 'application/x-ndjson', body, query);
 const sendJson = (name: string, body: string, query = '') => send(name, 'application/json', body, query);
@@ -40,6 +46,24 @@ test('JSON has every content type whose syntax is JSON', async () => {
     'application/geo+json; charset=utf-16',
   ])
     assertProblem(await send('refused', type, '[{"a":1}]'), 415, 'unsupported-media-type');
+});
+
+test('a file of JSON that is packed is unpacked, also without Content-Encoding', async () => {
+  for (const pack of [gzipSync, zstdCompressSync]) {
+    const name = nextTable();
+    const made = await send(name, 'application/x-ndjson', pack(Buffer.from('{"a":1}\n{"a":2}\n')));
+    assert.equal(made.body.load?.rows, 2, JSON.stringify(made.body));
+    const added = await send(name, 'application/json', pack(Buffer.from('[{"a":3}]')), '?if_exists=append');
+    assert.equal(added.body.load?.rows, 1, JSON.stringify(added.body));
+    const cut = await send('cut', 'application/json', pack(Buffer.from('[{"a":3}]')).subarray(0, -4));
+    assertProblem(cut, 400, 'invalid-content-encoding');
+    assert.match(
+      cut.body.detail,
+      /begins like a file that is packed with (gzip|zstd), and its .* is cut off/,
+    );
+  }
+  const bomb = await send('bomb', 'application/x-ndjson', gzipSync(Buffer.alloc(20_000_000, '\n')));
+  assert.match(bomb.body.detail, /The body unpacks to too many times its size.*MAX_UNPACK_RATIO/);
 });
 
 suite('one object as a row', () => {

@@ -90,7 +90,7 @@ async function sheetInputOf(file: Buffer): Promise<LoadInput> {
     { columnNames: 'exact', cellErrors: 'problem' },
     { ...limits, maxRatio: 200 },
   );
-  return spreadsheetInput(source, new Spool({ maxBytes: 1 }), undefined, false);
+  return spreadsheetInput({ source, spool: new Spool({ maxBytes: 1 }) }, undefined, false);
 }
 
 /** Values of a column that begins with one kind and may get another kind later. */

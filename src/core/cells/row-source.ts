@@ -87,6 +87,8 @@ export interface TextReadAs {
 export interface SourceReading extends Partial<TextReadAs> {
   /** The format, such as `json`, `ndjson` or `xlsx`. */
   format: string;
+  /** The name of the file in the zip file that was sent. */
+  fileInZip?: string | undefined;
   sheet?: string;
   /** The 1-based row of the sheet with the header. */
   headerRow?: number;

@@ -215,7 +215,7 @@ const declared = {
     maxBodyBytes: integer('MAX_BODY_BYTES', 10 * GIB, [KIB, ANY], 'bytes', 'The most bytes in the body of an upload, both before and after unpacking.'),
     maxDefinitionBytes: integer('MAX_DEFINITION_BYTES', MIB, [KIB, 256 * MIB], 'bytes', 'The most bytes of JSON in a table definition.'),
     maxUnpackedBytes: integer('MAX_UNPACKED_BYTES', 20 * GIB, [KIB, ANY], 'bytes', 'The most bytes that a workbook may have when it is unpacked.'),
-    maxUnpackRatio: integer('MAX_UNPACK_RATIO', 250, [1, 1_000_000], 'unpacked bytes per packed byte', 'The most unpacked bytes for each packed byte of a workbook, or of a body with Content-Encoding.'),
+    maxUnpackRatio: integer('MAX_UNPACK_RATIO', 250, [1, 1_000_000], 'unpacked bytes per packed byte', 'The most unpacked bytes for each packed byte of a workbook, of a packed file, or of a body with Content-Encoding.'),
     maxColumns: integer('MAX_COLUMNS', 1600, [1, 1600], 'columns', "The most columns of a table. PostgreSQL's own limit is 1600."),
     maxRows: integer('MAX_ROWS', 100_000_000, [1, ANY], 'rows', 'The most rows in one upload.'),
     maxCellBytes: integer('MAX_CELL_BYTES', 16 * MIB, [KIB, 256 * MIB], 'bytes', 'The most bytes in one value.'),

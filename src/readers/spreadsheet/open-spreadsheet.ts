@@ -31,8 +31,11 @@ const formats: readonly SheetFormat[] = [
   { open: openCsv, extensions: ['.csv', '.tsv'] },
 ];
 
-/** The usual extensions of all files that can be opened, for texts: `.xlsx, .csv`. */
-export const supportedExtensions = formats.flatMap(({ extensions }) => extensions).join(', ');
+/** The usual extensions of all files that can be opened. */
+export const tableExtensions = formats.flatMap(({ extensions }) => extensions);
+
+/** The same for texts: `.xlsx, .csv`. */
+export const supportedExtensions = tableExtensions.join(', ');
 
 /**
  * Opens a spreadsheet and chooses its sheet. The source reads the file in every pass, so the caller must close the file only after the last pass.

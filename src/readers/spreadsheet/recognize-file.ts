@@ -89,7 +89,8 @@ export function recognizeFile(head: Buffer): FileKind {
   if (/^<(!doctype html|html|table|head|meta)/i.test(start)) return 'html';
   // `[id]` may be the name of a column, so it is text.
   if (/^(\{\s*["}]|\[\s*[[{"\]])/.test(start)) return 'json';
-  return isText(head.subarray(0, textBytes)) ? 'csv' : 'unknown';
+  if (isText(head.subarray(0, textBytes))) return 'csv';
+  return head.toString('latin1', 257, 262) === 'ustar' ? 'archive' : 'unknown';
 }
 
 function xmlFormat(start: string): FileKind {

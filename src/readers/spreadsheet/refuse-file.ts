@@ -25,7 +25,7 @@ const known: Partial<Record<FileKind, [what: string, remedy?: string]>> = {
   pdf: ['a PDF document'],
   rtf: ['a text document (RTF)'],
   image: ['an image'],
-  archive: ['a compressed file or an archive', 'Unpack it and send the workbook inside it.'],
+  archive: ['an archive', 'Unpack it and send the file inside it, or pack that as .zip, .gz, .zst or .br.'],
   parquet: ['a Parquet file'],
   sqlite: ['an SQLite database'],
   empty: ['empty', 'Send a file with at least a row of column names.'],
@@ -50,7 +50,7 @@ function refusedZip(container: ZipContainer): AppError {
   if (isNumbers(container)) return notAWorkbook('a Numbers document (.numbers)');
   return new AppError(
     'unsupported-file',
-    'The file is a zip file of another kind, not an Excel workbook. If it contains a workbook, unpack it and send the workbook.',
+    'The file is a document of another kind, not a workbook. If it contains a workbook, unpack it and send the workbook.',
   );
 }
 

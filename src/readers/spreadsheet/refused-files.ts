@@ -22,6 +22,14 @@ export function encrypted(): AppError {
   );
 }
 
+/** Returns the error for a zip file whose parts are encrypted, which no workbook is that a spreadsheet program has saved with a password. */
+export function encryptedZip(): AppError {
+  return new AppError(
+    'unsupported-file',
+    'The zip file is encrypted. Unpack it with its password, and send the file that is in it.',
+  );
+}
+
 /** Returns the error for an encrypted workbook that none of the passwords opens. @param sent the password that the caller has sent */
 export function notOpened(sent: string | undefined): AppError {
   if (sent === undefined) {

@@ -14,7 +14,7 @@ import { cutText } from '../../../core/cut-text.ts';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import { encrypted } from '../refused-files.ts';
+import { encryptedZip } from '../refused-files.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
 /**
@@ -86,6 +86,11 @@ export class ZipContainer {
     return this.#parts.get(partKey(name));
   }
 
+  /** The parts in the order of the directory. */
+  get parts(): Iterable<ZipPart> {
+    return this.#parts.values();
+  }
+
   /**
    * Unpacks a part. If the caller leaves the loop early, the streams are closed and the CRC is not checked.
    *
@@ -116,7 +121,7 @@ export class ZipContainer {
     }
     throw new AppError(
       'unsupported-file',
-      `Part ${part.name} is compressed by the unknown method ${part.entry.compressionMethod}. Save the workbook again as .xlsx.`,
+      `Part ${part.name} is compressed by the unknown method ${part.entry.compressionMethod}. Save the workbook again as .xlsx, or make the zip file with the method deflate.`,
     );
   }
 
@@ -160,11 +165,9 @@ export class ZipContainer {
   }
 
   #refuseSize(name: string): never {
-    throw limitExceeded(
-      `The workbook is too large when unpacked (part ${name})`,
-      this.#limits.maxUnpackedBytes,
-      { setting: 'MAX_UNPACKED_BYTES' },
-    );
+    throw limitExceeded(`The file is too large when unpacked (part ${name})`, this.#limits.maxUnpackedBytes, {
+      setting: 'MAX_UNPACKED_BYTES',
+    });
   }
 }
 
@@ -203,10 +206,10 @@ export async function openZipContainer(
     if (error instanceof AppError) throw error;
     if (reader.failure !== undefined) throw reader.failure;
     const reason = error instanceof Error ? error.message : 'unknown';
-    if (reason === 'strong encryption is not supported') throw encrypted();
+    if (reason === 'strong encryption is not supported') throw encryptedZip();
     if (/end of central directory|truncated/i.test(reason)) {
       const detail =
-        'The file begins like a workbook, but its end is missing. It was probably cut off during transfer: send it again, or open it in a spreadsheet program and save it again.';
+        'The file begins like a workbook or a zip file, but its end is missing. It was probably cut off during transfer: send it again, or open it in a spreadsheet program and save it again.';
       throw broken(detail, error);
     }
     throw broken(`The zip container cannot be read (${reason}). Is the file complete?`, error);
@@ -246,7 +249,7 @@ async function listParts(zip: ZipFile, fileBytes: number): Promise<Map<string, Z
     if (directoryBytes > maxDirectoryBytes) {
       throw limitExceeded('The directory of the file is too large', maxDirectoryBytes, 'bytes');
     }
-    if (entry.isEncrypted()) throw encrypted();
+    if (entry.isEncrypted()) throw encryptedZip();
     const name = yauzl
       .getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false)
       .replace(/^\/+/, '');

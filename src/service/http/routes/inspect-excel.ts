@@ -19,6 +19,7 @@ import { querySchema } from '../uploads/parameters.ts';
 import {
   filePart,
   isSheetChosen,
+  type OpenedSpreadsheet,
   passwordPart,
   spreadsheetErrors,
   withSpreadsheet,
@@ -55,6 +56,9 @@ const proposal = {
 
 const Inspected = Type.Object(
   {
+    file_in_zip: Type.Optional(
+      Type.String({ description: 'The file that was read of the zip file that was sent.' }),
+    ),
     sheets: Type.Array(
       Type.Object({
         name: Type.String(),
@@ -183,12 +187,17 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
       const { limits } = context.config;
       return context.lines.uploads.use({ caller }, signal, () =>
         withSpreadsheet(context, sent, { allSheets: true, isOutlined: true }, async (opened) => {
-          const workbook = { ...opened, isSheetChosen: isSheetChosen(query), ...choices };
-          return shownInspection(await inspectSpreadsheet(workbook, limits, signal));
+            const workbook = { ...opened, isSheetChosen: isSheetChosen(query), ...choices };
+            const inspection = await inspectSpreadsheet(workbook, limits, signal);
+            return { ...fileInZip(opened), ...shownInspection(inspection) };
         }),
       );
     },
   );
+}
+
+function fileInZip({ fileInZip: name }: OpenedSpreadsheet): object {
+  return name === undefined ? {} : { file_in_zip: name };
 }
 
 function shownInspection({ sheets, proposal, names, sheet }: Inspection): object {

@@ -79,11 +79,12 @@ export const uploadExcel: UploadOperation<Static<typeof Query>> = {
   parseQuery: queryParser(Query),
   check: (query) => checkSpreadsheetQuery(query),
   withInput: (context, upload, use) =>
-    withSpreadsheet(context, upload, {}, async ({ source, spool, definition }) => {
+    withSpreadsheet(context, upload, {}, async (opened) => {
       const { query } = upload;
+      const { source, definition } = opened;
       const isChosen = isSheetChosen(query);
       try {
-        return await use(emptyCellsOf(query, spreadsheetInput(source, spool, definition, isChosen)));
+        return await use(emptyCellsOf(query, spreadsheetInput(opened, definition, isChosen)));
       } catch (error) {
         throw !isChosen && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
       }

@@ -169,9 +169,10 @@ function answerOf(
 
 /** Returns the members of the answer that describe what was read. */
 function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, string | number> {
-  const { format, delimiter, encoding, sheet, headerRow, range } = reading;
+  const { format, fileInZip, delimiter, encoding, sheet, headerRow, range } = reading;
   return {
     format,
+    ...(fileInZip !== undefined && { file_in_zip: fileInZip }),
     ...(delimiter !== undefined && { delimiter }),
     ...(encoding !== undefined && { encoding }),
     ...(sheet !== undefined && { sheet }),

@@ -145,6 +145,12 @@ export const parameters = {
     long: 'Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`.',
     byDefault: 'the rows are in `data`, or the document is the array',
   }),
+  file_in_zip: parameter('Spreadsheets', spreadsheets, optionalText(), {
+    value: 'NAME',
+    short: 'which file of a zip file is read',
+    long: 'The file that is read of a zip file that is no workbook: its name with its folder, as in `2026/orders.csv`. Case does not matter.',
+    byDefault: 'the only file, or the only one with the extension of a table',
+  }),
   sheet: parameter('Spreadsheets', spreadsheets, optionalText(), {
     value: 'SHEET',
     short: 'the name or number of the sheet, or auto',

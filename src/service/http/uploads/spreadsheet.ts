@@ -8,6 +8,7 @@ import { encodingOf, usualEncodings } from '../../../readers/bytes/text-encoding
 import { Spool } from '../../../readers/spool.ts';
 import { maxPasswordLength } from '../../../readers/spreadsheet/encryption/passwords.ts';
 import { openSpreadsheet, supportedExtensions } from '../../../readers/spreadsheet/open-spreadsheet.ts';
+import { unpackFile } from '../../../readers/spreadsheet/packed/unpack-file.ts';
 import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { SpreadsheetOptions, TextDialect } from '../../../readers/spreadsheet/spreadsheet-options.ts';
 import type { HttpContext } from '../context.ts';
@@ -22,7 +23,7 @@ export const filePart = Type.String({
   // OpenAPI 3.1 needs only `contentMediaType`, but most client generators still use `format` of OpenAPI 3.0.
   format: 'binary',
   contentMediaType: 'application/octet-stream',
-  description: `A spreadsheet or a text file (${supportedExtensions}). It is recognized by its content; its name does not matter.`,
+  description: `A spreadsheet or a text file (${supportedExtensions}). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).`,
 });
 
 export const passwordPart = Type.String({
@@ -54,6 +55,8 @@ export interface OpenedSpreadsheet {
   /** Opens the same file with another sheet. */
   openSheet: (sheet: string) => Promise<SheetSource>;
   spool: Spool;
+  /** The name of the file in the zip file that was sent; undefined: no zip file was sent. */
+  fileInZip: string | undefined;
   /** The value of `table` in the part `body`; undefined: none. */
   definition: unknown;
 }
@@ -98,11 +101,14 @@ export async function withSpreadsheet<Result>(
 ): Promise<Result> {
   // An invalid parameter is refused before the body is read.
   const options = { ...optionsOf(query), ...reading };
-  const spool = new Spool({ maxBytes: limits.maxBodyBytes });
+  const sent = new Spool({ maxBytes: limits.maxBodyBytes });
+  let spool = sent;
   try {
-    const parts = await readSpreadsheetUpload(body, body.chunks(signal), spool, limits.maxDefinitionBytes);
+    const parts = await readSpreadsheetUpload(body, body.chunks(signal), sent, limits.maxDefinitionBytes);
     const definition = parts.body && (await definitionOf(parts.body, limits));
     const resources = { ...limits, maxRatio: limits.maxUnpackRatio, readerSlots };
+    const unpacked = await unpackFile(sent, query.file_in_zip, resources, signal);
+    spool = unpacked.spool;
     const opening = parts.password === undefined ? {} : { password: parts.password };
     const open = (wanted: SpreadsheetOptions) =>
       openSpreadsheet(spool, { ...wanted, ...opening }, resources, signal);
@@ -115,7 +121,7 @@ export async function withSpreadsheet<Result>(
     };
     const openSheet = async (sheet: string) =>
       source.openSheet(sheet) ?? open({ ...ofOtherSheets, sheet, allSheets: false });
-    return await use({ source, openSheet, spool, definition });
+    return await use({ source, openSheet, ...unpacked, definition });
   } finally {
     await spool.close();
   }

@@ -58,6 +58,9 @@ const Loaded = Type.Object(
       format: Type.String({
         description: 'The format in which the rows were read: `json`, `ndjson`, or the format of the file.',
       }),
+      file_in_zip: Type.Optional(
+        Type.String({ description: 'The file that was read of the zip file that was sent.' }),
+      ),
       delimiter: Type.Optional(
         Type.String({ description: 'For text files: the character between the fields.' }),
       ),

@@ -8,7 +8,7 @@ import { AppError } from '../../../core/errors.ts';
 import { limitDetail, limitExceeded, limitInWords } from '../../../core/limit-exceeded.ts';
 import { factsOf } from '../observing/access-log.ts';
 import { refusalOf } from './chunked-body.ts';
-import { parseContentEncoding, type UnpackLimits, unpackBody } from './content-encoding.ts';
+import { parseContentEncoding, type UnpackLimits, unpackBody, unpackRecognized } from './content-encoding.ts';
 
 export interface BodyLimits extends UnpackLimits {
   bodyIdleTimeoutMs: number;
@@ -21,7 +21,7 @@ export interface BodyLimits extends UnpackLimits {
 }
 
 /**
- * Reads the body chunk by chunk, at the reader's pace, and unpacks it if it has a `Content-Encoding`.
+ * Reads the body chunk by chunk, at the reader's pace, and unpacks it if it has a `Content-Encoding` or begins like a packed file.
  *
  * @throws the errors of `receiveBody` and `unpackBody`
  */
@@ -32,7 +32,7 @@ export function readBody(
 ): AsyncGenerator<Buffer> {
   const codings = parseContentEncoding(request.headers['content-encoding']);
   const received = receiveBody(request, limits, stopping);
-  return codings.length === 0 ? received : unpackBody(received, codings, limits);
+  return codings.length === 0 ? unpackRecognized(received, limits) : unpackBody(received, codings, limits);
 }
 
 /**

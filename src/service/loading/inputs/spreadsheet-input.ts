@@ -12,12 +12,12 @@ import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { LoadInput } from './load-input.ts';
 
 /**
+ * @param opened the file with the spool that contains it
  * @param definition the value of `table` in the part `body`; undefined: the request has no definition
  * @param isSheetChosen true: the caller named the sheet; false: a warning names the other sheets that have rows
  */
 export function spreadsheetInput(
-  source: SheetSource,
-  spool: Spool,
+  { source, spool, fileInZip }: { source: SheetSource; spool: Spool; fileInZip?: string | undefined },
   definition: unknown,
   isSheetChosen: boolean,
 ): LoadInput {
@@ -46,7 +46,7 @@ export function spreadsheetInput(
       return source.joinedLines;
     },
     get reading() {
-      return source.reading;
+      return { ...source.reading, fileInZip };
     },
     definition,
     open: async () => {},
