@@ -177,6 +177,20 @@ export const uploadParameters: readonly UploadParameter[] = [
     endpoints: ['upload-json', 'inspect-json'],
   },
   {
+    name: 'flatten',
+    group: 'JSON',
+    default: false,
+    about: 'make columns of the members of nested objects',
+    endpoints: ['upload-json', 'inspect-json'],
+  },
+  {
+    name: 'flatten_separator',
+    group: 'JSON',
+    value: 'TEXT',
+    about: 'what is between the names of flattened members',
+    endpoints: ['upload-json', 'inspect-json'],
+  },
+  {
     name: 'file_in_zip',
     group: 'Spreadsheets',
     value: 'NAME',

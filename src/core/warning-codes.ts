@@ -13,6 +13,8 @@ export const warningCodes = {
   'natural-values':
     'with `values=natural`, the values of a column were read in another notation than that of PostgreSQL; the warning says in which one',
   'nothing-renamed': '`rename` names a header or key that the data does not have',
+  'null-object':
+    'with `flatten` and `on_conflict=update`, an object is NULL in some rows, whose updates leave the columns of its members unchanged',
   'two-digit-year':
     'with `date_order` or `values=natural`, a column has years of two digits; the warning shows how the first was read',
   'repeated-keys':

@@ -5,7 +5,7 @@ export const errorDetails: Partial<Record<ErrorCode, string>> = {
   'invalid-json': 'Byte 30 (line 1, column 31; row 1): JSON has no comma before }; remove the comma.',
   'invalid-multipart': 'The multipart body ends before its closing boundary or is malformed.',
   'invalid-file':
-    'The file begins like a workbook, but its end is missing. It was probably cut off during transfer: send it again, or open it in a spreadsheet program and save it again.',
+    'The file begins like a workbook or a zip file, but its end is missing. It was probably cut off during transfer: send it again, or open it in a spreadsheet program and save it again.',
   'invalid-content-encoding': 'The body is sent with Content-Encoding: gzip, and its gzip data is damaged.',
   'invalid-request': 'The URL contains a malformed percent-encoding.',
   'missing-token': 'Send the access token as "Authorization: Bearer <token>".',

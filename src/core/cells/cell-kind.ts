@@ -60,3 +60,5 @@ export const NOT_IN_NUMBER_FORM = 8;
 export const NOT_IN_DATE_ORDER = 9;
 /** Like `TEXT_AFTER_QUOTE`, but a backslash comes before the closing quote. The numbers 10 to 37 and 39 are in `encoding/problems/cell-problems.ts`. */
 export const TEXT_AFTER_ESCAPED_QUOTE = 38;
+/** Another key of the rows gives the same column name (`flatten`); the bytes show the value. */
+export const SAME_COLUMN_NAME = 40;

@@ -5,6 +5,7 @@ import {
   NOT_IN_NUMBER_FORM,
   REPEATED_KEY,
   ROW_NOT_AN_OBJECT,
+  SAME_COLUMN_NAME,
   SERIAL_OUT_OF_RANGE,
   TEXT_AFTER_ESCAPED_QUOTE,
   TEXT_AFTER_QUOTE,
@@ -107,6 +108,13 @@ const TIMESTAMP_FORM = 'expected YYYY-MM-DD HH:MM:SS, or with T between; an offs
 
 const problems = new Map<number, [code: ProblemCode, detail: string | ((type: ColumnType) => string)]>([
   [REPEATED_KEY, ['repeated-key', 'this key occurs more than once in the row']],
+  [
+    SAME_COLUMN_NAME,
+    [
+      'repeated-column',
+      'another key of the rows is flattened to the same column name: send another flatten_separator',
+    ],
+  ],
   [ROW_NOT_AN_OBJECT, ['row-not-an-object', 'a row must be an object: {"column": value, …}']],
   [
     ERROR_CELL,

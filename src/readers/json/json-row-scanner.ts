@@ -451,7 +451,7 @@ export class JsonRowScanner {
 }
 
 /** Returns the kind of a value, given its first byte. */
-function kindOf(firstByte: number): number {
+export function kindOf(firstByte: number): number {
   switch (firstByte) {
     case 0x22:
       return STRING;

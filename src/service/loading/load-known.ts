@@ -33,6 +33,7 @@ import { LoadProgress } from './request/load-progress.ts';
 import type { LoadContext, LoadRequest, LoadResult } from './request/load-request.ts';
 import { rowOptions } from './row-options.ts';
 import { checkConstraintsNow } from './staged/merge-statements.ts';
+import { expectedOf } from './target/expected-columns.ts';
 
 /** The longest body of a small upload, as it is sent. */
 export const maxSmallBytes = 128 * 1024;
@@ -83,6 +84,7 @@ export async function loadKnown(
   const progress = new LoadProgress(problems, context.observer);
   const upload = { context, request, input, mayBeNew: false };
   const options = rowOptions(upload, target, matcher, progress, { inferred: undefined });
+  input.expectColumns?.(expectedOf(target.columns));
   const rows = new EncodedRows();
   const sink = sinkOf(input, { ...options, mayUpdate: false }, { targets, output: rows, problems });
   progress.pass = sink;

@@ -29,6 +29,7 @@ import {
   type LoadResult,
 } from './request/load-request.ts';
 import { rowOptions } from './row-options.ts';
+import { expectedBeforeInference, expectedOf } from './target/expected-columns.ts';
 import { inferWhereNeeded } from './target/infer-definition.ts';
 import type { LoadTarget } from './target/load-target.ts';
 import {
@@ -82,6 +83,8 @@ export async function loadTable(
   if ('result' in outcome) return outcome.result;
   if (ifExists === 'truncate' && exists && extraColumns !== 'add')
     await refuseEarlyDisagreement({ context, request, input, mayBeNew });
+  if (input.expectColumns && extraColumns === 'add')
+    input.expectColumns(await expectedBeforeInference(context, request, input, exists));
   const infer = () => inferWhereNeeded(context, request, input, mayBeNew);
   const inferred = outcome.inferred ?? (await timed(context, 'inference', infer));
   // An emptied table is locked until the end. So the whole upload is received first, because a client may be slow.
@@ -124,6 +127,8 @@ async function loadWithin(
   const problems = new Problems(request.collector);
   const progress = new LoadProgress(problems, context.observer);
   const target = await openTarget(client, upload, types.inferred);
+  // In one pass the table has only the columns of the first rows yet.
+  if (types.changing === undefined) input.expectColumns?.(expectedOf(target.columns));
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
   const options = rowOptions(upload, target, matcher, progress, types);
   const isCompared = input.definition !== undefined || target.isNew;

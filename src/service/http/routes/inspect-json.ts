@@ -16,7 +16,7 @@ import {
 } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { bodyOfRequest } from '../uploads/admit-upload.ts';
-import { jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
+import { flatteningOf, jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import { textReadingOf, typeChoicesOf } from '../uploads/text-parameters.ts';
 
@@ -120,6 +120,7 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
     const query = parseQuery(request.query);
     const choices = { textReading: textReadingOf(query), types: typeChoicesOf(query) };
     const form = jsonFormOf(request, query.rows_at);
+    const flattening = flatteningOf(query);
     const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
     return context.lines.uploads.use({ caller }, signal, async () => {
       const spool = new Spool({ maxBytes: limits.maxBodyBytes });
@@ -129,7 +130,7 @@ export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): vo
         const { format, arrays, data } = await inspectJson(
           spool,
           form,
-          choices,
+          { ...choices, flattening },
           { ...jsonLimitsOf(limits), maxRows: limits.maxRows },
           signal,
         );

@@ -4,6 +4,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { Spool } from '../../../readers/spool.ts';
+import { flattenObjects } from '../../loading/inputs/flatten-objects.ts';
 import { jsonInput } from '../../loading/inputs/json-input.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { TablePath } from '../admission/table-request.ts';
@@ -13,7 +14,7 @@ import { encodingHeader, idempotencyHeader, problemResponses } from '../openapi/
 import { queryParser } from '../query.ts';
 import type { UploadBody, UploadOperation } from '../uploads/admit-upload.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
-import { jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
+import { flatteningOf, jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import { csvInWords, preferHeader, uploadErrors, uploadResponses } from '../uploads/upload.ts';
 
@@ -67,11 +68,18 @@ export function uploadJsonRoute(app: FastifyInstance, context: HttpContext): voi
 export const uploadJson: UploadOperation<Static<typeof Query>> = {
   name: 'upload-json',
   parseQuery: queryParser(Query),
-  check: (query, headers) => void jsonFormOf({ headers }, query.rows_at),
+  check: (query, headers) => {
+    jsonFormOf({ headers }, query.rows_at);
+    flatteningOf(query);
+  },
   withInput: async ({ config: { limits } }, { body, query, signal }, use) => {
     const spool = new Spool({ maxBytes: limits.maxBodyBytes });
     const form = jsonFormOf(body, query.rows_at);
-    return use(jsonInput(chunksOf(body, signal), spool, jsonLimitsOf(limits), form));
+    const jsonLimits = jsonLimitsOf(limits);
+    const input = jsonInput(chunksOf(body, signal), spool, jsonLimits, form);
+    const flattening = flatteningOf(query);
+    const isUpdate = query.on_conflict === 'update';
+    return use(flattening ? flattenObjects(input, flattening, jsonLimits, isUpdate) : input);
   },
   readBody: async (_, body, signal) => {
     for await (const _ of chunksOf(body, signal));

@@ -8,6 +8,9 @@ import type { LimitsConfig } from '../../../core/settings/config.ts';
 import type { JsonLimits } from '../../../readers/json/json-limits.ts';
 import type { JsonForm } from '../../../readers/json/json-upload-scanner.ts';
 
+import type { Flattening } from '../../loading/inputs/flatten-objects.ts';
+import type { QueryOn } from './parameters.ts';
+
 /** One row object on each line. No such type is registered, so programs use several names. */
 const lineMediaType = /^(?:application|text)\/(?:x-)?(?:ndjson|jsonl|jsonlines|json-lines)\s*(?:;|$)/i;
 
@@ -45,6 +48,19 @@ export function jsonFormOf(
     ? 'in a JSON Pointer "~" occurs only in ~0 (for "~") and ~1 (for "/").'
     : 'a JSON Pointer (RFC 6901) begins with "/" and has "/" between names, as in /response/items.';
   throw refusedPointer(rowsAt, `The query parameter rows_at is not a JSON Pointer: ${rule}`);
+}
+
+/** Returns how nested objects are flattened; undefined: they are values. @throws AppError `invalid-parameter` */
+export function flatteningOf({
+  flatten,
+  flatten_separator: separator = '_',
+}: Pick<QueryOn<'inspect-json'>, 'flatten' | 'flatten_separator'>): Flattening | undefined {
+  if (flatten && /^\P{Cc}{1,8}$/u.test(separator)) return { separator };
+  if (!flatten && separator === '_') return undefined;
+  const detail = flatten
+    ? 'flatten_separator must have 1 to 8 characters, and no control characters.'
+    : 'flatten_separator needs flatten=true.';
+  throw wrongParameter('flatten_separator', detail, { value: separator });
 }
 
 export function jsonLimitsOf(limits: LimitsConfig): JsonLimits {

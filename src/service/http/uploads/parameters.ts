@@ -145,6 +145,16 @@ export const parameters = {
     long: 'Where in a JSON document the array of rows, or an object that is the only row, is: a JSON Pointer (RFC 6901), such as `/response/items`. Without a value it is the whole document. The rest of the document is checked and left out, except for a definition in its member `table`.',
     byDefault: 'the rows are in `data`, or the document is the array',
   }),
+  flatten: parameter('JSON', json, Type.Boolean({ default: false }), {
+    short: 'make columns of the members of nested objects',
+    long: 'true: the members of nested objects are columns: `{"a": {"b": 1}}` has the column `a_b`. Arrays remain values. An object goes as a whole into a `json` or `jsonb` column of its name, unless the table has columns for its members.',
+  }),
+  flatten_separator: parameter('JSON', json, optionalText(), {
+    value: 'TEXT',
+    short: 'what is between the names of flattened members',
+    long: 'With `flatten=true`: what is between the names of an object and its member, 1 to 8 characters.',
+    byDefault: '`_`',
+  }),
   file_in_zip: parameter('Spreadsheets', spreadsheets, optionalText(), {
     value: 'NAME',
     short: 'which file of a zip file is read',

@@ -11,6 +11,13 @@ export interface HeadSize {
   cells: number;
 }
 
+/** A column that the table of an upload has or gets. */
+export interface ExpectedColumn {
+  name: string;
+  /** A value that is an object goes into it as it is. */
+  isJson: boolean;
+}
+
 export interface LoadInput extends RowSource {
   /** Reads until it is known whether there is a definition before the rows. */
   open(): Promise<void>;
@@ -23,6 +30,9 @@ export interface LoadInput extends RowSource {
 
   /** Counts what the file expands to; undefined: the upload is not a file, but its rows. */
   readonly expanded?: ExpandedBytes | undefined;
+
+  /** Takes the columns of the table before a pass, if they are known. Only an input that reads rows differently for them has this. */
+  expectColumns?(columns: readonly ExpectedColumn[]): void;
 
   /**
    * Pushes the first rows into the sink. The next pass begins with these rows again. The last of them may lack cells.

@@ -7,7 +7,7 @@ import { ForwardingSink } from '../../../core/cells/forwarding-sink.ts';
 import { type AppError, type Warning, wrongParameter } from '../../../core/errors.ts';
 import { looseName } from '../../../encoding/columns/column-matching.ts';
 import { shortenValue } from '../../../encoding/problems/problems.ts';
-import type { LoadInput } from './load-input.ts';
+import type { ExpectedColumn, LoadInput } from './load-input.ts';
 import { wrapInput } from './wrap-input.ts';
 
 /**
@@ -42,7 +42,17 @@ export function renameColumns(input: LoadInput, names: ReadonlyMap<string, strin
     through,
     warnings: () => unused().map(nothingRenamed),
     locate: (row, column, name) => input.locate(row, column, oldNames.get(name) ?? name),
+    ...(input.expectColumns && {
+      expectColumns: (columns) =>
+        input.expectColumns!(columns.flatMap((column) => withOldNames(column, names))),
+    }),
   });
+}
+
+/** Returns the column with each name that is renamed to its name, or else as it is. */
+function withOldNames(column: ExpectedColumn, names: ReadonlyMap<string, string>): ExpectedColumn[] {
+  const renamed = [...names].filter(([, newName]) => newName === column.name);
+  return renamed.length === 0 ? [column] : renamed.map(([name]) => ({ ...column, name }));
 }
 
 function nothingRenamed(name: string): Warning {

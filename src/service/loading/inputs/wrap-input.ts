@@ -19,9 +19,12 @@ export interface InputWrapper {
   /** Called after a whole pass. */
   afterPass?(): void;
   locate?: LoadInput['locate'];
+  /** Default: the columns are passed on to the input. */
+  expectColumns?: LoadInput['expectColumns'];
 }
 
 export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
+  const expectColumns = wrapper.expectColumns ?? input.expectColumns?.bind(input);
   return {
     nameMatching: input.nameMatching,
     locate: wrapper.locate ?? input.locate,
@@ -47,6 +50,7 @@ export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
     get definition() {
       return input.definition;
     },
+    ...(expectColumns && { expectColumns }),
     open: () => input.open(),
     ...(wrapper.keepsCells &&
       input.readHead && {

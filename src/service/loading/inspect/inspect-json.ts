@@ -14,6 +14,7 @@ import type { JsonLimits } from '../../../readers/json/json-limits.ts';
 import { type JsonForm, JsonUploadScanner } from '../../../readers/json/json-upload-scanner.ts';
 import { pushSlices, sliceBytes } from '../../../readers/json/push-slices.ts';
 import type { Spool } from '../../../readers/spool.ts';
+import { Flattener, type Flattening } from '../inputs/flatten-objects.ts';
 import { shortYearWarnings } from '../inputs/read-text.ts';
 import { Preview, type PreviewedRows } from './preview.ts';
 
@@ -32,6 +33,12 @@ export interface TextChoices {
   types: TypeChoices;
 }
 
+/** How the request says that values are read. */
+interface ValueReading extends TextChoices {
+  /** undefined: nested objects are values. */
+  flattening: Flattening | undefined;
+}
+
 type RowForm = Exclude<JsonForm, 'definition'>;
 
 /**
@@ -44,7 +51,7 @@ type RowForm = Exclude<JsonForm, 'definition'>;
 export async function inspectJson(
   spool: Spool,
   form: RowForm,
-  { textReading, types }: TextChoices,
+  { textReading, types, flattening }: ValueReading,
   limits: JsonLimits & { maxRows: number },
   signal: AbortSignal,
 ): Promise<JsonInspection> {
@@ -65,10 +72,14 @@ export async function inspectJson(
 
   async function previewRows(rowForm: RowForm): Promise<JsonInspection['data']> {
     const scanner = new JsonUploadScanner(limits, rowForm);
-    const locate = scanner.locate.bind(scanner);
+    const ofDocument = scanner.locate.bind(scanner);
+    const flattener = flattening && new Flattener(flattening.separator, limits, ofDocument);
+    const locate = flattener?.locate ?? ofDocument;
     const preview = new Preview(limits, locate, types);
     const textSink = textReading && new TextReadingSink(preview, textReading);
-    await readRows(spool, scanner, textSink ?? preview, signal);
+    const sink = textSink ?? preview;
+    await readRows(spool, scanner, flattener?.through(sink) ?? sink, signal);
+    flattener?.endPass();
     const warnings = [
       ...(preview.size.rows === 0 ? [noRows] : []),
       ...(textSink ? shortYearWarnings(textSink, { locate }) : []),

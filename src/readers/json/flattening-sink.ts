@@ -1,0 +1,276 @@
+/**
+ * A sink that makes columns of the members of nested objects: the value at `a.b` goes into the column `a_b`. Arrays remain values. Each pass over
+ * the rows has a sink of its own.
+ *
+ * The members form a tree. Each object has the names of its members as bytes, so that a member costs no string and no allocation after its
+ * first appearance. The values were checked by the scanner, so this code only finds where they end.
+ */
+
+import {
+  BACKSLASH,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COMMA,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  QUOTE,
+  SPACE,
+} from '../../core/bytes/ascii.ts';
+import { type ByteLimit, GrowableBytes } from '../../core/bytes/growable-bytes.ts';
+import { NULL, OBJECT, REPEATED_KEY, SAME_COLUMN_NAME, STRING } from '../../core/cells/cell-kind.ts';
+import type { CellSink } from '../../core/cells/cell-sink.ts';
+import { ForwardingSink } from '../../core/cells/forwarding-sink.ts';
+import type { AppError } from '../../core/errors.ts';
+import { pointerTo } from '../../core/json-pointer.ts';
+import { limitExceeded } from '../../core/limit-exceeded.ts';
+import { ColumnNames } from './column-names.ts';
+import { kindOf } from './json-row-scanner.ts';
+import { afterBlanks, endOfString } from './parse-in-turns.ts';
+import { StringUnescaper } from './string-unescaper.ts';
+
+export interface FlatteningOptions {
+  /** Comes between the names of the members. */
+  separator: string;
+  maxColumns: number;
+  maxCellBytes: number;
+  /** Whether the table has a column with this name; false for all if the table is not known. */
+  hasColumn(name: string): boolean;
+  /** Whether an object goes as a whole into the column with this name. */
+  keepsObject(name: string): boolean;
+}
+
+/** The longest name of a column that is read, in bytes, as for keys. */
+const maxNameBytes = 1024;
+
+/** A key of the rows, or a member of a nested object. */
+class Member {
+  /** The name of its column. */
+  readonly name: string;
+  /** The JSON Pointer in its row. */
+  readonly pointer: string;
+  /** Its number among all members, in the order of their first appearance. */
+  readonly place: number;
+  /** The column of the inner sink; -1: none yet. */
+  column = -1;
+  /** Another member with the same name has the column. */
+  hasSameName = false;
+  /** An object goes as a whole into its column. */
+  readonly keepsObject: boolean;
+  readonly isOfTable: boolean;
+  /** The members of its objects; undefined: no value was an object that was flattened. */
+  names: ColumnNames | undefined;
+  readonly members: Member[] = [];
+  /** The last row that had it. */
+  lastRow = -1;
+  /** The rows that have NULL while it has no column. */
+  nulls = 0;
+
+  constructor(name: string, pointer: string, place: number, { hasColumn, keepsObject }: FlatteningOptions) {
+    this.name = name;
+    this.pointer = pointer;
+    this.place = place;
+    this.isOfTable = hasColumn(name);
+    this.keepsObject = keepsObject(name);
+  }
+}
+
+export class FlatteningSink extends ForwardingSink {
+  readonly #options: FlatteningOptions;
+  /** The keys of the rows, by the column of the scanner. */
+  readonly #keys: Member[] = [];
+  /** The members that have a column, by its name. */
+  readonly #byName = new Map<string, Member>();
+  /** All members that were seen, for the limit and for the end of the pass. */
+  readonly #all: Member[] = [];
+  #row = 0;
+  readonly #unescaper = new StringUnescaper();
+  readonly #held: GrowableBytes;
+
+  constructor(inner: CellSink, options: FlatteningOptions) {
+    super(inner);
+    this.#options = options;
+    const limit: ByteLimit = {
+      maxBytes: options.maxCellBytes,
+      exceeded: () =>
+        limitExceeded('The value is too long', options.maxCellBytes, { setting: 'MAX_CELL_BYTES' }),
+    };
+    this.#held = new GrowableBytes(limit);
+  }
+
+  /** Returns the JSON Pointer in its row of the member with this column. */
+  pointerOf(column: string): string | undefined {
+    return this.#byName.get(column)?.pointer;
+  }
+
+  /** Returns the members that are objects in some rows and NULL in others. NULL gives no value to the columns of the object. */
+  nullObjects(): Member[] {
+    return this.#all.filter(({ column, nulls, names }) => column < 0 && nulls > 0 && names !== undefined);
+  }
+
+  /** Call this after a whole pass. Members that were always NULL become columns. */
+  finish(): void {
+    for (const member of this.#all) {
+      const isAlwaysNull = member.column < 0 && member.nulls > 0 && member.names === undefined;
+      if (isAlwaysNull && !this.#byName.has(member.name)) this.#addColumn(member);
+    }
+  }
+
+  override column(column: number, name: string): void {
+    this.#keys[column] = this.#newMember(name, pointerTo(name));
+  }
+
+  override beginRow(row: number): void {
+    this.#row = row;
+    super.beginRow(row);
+  }
+
+  override cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const member = this.#keys[column]!;
+    if (kind === OBJECT && !member.keepsObject) this.#flatten(member, bytes, start);
+    else this.#put(member, kind, bytes, start, end);
+  }
+
+  override fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
+    super.fault(column < 0 ? -1 : this.#keys[column]!.column, fault, bytes, start, end);
+  }
+
+  #put(member: Member, kind: number, bytes: Buffer, start: number, end: number): void {
+    if (member.column < 0) {
+      // Another row may have an object here, and an inferred column of NULL alone would mean nothing.
+      if (kind === NULL && !member.isOfTable) {
+        member.nulls++;
+        return;
+      }
+      this.#addColumn(member);
+    }
+    if (member.hasSameName) this.inner.fault(member.column, SAME_COLUMN_NAME, bytes, start, end);
+    else this.inner.cell(member.column, kind, bytes, start, end);
+  }
+
+  /**
+   * Puts the members of the object that begins at `start`. After a repeated key it only skips them, so that a long object has few problems.
+   *
+   * @returns the position after the object
+   */
+  #flatten(owner: Member, bytes: Buffer, start: number): number {
+    owner.names ??= new ColumnNames();
+    const { names, members } = owner;
+    let index = -1;
+    let isRepeated = false;
+    let at = afterBlanks(bytes, start + 1);
+    while (bytes[at] !== CLOSING_BRACE) {
+      const expected = names.followerOf(index);
+      const after = names.match(expected, bytes, at + 1, bytes.length);
+      const found = after < 0 ? this.#findMember(owner, bytes, at + 1) : expected;
+      if (after < 0) names.setFollower(index, found);
+      index = found;
+      const member = members[index]!;
+      // The colon follows the key.
+      at = afterBlanks(bytes, afterBlanks(bytes, after < 0 ? endOfString(bytes, at) : after) + 1);
+      if (isRepeated) at = endOfValue(bytes, at);
+      else if (member.lastRow !== this.#row) at = this.#putValue(member, bytes, at);
+      else {
+        isRepeated = true;
+        const end = endOfValue(bytes, at);
+        this.inner.fault(member.column, REPEATED_KEY, bytes, at, end);
+        at = end;
+      }
+      member.lastRow = this.#row;
+      at = afterBlanks(bytes, at);
+      if (bytes[at] === COMMA) at = afterBlanks(bytes, at + 1);
+    }
+    return at + 1;
+  }
+
+  /** Puts the value that begins at `start`. @returns the position after it */
+  #putValue(member: Member, bytes: Buffer, start: number): number {
+    const kind = kindOf(bytes[start]!);
+    if (kind === OBJECT && !member.keepsObject) return this.#flatten(member, bytes, start);
+    if (kind !== STRING) {
+      const end = endOfValue(bytes, start);
+      this.#put(member, kind, bytes, start, end);
+      return end;
+    }
+    let end = start + 1;
+    while (bytes[end] !== QUOTE && bytes[end] !== BACKSLASH) end++;
+    if (bytes[end] === QUOTE) {
+      this.#put(member, STRING, bytes, start + 1, end);
+      return end + 1;
+    }
+    const after = this.#unescape(bytes, start + 1);
+    this.#put(member, STRING, this.#held.bytes, 0, this.#held.length);
+    return after;
+  }
+
+  /** Returns the index of the member whose key begins at `start`, after the quote. */
+  #findMember(owner: Member, bytes: Buffer, start: number): number {
+    this.#unescape(bytes, start);
+    const { bytes: key, length } = this.#held;
+    const names = owner.names!;
+    const found = names.find(key, 0, length);
+    if (found >= 0) return found;
+    const name = key.toString('utf8', 0, length);
+    const column = owner.name + this.#options.separator + name;
+    if (Buffer.byteLength(column) > maxNameBytes)
+      throw limitExceeded('The name of a flattened column is too long', maxNameBytes, 'bytes');
+    owner.members.push(this.#newMember(column, owner.pointer + pointerTo(name)));
+    return names.add(key, 0, length);
+  }
+
+  #unescape(bytes: Buffer, start: number): number {
+    this.#held.clear();
+    this.#unescaper.begin();
+    return this.#unescaper.unescape(bytes, start, bytes.length, this.#held);
+  }
+
+  #newMember(name: string, pointer: string): Member {
+    // Objects without members have no column, so they are counted, too.
+    if (this.#all.length === 2 * this.#options.maxColumns) throw this.#tooManyKeys();
+    const member = new Member(name, pointer, this.#all.length, this.#options);
+    this.#all.push(member);
+    return member;
+  }
+
+  #addColumn(member: Member): void {
+    const other = this.#byName.get(member.name);
+    if (other !== undefined) {
+      member.hasSameName = true;
+      member.column = other.column;
+      return;
+    }
+    if (this.#byName.size === this.#options.maxColumns) throw this.#tooManyKeys();
+    member.column = this.#byName.size;
+    this.#byName.set(member.name, member);
+    this.inner.column(member.column, member.name, member.place);
+  }
+
+  #tooManyKeys(): AppError {
+    const { maxColumns } = this.#options;
+    return limitExceeded('The rows have too many different keys', maxColumns, { setting: 'MAX_COLUMNS' });
+  }
+}
+
+/** Returns the position after the value that begins at `start`. */
+function endOfValue(bytes: Buffer, start: number): number {
+  let depth = 0;
+  let at = start;
+  for (;;) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) at = endOfString(bytes, at);
+    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+      depth++;
+      at++;
+    } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
+      // The brace of the object ends a number or literal.
+      if (depth === 0) return at;
+      depth--;
+      at++;
+    } else if (depth === 0 && (byte === COMMA || byte <= SPACE)) {
+      return at;
+    } else {
+      at++;
+      continue;
+    }
+    if (depth === 0) return at;
+  }
+}
