@@ -1,10 +1,10 @@
 /** What follows from the table to which the rows go, whether it exists or not. */
 import type { ColumnPlan, State, Target } from '../state.ts';
 
-/** Proposes the name of the table: the name of the file without its extension, in lower case. */
+/** Proposes the name of the table: the name of the file without its extension (`orders` for `orders.csv.gz`), in lower case. */
 export function tableNameOf(fileName: string): string {
   const stem = fileName
-    .replace(/\.[^.]*$/, '')
+    .replace(/(\.[^.]*)?\.(gz|zst|br)$|\.[^.]*$/i, '')
     .normalize('NFC')
     .toLowerCase();
   const name = stem.replace(/[^\p{L}\p{N}]+/gu, '_').replace(/^_+|_+$/g, '');

@@ -94,6 +94,8 @@ const changed =
 test('a file name becomes the name of a table', () => {
   assert.equal(tableNameOf('Orders 2026 (final).xlsx'), 'orders_2026_final');
   assert.equal(tableNameOf('Größe.csv'), 'größe');
+  assert.equal(tableNameOf('orders.csv.gz'), 'orders');
+  assert.equal(tableNameOf('Orders.ZST'), 'orders');
   assert.equal(tableNameOf('---.csv'), 'rows');
   assert.equal(Buffer.byteLength(tableNameOf(`${'ü'.repeat(100)}.csv`)), 62);
 });

@@ -474,7 +474,13 @@ suite('the file', () => {
   }
 
   const unsupported: [string, Buffer][] = [
-    ['a zip of something else', buildZip([{ name: 'word/document.xml', data: '<a/>' }])],
+    [
+      'a document of another kind',
+      buildZip([
+        { name: '[Content_Types].xml', data: '<a/>' },
+        { name: 'word/document.xml', data: '<a/>' },
+      ]),
+    ],
     ['a PDF', Buffer.from('%PDF-1.7\n')],
     ['a picture', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
     ['an encrypted workbook', encrypted],

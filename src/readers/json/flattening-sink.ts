@@ -110,8 +110,7 @@ export class FlatteningSink extends ForwardingSink {
   /** Call this after a whole pass. Members that were always NULL become columns. */
   finish(): void {
     for (const member of this.#all) {
-      const isAlwaysNull = member.column < 0 && member.nulls > 0 && member.names === undefined;
-      if (isAlwaysNull && !this.#byName.has(member.name)) this.#addColumn(member);
+      if (member.column < 0 && member.nulls > 0 && member.names === undefined) this.#addColumn(member);
     }
   }
 
