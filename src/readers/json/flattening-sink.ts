@@ -107,11 +107,14 @@ export class FlatteningSink extends ForwardingSink {
     return this.#all.filter(({ column, nulls, names }) => column < 0 && nulls > 0 && names !== undefined);
   }
 
+  /** Returns whether a member was always NULL, so that it may be a column or an object. */
+  get hasUnknownMembers(): boolean {
+    return this.#all.some(isUnknown);
+  }
+
   /** Call this after a whole pass. Members that were always NULL become columns. */
   finish(): void {
-    for (const member of this.#all) {
-      if (member.column < 0 && member.nulls > 0 && member.names === undefined) this.#addColumn(member);
-    }
+    for (const member of this.#all) if (isUnknown(member)) this.#addColumn(member);
   }
 
   override column(column: number, name: string): void {
@@ -247,6 +250,10 @@ export class FlatteningSink extends ForwardingSink {
     const { maxColumns } = this.#options;
     return limitExceeded('The rows have too many different keys', maxColumns, { setting: 'MAX_COLUMNS' });
   }
+}
+
+function isUnknown({ column, nulls, names }: Member): boolean {
+  return column < 0 && nulls > 0 && names === undefined;
 }
 
 /** Returns the position after the value that begins at `start`. */

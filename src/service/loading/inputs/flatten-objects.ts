@@ -23,6 +23,7 @@ export function flattenObjects(
   let nullObjects: Warning[] = [];
   return wrapInput(input, {
     keepsCells: true,
+    isHeadEnough: () => flattener.isHeadEnough(),
     through: (sink) => flattener.through(sink),
     afterPass: () => {
       nullObjects = flattener.endPass();
@@ -67,6 +68,11 @@ export class Flattener {
       keepsObject: (name) => ofObjects.has(name),
     });
     return this.#pass;
+  }
+
+  /** Returns whether each member of the rows so far has a value. The others may be columns, or objects. */
+  isHeadEnough(): boolean {
+    return !this.#pass!.hasUnknownMembers;
   }
 
   /** Call this after a whole pass. @returns a warning for each object that is NULL in some rows */

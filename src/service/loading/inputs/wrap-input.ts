@@ -14,6 +14,8 @@ export interface InputWrapper {
    * pass.
    */
   keepsCells?: boolean;
+  /** Returns whether the first rows show the columns of all rows, as far as it is known. Called after a pass over them. Default: they do. */
+  isHeadEnough?(): boolean;
   /** true: every pass keeps the rows. */
   keepsRows?: boolean;
   /** Called after a whole pass. */
@@ -54,8 +56,10 @@ export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
     open: () => input.open(),
     ...(wrapper.keepsCells &&
       input.readHead && {
-        readHead: (sink: CellSink, size: HeadSize, signal: AbortSignal) =>
-          input.readHead!(wrapper.through(sink), size, signal),
+        readHead: async (sink: CellSink, size: HeadSize, signal: AbortSignal) => {
+          const part = await input.readHead!(wrapper.through(sink), size, signal);
+          return wrapper.isHeadEnough?.() === false ? undefined : part;
+        },
       }),
     read: async (sink, signal) => {
       const through = wrapper.through(sink);

@@ -110,6 +110,8 @@ export class TeeSink implements CellSink {
   }
 
   endRow(): void {
+    // A column that comes after the last row is none of this row, which the encoder has.
+    this.#row++;
     if (this.#encoder === undefined) return;
     try {
       this.#encoder.endRow();
