@@ -44,7 +44,7 @@ export const uploadParameters: readonly UploadParameter[] = [
     value: 'WHAT',
     choices: ['fail', 'ignore', 'add'],
     default: 'fail',
-    about: 'what happens to columns that the table does not have',
+    about: 'what happens to columns that the table lacks',
     endpoints: ['upload-json', 'upload-excel'],
   },
   {

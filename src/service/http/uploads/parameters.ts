@@ -59,7 +59,7 @@ export const parameters = {
   }),
   extra_columns: parameter('Table', uploads, oneOf('fail', 'ignore', 'add'), {
     value: 'WHAT',
-    short: 'what happens to columns that the table does not have',
+    short: 'what happens to columns that the table lacks',
     long: 'What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.',
   }),
   if_exists: parameter('Existing table', uploads, oneOf('fail', 'append', 'truncate', 'replace'), {
