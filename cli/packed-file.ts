@@ -10,12 +10,12 @@ import type { ByteStream } from './file-stream.ts';
 
 export type Packing = 'gzip' | 'zstd' | 'brotli';
 
-/** The endings of the names of packed files. */
-const packedEnding = /\.(gz|zst|br)$/i;
+/** The extensions of packed files. */
+const packedExtension = /\.(gz|zst|br)$/i;
 
-/** Returns the path without the ending that says how the file is packed. */
+/** Returns the path without the extension that says how the file is packed. */
 export function unpackedPath(path: string): string {
-  return path.replace(packedEnding, '');
+  return path.replace(packedExtension, '');
 }
 
 /** Returns how a file is packed. Its first bytes show it, except for brotli, which only the name shows. @param start each byte as one character */

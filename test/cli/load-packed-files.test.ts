@@ -61,7 +61,7 @@ const csv = Buffer.from('a,b\n1,2\n3,4\n');
 const lines = Buffer.from('{"a":1}\n{"a":2}\n{"a":3}\n');
 const array = Buffer.from('\ufeff[{"a":1},{"a":2}]');
 
-test('the table has the name of the file without the endings', async () => {
+test('the table has the name of the file without the extensions', async () => {
   assert.deepEqual(await loaded('orders.csv.gz', gzipSync(csv)), ['orders', 2, 'csv']);
   assert.deepEqual(await loaded('items.csv.zst', zstdCompressSync(csv)), ['items', 2, 'csv']);
   assert.deepEqual(await loaded('parts.tsv.br', brotliCompressSync(csv)), ['parts', 2, 'csv']);
