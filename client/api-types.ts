@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 158546dad411b1ae17b161bc4c10dedc184b8efa2ec05a1aeab669f1d17909c3.
+// The structure of the OpenAPI document has the SHA-256 1dc1b28a93f2f9f82227d5d00fc7149658da69bfc8ae4c2876d2c53a5c38393f.
 
 export interface paths {
   '/healthz': {
@@ -627,6 +627,8 @@ export interface components {
        * @example unsupported-type
        * @example invalid-type-modifier
        * @example permission-denied
+       * @example unknown-operator-class
+       * @example invalid-index
        * @example invalid-default
        * @example unknown-function
        * @example unknown-sequence
@@ -712,6 +714,7 @@ export interface components {
        * @example added-column
        * @example mixed-column
        * @example other-notation
+       * @example natural-values
        * @example nothing-renamed
        * @example null-object
        * @example two-digit-year
@@ -877,6 +880,14 @@ export interface components {
        */
       version: string;
     };
+    /** @description With a type of the serial family: the column takes its default from a sequence that it owns, instead of being an identity column. */
+    Sequence: {
+      /**
+       * @description Name of the sequence. Empty, null or absent: the service chooses one.
+       * @example orders_id_seq
+       */
+      name?: string | null;
+    };
     /** @description A column. */
     ColumnDefinition: {
       /** @description Ignored: PostgreSQL numbers the columns. */
@@ -905,6 +916,12 @@ export interface components {
        * @example null
        */
       default?: string | number | boolean | null;
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example Without VAT
+       */
+      comment?: string | null;
+      sequence?: components['schemas']['Sequence'] | null;
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
@@ -955,7 +972,7 @@ export interface components {
        */
       column: string;
       /**
-       * @description The table that the column refers to. It may be this table.
+       * @description The table that the key refers to. It may be this table.
        * @example customers
        */
       reference_table: string;
@@ -964,10 +981,53 @@ export interface components {
        * @example id
        */
       reference_column: string;
-      /** @description The schema of the table that the column refers to. Default: `public`. */
+      /** @description The schema of the table that the key refers to. Default: `public`. */
       reference_schema?: string | null;
+      /** @description What happens to a row of this table if the row that it refers to is deleted. Default: `no action`. */
+      on_delete?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description What happens to a row of this table if the key that it refers to changes. Default: `no action`. */
+      on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
     };
-    /** @description A constraint that a definition cannot express, as PostgreSQL writes it. */
+    /** @description A foreign key with all its columns. Answers have an entry for each pair of columns instead. */
+    WholeForeignKey: {
+      /**
+       * @description Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.
+       * @example orders_customer_fkey
+       */
+      name?: string | null;
+      /**
+       * @description Columns of this table.
+       * @example [
+       *       "country",
+       *       "customer"
+       *     ]
+       */
+      columns: string[];
+      /**
+       * @description The table that the key refers to. It may be this table.
+       * @example customers
+       */
+      reference_table: string;
+      /**
+       * @description The column that each of the columns refers to. Together they must be a primary key or unique.
+       * @example [
+       *       "country",
+       *       "number"
+       *     ]
+       */
+      reference_columns: string[];
+      /** @description The schema of the table that the key refers to. Default: `public`. */
+      reference_schema?: string | null;
+      /** @description What happens to a row of this table if the row that it refers to is deleted. Default: `no action`. */
+      on_delete?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description What happens to a row of this table if the key that it refers to changes. Default: `no action`. */
+      on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
+    };
+    /** @description A constraint or index that a definition cannot express, as PostgreSQL writes it. */
     OtherConstraint: {
       name: string;
       /** @example CHECK ((amount > (0)::numeric)) */
@@ -977,9 +1037,47 @@ export interface components {
     Constraints: {
       unique?: components['schemas']['UniqueKey'][] | null;
       primary_key?: components['schemas']['PrimaryKey'] | null;
-      foreign_keys?: components['schemas']['ForeignKey'][] | null;
-      /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request. */
+      foreign_keys?:
+        | (components['schemas']['ForeignKey'] | components['schemas']['WholeForeignKey'])[]
+        | null;
+      /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
       others?: components['schemas']['OtherConstraint'][];
+    };
+    /** @description A column of an index. */
+    IndexColumn: {
+      /**
+       * @description A column of this table.
+       * @example ordered_on
+       */
+      column: string;
+      /** @description The order of the values. Default: `asc`. */
+      order?: ('asc' | 'desc') | null;
+      /** @description Where NULL is in this order. Default: `last`, and `first` with `desc`. */
+      nulls?: ('first' | 'last') | null;
+      /**
+       * @description An operator class of PostgreSQL or of an installed extension, as in `text_pattern_ops` or `public.gin_trgm_ops`. Default: that of the type.
+       * @example text_pattern_ops
+       */
+      operator_class?: string | null;
+    };
+    /** @description An index that is not the index of a key. */
+    Index: {
+      /**
+       * @description Name of the index, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.
+       * @example orders_ordered_on_idx
+       */
+      name?: string | null;
+      /** @description true: no two rows have the same values in its columns. Default: false. */
+      unique?: boolean | null;
+      /**
+       * @description The access method: btree, hash, gin, gist, spgist, brin, or one of an extension. Default: `btree`.
+       * @example gin
+       */
+      method?: string | null;
+      /** @description The columns, in the order of the index. */
+      columns: components['schemas']['IndexColumn'][];
+      /** @description Further columns whose values are in the index, but are not searched. */
+      include?: string[] | null;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
     Distribution: {
@@ -1047,7 +1145,14 @@ export interface components {
       schema?: unknown;
       /** @description The columns, in the order of the table. */
       columns: components['schemas']['ColumnDefinition'][];
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example One row for each order
+       */
+      comment?: string | null;
       constraints?: components['schemas']['Constraints'] | null;
+      /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
+      indexes?: components['schemas']['Index'][] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     TableDefinitionBody: {
@@ -1070,12 +1175,25 @@ export interface components {
        * @example null
        */
       default: string | null;
+      comment?: string;
+      sequence?: {
+        name: string;
+      };
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
       generated?: string | null;
       /** @description Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request. */
       default_is_expression?: boolean;
+    };
+    /** @description An index that is not the index of a key. */
+    IndexDescription: {
+      name: string;
+      unique?: boolean;
+      /** @description Absent: btree. */
+      method?: string;
+      columns: components['schemas']['IndexColumn'][];
+      include?: string[];
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
@@ -1112,10 +1230,18 @@ export interface components {
           reference_table: string;
           reference_column: string;
           reference_schema: string;
+          /** @description What happens to a row of this table if the row that it refers to is deleted. Default: `no action`. */
+          on_delete?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+          /** @description What happens to a row of this table if the key that it refers to changes. Default: `no action`. */
+          on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
+          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
+          deferrable?: ('initially immediate' | 'initially deferred') | null;
         }[];
-        /** @description Only in answers: constraints that a definition cannot express (CHECK, EXCLUDE, ON DELETE …, DEFERRABLE, NULLS NOT DISTINCT, …). Leave them out of a request. */
+        /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
+      comment?: string;
+      indexes?: components['schemas']['IndexDescription'][];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -1375,7 +1501,14 @@ export interface components {
       schema?: unknown;
       /** @description The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows. */
       columns?: components['schemas']['ColumnDefinition'][];
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example One row for each order
+       */
+      comment?: string | null;
       constraints?: components['schemas']['Constraints'] | null;
+      /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
+      indexes?: components['schemas']['Index'][] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     /**
@@ -2925,6 +3058,12 @@ export interface operations {
         faulty_rows?: 'fail' | 'leave_out';
         /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
         max_faulty_rows?: number;
+        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide. */
+        values?: 'strict' | 'natural';
+        /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
+        languages?: string;
+        /** @description true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types. */
+        all_text?: boolean;
         /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
         /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
@@ -3054,6 +3193,12 @@ export interface operations {
   inspectJson: {
     parameters: {
       query?: {
+        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide. */
+        values?: 'strict' | 'natural';
+        /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
+        languages?: string;
+        /** @description true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types. */
+        all_text?: boolean;
         /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
         /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
@@ -3162,6 +3307,12 @@ export interface operations {
         faulty_rows?: 'fail' | 'leave_out';
         /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
         max_faulty_rows?: number;
+        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide. */
+        values?: 'strict' | 'natural';
+        /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
+        languages?: string;
+        /** @description true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types. */
+        all_text?: boolean;
         /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
         /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
@@ -3198,6 +3349,8 @@ export interface operations {
         delimiter?: string;
         /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
         quote?: '"' | "'" | 'none';
+        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
+        quoted?: 'any' | 'text';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
@@ -3310,6 +3463,12 @@ export interface operations {
   inspectExcel: {
     parameters: {
       query?: {
+        /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide. */
+        values?: 'strict' | 'natural';
+        /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
+        languages?: string;
+        /** @description true: every column whose type would be inferred is `text`, as if a definition named it so. Columns of a definition or of an existing table keep their types. */
+        all_text?: boolean;
         /** @description Texts that mean NULL, separated by commas, case-sensitive and compared exactly as written: `N/A,-`. An empty item means the empty text. Write a backslash before a comma or backslash in a text. Default: none. */
         null_values?: string;
         /** @description The order of day, month and year in dates such as `21/11/2026`, `21.11.2026` or `21-11-26 14:30`. A time may follow: `11/21/2026, 2:30 PM`. Dates such as `2026-11-21` are read with every value. `iso`: only such dates. */
@@ -3344,6 +3503,8 @@ export interface operations {
         delimiter?: string;
         /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
         quote?: '"' | "'" | 'none';
+        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
+        quoted?: 'any' | 'text';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
