@@ -187,9 +187,9 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
       const { limits } = context.config;
       return context.lines.uploads.use({ caller }, signal, () =>
         withSpreadsheet(context, sent, { allSheets: true, isOutlined: true }, async (opened) => {
-            const workbook = { ...opened, isSheetChosen: isSheetChosen(query), ...choices };
-            const inspection = await inspectSpreadsheet(workbook, limits, signal);
-            return { ...fileInZip(opened), ...shownInspection(inspection) };
+          const workbook = { ...opened, isSheetChosen: isSheetChosen(query), ...choices };
+          const inspection = await inspectSpreadsheet(workbook, limits, signal);
+          return { ...fileInZip(opened), ...shownInspection(inspection) };
         }),
       );
     },
