@@ -1,8 +1,8 @@
 /**
  * Runs the benchmarks: `npm run bench -- citus`, `npm run bench -- command-line`, `npm run bench -- create`, `npm run bench -- csv`,
- * `npm run bench -- excel [small large]`, `npm run bench -- json [shape …]`, `npm run bench -- readers`, `npm run bench -- small`,
- * `npm run bench -- sortinghat`, `npm run bench -- workers`. Each runs its programs in
- * turn on one server, for several rounds.
+ * `npm run bench -- excel [small large]`, `npm run bench -- json [shape …]`, `npm run bench -- quality [set …]`,
+ * `npm run bench -- readers`, `npm run bench -- small`, `npm run bench -- workers`. All but `quality` run their programs in turn on one
+ * server, for several rounds.
  */
 import { benchCitus } from './citus.ts';
 import { benchCommandLine } from './command-line.ts';
@@ -10,7 +10,7 @@ import { benchCreate } from './create.ts';
 import { benchCsv } from './csv.ts';
 import { benchExcel } from './excel.ts';
 import { benchJson } from './json.ts';
-import { benchSortingHat } from './quality/sortinghat.ts';
+import { benchQuality } from './quality.ts';
 import { benchReaders } from './readers.ts';
 import { benchSmall } from './small.ts';
 import { benchWorkers } from './workers.ts';
@@ -22,9 +22,9 @@ const benches: Record<string, (words: string[]) => Promise<void>> = {
   csv: benchCsv,
   excel: benchExcel,
   json: benchJson,
+  quality: benchQuality,
   readers: benchReaders,
   small: benchSmall,
-  sortinghat: benchSortingHat,
   workers: benchWorkers,
 };
 

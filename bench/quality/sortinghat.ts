@@ -7,15 +7,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startBenchServer, startBenchService } from '../support/bench-server.ts';
-import { formatTable } from '../support/rounds.ts';
-
-export interface SortingHatRun {
-  /** The folder of the set. */
-  data: string;
-  url: string;
-  token: string;
-}
+import type { QualityRun } from './quality-run.ts';
 
 interface Column {
   name: string;
@@ -25,28 +17,11 @@ interface Column {
 
 type Outcome = 'typed' | 'offered' | 'silent';
 
-/** Runs the score alone. The environment variable `QUALITY_DATA` names the folder with the folder of the set. */
-export async function benchSortingHat(): Promise<void> {
-  const data = process.env.QUALITY_DATA;
-  if (data === undefined) throw new Error('QUALITY_DATA must name the folder with the set of files');
-  const server = await startBenchServer();
-  const service = await startBenchService(server, { settings: { MAX_REQUESTS_PER_MINUTE: '0' } });
-  try {
-    const { url, token } = service;
-    process.stdout.write(
-      `${formatTable(await sortingHat({ data: join(data, 'sortinghat'), url, token }))}\n`,
-    );
-  } finally {
-    await service.stop();
-    await server.stop();
-  }
-}
-
 const file = 'MLFeatureTypeInference/Benchmark-Labeled-Data/data_test.csv';
 const samples = 5;
 
 /** Returns a line for each kind of labels; the first line is the header. */
-export async function sortingHat(run: SortingHatRun): Promise<string[][]> {
+export async function scoreSortingHat(run: QualityRun): Promise<string[][]> {
   const lines = [['values', 'label', 'columns', 'typed', 'offered', 'silent', 'found', 'precision']];
   const columns = columnsOf(readFileSync(join(run.data, file)));
   for (const values of ['strict', 'natural']) {
@@ -82,7 +57,7 @@ interface Answer {
 }
 
 /** Several columns are read at once, because the service waits for the database most of the time. */
-async function readAll(run: SortingHatRun, columns: Column[], values: string): Promise<Answer[]> {
+async function readAll(run: QualityRun, columns: Column[], values: string): Promise<Answer[]> {
   const answers: Answer[] = [];
   let next = 0;
   const worker = async () => {
@@ -96,7 +71,7 @@ async function readAll(run: SortingHatRun, columns: Column[], values: string): P
 }
 
 async function read(
-  { url, token }: SortingHatRun,
+  { url, token }: QualityRun,
   column: Column,
   values: string,
   index: number,

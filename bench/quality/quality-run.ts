@@ -1,0 +1,58 @@
+/** What a benchmark of quality gets, and the upload of one file to the running service. */
+import pg from 'pg';
+
+export interface QualityRun {
+  /** The folder of the set of files. */
+  data: string;
+  url: string;
+  token: string;
+  databaseUrl: string;
+}
+
+/** A file that the service has read, as texts. */
+export interface ReadTable {
+  /** undefined: the service found no header. */
+  header: string[] | undefined;
+  rows: string[][];
+  warnings: string[];
+}
+
+export interface Reader {
+  /** Uploads a file and reads its table back. @returns the code of the error if the file was refused */
+  read(bytes: Buffer, query: Record<string, string>): Promise<ReadTable | { refused: string }>;
+  close(): Promise<void>;
+}
+
+/** Opens a reader that loads every file into a table of the same name. */
+export async function openReader({ url, token, databaseUrl }: QualityRun): Promise<Reader> {
+  const client = new pg.Client({ connectionString: databaseUrl, types: { getTypeParser: () => String } });
+  await client.connect();
+  return {
+    read: async (bytes, query) => {
+      await client.query('DROP TABLE IF EXISTS quality');
+      const form = new FormData();
+      form.append('file', new Blob([new Uint8Array(bytes)]), 'file.csv');
+      const answer = await fetch(`${url}/api/v1/table/quality/upload/excel?${new URLSearchParams(query)}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        body: form,
+      });
+      const body = (await answer.json()) as Answer;
+      if (body.load === undefined) return { refused: body.code ?? String(answer.status) };
+      const { header_row, warnings } = body.load;
+      // The rows of a new table have the order of the file.
+      const { rows, fields } = await client.query({ text: 'TABLE quality', rowMode: 'array' });
+      return {
+        header: header_row === undefined ? undefined : fields.map(({ name }) => name),
+        rows: rows.map((row: (string | null)[]) => row.map((value) => value ?? '')),
+        warnings: warnings.map(({ code }) => code),
+      };
+    },
+    close: () => client.end(),
+  };
+}
+
+interface Answer {
+  code?: string;
+  load?: { header_row?: number; warnings: { code: string }[] };
+}
