@@ -64,6 +64,8 @@ export const warningCodes = {
     'the quotes of a row of a text file (.csv) may have joined lines that are rows of their own. With `quote=none` quotes are text',
   'spaced-quotes':
     'fields of a text file (.csv) have white space before a quotation mark, which was read as text. With `trim=true` such quotes enclose the value',
+  'repaired-quotes':
+    'rows of a text file (.csv) have quotation marks that are not doubled or stand alone, and they were read as text. With `quotes=strict` they are problems',
   'short-rows': 'rows of a text file (.csv) have fewer fields than the header',
   'long-rows':
     'rows of a text file (.csv) have more fields than the header, for example because of a delimiter in a value without quotes',
@@ -80,6 +82,8 @@ export const warningCodes = {
   'rows-elsewhere':
     'an inspected JSON document has no rows in `data` and is not an array; another array in it is shown, and `rows_at` loads it',
   delimiter: 'the service detected a delimiter other than a comma in a text file (.csv)',
+  quote: "the service detected `'` as the quotation mark of a text file (.csv)",
+  escape: 'the service detected that a backslash comes before quotation marks in a text file (.csv)',
   encoding: 'a text file (.csv) is not UTF-8, and the service detected another encoding',
 } as const;
 

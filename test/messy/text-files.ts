@@ -411,6 +411,22 @@ const notations: MessyFile[] = [
     ],
   },
   {
+    name: 'inches.csv',
+    content: lines('no,name,pieces', '1,"Pipe, 12" steel",5', '2,"Board, 8""",6', '3,"Rope" old,7'),
+    tries: [
+      {
+        columns: 'no bigint, name text, pieces bigint',
+        rows: ['1 | Pipe, 12" steel | 5', '2 | Board, 8" | 6', '3 | "Rope" old | 7'],
+        warnings: ['repaired-quotes'],
+      },
+    ],
+  },
+  {
+    name: 'inches-in-rows-of-other-lengths.csv',
+    content: lines('no,name,pieces', '1,"Pipe, 12" steel",5,,6', '2,Board,6'),
+    tries: [{ error: '422 invalid-data' }],
+  },
+  {
     name: 'formula-texts.csv',
     content: lines('article,name', '="00042",Carrot', '="00043",Leek'),
     tries: [

@@ -205,7 +205,7 @@ suite('with a definition', () => {
     const name = nextTable();
     const text = 'id,price\n1,2.5\n\n"x\n",1.234\n3,"say "five""\n4,\n';
     const table = definition(['id', 'integer'], ['price', 'numeric', { is_nullable: false }]);
-    const answer = await upload(name, text, '', table);
+    const answer = await upload(name, text, '?quotes=strict', table);
     assertProblem(answer, 422, 'invalid-data');
     assert.deepEqual(
       answer.body.errors.map(({ row, column, cell, sheet, code, value }: Record<string, unknown>) => [
@@ -269,7 +269,7 @@ suite('with a definition', () => {
 
 const refused: [title: string, text: string, query: string, status: number, code: string, detail: RegExp][] =
   [
-    ['a quote that is never closed', 'a,b\n1,"2\n3,4\n', '', 400, 'invalid-file', /record 2, column B/],
+    ['a quote that is never closed', 'a,b\n1,"2\n3\n', '', 400, 'invalid-file', /record 2, column B/],
     ['a sheet', 'a\n1\n', '?sheet=Data', 422, 'invalid-parameter', /no sheets/],
     ['NUL characters', 'a,b\n1\0,2\n', '', 422, 'unsupported-file', /NUL byte in line 2 \(byte 5\)/],
     [

@@ -155,7 +155,7 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
     TEXT_AFTER_ESCAPED_QUOTE,
     [
       'text-behind-quote',
-      'text follows the closing quote, because the backslash before this quote does not escape it: write each quote within a quoted field as two quotes and remove the backslash',
+      'text follows the closing quote, because the backslash before this quote does not escape it: send escape=\\ (in a URL escape=%5C)',
     ],
   ],
   [

@@ -8,6 +8,7 @@ import {
   ReadAgain,
   type RowSource,
   type SourceReading,
+  withSecondReading,
 } from '../../core/cells/row-source.ts';
 import { AppError, type Warning, wrongParameter } from '../../core/errors.ts';
 import { parseRange, placeInSheet, wholeSheet } from './cell-address.ts';
@@ -212,7 +213,7 @@ export class SheetSource implements RowSource {
    * @throws the errors of `read`
    */
   async propose(signal: AbortSignal): Promise<SheetProposal> {
-    this.#proposal ??= proposeTable(await this.#readOutline(signal));
+    this.#proposal ??= proposeTable(await withSecondReading(() => this.#readOutline(signal)));
     return this.#proposal;
   }
 

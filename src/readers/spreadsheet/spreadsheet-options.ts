@@ -41,6 +41,10 @@ export interface TextDialect {
   delimiter?: number;
   /** An ASCII byte; 0: there are no quotes. */
   quote?: number;
+  /** Wrong quotes are problems. Default: they are repaired if that is possible. */
+  quotes?: 'strict';
+  /** The ASCII byte before a quote or an escape within quotes that is text; 0: there is none. */
+  escape?: number;
   encoding?: TextEncoding;
   /** A line that begins with this ASCII byte is left out. */
   comment?: number;

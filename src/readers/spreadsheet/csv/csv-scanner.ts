@@ -24,11 +24,11 @@ import {
   closingQuote,
   countBytes,
   emptyFormulaBytes,
+  endOfSpace,
   isTextFormula,
   looksJoined,
   nextLineEnd,
   nextOfBlanks,
-  quoteAfterSpace,
   undouble,
 } from './field-bytes.ts';
 import { CountedFields, LinedRecords, OddRecords } from './record-counts.ts';
@@ -62,6 +62,8 @@ export interface CsvDialect {
   skipsSpace?: boolean;
   /** Fields in quotes are strings, as in JSON. Without it, the quotes make no difference. */
   quoted?: 'text';
+  /** White space at the beginning of every field is no part of the value. */
+  dropsSpace?: boolean;
 }
 
 export class CsvScanner {
@@ -74,6 +76,7 @@ export class CsvScanner {
   readonly #maxColumns: number;
   readonly #skipsSpace: boolean;
   readonly #quotedKind: number;
+  readonly #dropsSpace: boolean;
   /** 1 for each byte that ends an unquoted field. */
   readonly #ends = new Uint8Array(256);
 
@@ -104,7 +107,7 @@ export class CsvScanner {
   /** @param headerRecord the number of the record with the names of the columns; undefined: the first record with a value */
   constructor(
     sink: RecordSink,
-    { delimiter, quote, comment, skipsSpace = false, quoted }: CsvDialect,
+    { delimiter, quote, comment, skipsSpace = false, dropsSpace = false, quoted }: CsvDialect,
     limits: { maxCellBytes: number; maxColumns: number },
     headerRecord?: number,
   ) {
@@ -122,6 +125,7 @@ export class CsvScanner {
     this.#maxColumns = limits.maxColumns;
     this.#skipsSpace = skipsSpace && quote !== 0;
     this.#quotedKind = quoted === 'text' ? STRING : TEXT;
+    this.#dropsSpace = dropsSpace;
     for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
   }
 
@@ -147,6 +151,14 @@ export class CsvScanner {
   readonly joined = new LinedRecords();
   /** The first of the joined records. */
   readonly joinedRecords: number[] = [];
+  /** A field has text after its closing quote. */
+  areQuotesWrong = false;
+
+  /** Returns whether the text so far ends within quotes. */
+  get isInQuotes(): boolean {
+    return this.#state === QUOTED;
+  }
+
   /** Fields with white space before a quote, which is therefore text. */
   readonly spacedQuotes = new CountedFields();
 
@@ -296,9 +308,10 @@ export class CsvScanner {
       let cellEnd: number;
       let isSpaced = false;
       if (bytes[start] === SPACE || bytes[start] === TAB) {
-        const quoteAt = quoteAfterSpace(bytes, start, this.#quote, this.#delimiter);
-        if (this.#skipsSpace && quoteAt > 0) cellStart = quoteAt;
-        else isSpaced = quoteAt > 0;
+        const textAt = endOfSpace(bytes, start, this.#delimiter);
+        const isQuote = bytes[textAt] === this.#quote;
+        if (isQuote ? this.#skipsSpace : this.#dropsSpace) cellStart = textAt;
+        else isSpaced = isQuote && textAt > start;
       }
       let isLined = false;
       const isQuoted = bytes[cellStart] === this.#quote;
@@ -431,6 +444,7 @@ export class CsvScanner {
             at++;
           } else {
             if (bytes[at] === this.#quote) this.spacedQuotes.add(this.#record, this.#column);
+            if (this.#dropsSpace) this.#held.clear();
             this.#state = UNQUOTED;
           }
           break;
@@ -472,6 +486,7 @@ export class CsvScanner {
     if (isQuoted && nextLineEnd(held.bytes.subarray(0, end), 0, true) < end)
       this.#endLinedField(held.bytes, 0, end);
     if (this.#state === UNREADABLE) {
+      this.areQuotesWrong = true;
       if (this.#faultyColumn < 0) this.#faultyColumn = this.#column;
       const isEscaped = this.#closedEnd > 0 && held.bytes[this.#closedEnd - 1] === BACKSLASH;
       const fault = isEscaped ? TEXT_AFTER_ESCAPED_QUOTE : TEXT_AFTER_QUOTE;

@@ -61,11 +61,11 @@ export function countBytes(bytes: Buffer, start: number, end: number, byte: numb
   return count;
 }
 
-/** Returns the position of a quote that follows the white space at `from`; -1: another byte follows, or the slice ends. */
-export function quoteAfterSpace(bytes: Buffer, from: number, quote: number, delimiter: number): number {
+/** Returns the position after the white space at `from`, which ends before a delimiter. */
+export function endOfSpace(bytes: Buffer, from: number, delimiter: number): number {
   let at = from;
   while ((bytes[at] === SPACE || bytes[at] === TAB) && bytes[at] !== delimiter) at++;
-  return bytes[at] === quote ? at : -1;
+  return at;
 }
 
 /** With so many whole lines like records in a field, its first line may differ from them. */

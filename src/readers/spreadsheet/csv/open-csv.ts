@@ -1,9 +1,8 @@
 /** Opens a text file of delimited fields (.csv, .tsv). */
 
-import { COMMA, CR, CTRL_Z, HASH, LF, SEMICOLON, SPACE, TAB } from '../../../core/bytes/ascii.ts';
-import { rowTooLong } from '../../../core/cells/row-limit.ts';
+import { COMMA, CR, CTRL_Z, HASH, LF, QUOTE, SEMICOLON, SPACE, TAB } from '../../../core/bytes/ascii.ts';
+import { ReadAgain } from '../../../core/cells/row-source.ts';
 import { AppError, type Warning, wrongParameter } from '../../../core/errors.ts';
-import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import {
   findNonUtf8,
   readTextStart,
@@ -11,22 +10,24 @@ import {
   type TextStart,
   textDecoder,
 } from '../../bytes/text-encoding.ts';
-import { columnLetters, maxSheetColumn } from '../cell-address.ts';
+import { maxSheetColumn } from '../cell-address.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
-import type { OpenFormat, ScanResult } from '../sheet-format.ts';
-import type { SheetRows } from '../sheet-rows.ts';
-import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import type { TextDialect } from '../spreadsheet-options.ts';
-import { CsvScanner } from './csv-scanner.ts';
+import type { OpenFormat, OpenOptions, ScanResult } from '../sheet-format.ts';
+import type { SheetWindow } from '../sheet-window.ts';
 import { type DialectFound, findDialect } from './delimiter.ts';
 import { fileChunks } from './file-chunks.ts';
-import { OddRecords } from './record-counts.ts';
+import {
+  joinedRecords,
+  longRecords,
+  repairedQuotes,
+  shortRecords,
+  spacedQuotes,
+  textFormulas,
+} from './record-warnings.ts';
+import { headBytes, type ScannedText, scanText } from './scan-text.ts';
 
 /** A text file is one sheet without a name. */
 const theSheet = '';
-
-/** The number of first bytes from which delimiter and encoding are found. */
-const headBytes = 64 * 1024;
 
 export const openCsv: OpenFormat = async (content, options, limits) => {
   if (content.kind !== 'csv') return undefined;
@@ -41,6 +42,8 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
   refuseNul(text, head, encoding);
   const dialect = findDialect(text, head.length === file.size, options.text, options.trim);
   let found: TextEncoding | undefined = stated === 'utf-8' ? undefined : stated;
+  const mayRepair = dialect.quote !== 0 && options.text.quotes !== 'strict';
+  let isRepaired = mayRepair && dialect.isFaulty;
   return {
     format: 'csv',
     isText: true,
@@ -48,16 +51,21 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
     scanOf: () => async (rows, signal) => {
       found ??= await findEncoding(file, { encoding, markBytes }, signal);
       const isCommented = text[0] === HASH && options.text.comment === undefined;
-      const { unassignedAt, ...result } = await scan(
-        { file, markBytes, encoding: found, dialect, isCommented },
-        rows,
-        limits,
-        signal,
-      );
+      const isWatched = mayRepair && !isRepaired;
+      const all = { file, markBytes, encoding: found, dialect, isRepaired, isWatched };
+      const scanned = await scanText(all, rows, limits, signal).catch((error: unknown) => {
+        isRepaired ||= error instanceof ReadAgain;
+        throw error;
+      });
+      const { joined, warnings } = resultOf(scanned, rows.window, {
+        isCommented,
+        linesAbove: dialect.lineBytes > 0 ? 1 : 0,
+      });
+      const { unassignedAt } = scanned;
       return {
-        ...result,
+        ...(joined && { joined }),
         text: { delimiter: String.fromCharCode(dialect.delimiter), encoding: found },
-        warnings: [...detectionWarnings(options.text, dialect, found, unassignedAt), ...result.warnings],
+        warnings: [...detectionWarnings(options, dialect, found, unassignedAt), ...warnings],
       };
     },
   };
@@ -101,90 +109,48 @@ function linesIn(bytes: Buffer): number {
   return lines;
 }
 
-interface DelimitedText {
-  file: RandomAccessFile;
-  /** The length of the byte order mark. */
-  markBytes: number;
-  encoding: TextEncoding;
-  dialect: DialectFound;
-  /** The text begins with `#`, and this sign was not named as the beginning of comments. */
-  isCommented: boolean;
-}
-
-async function scan(
-  { file, markBytes, encoding, dialect, isCommented }: DelimitedText,
-  rows: SheetRows,
-  { maxCellBytes, maxRowBytes }: SpreadsheetLimits,
-  signal: AbortSignal,
-): Promise<ScanResult & { warnings: Warning[]; unassignedAt: number }> {
-  const { lineBytes } = dialect;
-  const { range, headerRow, hasHeader } = rows.window;
-  const scanner = new CsvScanner(rows, dialect, { maxCellBytes, maxColumns: maxSheetColumn }, headerRow);
-  const decoder = textDecoder(encoding, markBytes);
-  let skipped = 0;
-  for await (const chunk of fileChunks(file, markBytes, signal)) {
-    const text = decoder.decode(chunk);
-    const skip = Math.min(text.length, lineBytes - skipped);
-    skipped += skip;
-    for (let at = skip; at < text.length; ) {
-      signal.throwIfAborted();
-      const end = Math.min(text.length, at + sliceBytes(scanner.headerFields));
-      scanner.push(text.subarray(at, end));
-      at = end;
-      // The record with the names is limited as a whole, because all names are in memory at the same time.
-      if (hasHeader && rows.isHeaderAhead && scanner.recordBytes > maxCellBytes + headBytes) {
-        throw limitExceeded('The record with the column names is too long', maxCellBytes, {
-          setting: 'MAX_CELL_BYTES',
-        });
-      }
-      if (scanner.recordBytes > maxRowBytes) throw rowTooLong(`Record ${scanner.records}`, maxRowBytes);
-      const wait = rows.pause();
-      if (wait !== undefined) await wait;
-    }
-  }
-  decoder.finish();
-  scanner.finish();
-  const joined = joinedRecords(scanner, lineBytes > 0 ? 1 : 0);
+/** Returns the warnings about the records, and the records that quotes may have joined. */
+function resultOf(
+  { scanner, repair }: ScannedText,
+  { hasHeader, range }: SheetWindow,
+  { isCommented, linesAbove }: { isCommented: boolean; linesAbove: number },
+): { joined: ScanResult['joined'] | undefined; warnings: Warning[] } {
+  const joined = joinedRecords(scanner, linesAbove);
   const warnings = [
     ...textFormulas(scanner),
     ...spacedQuotes(scanner),
+    ...repairedQuotes(repair, linesAbove),
     ...(joined?.warnings ?? []),
     ...shortRecords(scanner, hasHeader),
   ];
   // Values outside of the range are not read.
   if (range.lastColumn === maxSheetColumn) warnings.push(...longRecords(scanner, hasHeader, isCommented));
-  const { unassignedAt = -1 } = decoder;
-  return { warnings, unassignedAt, ...(joined && { joined: joined.joined }) };
+  return { joined: joined?.joined, warnings };
 }
-
-/**
- * Returns how many bytes are scanned until the sink is asked whether it must drain. The sink keeps a row for each record, and a record of
- * two bytes below a header of 1,600 fields becomes a row of six kilobytes.
- *
- * @param headerFields 0: the header is not known yet
- */
-function sliceBytes(headerFields: number): number {
-  const bytes = headerFields === 0 ? minSliceBytes : Math.floor((2 * 1024 * 1024) / headerFields);
-  return Math.min(Math.max(bytes, minSliceBytes), maxSliceBytes);
-}
-
-/** Shorter slices would cost more than they save. */
-const minSliceBytes = 4 * 1024;
-const maxSliceBytes = 64 * 1024;
 
 /** Warns of a delimiter or an encoding that the caller did not state and may not expect. */
 function detectionWarnings(
-  stated: TextDialect,
-  { delimiter }: DialectFound,
+  { text: stated, trim: isTrimmed }: OpenOptions,
+  { delimiter, quote, escape: escapeSign, skipsSpace }: DialectFound,
   encoding: TextEncoding,
   unassignedAt: number,
 ): Warning[] {
   const warnings: Warning[] = [];
-  if (delimiter !== COMMA && stated.delimiter === undefined) {
-    warnings.push({
-      code: 'delimiter',
-      detail: `The file was read with ${nameOf(delimiter)} between the fields.`,
-    });
+  if (skipsSpace && !isTrimmed) {
+    const detail = `The file was read with ${nameOf(delimiter)} and white space between the fields. To keep this white space, send delimiter=${signOf(delimiter)}.`;
+    warnings.push({ code: 'delimiter', detail, choices: [{ parameters: { delimiter: signOf(delimiter) } }] });
+  } else if (delimiter !== COMMA && stated.delimiter === undefined) {
+    const detail = `The file was read with ${nameOf(delimiter)} between the fields.`;
+    warnings.push({ code: 'delimiter', detail });
+  }
+  if (quote !== QUOTE && stated.quote === undefined) {
+    const detail = `The file was read with ${String.fromCharCode(quote)} as the quotation mark around fields. If this mark is text, send quote=none.`;
+    warnings.push({ code: 'quote', detail, choices: [{ parameters: { quote: 'none' } }] });
+  }
+  if (escapeSign !== 0 && stated.escape === undefined) {
+    const detail =
+      'A backslash before a quotation mark was left out, and the mark was read as text. If backslashes are text, send escape=none.';
+    warnings.push({ code: 'escape', detail, choices: [{ parameters: { escape: 'none' } }] });
   }
   if (encoding !== 'utf-8' && stated.encoding === undefined) {
     const readAs = `The file was read as ${encodingNames[encoding] ?? encoding}`;
@@ -195,147 +161,6 @@ function detectionWarnings(
     warnings.push({ code: 'encoding', detail });
   }
   return warnings;
-}
-
-/** Says that fields such as `="00042"` were read as texts. */
-function textFormulas({ textFormulas: { count, record, column } }: CsvScanner): Warning[] {
-  if (count === 0) return [];
-  const first = `${columnLetters(column + 1)}${record}`;
-  const detail =
-    count === 1
-      ? `The field ${first} is a formula ="…" and was read as the text between the quotes.`
-      : `${count} fields are formulas ="…" and were read as the texts between the quotes. The first is ${first}.`;
-  return [{ code: 'text-formulas', detail }];
-}
-
-/** Warns of quotes that are text because white space comes before them. */
-function spacedQuotes({ spacedQuotes: { count, record, column } }: CsvScanner): Warning[] {
-  if (count === 0) return [];
-  const first = `${columnLetters(column + 1)}${record}`;
-  const found =
-    count === 1
-      ? `The field ${first} begins with white space and a quotation mark`
-      : `${count} fields begin with white space and a quotation mark, the first is ${first}`;
-  const detail = `${found}. Such quotes were read as text. To read them as quotes around the value, send trim=true.`;
-  return [{ code: 'spaced-quotes', detail, choices: [{ parameters: { trim: 'true' } }] }];
-}
-
-/**
- * Describes the records in which quotes may have joined lines that are records of their own.
- *
- * @param linesAbove the lines of the file before the first record
- */
-function joinedRecords(
-  { damaged, joined, joinedRecords: records }: CsvScanner,
-  linesAbove: number,
-): (Required<Pick<ScanResult, 'joined'>> & { warnings: Warning[] }) | undefined {
-  if (damaged.count + joined.count === 0) return undefined;
-  const found = damaged.count > 0 ? damaged : joined;
-  const cell = `${columnLetters(found.column + 1)}${found.record}`;
-  const lines = `lines ${found.firstLine + linesAbove} to ${found.lastLine + linesAbove}`;
-  const place =
-    found.count === 1
-      ? `Row ${found.record} consists of the ${lines} of the file`
-      : `${found.count} rows consist of several lines of the file, ${found.lines} in all, and the first of them, row ${found.record}, of the ${lines}`;
-  const reasons =
-    damaged.count > 0
-      ? `${place}, and text follows the closing quote in ${cell}. Its quotes may have joined lines that are rows of their own.`
-      : `${place}, because the field ${cell} is in quotes, and its lines look like rows of their own.`;
-  const remedy = 'If the quotes are text, send quote=none.';
-  const reason = `${reasons} Leaving out this row could leave out good rows, too. Correct the quotes in the file. ${remedy}`;
-  return {
-    joined: { reason, damage: damaged.count > 0 ? damaged : undefined, records },
-    warnings: [
-      {
-        code: 'lines-in-a-field',
-        detail: `${reasons} ${remedy}`,
-        choices: [{ parameters: { quote: 'none' } }],
-      },
-    ],
-  };
-}
-
-/**
- * Warns of records with too few fields. They are read with empty last columns. Most such records are intended, but sometimes the file
- * was cut off. If no record has a field for the delimiter after the last name of the header, only the header ends with a delimiter.
- */
-function shortRecords(
-  { short, lean, headerFields, allHeaderFields, records, valued }: CsvScanner,
-  hasHeader: boolean,
-): Warning[] {
-  const isUsual = lean.count + short.count === valued && lean.areAlike;
-  const odd = isUsual ? short : both(short, lean);
-  if (odd.count === 0) return [];
-  const remedy =
-    'The missing fields are empty. If a value contains a line break, put the value in double quotes.';
-  const cutOff = odd.last === records ? ' The last row is one of them: is the file complete?' : '';
-  const most = isUsual ? headerFields : allHeaderFields;
-  const detail = `${describeOdd(odd, 'fewer', most, hasHeader)} ${remedy}${cutOff}`;
-  return [{ code: 'short-rows', detail }];
-}
-
-/**
- * Warns of records with more fields than the header. A value after the last column of the header gets a column without a name. An empty
- * last field may mean that an extra delimiter has moved the values before it.
- */
-function longRecords(
-  { long, surplus, allHeaderFields, valued }: CsvScanner,
-  hasHeader: boolean,
-  isCommented: boolean,
-): Warning[] {
-  const odd = both(long, surplus);
-  if (odd.count === 0) return [];
-  if (surplus.count === valued && surplus.areAlike)
-    return [usualSurplus(surplus.fields, allHeaderFields, hasHeader)];
-  const quotes =
-    'If a value contains the delimiter, put the value in double quotes, or name the quotation mark of the file with `quote`.';
-  const empty =
-    long.count > 0
-      ? ''
-      : ' The last fields of these rows are empty, and their other values may be in wrong columns.';
-  const remedy = hasHeader ? `${quotes} If the header lacks a name, add it.` : quotes;
-  const comments = isCommented ? ' If lines that begin with # are comments, send comment=%23.' : '';
-  const detail = `${describeOdd(odd, 'more', allHeaderFields, hasHeader)}${empty} ${remedy}${comments}`;
-  return [{ code: 'long-rows', detail, ...(isCommented && { choices: [{ parameters: { comment: '#' } }] }) }];
-}
-
-/** Warns that all records have the same number of empty fields more than the header. */
-function usualSurplus(fields: number, headerFields: number, hasHeader: boolean): Warning {
-  const more = fields - headerFields;
-  const [surplus, are] = more === 1 ? ['one field', 'it is empty'] : [`${more} fields`, 'they are empty'];
-  const header = hasHeader ? 'the header' : 'the first row';
-  const remedy = hasHeader
-    ? ' If the header lacks a name, the values are in wrong columns: add the name.'
-    : '';
-  const detail = `Each row has ${surplus} more than ${header}, and ${are} at the end of the row.${remedy}`;
-  return { code: 'long-rows', detail };
-}
-
-/** Counts two kinds of records together. */
-function both(one: OddRecords, other: OddRecords): OddRecords {
-  if (one.count === 0) return other;
-  if (other.count === 0) return one;
-  const { first, fields } = one.first < other.first ? one : other;
-  const sum = new OddRecords();
-  return Object.assign(sum, {
-    count: one.count + other.count,
-    first,
-    fields,
-    last: Math.max(one.last, other.last),
-    areAlike: false,
-  });
-}
-
-function describeOdd(
-  { count, first, fields }: OddRecords,
-  which: string,
-  headerFields: number,
-  hasHeader: boolean,
-): string {
-  const header = hasHeader ? 'the header' : 'the first row';
-  const has = fields === 1 ? '1 field' : `${fields} fields`;
-  if (count === 1) return `Row ${first} has ${has}, ${header} has ${headerFields}.`;
-  return `${count} rows have ${which} fields than ${header}, which has ${headerFields}. The first is row ${first}, which has ${has}.`;
 }
 
 const endMarkBytes = 16;
@@ -361,6 +186,12 @@ function nameOf(delimiter: number): string {
   if (delimiter === SEMICOLON) return 'semicolons';
   if (delimiter === TAB) return 'tabs';
   return delimiter === SPACE ? 'spaces' : `"${String.fromCharCode(delimiter)}"`;
+}
+
+/** Returns the value of the parameter `delimiter`. */
+function signOf(delimiter: number): string {
+  if (delimiter === TAB) return 'tab';
+  return delimiter === SPACE ? 'space' : String.fromCharCode(delimiter);
 }
 
 const encodingNames: Partial<Record<TextEncoding, string>> = {

@@ -224,12 +224,24 @@ export const parameters = {
     short: 'the sign between fields, or tab',
     long: 'For text files: the separator of fields, one ASCII character that is not a letter, digit or quote, or `tab` or `space`.',
     byDefault:
-      'detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names',
+      'detected among `,`, `;`, `tab`, `|`, `#` and `space`, or the separator that a first line such as `sep=;` names',
   }),
-  quote: parameter('Text files', spreadsheets, oneOf('"', "'", 'none'), {
+  quote: parameter('Text files', spreadsheets, Type.Optional(choice(['"', "'", 'none'], {})), {
     value: 'SIGN',
     short: 'the quotation mark',
     long: 'For text files: the quotation mark around fields. `none`: quotation marks are text.',
+    byDefault: '`"`, or `\'` if the first lines clearly have it around fields',
+  }),
+  quotes: parameter('Text files', spreadsheets, oneOf('repair', 'strict'), {
+    value: 'WHAT',
+    short: 'wrong quotation marks within fields',
+    long: 'For text files: what to do with a row that has a quotation mark in a quoted field that is not doubled, or a single one at the beginning of a field. `repair`: the mark is read as text, with a warning that names the line, if only one reading gives the row and the next one as many fields as the header has. `strict`: every such mark is a problem.',
+  }),
+  escape: parameter('Text files', spreadsheets, Type.Optional(choice(['\\', 'none'], {})), {
+    value: 'SIGN',
+    short: 'the sign before a quotation mark that is text',
+    long: 'For text files: `\\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text.',
+    byDefault: '`\\` if the first lines clearly use it, or else `none`',
   }),
   quoted: parameter('Text files', spreadsheets, oneOf('any', 'text'), {
     value: 'WHAT',

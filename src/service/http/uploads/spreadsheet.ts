@@ -165,10 +165,12 @@ export function isSheetChosen({ sheet, table_range }: SpreadsheetQuery): boolean
  * @throws AppError `invalid-parameter`
  */
 function textDialectOf(query: SpreadsheetQuery): Pick<SpreadsheetOptions, 'text'> {
-  const { delimiter, quote, encoding, comment, quoted } = query;
+  const { delimiter, quote, quotes, escape: escapeSign, encoding, comment, quoted } = query;
   const text: TextDialect = {
     ...(delimiter !== undefined && { delimiter: signOf('delimiter', delimiter) }),
-    ...(quote !== '"' && { quote: quote === 'none' ? 0 : quote.charCodeAt(0) }),
+    ...(quote !== undefined && { quote: quote === 'none' ? 0 : quote.charCodeAt(0) }),
+    ...(quotes === 'strict' && { quotes }),
+    ...(escapeSign !== undefined && { escape: escapeSign === 'none' ? 0 : escapeSign.charCodeAt(0) }),
     ...(encoding !== undefined && { encoding: namedEncoding(encoding) }),
     ...(comment !== undefined && { comment: signOf('comment', comment) }),
     ...(quoted === 'text' && { quoted }),

@@ -1,0 +1,61 @@
+/**
+ * Replaces escapes within quoted fields by doubled quotes, which the scanner knows: `"5\" pipe"` becomes `"5"" pipe"`. Of two escapes one
+ * stays. An escape before any other byte stays too.
+ */
+
+import { CR, LF, SPACE, TAB } from '../../../core/bytes/ascii.ts';
+import type { CsvDialect } from './csv-scanner.ts';
+
+const FIELD_START = 0;
+const UNQUOTED = 1;
+const QUOTED = 2;
+const ESCAPED = 3;
+
+export class EscapeReplacement {
+  readonly #target: { push(bytes: Buffer): void };
+  readonly #dialect: CsvDialect;
+  readonly #escape: number;
+  #state = FIELD_START;
+
+  constructor(target: { push(bytes: Buffer): void }, dialect: CsvDialect, escapeSign: number) {
+    this.#target = target;
+    this.#dialect = dialect;
+    this.#escape = escapeSign;
+  }
+
+  /** Passes the bytes on, which it changes. */
+  push(bytes: Buffer): void {
+    const { delimiter, quote, skipsSpace } = this.#dialect;
+    const escapeSign = this.#escape;
+    let to = 0;
+    // An escape at the end of the slice before was not passed on, and there is no room for it in this slice.
+    const begin = this.#state === ESCAPED ? 1 : 0;
+    const out = begin === 0 ? bytes : Buffer.allocUnsafe(bytes.length + 1);
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (this.#state === ESCAPED) {
+        if (byte === quote) out[to++] = quote;
+        else if (byte !== escapeSign) out[to++] = escapeSign;
+        this.#state = QUOTED;
+      } else if (this.#state === QUOTED) {
+        if (byte === escapeSign) {
+          this.#state = ESCAPED;
+          continue;
+        }
+        // A doubled quote closes the field and opens it again.
+        if (byte === quote) this.#state = FIELD_START;
+      } else if (byte === delimiter || byte === LF || byte === CR) {
+        this.#state = FIELD_START;
+      } else if (this.#state === FIELD_START) {
+        if (byte === quote) this.#state = QUOTED;
+        else if (!skipsSpace || (byte !== SPACE && byte !== TAB)) this.#state = UNQUOTED;
+      }
+      out[to++] = byte;
+    }
+    this.#target.push(out.subarray(0, to));
+  }
+
+  finish(): void {
+    if (this.#state === ESCAPED) this.#target.push(Buffer.of(this.#escape));
+  }
+}

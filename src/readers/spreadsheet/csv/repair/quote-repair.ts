@@ -1,0 +1,193 @@
+/**
+ * Repairs wrong quotes of records before they are scanned.
+ *
+ * Text after a closing quote shows that the quotes of a record are wrong. Most often a quote within a quoted field was not doubled, or a
+ * single quote is at the beginning of a field. Such a record is repaired if one reading of its lines is clearly the best, and all records
+ * of this reading, and the record after them, have as many fields as the header. Its quotes are then written as RFC 4180 says. All
+ * other bytes are passed on unchanged, so a record that cannot be repaired has the same problem as before.
+ *
+ * Only a file that has such a record comes here.
+ */
+
+import { CR, LF } from '../../../../core/bytes/ascii.ts';
+import type { CsvDialect } from '../csv-scanner.ts';
+import { countBytes } from '../field-bytes.ts';
+import { RecordWalk } from './record-walk.ts';
+import { isWrong, type ReadField, RectangularReading, withValidQuotes } from './rectangular-reading.ts';
+
+/** The most bytes of a record that is repaired. If it is longer, only its first lines can be repaired. */
+const maxBytes = 64 * 1024;
+/** A record may continue in the records after it. This is the most of them, and the most bytes. */
+const maxJoined = 3;
+const maxJoinedBytes = 8 * 1024;
+/** The most lines that are named. */
+const maxNamedLines = 10;
+
+interface RepairTarget {
+  push(bytes: Buffer): void;
+  /** The number of fields that a record must have; less than 2: no record is repaired. */
+  readonly wantedFields: number;
+}
+
+export class QuoteRepair {
+  /** The number of repaired records. */
+  repaired = 0;
+  /** The first lines of the first repaired records. */
+  readonly lines: number[] = [];
+
+  readonly #target: RepairTarget;
+  readonly #dialect: CsvDialect;
+  readonly #walk: RecordWalk;
+  /** The bytes that are not passed on yet. They begin with a record. */
+  #bytes: Buffer = Buffer.alloc(0);
+  /** The place of the walk in these bytes, and the beginning of the record that it is in. */
+  #at = 0;
+  #start = 0;
+  /** The ends of the records from a faulty record at 0 on. Empty: the records before `#start` are faultless. */
+  #ends: number[] = [];
+  /** The current record is too long to be kept, so its bytes are passed on. */
+  #isTooLong = false;
+  /** The number of the line at 0. */
+  #line = 1;
+
+  constructor(target: RepairTarget, dialect: CsvDialect) {
+    this.#target = target;
+    this.#dialect = dialect;
+    this.#walk = new RecordWalk(dialect);
+  }
+
+  push(bytes: Buffer): void {
+    this.#bytes = Buffer.concat([this.#bytes, bytes]);
+    this.#process();
+    while (this.#bytes.length > maxBytes && !this.#isTooLong) {
+      if (this.#ends.length > 0) this.#giveUp();
+      else this.#isTooLong = !this.#repairFirstLines();
+      this.#process();
+    }
+    if (this.#isTooLong) this.#passOn(this.#bytes.length);
+  }
+
+  finish(): void {
+    do {
+      this.#process();
+      if (this.#start < this.#bytes.length) this.#endRecord(true);
+      if (this.#ends.length > 0 && !this.#repair(this.#ends.at(-1)!)) this.#giveUp();
+    } while (this.#start < this.#bytes.length || this.#ends.length > 0);
+    this.#passOn(this.#bytes.length);
+  }
+
+  /** Walks over the records, and passes on those that are faultless. */
+  #process(): void {
+    while (this.#at < this.#bytes.length) {
+      const found = this.#walk.run(this.#bytes, this.#at, this.#bytes.length);
+      this.#at = found < 0 ? this.#bytes.length : found;
+      if (found < 0) break;
+      this.#endRecord(false);
+    }
+    if (this.#ends.length === 0) this.#passOn(this.#start);
+  }
+
+  /** @param isCut the text ends within the record */
+  #endRecord(isCut: boolean): void {
+    const begin = this.#start;
+    const { fields } = this.#walk;
+    const isFaulty = this.#walk.isFaulty || (isCut && this.#walk.isQuoted);
+    this.#start = isCut ? this.#bytes.length : this.#at;
+    this.#at = this.#start;
+    this.#walk.begin();
+    if (this.#isTooLong) {
+      this.#isTooLong = false;
+    } else if (this.#ends.length > 0) {
+      this.#ends.push(this.#start);
+      const isBlank = this.#start - begin <= 2 && fields === 1;
+      this.#decide(isFaulty ? undefined : isBlank || fields === this.#target.wantedFields);
+    } else if (isFaulty) {
+      this.#passOn(begin);
+      this.#ends.push(this.#start);
+    }
+  }
+
+  /** Decides about the faulty records after the next one is known. @param isSound undefined: that record is faulty itself */
+  #decide(isSound: boolean | undefined): void {
+    const end = this.#ends.at(-2)!;
+    if ((isSound ?? this.#readingOf(end, this.#ends.at(-1)!) !== undefined) && this.#repair(end)) return;
+    if (this.#ends.length > maxJoined || end > maxJoinedBytes) this.#giveUp();
+  }
+
+  #readingOf(start: number, end: number): ReadField[][] | undefined {
+    const { wantedFields } = this.#target;
+    if (wantedFields < 2) return undefined;
+    return new RectangularReading(this.#bytes, end, this.#dialect, wantedFields).read(start);
+  }
+
+  /** Repairs the records up to `end`. @returns whether it could */
+  #repair(end: number): boolean {
+    const records = this.#readingOf(0, end);
+    if (records === undefined) return false;
+    this.#passRepaired(records, end);
+    return true;
+  }
+
+  /** Repairs the first record of lines that a quote has joined with very many others. */
+  #repairFirstLines(): boolean {
+    const head = this.#bytes.subarray(0, maxBytes);
+    const end = head.lastIndexOf(head.includes(LF) ? LF : CR) + 1;
+    const records = this.#readingOf(0, end);
+    if (records === undefined || records.length < 3 || records.slice(1).some((one) => one.some(isWrong)))
+      return false;
+    this.#passRepaired(records, end);
+    return true;
+  }
+
+  #passRepaired(records: readonly ReadField[][], end: number): void {
+    const parts: Buffer[] = [];
+    let from = 0;
+    for (const record of records) {
+      const wrong = record.filter(isWrong);
+      if (wrong.length === 0) continue;
+      this.repaired++;
+      if (this.lines.length < maxNamedLines)
+        this.lines.push(this.#line + linesIn(this.#bytes, record[0]!.start));
+      for (const field of wrong) {
+        parts.push(
+          this.#bytes.subarray(from, field.start),
+          withValidQuotes(this.#bytes, field, this.#dialect.quote),
+        );
+        from = field.end;
+      }
+    }
+    this.#line += linesIn(this.#bytes, end);
+    this.#target.push(Buffer.concat([...parts, this.#bytes.subarray(from, end)]));
+    this.#rewind(end);
+  }
+
+  /** Passes on the faulty record as it is. */
+  #giveUp(): void {
+    const [end] = this.#ends;
+    this.#passOn(end!);
+    this.#rewind(0);
+  }
+
+  #passOn(length: number): void {
+    if (length === 0) return;
+    this.#line += linesIn(this.#bytes, length);
+    this.#target.push(this.#bytes.subarray(0, length));
+    this.#bytes = this.#bytes.subarray(length);
+    this.#start = Math.max(0, this.#start - length);
+    this.#at = Math.max(0, this.#at - length);
+  }
+
+  /** Continues with the record at this place. */
+  #rewind(to: number): void {
+    this.#bytes = this.#bytes.subarray(to);
+    this.#ends = [];
+    this.#start = 0;
+    this.#at = 0;
+    this.#walk.begin();
+  }
+}
+
+/** Returns the number of line ends in the first bytes. */
+function linesIn(bytes: Buffer, end: number): number {
+  return countBytes(bytes, 0, end, LF) || countBytes(bytes, 0, end, CR);
+}

@@ -1,0 +1,139 @@
+/** Scans a text file from its beginning to its end, slice by slice. */
+
+import { rowTooLong } from '../../../core/cells/row-limit.ts';
+import { ReadAgain } from '../../../core/cells/row-source.ts';
+import { AppError } from '../../../core/errors.ts';
+import { limitExceeded } from '../../../core/limit-exceeded.ts';
+import { type TextEncoding, textDecoder } from '../../bytes/text-encoding.ts';
+import { maxSheetColumn } from '../cell-address.ts';
+import type { RandomAccessFile } from '../random-access-file.ts';
+import type { SheetRows } from '../sheet-rows.ts';
+import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
+import { CsvScanner } from './csv-scanner.ts';
+import { type DialectFound, repairTarget } from './delimiter.ts';
+import { EscapeReplacement } from './escapes.ts';
+import { fileChunks } from './file-chunks.ts';
+import { QuoteRepair } from './repair/quote-repair.ts';
+
+/** The number of first bytes from which delimiter and encoding are found. */
+export const headBytes = 64 * 1024;
+
+export interface DelimitedText {
+  file: RandomAccessFile;
+  /** The length of the byte order mark. */
+  markBytes: number;
+  encoding: TextEncoding;
+  dialect: DialectFound;
+  /** Wrong quotes are repaired. */
+  isRepaired: boolean;
+  /** At the first wrong quote the text must be read again, so that its quotes are repaired. */
+  isWatched: boolean;
+}
+
+/** What a scan has found. */
+export interface ScannedText {
+  scanner: CsvScanner;
+  /** undefined: the quotes were not repaired. */
+  repair: QuoteRepair | undefined;
+  /** The position of the first byte that the encoding does not have; -1: there is none. */
+  unassignedAt: number;
+}
+
+/**
+ * @throws ReadAgain if the text is watched and has wrong quotes
+ * @throws AppError `invalid-file`, `limit-exceeded`
+ */
+export async function scanText(
+  text: DelimitedText,
+  rows: SheetRows,
+  limits: SpreadsheetLimits,
+  signal: AbortSignal,
+): Promise<ScannedText> {
+  const { dialect, isWatched } = text;
+  const { maxCellBytes } = limits;
+  const columns = { maxCellBytes, maxColumns: maxSheetColumn };
+  const scanner = new CsvScanner(rows, dialect, columns, rows.window.headerRow);
+  const repair = text.isRepaired
+    ? new QuoteRepair(repairTarget(scanner, dialect.fields), dialect)
+    : undefined;
+  const second = repair ?? scanner;
+  const escapes = dialect.escape === 0 ? undefined : new EscapeReplacement(second, dialect, dialect.escape);
+  const first = escapes ?? second;
+  try {
+    const unassignedAt = await pushSlices(text, { scanner, first, rows, limits }, signal);
+    if (isWatched && scanner.isInQuotes) throw new ReadAgain();
+    escapes?.finish();
+    repair?.finish();
+    scanner.finish();
+    return { scanner, repair, unassignedAt };
+  } catch (error) {
+    // A field that is too long may begin with a wrong quote.
+    if (isWatched && scanner.isInQuotes && error instanceof AppError) throw new ReadAgain();
+    throw error;
+  }
+}
+
+interface Pipeline {
+  scanner: CsvScanner;
+  /** What gets the slices: the scanner, or what passes them on to it. */
+  first: { push(bytes: Buffer): void };
+  rows: SheetRows;
+  limits: SpreadsheetLimits;
+}
+
+/** Pushes the whole text. @returns the position of the first byte that the encoding does not have; -1: there is none */
+async function pushSlices(
+  { file, markBytes, encoding, dialect, isWatched }: DelimitedText,
+  { scanner, first, rows, limits }: Pipeline,
+  signal: AbortSignal,
+): Promise<number> {
+  const decoder = textDecoder(encoding, markBytes);
+  let skipped = 0;
+  for await (const chunk of fileChunks(file, markBytes, signal)) {
+    const text = decoder.decode(chunk);
+    const skip = Math.min(text.length, dialect.lineBytes - skipped);
+    skipped += skip;
+    for (let at = skip; at < text.length; ) {
+      signal.throwIfAborted();
+      const end = Math.min(text.length, at + sliceBytes(scanner.headerFields));
+      first.push(text.subarray(at, end));
+      at = end;
+      if (isWatched && scanner.areQuotesWrong) throw new ReadAgain();
+      refuseLongRecord(scanner, rows, limits);
+      const wait = rows.pause();
+      if (wait !== undefined) await wait;
+    }
+  }
+  decoder.finish();
+  return decoder.unassignedAt ?? -1;
+}
+
+/** @throws AppError `limit-exceeded` */
+function refuseLongRecord(
+  scanner: CsvScanner,
+  rows: SheetRows,
+  { maxCellBytes, maxRowBytes }: SpreadsheetLimits,
+): void {
+  // The record with the names is limited as a whole, because all names are in memory at the same time.
+  if (rows.window.hasHeader && rows.isHeaderAhead && scanner.recordBytes > maxCellBytes + headBytes) {
+    throw limitExceeded('The record with the column names is too long', maxCellBytes, {
+      setting: 'MAX_CELL_BYTES',
+    });
+  }
+  if (scanner.recordBytes > maxRowBytes) throw rowTooLong(`Record ${scanner.records}`, maxRowBytes);
+}
+
+/**
+ * Returns how many bytes are scanned until the sink is asked whether it must drain. The sink keeps a row for each record, and a record of
+ * two bytes below a header of 1,600 fields becomes a row of six kilobytes.
+ *
+ * @param headerFields 0: the header is not known yet
+ */
+function sliceBytes(headerFields: number): number {
+  const bytes = headerFields === 0 ? minSliceBytes : Math.floor((2 * 1024 * 1024) / headerFields);
+  return Math.min(Math.max(bytes, minSliceBytes), maxSliceBytes);
+}
+
+/** Shorter slices would cost more than they save. */
+const minSliceBytes = 4 * 1024;
+const maxSliceBytes = 64 * 1024;
