@@ -90,7 +90,7 @@ export class QuoteRepair {
   /** @param isCut the text ends within the record */
   #endRecord(isCut: boolean): void {
     const begin = this.#start;
-    const { fields } = this.#walk;
+    const { fields, hasQuoteInText } = this.#walk;
     const isFaulty = this.#walk.isFaulty || (isCut && this.#walk.isQuoted);
     this.#start = isCut ? this.#bytes.length : this.#at;
     this.#at = this.#start;
@@ -100,7 +100,8 @@ export class QuoteRepair {
     } else if (this.#ends.length > 0) {
       this.#ends.push(this.#start);
       const isBlank = this.#start - begin <= 2 && fields === 1;
-      this.#decide(isFaulty ? undefined : isBlank || fields === this.#target.wantedFields);
+      const isWhole = fields === this.#target.wantedFields && !hasQuoteInText;
+      this.#decide(isFaulty ? undefined : isBlank || isWhole);
     } else if (isFaulty) {
       this.#passOn(begin);
       this.#ends.push(this.#start);

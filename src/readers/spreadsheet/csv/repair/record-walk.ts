@@ -21,6 +21,8 @@ export class RecordWalk {
   #state = RECORD_START;
   /** The number of fields of the current record. */
   fields = 1;
+  /** The current record has a quote in a field without quotes, so it may be the end of a record before it. */
+  hasQuoteInText = false;
   /** The current record has text after a closing quote. */
   isFaulty = false;
 
@@ -38,6 +40,7 @@ export class RecordWalk {
     this.#state = RECORD_START;
     this.fields = 1;
     this.isFaulty = false;
+    this.hasQuoteInText = false;
   }
 
   /**
@@ -76,6 +79,8 @@ export class RecordWalk {
           if (this.#state === RECORD_START && byte === comment) this.#state = COMMENT;
           else if (byte === quote && quote !== 0) this.#state = QUOTED;
           else this.#state = isSpace && skipsSpace ? FIELD_START : UNQUOTED;
+        } else if (this.#state === UNQUOTED) {
+          if (byte === quote) this.hasQuoteInText = true;
         } else if (this.#state === QUOTE_SEEN || this.#state === CLOSED) {
           this.#state = isSpace ? CLOSED : FAULTY;
           if (!isSpace) this.isFaulty = true;

@@ -8,6 +8,7 @@
 
 import { CR, LF, SPACE, TAB } from '../../../../core/bytes/ascii.ts';
 import type { CsvDialect } from '../csv-scanner.ts';
+import { nextLineEnd } from '../field-bytes.ts';
 
 /** How a field is read. */
 const PLAIN = 0;
@@ -21,6 +22,10 @@ const TEXT = 3;
 const leadingCost = 2;
 /** The cost of a quote within quotes that looks as if it closed the field. */
 const closingCost = 2;
+/** The cost of a quote within quotes that follows a delimiter, as if it opened a field. */
+const openingCost = 2;
+/** The cost of a field with wrong quotes and several lines, because the lines may be records. */
+const linesCost = 2;
 /** More wrong quotes in a field are not searched. */
 const maxFieldCost = 16;
 /** The most steps for each byte. Usual lines need about one. */
@@ -89,7 +94,7 @@ export class RectangularReading {
   /**
    * Reads the lines from `start` to the end of the bytes.
    *
-   * @returns the records; undefined: no reading or more than one is the best, or the best one is not plausible
+   * @returns the records; undefined: no reading or more than one is the best, or it is not plausible
    */
   read(start: number): ReadField[][] | undefined {
     const readings = this.#readings;
@@ -104,7 +109,9 @@ export class RectangularReading {
     const last = readings.at(this.#end)?.find((state) => readings.index[state] === 0);
     if (last === undefined || !readings.isOnly[last]) return undefined;
     const records = this.#recordsTo(last);
-    return records.every(isPlausible) ? records : undefined;
+    // Wrong records next to each other may be parts of one record.
+    const isAlone = records.every((record, at) => !record.some(isWrong) || !records[at + 1]?.some(isWrong));
+    return isAlone && records.every(isPlausible) ? records : undefined;
   }
 
   #moveFrom(start: number, states: readonly number[]): void {
@@ -126,6 +133,8 @@ export class RectangularReading {
     const { quote } = this.#dialect;
     const bytes = this.#bytes;
     let cost = 0;
+    // Quotes that look as if they opened a field count only if other quotes of the field are wrong.
+    let ofOpening = 0;
     let at = from;
     while (cost < maxFieldCost) {
       const found = bytes.indexOf(quote, at);
@@ -137,14 +146,21 @@ export class RectangularReading {
       let end = run;
       while (end < this.#end && isSpace(bytes[end]!) && !this.#endsField(end)) end++;
       const mayClose = this.#endsField(end);
-      if (mayClose)
-        this.#move(states, isOdd ? cost : cost + 1, end, isOdd && cost === 0 ? QUOTED : UNDOUBLED);
-      // A quote after a delimiter opens the next field.
-      if (isOdd && !mayClose && found > from && this.#followsDelimiter(found)) break;
+      const isOpening = found > from && this.#followsDelimiter(found);
+      // A quote after a delimiter or a line end opens the next field.
+      if (isOpening && isOdd && !mayClose) break;
+      if (isOpening) ofOpening += openingCost;
+      if (mayClose && isOdd && cost === 0) this.#move(states, 0, end, QUOTED);
+      else if (mayClose) this.#moveUndoubled(from, end, states, cost + ofOpening + (isOdd ? 0 : 1));
       if (isOdd) cost += mayClose ? closingCost : 1;
       at = run;
     }
     if (cost < maxFieldCost) this.#stepsLeft -= Math.min(this.#end - at, 64);
+  }
+
+  #moveUndoubled(from: number, end: number, states: readonly number[], cost: number): void {
+    const hasLines = nextLineEnd(this.#bytes.subarray(0, end), from, true) < end;
+    this.#move(states, hasLines ? cost + linesCost : cost, end, UNDOUBLED);
   }
 
   /** Ends a field in all states at its beginning. @param end the position of the delimiter, the line end or the end of the lines */
@@ -173,8 +189,8 @@ export class RectangularReading {
 
   #followsDelimiter(at: number): boolean {
     let before = at - 1;
-    while (isSpace(this.#bytes[before]!) && this.#bytes[before] !== this.#dialect.delimiter) before--;
-    return this.#bytes[before] === this.#dialect.delimiter;
+    while (isSpace(this.#bytes[before]!) && !this.#endsField(before)) before--;
+    return this.#endsField(before);
   }
 
   #recordsTo(last: number): ReadField[][] {

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { QuoteRepair } from './quote-repair.ts';
+
+const dialect = { delimiter: 0x2c, quote: 0x22, comment: 0 };
+
+/** Returns what a repair passes on of slices of this length. */
+function repair(text: string, wantedFields: number, sliceBytes = text.length + 1): [string, QuoteRepair] {
+  const parts: Buffer[] = [];
+  const target = { push: (bytes: Buffer) => void parts.push(Buffer.from(bytes)), wantedFields };
+  const filter = new QuoteRepair(target, dialect);
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += sliceBytes) filter.push(bytes.subarray(at, at + sliceBytes));
+  filter.finish();
+  return [Buffer.concat(parts).toString(), filter];
+}
+
+test('valid quotes are passed on unchanged, whatever the slices are', () => {
+  const field = fc.oneof(
+    fc.constantFrom('"a ""b"" c"', '"x,\r\ny"', '""', '6" p'),
+    fc.stringMatching(/^[a-c ]*$/),
+  );
+  const line = fc.array(field, { minLength: 2, maxLength: 4 }).map((fields) => fields.join(','));
+  const ends = fc.constantFrom('\n', '\r\n', '\r');
+  fc.assert(
+    fc.property(fc.array(line), ends, fc.integer({ min: 1, max: 30 }), (lines, lineEnd, sliceBytes) => {
+      const text = lines.map((one) => one + lineEnd).join('');
+      const [passed, { repaired }] = repair(text, 3, sliceBytes);
+      assert.equal(passed, text);
+      assert.equal(repaired, 0);
+    }),
+  );
+});
+
+test('the same is repaired, whatever the slices are', () => {
+  const text = 'a,b,c\r\n1,"5" x, y",2\r\n2,q,2\r\n3,"x" y,4,\r\n4,"5"" z",6\r\n5,"open,7';
+  const [whole, { repaired, lines }] = repair(text, 3);
+  assert.equal(whole, 'a,b,c\r\n1,"5"" x, y",2\r\n2,q,2\r\n3,"x" y,4,\r\n4,"5"" z",6\r\n5,"""open",7');
+  assert.deepEqual([repaired, lines], [2, [2, 6]]);
+  for (let sliceBytes = 1; sliceBytes < text.length; sliceBytes++)
+    assert.equal(repair(text, 3, sliceBytes)[0], whole);
+});
+
+test('any text is passed on, and without repairs unchanged', () => {
+  const text = fc.stringMatching(/^[ab",\r\n ]*$/, { maxLength: 60 });
+  fc.assert(
+    fc.property(
+      text,
+      fc.integer({ min: 0, max: 4 }),
+      fc.integer({ min: 1, max: 70 }),
+      (one, fields, size) => {
+        const [passed, { repaired }] = repair(one, fields, size);
+        assert.equal(passed, repair(one, fields)[0]);
+        if (repaired === 0) assert.equal(passed, one);
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+test('hostile quotes take a bounded time', () => {
+  for (const unit of ['"', ',"', '""', '"a,', '"a\n', ',"a""b"c', '","\n', '"x" ,']) {
+    const text = unit.repeat(300_000 / unit.length);
+    const before = process.cpuUsage();
+    repair(text, 3, 65_536);
+    const { user } = process.cpuUsage(before);
+    assert.ok(user < 3_000_000, `${JSON.stringify(unit)}: ${user / 1000} ms`);
+  }
+});
