@@ -5,6 +5,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { columnLetters } from '../../src/readers/spreadsheet/cell-address.ts';
 import { openReader, type QualityRun, type Reader, type ReadTable } from './quality-run.ts';
 
 /** The ways in which the files are uploaded. `given`: the parameters of the benchmark are sent, too. */
@@ -56,18 +57,21 @@ async function scoreFiles(
     ) as GivenParameters;
     const clean = parseCsv(await readText(join(folder, 'clean', file)));
     const bytes = await readFile(join(folder, 'csv', file));
-    const table = await reader.read(bytes, isGiven ? { ...query, ...queryOf(given) } : query);
+    const sent = isGiven ? { ...query, ...queryOf(given) } : query;
+    const table = await reader.read(bytes, sent);
     scores.set(
       file,
-      'refused' in table ? { score: 0, text: table.refused } : scoreOf(clean, rowsOf(table), table.warnings),
+      'refused' in table
+        ? { score: 0, text: table.refused }
+        : scoreOf(clean, rowsOf(table, sent.rename !== undefined), table.warnings),
     );
   }
   return scores;
 }
 
-/** Returns the table as the rows of a file. A file without a header gets no line of names. */
-function rowsOf({ header, rows }: ReadTable): string[][] {
-  return header === undefined ? rows : [header, ...rows];
+/** Returns the table as the rows of a file. A file without a header gets a line of names only if the request has them. */
+function rowsOf({ hasHeader, names, rows }: ReadTable, areNamed: boolean): string[][] {
+  return hasHeader || areNamed ? [names, ...rows] : rows;
 }
 
 /** The parameters of a file; the survey writes numbers as texts. */
@@ -76,21 +80,31 @@ interface GivenParameters {
   delimiter: string;
   quotechar: string;
   escapechar: string;
+  column_names: string[];
   header_lines: number | string;
   preamble_lines: number | string;
 }
 
+const signNames: Record<string, string> = { '\t': 'tab', ' ': 'space' };
+
+const escapeName = (name: string): string => name.replace(/[\\,:]/g, '\\$&');
+
 function queryOf(given: GivenParameters): Record<string, string> {
-  const { encoding, delimiter, quotechar } = given;
+  const { encoding, delimiter, quotechar, escapechar, column_names: names } = given;
   const query: Record<string, string> = {};
-  const names: Record<string, string> = { '\t': 'tab', ' ': 'space' };
-  if (delimiter !== '') query.delimiter = names[delimiter[0]!] ?? delimiter[0]!;
+  if (delimiter !== '') query.delimiter = signNames[delimiter[0]!] ?? delimiter[0]!;
   if (delimiter.length > 1) query.trim = 'true';
   if (quotechar !== '') query.quote = quotechar;
+  if (escapechar === '\\') query.escape = escapechar;
   if (encoding !== 'ascii') query.encoding = encoding;
   const headerLines = Number(given.header_lines);
-  if (headerLines === 0) query.header = 'false';
-  else query.header_row = String(Number(given.preamble_lines) + headerLines);
+  if (headerLines === 0) {
+    query.header = 'false';
+    if (names.length > 0)
+      query.rename = names.map((name, at) => `column_${columnLetters(at + 1)}:${escapeName(name)}`).join(',');
+  } else {
+    query.header_row = String(Number(given.preamble_lines) + headerLines);
+  }
   return query;
 }
 

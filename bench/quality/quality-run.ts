@@ -11,8 +11,10 @@ export interface QualityRun {
 
 /** A file that the service has read, as texts. */
 export interface ReadTable {
-  /** undefined: the service found no header. */
-  header: string[] | undefined;
+  /** The service found a header. */
+  hasHeader: boolean;
+  /** The names of the columns. */
+  names: string[];
   rows: string[][];
   warnings: string[];
 }
@@ -43,7 +45,8 @@ export async function openReader({ url, token, databaseUrl }: QualityRun): Promi
       // The rows of a new table have the order of the file.
       const { rows, fields } = await client.query({ text: 'TABLE quality', rowMode: 'array' });
       return {
-        header: header_row === undefined ? undefined : fields.map(({ name }) => name),
+        hasHeader: header_row !== undefined,
+        names: fields.map(({ name }) => name),
         rows: rows.map((row: (string | null)[]) => row.map((value) => value ?? '')),
         warnings: warnings.map(({ code }) => code),
       };

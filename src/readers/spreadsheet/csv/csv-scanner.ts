@@ -20,6 +20,7 @@ import { maxJoinedRows } from '../../../core/cells/row-source.ts';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { columnLetters } from '../cell-address.ts';
+import type { CsvDialect } from './csv-dialect.ts';
 import {
   closingQuote,
   countBytes,
@@ -50,21 +51,6 @@ const UNREADABLE = 7;
 const COMMENT = 8;
 /** The scan is in white space at the beginning of a field that may have quotes after it. */
 const SPACES = 9;
-
-export interface CsvDialect {
-  /** An ASCII byte that is neither a quote nor a line end. */
-  delimiter: number;
-  /** An ASCII byte; 0: there are no quotes. */
-  quote: number;
-  /** Lines that begin with this ASCII byte are left out, and count as records; 0: there are none. */
-  comment: number;
-  /** White space before an opening quote is not part of the value. Without it, such quotes are text. */
-  skipsSpace?: boolean;
-  /** Fields in quotes are strings, as in JSON. Without it, the quotes make no difference. */
-  quoted?: 'text';
-  /** White space at the beginning of every field is no part of the value. */
-  dropsSpace?: boolean;
-}
 
 export class CsvScanner {
   readonly #sink: RecordSink;

@@ -2,7 +2,8 @@
 
 import { BACKSLASH, CR, HASH, LF, QUOTE, SPACE } from '../../../core/bytes/ascii.ts';
 import type { TextDialect } from '../spreadsheet-options.ts';
-import { type CsvDialect, CsvScanner } from './csv-scanner.ts';
+import type { CsvDialect } from './csv-dialect.ts';
+import { CsvScanner } from './csv-scanner.ts';
 import { EscapeReplacement } from './escapes.ts';
 import { QuoteRepair } from './repair/quote-repair.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { CR, LF, SPACE, TAB } from '../../../core/bytes/ascii.ts';
-import type { CsvDialect } from './csv-scanner.ts';
+import type { CsvDialect } from './csv-dialect.ts';
 
 const FIELD_START = 0;
 const UNQUOTED = 1;

@@ -10,7 +10,7 @@
  */
 
 import { CR, LF } from '../../../../core/bytes/ascii.ts';
-import type { CsvDialect } from '../csv-scanner.ts';
+import type { CsvDialect } from '../csv-dialect.ts';
 import { countBytes } from '../field-bytes.ts';
 import { RecordWalk } from './record-walk.ts';
 import { isWrong, type ReadField, RectangularReading, withValidQuotes } from './rectangular-reading.ts';

@@ -1,7 +1,7 @@
 /** Finds where the records of delimited text end, by the same rules as `CsvScanner`, without reading their values. */
 
 import { CR, LF, SPACE, TAB } from '../../../../core/bytes/ascii.ts';
-import type { CsvDialect } from '../csv-scanner.ts';
+import type { CsvDialect } from '../csv-dialect.ts';
 
 const RECORD_START = 0;
 const FIELD_START = 1;

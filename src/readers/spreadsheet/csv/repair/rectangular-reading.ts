@@ -7,7 +7,7 @@
  */
 
 import { CR, LF, SPACE, TAB } from '../../../../core/bytes/ascii.ts';
-import type { CsvDialect } from '../csv-scanner.ts';
+import type { CsvDialect } from '../csv-dialect.ts';
 import { nextLineEnd } from '../field-bytes.ts';
 
 /** How a field is read. */
