@@ -99,7 +99,7 @@ export function shortRecords(
 
 /**
  * Warns of records with more fields than the header. A value after the last column of the header gets a column without a name. An empty
- * last field may mean that a delimiter too many has moved the values before it.
+ * last field may mean that an extra delimiter has moved the values before it.
  */
 export function longRecords(
   { long, surplus, allHeaderFields, valued }: CsvScanner,

@@ -75,7 +75,6 @@ export const guides: Guide[] = [
   { name: 'architecture', title: 'Architecture', about: 'how the service is built' },
   { name: 'quality', title: 'Quality of reading', about: 'how much of published files is read as meant' },
   { name: 'performance', title: 'Performance', about: 'what was measured, and how to repeat it' },
-  { name: 'quality', title: 'Quality', about: 'what is read right of published sets of files' },
 ];
 
 /** Returns the Markdown text of a guide. */
