@@ -609,8 +609,24 @@ const bytes: MessyFile[] = [
     name: 'open-quote.csv',
     content: lines('id,note', '1,"never closed', '2,x'),
     tries: [
+      {
+        columns: 'id bigint, note text',
+        rows: ['1 | "never closed', '2 | x'],
+        warnings: ['repaired-quotes'],
+      },
+    ],
+  },
+  {
+    name: 'open-quote-above-a-short-row.csv',
+    content: lines('id,note', '1,"never closed', '2'),
+    tries: [
       { error: '400 invalid-file', says: 'send quote=none' },
-      { query: 'quote=none', columns: 'id bigint, note text', rows: ['1 | "never closed', '2 | x'] },
+      {
+        query: 'quote=none',
+        columns: 'id bigint, note text',
+        rows: ['1 | "never closed', '2 | NULL'],
+        warnings: ['short-rows'],
+      },
     ],
   },
   {
