@@ -492,10 +492,7 @@ export class CsvScanner {
   #cellTooLong(): AppError {
     const place = `record ${this.#record}, column ${columnLetters(this.#column + 1)}`;
     const isQuoted = this.#state === QUOTED || this.#state === QUOTE_SEEN;
-    return limitExceeded(
-      `The field in ${place} is too long${isQuoted ? ' (is its quote ever closed?)' : ''}`,
-      this.#maxCellBytes,
-      { setting: 'MAX_CELL_BYTES' },
-    );
+    const what = `The field in ${place} is too long${isQuoted ? ' (is its quote ever closed?)' : ''}`;
+    return limitExceeded(what, this.#maxCellBytes, { setting: 'MAX_CELL_BYTES' });
   }
 }
