@@ -82,6 +82,9 @@ export function readState({ quoted }: ServiceSchema): Statement {
   };
 }
 
+/** How long a process waits for another one that numbers or removes events. No transaction of a caller takes the lock. */
+const numberingLockMs = 8000;
+
 /** The maximum number of events that one transaction numbers or announces. */
 export const maxNumbered = 10_000;
 
@@ -93,7 +96,7 @@ export const maxNumbered = 10_000;
 export function numberEvents(schema: ServiceSchema): (string | Statement)[] {
   const { quoted } = schema;
   return [
-    `SELECT FROM ${quoted}.event_state FOR UPDATE`,
+    `SET LOCAL lock_timeout TO ${numberingLockMs}; SELECT FROM ${quoted}.event_state FOR UPDATE`,
     `UPDATE ${quoted}.events e SET position = n.position
      FROM (SELECT id, nextval('${quoted}.event_positions') AS position
        FROM (SELECT id FROM ${quoted}.events WHERE position IS NULL ORDER BY created_at, id LIMIT ${maxNumbered}) o) n

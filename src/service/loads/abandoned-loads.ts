@@ -5,6 +5,7 @@ import { toPrepared } from '../postgres/callers-statement.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { inTransaction, readRows, runStatement } from '../postgres/transaction.ts';
+import { ownLimits } from '../postgres/transaction-settings.ts';
 import type { Lease } from './lease.ts';
 import type { KeptAnswer } from './load-record.ts';
 import { type AbandonedLoad, disownLoads, failAbandonedLoads, readUnendedOf } from './load-statements.ts';
@@ -53,7 +54,7 @@ export class AbandonedLoads {
     const refusal = { status, code };
     return inTransaction(
       recordPool,
-      {},
+      ownLimits,
       async (_, { begun, endWith }) => {
         const failed = begun!.rows as Load[];
         const events = failed

@@ -22,7 +22,8 @@ const isOld = `known.created_at < clock_timestamp() - make_interval(hours => ${k
 
 /**
  * Claims a key. It returns no row if another request has the key: an answered request that claimed it less than 24 hours ago, a request in
- * `running`, or a request of another process whose lease has not expired.
+ * `running`, or a request of another process whose lease has not expired. It does not wait for a row that is locked: the transaction of the other
+ * request is keeping its answer, and a COMMIT may take as long as the triggers of its table want.
  *
  * @param lease the lease of the process in which the request runs
  * @param running the claims of the requests that run in this process
@@ -34,7 +35,11 @@ export function claimKey(
   running: string[],
 ): Statement {
   return {
-    text: `INSERT INTO ${quoted}.idempotency_keys AS known (owner, key, process, load) VALUES ($1, $2, $3, $4)
+    text: `WITH found AS MATERIALIZED (SELECT FROM ${quoted}.idempotency_keys WHERE owner = $1 AND key = $2),
+        unlocked AS MATERIALIZED (
+          SELECT FROM ${quoted}.idempotency_keys WHERE owner = $1 AND key = $2 FOR UPDATE SKIP LOCKED)
+      INSERT INTO ${quoted}.idempotency_keys AS known (owner, key, process, load)
+      SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT FROM found) OR EXISTS (SELECT FROM unlocked)
       ON CONFLICT (owner, key) DO UPDATE SET process = excluded.process, load = excluded.load, fingerprint = NULL,
         created_at = clock_timestamp(), answer_status = NULL, answer_headers = NULL, answer_body = NULL
       WHERE CASE WHEN known.answer_status IS NOT NULL THEN ${isOld}

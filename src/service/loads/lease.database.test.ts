@@ -63,7 +63,11 @@ test('the lease is renewed while all other connections for records wait for a lo
     await client.query('BEGIN');
     // A load that is being committed locks its row. This lock is stronger, so that every record waits.
     await client.query(`LOCK TABLE ${schema.quoted}.loads IN ACCESS EXCLUSIVE MODE`);
-    const writing = Array.from({ length: recordConnections }, () => loads.record(run));
+    let isLocked = true;
+    // A record waits for a lock for a second only, and is then tried again.
+    const writing = Array.from({ length: recordConnections }, async () => {
+      while (isLocked) await loads.record(run).catch(() => {});
+    });
     await until('all connections to wait', async () => {
       const { rows } = await database.pool.query(
         `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
@@ -72,6 +76,7 @@ test('the lease is renewed while all other connections for records wait for a lo
     });
     await renewals(3);
     await client.query('ROLLBACK');
+    isLocked = false;
     await Promise.all(writing);
   } finally {
     client.release(true);

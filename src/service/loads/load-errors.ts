@@ -12,6 +12,17 @@ export function loadCancelled(): AppError {
   return new AppError('load-cancelled', 'The load was cancelled; nothing was changed.');
 }
 
+/** The error of a request to cancel a load whose COMMIT has been sent. */
+export function loadIsCommitting(): AppError {
+  return new AppError(
+    'database-busy',
+    'The load is being committed, so it cannot be cancelled now. Try again later.',
+    {
+      headers: { 'retry-after': '1' },
+    },
+  );
+}
+
 /** The error of a load that another process has recorded as failed, because this process did not renew its lease in time. */
 export function leaseLost(): AppError {
   return new AppError(

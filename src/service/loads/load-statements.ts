@@ -163,13 +163,16 @@ export function amendAnswer({ quoted }: ServiceSchema, id: string, body: Buffer)
   };
 }
 
-/** Requests that a load is cancelled. A load that waits in the queue ends at once. It returns the id of the load if the load had not ended. */
+/**
+ * Requests that a load is cancelled. A load that waits in the queue ends at once. It returns the id of the load if it has done so. It skips a row
+ * that is locked, because the load is perhaps being committed, and a COMMIT may take as long as the triggers of its table want.
+ */
 export function requestCancel({ quoted }: ServiceSchema, id: string): Statement {
   return {
     text: `UPDATE ${quoted}.loads SET cancel_requested = true,
         state = CASE WHEN state = 'queued' THEN 'cancelled' ELSE state END,
         ended_at = CASE WHEN state = 'queued' THEN clock_timestamp() END
-      WHERE id = $1 AND ended_at IS NULL RETURNING id`,
+      WHERE id = (SELECT id FROM ${quoted}.loads WHERE id = $1 AND ended_at IS NULL FOR UPDATE SKIP LOCKED) RETURNING id`,
     values: [id],
   };
 }

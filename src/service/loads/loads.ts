@@ -11,12 +11,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
+import { conditionOf } from '../postgres/sqlstate.ts';
 import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import { AbandonedLoads } from './abandoned-loads.ts';
 import { History } from './history.ts';
 import { claimIdempotencyKey, type KeyClaim, type RequestKey } from './idempotency-key.ts';
 import { Lease } from './lease.ts';
-import { isRefusedCommit, leaseLost, loadCancelled } from './load-errors.ts';
+import { isRefusedCommit, leaseLost, loadCancelled, loadIsCommitting } from './load-errors.ts';
 import { LoadReader, watchedMs } from './load-reader.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import { LoadRun, type RunOptions, type TakenRun } from './load-run.ts';
@@ -62,6 +63,9 @@ const recordAfterMs = 200;
 /** How often the progress of a load that is not watched is written. */
 const unwatchedMs = 5000;
 const sweepMs = 60_000;
+/** How often a request to cancel a load is tried while the row of the load is locked, and the pause between. Other records lock it only for a moment. */
+const cancelTries = 5;
+const cancelPauseMs = 50;
 /** How long the answer of a load waits for the record of its end. */
 const recordWaitMs = 2000;
 
@@ -218,16 +222,24 @@ export class Loads {
 
   /**
    * Cancels a load of this process or of another one. When this resolves with `accepted`, the load will not be committed.
+   *
+   * @throws AppError `database-busy` if the load is being committed
    */
   async cancel(id: string, visible: Visible): Promise<'accepted' | 'ended' | 'unknown'> {
     const run = this.#running.get(id)?.run;
     const isOwn = run !== undefined && (visible.owner === undefined || visible.owner.equals(run.facts.owner));
     if (isOwn && !run.isRecorded && !run.hasEnded) await this.#write([run]);
-    if ((await this.reader.read(id, visible)) === undefined) return 'unknown';
-    const { rowCount } = await runStatement(this.#options.recordPool, requestCancel(this.schema, id));
-    if (rowCount === 0) return 'ended';
-    run?.cancel(loadCancelled());
-    return 'accepted';
+    for (let tries = 0; tries < cancelTries; tries++) {
+      if (tries > 0) await sleep(cancelPauseMs);
+      const found = await this.reader.read(id, visible);
+      if (found === undefined) return 'unknown';
+      if (found.endedAt !== null) return 'ended';
+      const { rowCount } = await runStatement(this.#options.recordPool, requestCancel(this.schema, id));
+      if (rowCount === 0) continue;
+      run?.cancel(loadCancelled());
+      return 'accepted';
+    }
+    throw loadIsCommitting();
   }
 
   /** Returns the error for the caller of a load: if its transaction was refused because of its record, that it is cancelled, or that another process has it. */
@@ -291,10 +303,20 @@ export class Loads {
       if (isDue && !run.isCommitting) due.push(run);
       else if (run.isRecorded) others.push(run);
     }
-    if (due.length > 0) await this.#write(due);
+    if (due.length > 0) await this.#writeApart(due);
     if (others.length === 0 || isLast) return;
     const ids = others.map(({ id }) => id);
     this.#note(others, await readRows<WrittenLoad>(recordPool, readRequestsAbout(this.schema, ids)));
+  }
+
+  /** Writes the rows of loads. If one of them is locked for long, it does not keep the others from being written. */
+  async #writeApart(runs: LoadRun[]): Promise<void> {
+    try {
+      await this.#write(runs);
+    } catch (error) {
+      if (conditionOf(error) !== 'lock_not_available' || runs.length === 1) throw error;
+      for (const run of runs) await this.#write([run]).catch((reason) => this.#warn(reason));
+    }
   }
 
   #write(runs: LoadRun[]): Promise<void> {
@@ -304,9 +326,12 @@ export class Loads {
   }
 
   /** Writes the rows of loads, after the lease of this process if it must protect one of them. */
-  async #writeRows(runs: LoadRun[]): Promise<void> {
+  async #writeRows(wanted: LoadRun[]): Promise<void> {
     const { recordPool } = this.#options;
-    if (runs.some((run) => !run.hasEnded)) await this.lease.hold();
+    if (wanted.some((run) => !run.hasEnded)) await this.lease.hold();
+    // The transaction that commits a load writes its row.
+    const runs = wanted.filter((run) => !run.isCommitting);
+    if (runs.length === 0) return;
     const now = performance.now();
     const rows = runs.map((run) => run.snapshot());
     const ended = runs.filter((run) => run.found.count > 0 && run.hasEnded);

@@ -11,6 +11,7 @@ import type { Pool } from 'pg';
 import { isDatabaseAway } from '../postgres/database-away.ts';
 import type { Log } from '../postgres/log.ts';
 import type { Statement } from '../postgres/sql.ts';
+import { conditionOf } from '../postgres/sqlstate.ts';
 import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import { leaseLost } from './load-errors.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
@@ -298,7 +299,7 @@ export class QueuedLoads {
   }
 
   /**
-   * Puts a load back into the queue. If the database is away, this is tried until the database answers or the service stops. If the
+   * Puts a load back into the queue. If the database is away or the row is locked, this is tried until it succeeds or the service stops. If the
    * connection broke at the COMMIT of the load but the COMMIT succeeded, the load stays committed, because its record has ended.
    */
   async #queueAgain(id: string, attempts: number): Promise<void> {
@@ -308,7 +309,8 @@ export class QueuedLoads {
         await this.#ask(queueAgain(schema, id, process, attempts));
         return;
       } catch (error) {
-        if (this.#isStopped || !isDatabaseAway(error)) throw error;
+        const isLocked = conditionOf(error) === 'lock_not_available';
+        if (this.#isStopped || !(isLocked || isDatabaseAway(error))) throw error;
       }
       await sleep(againMs, undefined, { ref: false });
     }

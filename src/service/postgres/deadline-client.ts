@@ -3,7 +3,11 @@
  * does not work if the server hangs or the network drops all packets.
  */
 import type pg from 'pg';
+import { sendCancelRequest } from './cancel-request.ts';
 import { GuardedClient, internalsOf } from './driver-internals.ts';
+
+/** How long a cancel request may take. */
+const cancelMs = 1000;
 
 /**
  * Returns a client class with a time limit for answers.
@@ -13,6 +17,7 @@ import { GuardedClient, internalsOf } from './driver-internals.ts';
 export function deadlineClient(answerMs: number): typeof GuardedClient {
   if (answerMs === 0) return GuardedClient;
   return class DeadlineClient extends GuardedClient {
+    override readonly answerMs = answerMs;
     #unanswered = 0;
     #timer: NodeJS.Timeout | undefined;
 
@@ -44,7 +49,7 @@ export function deadlineClient(answerMs: number): typeof GuardedClient {
      */
     #awaitAnswer(): () => void {
       this.#unanswered++;
-      this.#timer ??= setTimeout(() => breakConnection(this), answerMs);
+      this.#timer ??= setTimeout(() => giveUp(this), answerMs);
       this.#timer.refresh();
       return () => {
         this.#unanswered--;
@@ -57,6 +62,16 @@ export function deadlineClient(answerMs: number): typeof GuardedClient {
       };
     }
   };
+}
+
+/**
+ * Cancels the statement and ends the connection. Without the cancel request, the server process would work or wait for a lock until the statement
+ * ends, because it notices only then that the connection is closed.
+ */
+function giveUp(client: pg.ClientBase): void {
+  // An answer that comes now must not give the connection back to its pool.
+  internalsOf(client).connection.stream.pause();
+  void sendCancelRequest(client, cancelMs).finally(() => breakConnection(client));
 }
 
 /** Ends the connection at once. Statements that wait for an answer fail, and the connection is not used again. */

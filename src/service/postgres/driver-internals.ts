@@ -56,6 +56,8 @@ export class GuardedClient extends pg.Client {
   #longestSentBytes = 0;
   /** The bytes that the server process keeps until the connection ends, besides those of its longest value. */
   keptBytes = 0;
+  /** The time limit for an answer, after which the connection is closed; 0: none. */
+  readonly answerMs: number = 0;
 
   constructor(options: pg.ClientConfig) {
     super(options);

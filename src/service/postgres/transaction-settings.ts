@@ -21,6 +21,13 @@ export interface TransactionSettings {
 }
 
 /**
+ * The limits of the transactions of the service itself, which record loads, events and webhooks. The server ends a statement before its client gives
+ * up, so no server process works or waits for nobody. The wait for a lock is short, because a caller's COMMIT may hold the row of its load or key for
+ * long, and other callers need the connection.
+ */
+export const ownLimits = { statementTimeoutMs: 10_000, lockTimeoutMs: 1000 } as const;
+
+/**
  * These settings have the same values in every transaction. The settings of server, database, role and session do not apply.
  *
  * The settings of `valueSettings` decide what a text means, and how a value is written as text. Citus also sends them to its workers.

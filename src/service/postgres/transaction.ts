@@ -18,7 +18,7 @@ import { isSpent } from './servers.ts';
 import type { Statement } from './sql.ts';
 import { isBrokenConnection, isUnusableRole, toAppError } from './sqlstate.ts';
 import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
-import { type TransactionSettings, tryRole, underOwnRole } from './transaction-settings.ts';
+import { ownLimits, type TransactionSettings, tryRole, underOwnRole } from './transaction-settings.ts';
 
 /** A statement for `beforeCommit`. */
 export type LastStatement = CallersStatement | OwnStatement;
@@ -151,8 +151,8 @@ function listenForLateCommit(client: pg.PoolClient, onLateCommit: (() => void) |
 }
 
 /**
- * Runs statements of the service itself in a transaction of their own, in one round trip. They may run no code of other people, because the
- * session is not cleaned up after them.
+ * Runs statements of the service itself in a transaction of their own, in one round trip, with its own time limits (`ownLimits`). They may run
+ * no code of other people, because the session is not cleaned up after them.
  *
  * @param statements are sent even if BEGIN then fails, which it does on a standby. A standby refuses to change anything
  * @returns their results
@@ -182,7 +182,8 @@ async function runAtOnce(
   client.on('error', ignore);
   let isClean = false;
   try {
-    const { results } = await beginWith(client, settings, [...statements, 'COMMIT']);
+    const limited = { ...limitsFor(client), ...settings };
+    const { results } = await beginWith(client, limited, [...statements, 'COMMIT']);
     isClean = true;
     return results.slice(0, -1);
   } catch (error) {
@@ -192,6 +193,13 @@ async function runAtOnce(
   } finally {
     giveBack(client, isClean);
   }
+}
+
+/** Returns the limits of a transaction of the service itself. The server ends each statement before the client gives up (`deadlineClient`). */
+function limitsFor(client: pg.ClientBase): TransactionSettings {
+  const answerMs = client instanceof GuardedClient ? client.answerMs : 0;
+  if (answerMs === 0) return ownLimits;
+  return { ...ownLimits, statementTimeoutMs: Math.min(ownLimits.statementTimeoutMs, answerMs / 2) };
 }
 
 /** How a transaction ends. */

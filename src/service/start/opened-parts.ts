@@ -12,13 +12,11 @@ import type { EmbeddedPostgres } from '../postgres/embedded.ts';
 import type { Log } from '../postgres/log.ts';
 import { createDatabaseCheck, createPool, createSinglePool, type DatabaseCheck } from '../postgres/pool.ts';
 import { Servers } from '../postgres/servers.ts';
+import { ownLimits } from '../postgres/transaction-settings.ts';
 import type { ServiceState } from './service-state.ts';
 
 /** How long connections to a database that does not answer may delay the end. A COMMIT that was sent is never cancelled. */
 const endMs = 5_000;
-
-/** The longest time for a statement that records loads. */
-const recordTimeoutMs = 10_000;
 
 export interface OpenedMetrics {
   measures: Measures;
@@ -43,7 +41,8 @@ export class OpenedParts implements RecordPools {
     const url = new Servers(embedded?.url ?? database.url!);
     this.embedded = embedded;
     this.pool = createPool({ ...database, url }, log);
-    this.recordPool = createPool({ url, poolSize: 2, statementTimeoutMs: recordTimeoutMs }, log);
+    const { statementTimeoutMs } = ownLimits;
+    this.recordPool = createPool({ url, poolSize: 2, statementTimeoutMs }, log);
     // If a renewal gets no answer, there is time for another one before the lease expires.
     this.leasePool = createSinglePool(url, defaultLeaseMs / 3, log);
     this.databaseCheck = createDatabaseCheck(url, log);

@@ -36,7 +36,7 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
     auditing('cancel-load', async (request, reply) => {
       const { loads, grants, visible, caller, signal } = await admitLoadRequest(request, reply, context);
       const id = loadIdOf(request);
-      return context.lines.describes.use({ caller, table: 'loads' }, signal, async () => {
+      return context.lines.describes.use({ caller }, signal, async () => {
         const cancellable = loadsOf(grants, 'load:cancel-all');
         const outcome = await loads.cancel(id, cancellable);
         if (outcome === 'unknown') {

@@ -32,7 +32,7 @@ export function describeLoadRoute(app: FastifyInstance, context: HttpContext): v
     async (request, reply) => {
       const { loads, visible, caller, signal } = await admitLoadRequest(request, reply, context);
       const id = loadIdOf(request);
-      const found = await context.lines.describes.use({ caller, table: 'loads' }, signal, () =>
+      const found = await context.lines.describes.use({ caller }, signal, () =>
         loads.reader.read(id, visible),
       );
       if (found === undefined) throw loadNotFound();

@@ -71,7 +71,7 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
         // One more load than the page has shows whether there is another page.
         limit: limit + 1,
       };
-      const found = await context.lines.describes.use({ caller, table: 'loads' }, signal, () =>
+      const found = await context.lines.describes.use({ caller }, signal, () =>
         loads.reader.list(filter, visible),
       );
       const page = found.slice(0, limit);

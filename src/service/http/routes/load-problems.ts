@@ -89,7 +89,7 @@ export function loadProblemsRoute(app: FastifyInstance, context: HttpContext): v
       const { loads, visible, caller, signal } = await admitLoadRequest(request, reply, context);
       const id = loadIdOf(request);
       const inLine = <Result>(read: () => Promise<Result>) =>
-        context.lines.describes.use({ caller, table: 'loads' }, signal, read);
+        context.lines.describes.use({ caller }, signal, read);
       const view = await inLine(() => loads.reader.read(id, visible));
       if (view === undefined) throw loadNotFound();
       const next = after + limit < view.problemsStored ? after + limit : null;

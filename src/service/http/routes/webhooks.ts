@@ -282,7 +282,7 @@ function useLine<Result>(
   { caller, signal }: Pick<AdmittedRequest, 'caller' | 'signal'>,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return context.lines.describes.use({ caller, table: 'webhooks' }, signal, work);
+  return context.lines.describes.use({ caller }, signal, work);
 }
 
 async function checkAddress(webhooks: Webhooks, url: URL): Promise<void> {
