@@ -170,6 +170,124 @@ suite('a webhook', () => {
     await service.rows(`DELETE FROM ${outbox}.webhooks WHERE subject = 'collector'`);
   });
 
+  test('a caller has at most 1,000 patterns in all webhooks', async () => {
+    const token = await service.token({ subject: 'matcher' });
+    const schemas = Array.from({ length: 100 }, (_, index) => `a*${index}`);
+    for (let count = 0; count < 10; count++) {
+      const answer = await create({ url: receiver.url, schemas }, token);
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    }
+    const { detail } = assertProblem(
+      await create({ url: receiver.url, schemas: ['b'] }, token),
+      422,
+      'invalid-webhook',
+    );
+    assert.match(detail, /too many patterns .* 1,000 patterns\. Delete a webhook first/);
+    assert.equal((await create({ url: receiver.url }, token)).status, 201);
+    await service.rows(`DELETE FROM ${outbox}.webhooks WHERE subject = 'matcher'`);
+  });
+
+  test('a pattern means its own characters, and * any, also those that LIKE reads in another way', async () => {
+    const names = ['a!b', 'a%b', 'a_b', 'axb', 'a\\b', 'a*b', 'a!%b'];
+    const patterns = ['a!b', 'a%b', 'a_b', 'a\\b', 'a!*b', 'axb*', 'A*'];
+    for (const name of names) await service.rows(`CREATE SCHEMA "${name}"`);
+    const types = ['table.created'];
+    const made = await Promise.all(
+      patterns.map((pattern) => create({ url: receiver.url, types, schemas: [pattern] })),
+    );
+    for (const name of names) await upload('marked', `?schema=${encodeURIComponent(name)}`);
+    const got = (id: string) =>
+      service.rows(
+        `SELECT event->'data'->>'schema' AS name FROM ${outbox}.deliveries WHERE webhook = $1 ORDER BY 1`,
+        [id],
+      );
+    const { body: all } = made[0]!;
+    await until('all events', async () => {
+      const [row] = await service.rows(
+        `SELECT bool_and(position >= (SELECT max(position) FROM ${outbox}.events)) AS done FROM ${outbox}.webhooks WHERE id = $1`,
+        [all.id],
+      );
+      return row!.done === true && (await got(all.id)).length > 0;
+    });
+    const expected = names
+      .map((_, index) => patterns[index]!)
+      .map((pattern) => {
+        const text = pattern.split('*').map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'));
+        const matching = new RegExp(`^${text.join('.*')}$`);
+        return names.filter((name) => matching.test(name)).toSorted();
+      });
+    for (const [index, { body }] of made.entries()) {
+      const found = (await got(body.id)).map(({ name }) => name as string).toSorted();
+      assert.deepEqual(found, expected[index], patterns[index]);
+      await remove(body.id);
+    }
+  });
+
+  test('a webhook gets its events, and its caller an answer, while the webhooks of another caller are locked', async () => {
+    const token = await service.token({ subject: 'locked' });
+    const { body: locked } = await create({ url: receiver.url }, token);
+    const { body } = await create({ url: receiver.url, types: ['table.created'] });
+    const holder = await service.database.pool.connect();
+    try {
+      await holder.query('BEGIN');
+      await holder.query(`SELECT FROM ${outbox}.webhooks WHERE id = $1 FOR UPDATE`, [locked.id]);
+      const removing = Promise.all(
+        [1, 2, 3].map(() => service.request('DELETE', `/api/v1/webhooks/${locked.id}`, { token })),
+      );
+      await upload('unlocked');
+      await until('the event', () => arrivalsAbout('unlocked').length === 1);
+      assert.equal((await service.get('/api/v1/webhooks')).status, 200);
+      for (const answer of await removing) assertProblem(answer, 503, 'database-busy');
+    } finally {
+      await holder.query('ROLLBACK');
+      holder.release();
+    }
+    const about = `SELECT FROM ${outbox}.deliveries WHERE webhook = $1 AND event->'data'->>'table' = 'unlocked'`;
+    await until(
+      'the events of the other caller',
+      async () => (await service.rows(about, [locked.id])).length > 0,
+    );
+    assert.equal((await service.request('DELETE', `/api/v1/webhooks/${locked.id}`, { token })).status, 200);
+    await remove(body.id);
+  });
+
+  test('a webhook with too many deliveries that wait is paused, gets each event later, and keeps a limited number', async () => {
+    const token = await service.token({ subject: 'slow' });
+    const types = ['table.created'];
+    const { body } = await create({ url: receiver.url, types }, token);
+    await service.rows(
+      `INSERT INTO ${outbox}.deliveries (webhook, event_id, event, next_at)
+       SELECT $1, gen_random_uuid(), '{}', now() + interval '1 day' FROM generate_series(1, 12000)`,
+      [body.id],
+    );
+    const listed = async () => (await service.get('/api/v1/webhooks', { token })).body.webhooks[0];
+    assert.equal((await listed()).paused, true);
+    const ping = () => service.request('POST', `/api/v1/webhooks/${body.id}/ping`, { token });
+    assert.match(assertProblem(await ping(), 422, 'invalid-webhook').detail, /paused/);
+    const { body: other } = await create({ url: receiver.url, types });
+    for (const table of ['late', 'later']) await upload(table);
+    await until('the event of another caller', () => arrivalsAbout('later').length > 0);
+    const own = async () =>
+      (
+        await service.rows(`SELECT count(*)::int4 AS count FROM ${outbox}.deliveries WHERE webhook = $1`, [
+          body.id,
+        ])
+      )[0]!.count as number;
+    assert.equal(await own(), 12_000);
+    await service.rows(
+      `UPDATE ${outbox}.deliveries SET state = 'dead', ended_at = now() WHERE webhook = $1`,
+      [body.id],
+    );
+    await until('the late events', async () => {
+      const found = await service.get(`/api/v1/webhooks/${body.id}/deliveries?state=delivered`, { token });
+      return found.body.deliveries.length === 2;
+    });
+    assert.equal(await own(), 10_000);
+    assert.equal((await listed()).paused, false);
+    await service.request('DELETE', `/api/v1/webhooks/${body.id}`, { token });
+    await remove(other.id);
+  });
+
   test('a webhook with very many deliveries is removed with all of them, and no statement removes more than 10,000', async () => {
     const { body } = await create({ url: receiver.url, types: ['load.failed'] });
     await service.rows(`CREATE TABLE public.removed (deliveries int);
@@ -178,8 +296,8 @@ suite('a webhook', () => {
       CREATE TRIGGER note AFTER DELETE ON ${outbox}.deliveries REFERENCING OLD TABLE AS old_deliveries
         FOR EACH STATEMENT EXECUTE FUNCTION public.note_removed()`);
     await service.rows(
-      `INSERT INTO ${outbox}.deliveries (webhook, event_id, event, state, ended_at)
-       SELECT $1, gen_random_uuid(), '{}', 'delivered', now() FROM generate_series(1, 20001)`,
+      `INSERT INTO ${outbox}.deliveries (webhook, event_id, event, next_at)
+       SELECT $1, gen_random_uuid(), '{}', now() + interval '1 day' FROM generate_series(1, 20001)`,
       [body.id],
     );
     const answer = await remove(body.id);
@@ -292,7 +410,7 @@ suite('a webhook', () => {
       assertProblem(answer, 404, 'webhook-not-found');
     }
     const { secret, ...rest } = body;
-    assert.deepEqual((await service.get('/api/v1/webhooks')).body, { webhooks: [rest] });
+    assert.deepEqual((await service.get('/api/v1/webhooks')).body, { webhooks: [{ ...rest, paused: false }] });
     assert.equal((await remove(body.id)).status, 200);
     assertProblem(await remove(body.id), 404, 'webhook-not-found');
   });

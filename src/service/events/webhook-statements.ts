@@ -19,6 +19,12 @@ export interface WebhookView {
   disabledAt: Date | null;
 }
 
+/** A webhook in the list of its caller. */
+export interface ListedWebhook extends WebhookView {
+  /** Too many of its deliveries wait, so further events wait in the outbox. */
+  paused: boolean;
+}
+
 /** The fields of a new webhook. */
 export interface NewWebhook extends Pick<WebhookView, 'id' | 'url' | 'types' | 'schemas'> {
   owner: Buffer;
@@ -45,12 +51,24 @@ export interface DeliveryView {
 
 const webhookView = `id, url, types, schemas, created_at AS "createdAt", disabled_at AS "disabledAt"`;
 
+/** The maximum numbers of a caller. */
+export interface WebhookLimits {
+  webhooks: number;
+  patterns: number;
+}
+
 /**
- * Returns statements of one transaction. The last one returns the new webhook, or no row if the caller has too many. The webhooks of a
- * caller are created one after the other, so that each transaction counts those of the transactions before it.
+ * Returns statements of one transaction. The second one returns the new webhook, or no row if the caller has too many or too many patterns, and the
+ * last one the number of webhooks. The webhooks of a caller are created one after the other, so that each transaction counts those of the transactions
+ * before it.
  */
-export function insertWebhook({ quoted }: ServiceSchema, webhook: NewWebhook, max: number): Statement[] {
+export function insertWebhook(
+  { quoted }: ServiceSchema,
+  webhook: NewWebhook,
+  max: WebhookLimits,
+): Statement[] {
   const { id, owner, subject, url, types, schemas, tokenSchemas, secret, position } = webhook;
+  const ofCaller = `FROM ${quoted}.webhooks WHERE owner = $2`;
   return [
     {
       text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
@@ -58,17 +76,24 @@ export function insertWebhook({ quoted }: ServiceSchema, webhook: NewWebhook, ma
     },
     {
       text: `INSERT INTO ${quoted}.webhooks (id, owner, subject, url, types, schemas, token_schemas, secret, position)
-        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9 WHERE (SELECT count(*) FROM ${quoted}.webhooks WHERE owner = $2) < $10
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9 WHERE (SELECT count(*) ${ofCaller}) < $10
+          AND (SELECT coalesce(sum(cardinality(schemas)), 0) ${ofCaller}) + coalesce(cardinality($6::text[]), 0) <= $11
         RETURNING ${webhookView}`,
-      values: [id, owner, subject ?? null, url, types, schemas, tokenSchemas, secret, position, max],
+      values: [
+        ...[id, owner, subject ?? null, url, types, schemas, tokenSchemas, secret, position],
+        ...[max.webhooks, max.patterns],
+      ],
     },
+    { text: `SELECT count(*)::int4 AS count FROM ${quoted}.webhooks WHERE owner = $1`, values: [owner] },
   ];
 }
 
-export function listWebhooks({ quoted }: ServiceSchema, owner: Buffer): Statement {
+/** @param maxPending the number of deliveries that wait with which all webhooks of the caller together are paused */
+export function listWebhooks({ quoted }: ServiceSchema, owner: Buffer, maxPending: number): Statement {
   return {
-    text: `SELECT ${webhookView} FROM ${quoted}.webhooks WHERE owner = $1 ORDER BY created_at, id`,
-    values: [owner],
+    text: `SELECT ${webhookView}, disabled_at IS NULL AND ${pendingOf(quoted, '$2')} >= ${shareOf(quoted, '$2', '$1')} AS paused
+      FROM ${quoted}.webhooks w WHERE owner = $1 ORDER BY created_at, id`,
+    values: [owner, maxPending],
   };
 }
 
@@ -116,53 +141,128 @@ export function listDeliveries(
   };
 }
 
-/** Adds a delivery of an event that is not in the outbox. */
+/** Adds a delivery of an event that is not in the outbox, unless the webhook is paused (`listWebhooks`) or disabled. */
 export function insertDelivery(
   { quoted }: ServiceSchema,
   webhook: string,
-  eventId: string,
-  event: Record<string, unknown>,
+  { id, event }: { id: string; event: Record<string, unknown> },
+  maxPending: number,
 ): Statement {
   return {
     text: `INSERT INTO ${quoted}.deliveries (webhook, event_id, event)
-      SELECT id, $2, $3 FROM ${quoted}.webhooks WHERE id = $1 AND disabled_at IS NULL RETURNING event_id`,
-    values: [webhook, eventId, JSON.stringify(event)],
+      SELECT id, $2, $3 FROM ${quoted}.webhooks w WHERE id = $1 AND disabled_at IS NULL
+        AND ${pendingOf(quoted, '$4')} < ${shareOf(quoted, '$4', 'w.owner')} RETURNING event_id`,
+    values: [webhook, id, JSON.stringify(event), maxPending],
   };
 }
 
-/** Returns one row: how many webhooks are active, and up to which position all of them have their deliveries. */
+/** A caller with active webhooks. */
+export interface CallerProgress {
+  owner: Buffer;
+  webhooks: number;
+  /** The patterns of all these webhooks and of their tokens. */
+  patterns: number;
+  /** All webhooks have their deliveries up to this position. */
+  position: number;
+}
+
+/** Returns a `CallerProgress` for each caller, in a random order. */
 export function readProgress({ quoted }: ServiceSchema): Statement {
   return {
-    text: `SELECT count(*)::int4 AS count, coalesce(min(position), 0)::float8 AS position
-      FROM ${quoted}.webhooks WHERE disabled_at IS NULL`,
+    text: `SELECT owner, count(*)::int4 AS webhooks, min(position)::float8 AS position,
+        sum(coalesce(cardinality(schemas), 0) + coalesce(cardinality(token_schemas), 0))::int4 AS patterns
+      FROM ${quoted}.webhooks WHERE disabled_at IS NULL GROUP BY owner ORDER BY random()`,
     values: [],
   };
 }
 
+/** What one transaction makes for one caller. */
+export interface DeliveryRound {
+  owner: Buffer;
+  /** The position of the last event, which must have been committed. */
+  last: number;
+  /** The maximum number of events. */
+  events: number;
+  /** A webhook with so many deliveries that wait gets no more. */
+  maxPending: number;
+  /** See `removeSurplus`. */
+  maxKept: number;
+}
+
+/** Returns SQL for the patterns of a webhook as patterns of LIKE, whose escape character is an exclamation mark. */
+const asLike = (patterns: string) => `CASE WHEN ${patterns} IS NOT NULL THEN ARRAY(
+    SELECT replace(replace(replace(replace(p, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') FROM unnest(${patterns}) p) END`;
+
 /**
- * Returns statements that make the deliveries of the events up to a position, which must have been committed. The webhooks are locked, so
- * that two processes do not do it at the same time.
+ * Returns statements of one transaction that make deliveries of the next events for the webhooks of one caller. The first one returns a row with
+ * the new position for each webhook that has come forward, and no row if there is nothing to do.
+ *
+ * Only the webhooks of the caller are locked, so that two processes do not do it at the same time. A webhook is skipped while another session has
+ * locked it or too many of its deliveries wait: its events wait for it in the outbox. The name of each schema is compared once, not with each event.
  */
-export function makeDeliveries({ quoted }: ServiceSchema, position: number): Statement[] {
+export function makeDeliveries(
+  { quoted }: Pick<ServiceSchema, 'quoted'>,
+  { owner, last, events, maxPending, maxKept }: DeliveryRound,
+): Statement[] {
   const matches = (patterns: string) => `(${patterns} IS NULL OR EXISTS (
-    SELECT FROM unnest(${patterns}) p WHERE e.table_schema LIKE
-      replace(replace(replace(replace(p, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') ESCAPE '!'))`;
+    SELECT FROM unnest(${patterns}) p WHERE s.table_schema LIKE p ESCAPE '!'))`;
   return [
-    { text: `SELECT FROM ${quoted}.webhooks WHERE disabled_at IS NULL ORDER BY id FOR NO KEY UPDATE` },
     {
-      text: `INSERT INTO ${quoted}.deliveries (webhook, event_id, event)
-        SELECT w.id, e.id, e.event FROM ${quoted}.webhooks w JOIN ${quoted}.events e
-          ON e.position > w.position AND e.position <= $1
-        WHERE w.disabled_at IS NULL AND e.event->>'type' = ANY (w.types)
-          AND ${matches('w.schemas')} AND ${matches('w.token_schemas')}
-        ORDER BY e.position ON CONFLICT DO NOTHING`,
-      values: [position],
+      text: `WITH locked AS MATERIALIZED (
+          SELECT id, types, position, schemas, token_schemas FROM ${quoted}.webhooks w
+          WHERE owner = $1 AND disabled_at IS NULL AND position < $2 AND ${pendingOf(quoted, '$4')} < $4
+          ORDER BY id FOR NO KEY UPDATE SKIP LOCKED),
+        own AS MATERIALIZED (
+          SELECT id, types, position, ${asLike('schemas')} AS wanted, ${asLike('token_schemas')} AS allowed FROM locked),
+        next AS MATERIALIZED (
+          SELECT id, position, table_schema, event->>'type' AS type, event FROM ${quoted}.events
+          WHERE position > (SELECT min(position) FROM own) AND position <= $2 ORDER BY position LIMIT $3),
+        reached AS MATERIALIZED (
+          SELECT CASE WHEN count(*) < $3 THEN $2 ELSE max(position) END AS position FROM next),
+        names AS MATERIALIZED (
+          SELECT o.id, s.table_schema FROM own o, (SELECT DISTINCT table_schema FROM next) s
+          WHERE ${matches('o.wanted')} AND ${matches('o.allowed')}),
+        made AS (
+          INSERT INTO ${quoted}.deliveries (webhook, event_id, event)
+          SELECT o.id, n.id, n.event FROM own o JOIN next n ON n.position > o.position AND n.type = ANY (o.types)
+            JOIN names a ON a.id = o.id AND a.table_schema = n.table_schema
+          ORDER BY n.position ON CONFLICT DO NOTHING)
+      UPDATE ${quoted}.webhooks w SET position = reached.position FROM own, reached
+      WHERE w.id = own.id AND own.position < reached.position RETURNING w.position::float8 AS position`,
+      values: [owner, last, events, maxPending],
     },
-    {
-      text: `UPDATE ${quoted}.webhooks SET position = $1 WHERE disabled_at IS NULL AND position < $1`,
-      values: [position],
-    },
+    removeSurplus({ quoted }, owner, maxKept),
   ];
+}
+
+/** Removes deliveries that have ended, except those among the newest `maxKept` deliveries of the caller, which the active webhooks share equally. */
+export function removeSurplus(
+  { quoted }: Pick<ServiceSchema, 'quoted'>,
+  owner: Buffer,
+  maxKept: number,
+): Statement {
+  return {
+    text: `DELETE FROM ${quoted}.deliveries d USING (
+        SELECT o.webhook, o.event_id FROM ${quoted}.webhooks w
+        CROSS JOIN LATERAL (SELECT created_at FROM ${quoted}.deliveries WHERE webhook = w.id
+          ORDER BY created_at DESC OFFSET ${shareOf(quoted, '$2', '$1')} LIMIT 1) edge
+        JOIN ${quoted}.deliveries o ON o.webhook = w.id AND o.created_at <= edge.created_at
+        WHERE w.owner = $1 AND o.state <> 'pending' LIMIT 10000 FOR UPDATE OF o SKIP LOCKED) old
+      WHERE d.webhook = old.webhook AND d.event_id = old.event_id`,
+    values: [owner, maxKept],
+  };
+}
+
+/** Returns SQL for the share of each active webhook of a caller in a number. */
+function shareOf(quoted: string, number: string, owner: string): string {
+  return `greatest(1, ${number}::int8 / greatest(1, (
+    SELECT count(*) FROM ${quoted}.webhooks a WHERE a.owner = ${owner} AND a.disabled_at IS NULL)))`;
+}
+
+/** Returns SQL for the number of deliveries of the webhook `w` that wait, counted up to `max`. */
+function pendingOf(quoted: string, max: string): string {
+  return `(SELECT count(*) FROM (
+    SELECT FROM ${quoted}.deliveries d WHERE d.webhook = w.id AND d.state = 'pending' LIMIT ${max}) waiting)`;
 }
 
 export interface ClaimedDelivery extends Message {

@@ -4,6 +4,9 @@
  * Each webhook remembers the position of the last event for which its deliveries were made. Making deliveries and moving the position is
  * one transaction, so each event has exactly one delivery for each webhook to which it must be sent, whichever process makes it. A delivery is
  * attempted until the receiver answers with 2xx, or for 24 hours.
+ *
+ * Each transaction makes deliveries for one caller, and the callers take turns. Its work is limited by everything that a caller chooses: events,
+ * webhooks and patterns. If too many deliveries of a webhook wait, its events wait in the outbox, where each is stored once.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -18,6 +21,7 @@ import { type EventFeed, keptDays } from './event-feed.ts';
 import { type Outcome, sendWebhook } from './send-webhook.ts';
 import { RefusedAddress, type WebhookAddresses } from './webhook-addresses.ts';
 import {
+  type CallerProgress,
   type ClaimedDelivery,
   claimDeliveries,
   type DeliveryState,
@@ -30,12 +34,14 @@ import {
   findWebhook,
   insertDelivery,
   insertWebhook,
+  type ListedWebhook,
   listDeliveries,
   listWebhooks,
   makeDeliveries,
   type NewWebhook,
   readProgress,
   removeDeliveries,
+  removeSurplus,
   returnDelivery,
   type WebhookView,
 } from './webhook-statements.ts';
@@ -52,6 +58,14 @@ export interface WebhooksOptions {
 }
 
 export const maxWebhooksPerCaller = 100;
+/** The maximum number of patterns of schemas in all webhooks of a caller. */
+export const maxPatternsPerCaller = 1000;
+/**
+ * The number of deliveries that wait with which all webhooks of a caller together are paused, and the number of their newest deliveries of which the
+ * ended ones are kept. The webhooks share these numbers equally.
+ */
+export const maxPendingPerCaller = 5000;
+export const maxKeptPerCaller = 10_000;
 /** How often the database is asked while there are webhooks, and while there are none. Another process may have created the first one. */
 const busyMs = 1000;
 const idleMs = 30_000;
@@ -63,8 +77,10 @@ const maxAttemptsPerWebhook = 4;
 const lookupMs = 5000;
 /** Longer than an attempt can take. */
 const leaseSeconds = 60;
-/** How many deliveries are made, ended or removed in one statement, at most. */
+/** How many deliveries are ended or removed in one statement, at most. */
 const batch = 10_000;
+/** How many events are compared with webhooks, or names of schemas with patterns, in one statement, at most. */
+const maxComparisons = 10_000;
 /** The seconds between two attempts. The last one is repeated. Together they reach 24 hours. */
 const pauses = [5, 30, 120, 600, 1800, 3600, 7200, 14_400];
 const maxAgeSeconds = 86_400;
@@ -79,6 +95,8 @@ export class Webhooks {
   #loop: Promise<void> = Promise.resolve();
   #wake: () => void = () => {};
   #removedAt = 0;
+  /** The last statement of this object with `recordPool`. It never rejects. */
+  #recording: Promise<unknown> = Promise.resolve();
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
@@ -96,18 +114,20 @@ export class Webhooks {
     await Promise.all(this.#attempts);
   }
 
-  /** Returns the new webhook with its secret; undefined: the caller has too many webhooks. */
+  /** Returns the new webhook with its secret, or of what the caller has too many. */
   async create(
     webhook: Omit<NewWebhook, 'id' | 'secret' | 'position'>,
-  ): Promise<(WebhookView & { secret: string }) | undefined> {
+  ): Promise<(WebhookView & { secret: string }) | 'webhooks' | 'patterns'> {
     const { last } = await this.#options.feed.range();
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     const row = { ...webhook, id: randomUUID(), secret, position: last };
-    const statements = insertWebhook(this.#options.schema, row, maxWebhooksPerCaller);
-    const results = await runStatements(this.#options.pool, statements);
-    const created: WebhookView | undefined = results.at(-1)!.rows[0];
+    const max = { webhooks: maxWebhooksPerCaller, patterns: maxPatternsPerCaller };
+    const statements = insertWebhook(this.#options.schema, row, max);
+    const [, inserted, counted] = await runStatements(this.#options.pool, statements);
+    const created: WebhookView | undefined = inserted!.rows[0];
+    if (created === undefined) return counted!.rows[0].count < max.webhooks ? 'patterns' : 'webhooks';
     this.#wake();
-    return created && { ...created, secret };
+    return { ...created, secret };
   }
 
   /** @throws RefusedAddress if webhooks must not be sent to the URL */
@@ -118,8 +138,8 @@ export class Webhooks {
     });
   }
 
-  async list(owner: Buffer): Promise<WebhookView[]> {
-    return readRows(this.#options.pool, listWebhooks(this.#options.schema, owner));
+  async list(owner: Buffer): Promise<ListedWebhook[]> {
+    return readRows(this.#options.pool, listWebhooks(this.#options.schema, owner, maxPendingPerCaller));
   }
 
   /** Returns the webhook; undefined: the caller has none with this id. */
@@ -152,14 +172,18 @@ export class Webhooks {
     return readRows(this.#options.pool, listDeliveries(this.#options.schema, id, filter));
   }
 
-  /** Sends a test event to this webhook only. @returns the id of the event; undefined: the webhook is disabled */
-  async ping(id: string): Promise<string | undefined> {
-    const eventId = randomUUID();
-    const event = pingEvent(id, eventId, new Date());
+  /** Sends a test event to this webhook only. @returns the id of the event; undefined: the webhook is disabled or paused */
+  async ping(webhook: string, owner: Buffer): Promise<string | undefined> {
+    const id = randomUUID();
+    const event = pingEvent(webhook, id, new Date());
     const { pool, schema } = this.#options;
-    const { rowCount } = await runStatement(pool, insertDelivery(schema, id, eventId, event));
+    const statements = [
+      insertDelivery(schema, webhook, { id, event }, maxPendingPerCaller),
+      removeSurplus(schema, owner, maxKeptPerCaller),
+    ];
+    const [inserted] = await runStatements(pool, statements);
     this.#wake();
-    return rowCount === 0 ? undefined : eventId;
+    return inserted!.rowCount === 0 ? undefined : id;
   }
 
   async #run(): Promise<void> {
@@ -181,17 +205,37 @@ export class Webhooks {
   async #work(): Promise<boolean> {
     const { schema, feed, recordPool } = this.#options;
     await this.#tidyUp();
-    const [progress] = await readRows<{ count: number; position: number }>(recordPool, readProgress(schema));
-    const { count } = progress!;
-    if (count === 0) return false;
+    const progress = await this.#inTurn(() => readRows<CallerProgress>(recordPool, readProgress(schema)));
+    if (progress.length === 0) return false;
     const { last } = await feed.range();
-    const events = Math.max(1, Math.floor(batch / count));
-    for (let { position } = progress!; position < last; ) {
-      position = Math.min(last, position + events);
-      await runStatements(recordPool, makeDeliveries(schema, position));
+    for (const caller of progress) {
+      if (caller.position < last && (await this.#makeSome(caller, last))) this.#wake();
     }
     await this.#startAttempts();
     return true;
+  }
+
+  /** Makes deliveries of the next events for the webhooks of one caller. It never rejects. @returns whether more events can follow at once */
+  async #makeSome({ owner, webhooks, patterns }: CallerProgress, last: number): Promise<boolean> {
+    const { schema, recordPool } = this.#options;
+    const maxPending = shareOf(maxPendingPerCaller, webhooks);
+    const events = Math.min(shareOf(maxComparisons, webhooks + patterns), maxPending);
+    const round = { owner, last, events, maxPending, maxKept: maxKeptPerCaller };
+    try {
+      const [made] = await this.#inTurn(() => runStatements(recordPool, makeDeliveries(schema, round)));
+      return made!.rows.some(({ position }) => position < last);
+    } catch (error) {
+      // The other callers still get theirs.
+      this.#warn(error);
+      return false;
+    }
+  }
+
+  /** Runs one work with `recordPool` after the other, so that other records always have a connection. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#recording.then(work);
+    this.#recording = done.catch(() => {});
+    return done;
   }
 
   /** Ends and removes deliveries, once in a while. */
@@ -206,7 +250,8 @@ export class Webhooks {
 
   /** Runs a statement until it changes fewer rows than its limit. */
   async #repeat(statement: Statement): Promise<void> {
-    const run = async () => (await runStatement(this.#options.recordPool, statement)).rowCount ?? 0;
+    const { recordPool } = this.#options;
+    const run = async () => (await this.#inTurn(() => runStatement(recordPool, statement))).rowCount ?? 0;
     await inBatches(batch, run, () => this.#stopping.signal.aborted);
   }
 
@@ -216,7 +261,8 @@ export class Webhooks {
     const [perWebhook, perCaller] = [maxAttemptsPerWebhook, maxAttemptsPerCaller];
     const claim = { limit, perWebhook, perCaller, running: this.#running, leaseSeconds };
     const { recordPool, schema } = this.#options;
-    const claimed: ClaimedDelivery[] = (await runStatement(recordPool, claimDeliveries(schema, claim))).rows;
+    const claiming = () => runStatement(recordPool, claimDeliveries(schema, claim));
+    const claimed: ClaimedDelivery[] = (await this.#inTurn(claiming)).rows;
     for (const delivery of claimed) {
       const attempt = this.#attempt(delivery)
         .catch((error: unknown) => this.#warn(error))
@@ -241,7 +287,7 @@ export class Webhooks {
     const { addresses, recordPool } = this.#options;
     const { signal } = this.#stopping;
     const outcome = await sendWebhook(delivery, addresses, signal);
-    await runStatements(recordPool, this.#ending(delivery, outcome, signal.aborted));
+    await this.#inTurn(() => runStatements(recordPool, this.#ending(delivery, outcome, signal.aborted)));
     if (outcome.status === gone) await this.#repeat(endDeliveries(this.#options.schema, batch));
   }
 
@@ -265,6 +311,10 @@ export class Webhooks {
   #warn(error: unknown): void {
     this.#options.log.warn({ err: error }, 'The deliveries of webhooks failed; the service tries again');
   }
+}
+
+function shareOf(number: number, webhooks: number): number {
+  return Math.max(1, Math.floor(number / webhooks));
 }
 
 /** Returns the seconds until the next attempt. They vary by a tenth, so that receivers are not called for everything at once. */

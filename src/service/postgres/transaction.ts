@@ -197,8 +197,8 @@ async function runAtOnce(
 
 /** Returns the limits of a transaction of the service itself. The server ends each statement before the client gives up (`deadlineClient`). */
 function limitsFor(client: pg.ClientBase): TransactionSettings {
-  const answerMs = client instanceof GuardedClient ? client.answerMs : 0;
-  if (answerMs === 0) return ownLimits;
+  const { answerMs } = client as GuardedClient;
+  if (!answerMs) return ownLimits;
   return { ...ownLimits, statementTimeoutMs: Math.min(ownLimits.statementTimeoutMs, answerMs / 2) };
 }
 

@@ -10,7 +10,12 @@ import {
   deliveryStates,
   type WebhookView,
 } from '../../events/webhook-statements.ts';
-import { maxWebhooksPerCaller, type Webhooks } from '../../events/webhooks.ts';
+import {
+  maxPatternsPerCaller,
+  maxPendingPerCaller,
+  maxWebhooksPerCaller,
+  type Webhooks,
+} from '../../events/webhooks.ts';
 import { type AdmittedRequest, admitRequest } from '../admission/table-request.ts';
 import { isUuid, nullable } from '../answers/load-answers.ts';
 import type { HttpContext } from '../context.ts';
@@ -45,6 +50,15 @@ const members = {
   ),
 };
 const Webhook = Type.Object(members, { title: 'Webhook' });
+const ListedWebhook = Type.Object(
+  {
+    ...members,
+    paused: Type.Boolean({
+      description: `true: so many deliveries wait that further events wait, too: ${maxPendingPerCaller.toLocaleString('en')}, shared equally by the active webhooks of the subject. Events that wait for 7 days are not sent.`,
+    }),
+  },
+  { title: 'ListedWebhook' },
+);
 const CreatedWebhook = Type.Object(
   {
     ...members,
@@ -136,15 +150,24 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
       tokenSchemas: grants.schemas ?? null,
     };
     const created = await useLine(context, { caller, signal }, () => webhooks.create(wanted));
-    if (created === undefined) {
-      const detail = limitDetail('The caller has too many webhooks', maxWebhooksPerCaller, 'webhooks');
-      throw invalidWebhook(`${detail} Delete one first.`);
-    }
+    if (typeof created === 'string') throw tooMany(created);
     noteWebhook(request, 'webhook-created', created);
     reply.code(201);
     return { ...shown(created), secret: created.secret };
   };
   app.post('/api/v1/webhooks', { schema }, auditing('create-webhook', handle));
+}
+
+function tooMany(what: 'webhooks' | 'patterns'): AppError {
+  const detail =
+    what === 'webhooks'
+      ? limitDetail('The caller has too many webhooks', maxWebhooksPerCaller, 'webhooks')
+      : limitDetail(
+          'The webhooks of the caller have too many patterns in "schemas"',
+          maxPatternsPerCaller,
+          'patterns',
+        );
+  return invalidWebhook(`${detail} Delete a webhook first.`);
 }
 
 function noteWebhook(
@@ -170,7 +193,7 @@ function listRoute(app: FastifyInstance, context: HttpContext): void {
       ...answers(
         200,
         'The webhooks.',
-        Type.Object({ webhooks: Type.Array(Webhook) }, { title: 'WebhookList' }),
+        Type.Object({ webhooks: Type.Array(ListedWebhook) }, { title: 'WebhookList' }),
       ),
       ...problemResponses(...usualErrors),
     },
@@ -178,7 +201,7 @@ function listRoute(app: FastifyInstance, context: HttpContext): void {
   app.get('/api/v1/webhooks', { schema }, async (request, reply) => {
     const { webhooks, grants, caller, signal } = await admit(request, reply, context);
     const found = await useLine(context, { caller, signal }, () => webhooks.list(grants.owner));
-    return { webhooks: found.map(shown) };
+    return { webhooks: found.map((one) => ({ ...shown(one), paused: one.paused })) };
   });
 }
 
@@ -212,7 +235,7 @@ function deliveriesRoute(app: FastifyInstance, context: HttpContext): void {
     ...documented(
       'listDeliveries',
       'List Deliveries',
-      'Lists the deliveries of a webhook, the newest first. Deliveries that have ended are kept for 7 days.',
+      'Lists the deliveries of a webhook, the newest first. Deliveries that have ended are kept for 7 days, and of all webhooks of the subject at most 10,000.',
     ),
     params: WebhookPath,
     querystring: DeliveryQuery,
@@ -237,6 +260,9 @@ function deliveriesRoute(app: FastifyInstance, context: HttpContext): void {
   });
 }
 
+const endedDetail = 'The receiver has ended this webhook with the status 410. Create a new one.';
+const pausedDetail = 'The webhook is paused, because too many of its deliveries wait. Try again later.';
+
 function pingRoute(app: FastifyInstance, context: HttpContext): void {
   const Ping = Type.Object(
     { event: Type.String({ format: 'uuid', description: 'The id of the event.' }) },
@@ -258,10 +284,13 @@ function pingRoute(app: FastifyInstance, context: HttpContext): void {
     const { webhooks, grants, caller, signal } = await admit(request, reply, context);
     const id = idOf(request);
     return useLine(context, { caller, signal }, async () => {
-      if ((await webhooks.find(id, grants.owner)) === undefined) throw webhookNotFound();
-      const event = await webhooks.ping(id);
-      if (event === undefined)
-        throw invalidWebhook('The receiver has ended this webhook with the status 410. Create a new one.');
+      const found = await webhooks.find(id, grants.owner);
+      if (found === undefined) throw webhookNotFound();
+      const event = await webhooks.ping(id, grants.owner);
+      if (event === undefined) {
+        const isPaused = found.disabledAt === null;
+        throw invalidWebhook(isPaused ? pausedDetail : endedDetail);
+      }
       reply.code(202);
       return { event };
     });
