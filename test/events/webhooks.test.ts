@@ -410,7 +410,9 @@ suite('a webhook', () => {
       assertProblem(answer, 404, 'webhook-not-found');
     }
     const { secret, ...rest } = body;
-    assert.deepEqual((await service.get('/api/v1/webhooks')).body, { webhooks: [{ ...rest, paused: false }] });
+    assert.deepEqual((await service.get('/api/v1/webhooks')).body, {
+      webhooks: [{ ...rest, paused: false }],
+    });
     assert.equal((await remove(body.id)).status, 200);
     assertProblem(await remove(body.id), 404, 'webhook-not-found');
   });

@@ -18,7 +18,6 @@ import { inCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { isFailureOfExpression, isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { inTransaction, noteKeptBytes, type TransactionEdges } from '../postgres/transaction.ts';
-import { setStatementTimeout } from '../postgres/transaction-settings.ts';
 import { copyInto, lockTable } from '../tables/loading/load-statements.ts';
 import { proveSchema } from '../tables/loading/schema-version.ts';
 import { proveIndexes, proveTable } from '../tables/loading/table-proof.ts';
@@ -99,11 +98,9 @@ export async function loadKnown(
   const lock = lockTable(target.relation, 'ROW EXCLUSIVE');
   const proof = proveTable(target.relation, known.fingerprint);
   const copy = [
-    setStatementTimeout(0),
     inCallersPath(copyInto(target.relation, names), checkConstraintsNow),
     ...(known.runsNoCode ? [proveIndexes(known.oid)] : []),
     proveSchema(request.schema, known.schemaVersion),
-    setStatementTimeout(options.statementTimeoutMs),
   ].join(';\n');
   const first = (client: ClientBase): Statement | FirstCopy => {
     const proved = context.transaction.lockTimeoutMs ? executePrepared(client, proof) : undefined;

@@ -113,7 +113,10 @@ class Copy implements CopyWriter, CopyAtOnce, Submittable {
     }
     socket.uncork();
     // Zero means that the kernel has all bytes already. The callback would report this only later.
-    if (socket.writableLength === 0) return undefined;
+    if (socket.writableLength === 0) {
+      this.#client?.noteTaken();
+      return undefined;
+    }
     if (this.#flushed === undefined) {
       this.#flushed = Promise.withResolvers();
       this.#flushed.promise.catch(() => {});
@@ -143,6 +146,7 @@ class Copy implements CopyWriter, CopyAtOnce, Submittable {
   readonly #onSent = (): void => {
     this.#unsentCount--;
     if (this.#unsentCount > 0) return;
+    this.#client?.noteTaken();
     this.#flushed?.resolve();
     this.#flushed = undefined;
   };

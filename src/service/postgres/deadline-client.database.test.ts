@@ -1,9 +1,11 @@
 /** A statement that gets no answer ends in the server, too. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { silentLog } from '../../../test/support/load-records.ts';
 import { until } from '../../../test/support/until.ts';
+import { copyFrom } from './copy.ts';
 import { createSinglePool } from './pool.ts';
 import { runStatement, runStatements } from './transaction.ts';
 
@@ -29,6 +31,30 @@ test('a client that gives up cancels its statement', async () => {
     await until('the end of the statement', async () => (await running('AS abandoned')) === 0);
     assert.equal((await pool.query('SELECT 1 AS one')).rows[0].one, 1);
   } finally {
+    await pool.end();
+  }
+});
+
+test('a COPY may take longer than the limit while rows are taken, and ends if none is', async () => {
+  const pool = createSinglePool(database.url, 1500, silentLog);
+  const client = await pool.connect();
+  client.on('error', () => {});
+  try {
+    await client.query('CREATE TEMPORARY TABLE slow (a text)');
+    const copy = copyFrom(client, 'COPY slow FROM STDIN');
+    const endsAt = performance.now() + 3000;
+    let rows = 0;
+    for (; performance.now() < endsAt; rows++) {
+      await copy.write(Buffer.from('a\n'));
+      await sleep(50);
+    }
+    assert.equal(await copy.end(), rows);
+    const idle = copyFrom(client, 'COPY slow FROM STDIN');
+    await idle.write(Buffer.from('a\n'));
+    await until('the end of the COPY', async () => (await running('COPY slow')) === 0);
+    await assert.rejects(idle.end());
+  } finally {
+    client.release(true);
     await pool.end();
   }
 });

@@ -5,6 +5,7 @@
 import type pg from 'pg';
 import { sendCancelRequest } from './cancel-request.ts';
 import { GuardedClient, internalsOf } from './driver-internals.ts';
+import { ownLimits, type TransactionSettings } from './transaction-settings.ts';
 
 /** How long a cancel request may take. */
 const cancelMs = 1000;
@@ -12,7 +13,7 @@ const cancelMs = 1000;
 /**
  * Returns a client class with a time limit for answers.
  *
- * @param answerMs the longest time for the answer to a statement; 0: no limit
+ * @param answerMs the longest time for the answer to a statement, and of a COPY in which no rows are taken; 0: no limit
  */
 export function deadlineClient(answerMs: number): typeof GuardedClient {
   if (answerMs === 0) return GuardedClient;
@@ -40,6 +41,10 @@ export function deadlineClient(answerMs: number): typeof GuardedClient {
         answered.then(onAnswer, onAnswer);
       }
       return sent;
+    }
+
+    override noteTaken(): void {
+      this.#timer?.refresh();
     }
 
     /**
@@ -72,6 +77,15 @@ function giveUp(client: pg.ClientBase): void {
   // An answer that comes now must not give the connection back to its pool.
   internalsOf(client).connection.stream.pause();
   void sendCancelRequest(client, cancelMs).finally(() => breakConnection(client));
+}
+
+/** Returns the limits of a transaction of the service itself. The server ends each statement before the client gives up (`deadlineClient`). */
+export function limitsFor(
+  client: pg.ClientBase,
+): Pick<TransactionSettings, 'statementTimeoutMs' | 'lockTimeoutMs'> {
+  const { answerMs = 0 } = client as Partial<GuardedClient>;
+  if (answerMs === 0) return ownLimits;
+  return { ...ownLimits, statementTimeoutMs: Math.min(ownLimits.statementTimeoutMs, answerMs / 2) };
 }
 
 /** Ends the connection at once. Statements that wait for an answer fail, and the connection is not used again. */

@@ -59,6 +59,9 @@ export class GuardedClient extends pg.Client {
   /** The time limit for an answer, after which the connection is closed; 0: none. */
   readonly answerMs: number = 0;
 
+  /** Call this when the server has taken rows of a COPY. The time limit for its answer begins anew. */
+  noteTaken(): void {}
+
   constructor(options: pg.ClientConfig) {
     super(options);
     const { connection } = internalsOf(this);

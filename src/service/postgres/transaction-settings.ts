@@ -13,7 +13,7 @@ import { quoteIdentifier, type Statement } from './sql.ts';
 export interface TransactionSettings {
   /** The role to run under (`SET LOCAL ROLE`). Default: the role that the service connects as. */
   role?: string | undefined;
-  /** The time limit for each statement, and for each COPY as a whole. 0: none. Default: the server's setting. */
+  /** The time limit for each statement; a COPY whose rows arrive over time has none (`copyRows`). 0: none. Default: the server's setting. */
   statementTimeoutMs?: number | undefined;
   /** The time limit for each wait for a lock. 0: none. Default: the server's setting. */
   lockTimeoutMs?: number | undefined;

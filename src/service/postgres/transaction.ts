@@ -10,6 +10,7 @@ import { type BegunWith, begin, beginWith, type First, unusableRole } from './be
 import { type CallersStatement, type OwnStatement, toPrepared, withLiterals } from './callers-statement.ts';
 import { sendCancelRequest } from './cancel-request.ts';
 import { isLateCommit, type Notice } from './citus/worker-errors.ts';
+import { limitsFor } from './deadline-client.ts';
 import { GuardedClient } from './driver-internals.ts';
 import { executePrepared } from './own-session.ts';
 import { type PipelineWithTail, pipeline, pipelineWithTail, type Query, setPipelining } from './pipeline.ts';
@@ -18,7 +19,7 @@ import { isSpent } from './servers.ts';
 import type { Statement } from './sql.ts';
 import { isBrokenConnection, isUnusableRole, toAppError } from './sqlstate.ts';
 import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
-import { ownLimits, type TransactionSettings, tryRole, underOwnRole } from './transaction-settings.ts';
+import { type TransactionSettings, tryRole, underOwnRole } from './transaction-settings.ts';
 
 /** A statement for `beforeCommit`. */
 export type LastStatement = CallersStatement | OwnStatement;
@@ -182,8 +183,10 @@ async function runAtOnce(
   client.on('error', ignore);
   let isClean = false;
   try {
-    const limited = { ...limitsFor(client), ...settings };
-    const { results } = await beginWith(client, limited, [...statements, 'COMMIT']);
+    const { results } = await beginWith(client, { ...limitsFor(client), ...settings }, [
+      ...statements,
+      'COMMIT',
+    ]);
     isClean = true;
     return results.slice(0, -1);
   } catch (error) {
@@ -193,13 +196,6 @@ async function runAtOnce(
   } finally {
     giveBack(client, isClean);
   }
-}
-
-/** Returns the limits of a transaction of the service itself. The server ends each statement before the client gives up (`deadlineClient`). */
-function limitsFor(client: pg.ClientBase): TransactionSettings {
-  const { answerMs } = client as GuardedClient;
-  if (!answerMs) return ownLimits;
-  return { ...ownLimits, statementTimeoutMs: Math.min(ownLimits.statementTimeoutMs, answerMs / 2) };
 }
 
 /** How a transaction ends. */

@@ -45,7 +45,7 @@ export interface CopyOptions {
   writtenLimits: WrittenLimits;
   /** See `EncodingOptions`. */
   written?: WrittenBytes;
-  /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
+  /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. A COPY without progress ends (`deadlineClient`). */
   statementTimeoutMs: number;
   signal: AbortSignal;
   progress: LoadProgress;
