@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 d7b6c8852d98ea413da05df7ad294f0c24b6f43daf2379ad6bc2ff077b1f5eaa.
+// The structure of the OpenAPI document has the SHA-256 606bf258babb2e5c6abf307d30436a27c82413080a9982f2710659502d5fafa9.
 
 export interface paths {
   '/healthz': {
@@ -748,6 +748,7 @@ export interface components {
        * @example merged-cells
        * @example lines-in-a-field
        * @example spaced-quotes
+       * @example repaired-quotes
        * @example short-rows
        * @example long-rows
        * @example text-formulas
@@ -761,6 +762,8 @@ export interface components {
        * @example no-rows
        * @example rows-elsewhere
        * @example delimiter
+       * @example quote
+       * @example escape
        * @example encoding
        */
       code: string;
@@ -3359,10 +3362,14 @@ export interface operations {
         cell_errors?: 'fail' | 'null';
         /** @description What an empty cell means. `default`: the row has no value, so the column takes its default, and an update (`on_conflict=update`) does not change it. `null`: NULL, also in place of a default, and an update clears the column. */
         empty_cells?: 'default' | 'null';
-        /** @description For text files: the separator of fields, one ASCII character that is not a letter, digit or quote, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
+        /** @description For text files: the separator of fields, one ASCII character that is not a letter, digit or quote, or `tab` or `space`. Default: detected among `,`, `;`, `tab`, `|`, `#` and `space`, or the separator that a first line such as `sep=;` names. */
         delimiter?: string;
-        /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
+        /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. Default: `"`, or `'` if the first lines clearly have it around fields. */
         quote?: '"' | "'" | 'none';
+        /** @description For text files: what to do with a row that has a quotation mark in a quoted field that is not doubled, or a single one at the beginning of a field. `repair`: the mark is read as text, with a warning that names the line, if only one reading gives the row and the next one as many fields as the header has. `strict`: every such mark is a problem. */
+        quotes?: 'repair' | 'strict';
+        /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
+        escape?: '\\' | 'none';
         /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
         quoted?: 'any' | 'text';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
@@ -3513,10 +3520,14 @@ export interface operations {
         column_names?: 'exact' | 'snake_case';
         /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
         cell_errors?: 'fail' | 'null';
-        /** @description For text files: the separator of fields, one ASCII character that is not a letter, digit or quote, or `tab` or `space`. Default: detected among `,`, `;`, `tab` and `|`, or the separator that a first line such as `sep=;` names. */
+        /** @description For text files: the separator of fields, one ASCII character that is not a letter, digit or quote, or `tab` or `space`. Default: detected among `,`, `;`, `tab`, `|`, `#` and `space`, or the separator that a first line such as `sep=;` names. */
         delimiter?: string;
-        /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. */
+        /** @description For text files: the quotation mark around fields. `none`: quotation marks are text. Default: `"`, or `'` if the first lines clearly have it around fields. */
         quote?: '"' | "'" | 'none';
+        /** @description For text files: what to do with a row that has a quotation mark in a quoted field that is not doubled, or a single one at the beginning of a field. `repair`: the mark is read as text, with a warning that names the line, if only one reading gives the row and the next one as many fields as the header has. `strict`: every such mark is a problem. */
+        quotes?: 'repair' | 'strict';
+        /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
+        escape?: '\\' | 'none';
         /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
         quoted?: 'any' | 'text';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
