@@ -5,8 +5,7 @@
 
 import type { Config, Environment } from '../core/settings/config.ts';
 import { version } from '../program-files.ts';
-import { ReaderSlots } from '../readers/spreadsheet/reader-slots.ts';
-import { createLines } from './http/admission/lines.ts';
+import { createLines, createMemoryBudget } from './http/admission/lines.ts';
 import type { HttpContext } from './http/context.ts';
 import { noMeasures } from './http/observing/measures.ts';
 import { buildServer, type TableServer } from './http/server.ts';
@@ -160,7 +159,7 @@ function contextOf(
     measures: metrics?.measures ?? noMeasures,
     tracing,
     knownTables: new KnownTables(),
-    readerSlots: new ReaderSlots(config.limits.maxLegacyReaders),
+    memoryBudget: createMemoryBudget(config.limits),
     maxConnections: chooseMaxConnections(config, log),
     isReady: () => state.isReady,
     isWaitingForDatabase: () => state.isWaiting,

@@ -223,8 +223,9 @@ const declared = {
     maxRowBytes: integer('MAX_ROW_BYTES', 64 * MIB, [KIB, 512 * MIB], 'bytes', 'The most bytes in one row. It must be at least MAX_CELL_BYTES.'),
     maxWrittenBytes: integer('MAX_WRITTEN_BYTES', 100 * GIB, [KIB, ANY], 'bytes', 'The most bytes in all rows of one upload as PostgreSQL receives them, including the defaults of columns that the rows leave out.'),
     maxSharedStringBytes: integer('MAX_SHARED_STRING_BYTES', 256 * MIB, [KIB, 4 * GIB], 'bytes', 'The most bytes of memory for the shared strings of one workbook.'),
+    maxFileMemoryBytes: integer('MAX_FILE_MEMORY_BYTES', 1536 * MIB, [256 * MIB, ANY], 'bytes', 'The most bytes of memory that all files take together while they are read: the shared strings of workbooks, and the processes that read .xls workbooks. It must be at least MAX_SHARED_STRING_BYTES. Further files wait.'),
     maxLegacyFileBytes: integer('MAX_LEGACY_FILE_BYTES', 50 * MIB, [KIB, 512 * MIB], 'bytes', 'The most bytes in an .xls workbook, because a separate process reads each .xls workbook into memory.'),
-    maxLegacyReaders: integer('MAX_LEGACY_READERS', 2, [1, 1000], 'processes', 'The most processes that read .xls workbooks at the same time. Each may use 1.25 GiB of memory. Further uploads of .xls workbooks wait.'),
+    maxLegacyReaders: integer('MAX_LEGACY_READERS', 3, [1, 1000], 'processes', 'The most processes that read .xls workbooks at the same time. Each may use 1.25 GiB of MAX_FILE_MEMORY_BYTES. Further uploads of .xls workbooks wait.'),
     maxJsonDepth: integer('MAX_JSON_DEPTH', 128, [1, 1000], 'levels', 'The most levels of arrays and objects inside one another in one JSON value.'),
     maxUploads: integer('MAX_UPLOADS', 8, [1, 1000], 'uploads', 'The most uploads at the same time. It must be below DATABASE_POOL_SIZE. Further uploads wait.'),
     maxUploadsPerSubject: integer('MAX_UPLOADS_PER_SUBJECT', 6, [1, 1000], 'uploads', 'The most uploads at the same time with the same token subject, so that one client never uses all places. If not set, it is three quarters of MAX_UPLOADS.'),
@@ -317,6 +318,11 @@ function checkTogether(config: Config, environment: Environment, errors: string[
   if (limits.maxRowBytes < limits.maxCellBytes) {
     errors.push(
       `MAX_ROW_BYTES must be at least MAX_CELL_BYTES, which is ${limits.maxCellBytes}, not ${limits.maxRowBytes}; for example ${limits.maxCellBytes * 2}`,
+    );
+  }
+  if (limits.maxFileMemoryBytes < limits.maxSharedStringBytes) {
+    errors.push(
+      `MAX_FILE_MEMORY_BYTES must be at least MAX_SHARED_STRING_BYTES, which is ${limits.maxSharedStringBytes}, not ${limits.maxFileMemoryBytes}; for example ${limits.maxSharedStringBytes * 2}`,
     );
   }
   // Otherwise uploads could use every connection, and none would be left for short requests.

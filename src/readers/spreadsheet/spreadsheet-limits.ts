@@ -1,4 +1,4 @@
-import type { ReaderSlots } from './reader-slots.ts';
+import type { FileMemory } from './memory-budget.ts';
 
 /** The limits on one spreadsheet. Each limit is a setting of the service. */
 export interface SpreadsheetLimits {
@@ -17,6 +17,6 @@ export interface SpreadsheetLimits {
   maxSharedStringBytes: number;
   /** The largest size of an .xls file, the only format that is not read as a stream. */
   maxLegacyFileBytes: number;
-  /** The processes that read .xls files, shared by all uploads; undefined: any number. */
-  readerSlots?: ReaderSlots;
+  /** The memory that the file claims of what all uploads share; undefined: it need not claim any. */
+  memory?: FileMemory;
 }

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { AppError } from '../../core/errors.ts';
 import type { Config } from '../../core/settings/config.ts';
-import type { ReaderSlots } from '../../readers/spreadsheet/reader-slots.ts';
+import type { MemoryBudget } from '../../readers/spreadsheet/memory-budget.ts';
 import type { KnownTables } from '../loading/known/known-tables.ts';
 import type { Records } from '../loads/records.ts';
 import type { DatabaseCheck } from '../postgres/pool.ts';
@@ -27,8 +27,8 @@ export interface HttpContext {
   tracing: Tracing | undefined;
   /** The maximum number of connections that are served at the same time. */
   maxConnections: number;
-  /** The places for processes that read .xls files. */
-  readerSlots: ReaderSlots;
+  /** The memory for all files that are read. */
+  memoryBudget: MemoryBudget;
   /** False while the service starts and stops. */
   isReady: () => boolean;
   /** True while the service waits at its start for a database that is not there. It is not ready meanwhile. */

@@ -68,47 +68,103 @@ async function* fileChunks(file: RandomAccessFile): AsyncGenerator<Buffer, void,
 
 const chunkBytes = 256 * 1024;
 
+/** Starts a process when there is memory for it. The caller must call `end` with the bytes of cells that it keeps. */
+type StartRun = (
+  bounds: ReaderBounds,
+  signal: AbortSignal,
+) => Promise<{ run: ReaderRun; end: (keptBytes: number) => Promise<void> }>;
+
+/**
+ * Opens the file with the memory that most files of its size need. If it needs more, it is opened again with all that a process may have.
+ * So only few files wait for that much.
+ */
 async function openLegacy(
   input: ReaderInput,
-  { allSheets, chooseSheet }: OpenOptions,
+  options: OpenOptions,
   limits: SpreadsheetLimits,
   signal: AbortSignal,
   bounds: LegacyBounds,
 ): Promise<OpenedFile> {
-  const maxFrameBytes = frameBytes + limits.maxCellBytes;
-  const { readerSlots } = limits;
-  const startRun: StartRun = async (runSignal) => {
-    const giveBack = await readerSlots?.take(runSignal);
+  const { memory } = limits;
+  const startRun: StartRun = async (ofRun, runSignal) => {
+    const claim = await memory?.claimReader(ofRun.maxResidentMib * mebibyte, runSignal);
     try {
-      const run = new ReaderRun(input, maxFrameBytes, bounds, runSignal);
-      return { run, end: () => run.stop().finally(giveBack) };
+      const run = new ReaderRun(input, frameBytes + limits.maxCellBytes, ofRun, runSignal);
+      return { run, end: (keptBytes) => run.stop().finally(() => claim?.keep(keptBytes)) };
     } catch (error) {
-      giveBack?.();
+      claim?.keep(0);
       throw error;
     }
   };
-  const { run, end } = await startRun(signal);
-  try {
-    const sheets = await readSheets(run);
-    let known: WorkbookNames | undefined;
-    const names = async (): Promise<WorkbookNames> => {
-      known ??= await readNames(run);
-      return known;
-    };
-    // The process can send the names only before it reads a sheet.
-    if (allSheets) await names();
-    const index = await chooseSheet(sheets, names);
-    const first = await readSheet(run, index, bounds.maxKeptBytes);
-    const read = new Map([[index, first]]);
-    if (allSheets) await readOtherSheets(run, sheets, read, bounds.maxKeptBytes, signal);
-    return new OpenedXls(startRun, sheets, known ?? new WorkbookNames(), read, limits);
-  } finally {
-    await end();
-  }
+  const opening = { startRun, options, limits, signal };
+  if (memory === undefined) return openWithin(opening, bounds);
+  const most = boundsWithin(bounds, memory.maxBytes / mebibyte);
+  const usual = boundsWithin(most, usualMib + (usualRatio * input.size) / mebibyte);
+  return usual.maxResidentMib < most.maxResidentMib
+    ? openWithin(opening, usual, most)
+    : openWithin(opening, most);
 }
 
-/** Starts the process when there is a free slot. The caller must call `end`. */
-type StartRun = (signal: AbortSignal) => Promise<{ run: ReaderRun; end: () => Promise<void> }>;
+const mebibyte = 1024 * 1024;
+
+/** Measured: a process takes 110 MiB for a small file, and 30 to 65 bytes for each byte of a file. */
+const usualMib = 192;
+const usualRatio = 64;
+
+function boundsWithin(bounds: LegacyBounds, maxMib: number): LegacyBounds {
+  const maxResidentMib = Math.floor(Math.min(bounds.maxResidentMib, maxMib));
+  return { ...bounds, maxResidentMib, maxHeapMib: Math.min(bounds.maxHeapMib, Math.ceil(maxResidentMib * 0.6)) };
+}
+
+interface Opening {
+  startRun: StartRun;
+  options: OpenOptions;
+  limits: SpreadsheetLimits;
+  signal: AbortSignal;
+}
+
+/** @param larger the bounds for another attempt if the process needs more memory; its time is what the first attempt has left */
+async function openWithin(
+  opening: Opening,
+  bounds: LegacyBounds,
+  larger?: LegacyBounds,
+): Promise<OpenedFile> {
+  const { run, end } = await opening.startRun(bounds, opening.signal);
+  let keptBytes = 0;
+  try {
+    const { sheets, names, read } = await readFile(run, opening, bounds.maxKeptBytes);
+    if (larger === undefined || !run.isOutOfMemory) {
+      for (const sheet of read.values()) keptBytes += sheet.keptBytes;
+      const startAgain = (signal: AbortSignal) => opening.startRun(larger ?? bounds, signal);
+      return new OpenedXls(startAgain, sheets, names, read, opening.limits);
+    }
+  } catch (error) {
+    if (larger === undefined || !run.isOutOfMemory) throw error;
+  } finally {
+    await end(keptBytes);
+  }
+  return openWithin(opening, { ...larger, maxWaitMs: larger.maxWaitMs - run.waitedMs });
+}
+
+async function readFile(
+  run: ReaderRun,
+  { options: { allSheets, chooseSheet }, signal }: Opening,
+  maxKeptBytes: number,
+): Promise<{ sheets: SheetSummary[]; names: WorkbookNames; read: Map<number, ReadSheet> }> {
+  const sheets = await readSheets(run);
+  let known: WorkbookNames | undefined;
+  const names = async (): Promise<WorkbookNames> => {
+    known ??= await readNames(run);
+    return known;
+  };
+  // The process can send the names only before it reads a sheet.
+  if (allSheets) await names();
+  const index = await chooseSheet(sheets, names);
+  const first = await readSheet(run, index, maxKeptBytes);
+  const read = new Map([[index, first]]);
+  if (allSheets) await readOtherSheets(run, sheets, read, maxKeptBytes, signal);
+  return { sheets, names: known ?? new WorkbookNames(), read };
+}
 
 interface SheetFormats extends Styles {
   is1904: boolean;
@@ -201,18 +257,20 @@ async function readOtherSheets(
   }
 }
 
+type StartAgain = (signal: AbortSignal) => ReturnType<StartRun>;
+
 class OpenedXls implements OpenedFile {
   readonly format = 'xls';
   readonly isReadAsWhole = true;
   readonly sheets: SheetSummary[];
-  readonly #startRun: StartRun;
+  readonly #startRun: StartAgain;
   readonly #names: WorkbookNames;
   /** The sheets that have been read, by index. */
   readonly #read: Map<number, ReadSheet>;
   readonly #limits: SpreadsheetLimits;
 
   constructor(
-    startRun: StartRun,
+    startRun: StartAgain,
     sheets: SheetSummary[],
     names: WorkbookNames,
     read: Map<number, ReadSheet>,
@@ -280,7 +338,7 @@ class OpenedXls implements OpenedFile {
         yield content;
       }
     } finally {
-      await end();
+      await end(0);
     }
   }
 }

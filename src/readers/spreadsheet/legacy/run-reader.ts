@@ -66,6 +66,7 @@ export class ReaderRun {
   /** `STARTED` has arrived. Every failure after it is caused by the file. */
   #hasStarted = false;
   #errorText = '';
+  #isOutOfMemory = false;
   /** Why the service ended the process, or why the process could not be started or did not get its input. */
   #failure: unknown;
 
@@ -101,6 +102,16 @@ export class ReaderRun {
     Readable.from(file.chunks())
       .on('error', (error) => this.#end(error))
       .pipe(stdin, { end: false });
+  }
+
+  /** Whether the process has ended because it needed more memory than the bounds allow. */
+  get isOutOfMemory(): boolean {
+    return this.#isOutOfMemory;
+  }
+
+  /** The time that the service has waited for the process. */
+  get waitedMs(): number {
+    return this.#waitedMs;
   }
 
   /** Asks the process for the names of the workbook. */
@@ -190,7 +201,7 @@ export class ReaderRun {
       // Only Linux has this file. On other systems only V8's own limit applies.
       const status = await readFile(`/proc/${pid}/status`, 'latin1');
       const residentMib = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
-      if (residentMib > this.#bounds.maxResidentMib) this.#end(tooLarge(this.#bounds.maxResidentMib));
+      if (residentMib > this.#bounds.maxResidentMib) this.#end(this.#tooLarge(this.#bounds.maxResidentMib));
     } catch {
       clearInterval(this.#watch);
     }
@@ -201,10 +212,15 @@ export class ReaderRun {
     return limitExceeded('Reading this workbook takes too long', maxWaitMs / 1000, 'seconds', remedy);
   }
 
+  #tooLarge(limitMib: number): AppError {
+    this.#isOutOfMemory = true;
+    return limitExceeded('Reading this workbook takes too much memory', limitMib, 'MiB', remedy);
+  }
+
   /** Returns the error for a process that ended without a message. */
   #crashError(): Error {
     if (/heap out of memory|allocation failed/i.test(this.#errorText))
-      return tooLarge(this.#bounds.maxHeapMib);
+      return this.#tooLarge(this.#bounds.maxHeapMib);
     const { exitCode, signalCode } = this.#child;
     const cause = new Error(`The reader ended (${exitCode ?? signalCode}): ${this.#errorText}`);
     return this.#hasStarted ? this.#brokenError(cause) : cause;
@@ -242,10 +258,6 @@ const remedy = 'Save it as .xlsx, which is read as a stream.';
 
 function outOfFiles(): Error {
   return Object.assign(new Error('no file descriptor left for the pipes of the reader'), { code: 'EMFILE' });
-}
-
-function tooLarge(limitMib: number): AppError {
-  return limitExceeded('Reading this workbook takes too much memory', limitMib, 'MiB', remedy);
 }
 
 /** Found at the start, because a process without a free file descriptor does not find the library. */

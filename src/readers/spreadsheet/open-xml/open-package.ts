@@ -2,6 +2,7 @@
 
 import { AppError } from '../../../core/errors.ts';
 import { quote } from '../choose-sheet.ts';
+import type { Claim } from '../memory-budget.ts';
 import type { MergedAreas } from '../merged-areas.ts';
 import { WorkbookNames } from '../names/workbook-names.ts';
 import type { partSlices } from '../package/part-slices.ts';
@@ -96,11 +97,32 @@ export async function openPackage(
   format: PackageFormat,
   { container }: FileContent,
   limits: SpreadsheetLimits,
+  signal: AbortSignal,
 ): Promise<OpenedFile | undefined> {
   const part = container && (await findWorkbookPart(container));
   if (container === undefined || part === undefined || !format.isFormOf(part)) return undefined;
   const workbook = await readWorkbook(container, part, format.workbookParts);
-  return new OpenedPackage(format, container, part, workbook, limits);
+  const claim = await claimStrings(workbook.sharedStrings, limits, signal);
+  return new OpenedPackage(format, container, { part, workbook, claim }, limits);
+}
+
+/**
+ * The memory of shared strings for each byte of their part. In XML the shortest string has 5 bytes (`<si/>`), for which 12 bytes are kept;
+ * in .xlsb a text of 2 bytes in UTF-16 may have 3 in UTF-8.
+ */
+const maxStringRatio = 12 / 5;
+
+/**
+ * Claims the most memory that the shared strings can take. The unpacked size that the file states can be used, because a part that
+ * unpacks to more is refused.
+ */
+async function claimStrings(
+  part: ZipPart | undefined,
+  { memory, maxSharedStringBytes }: SpreadsheetLimits,
+  signal: AbortSignal,
+): Promise<Claim | undefined> {
+  const bytes = Math.ceil((part?.entry.uncompressedSize ?? 0) * maxStringRatio);
+  return memory?.claim(Math.min(bytes, maxSharedStringBytes), signal);
 }
 
 class OpenedPackage implements OpenedFile {
@@ -110,6 +132,7 @@ class OpenedPackage implements OpenedFile {
   readonly #container: ZipContainer;
   readonly #workbookPart: ZipPart;
   readonly #workbook: Workbook;
+  readonly #claim: Claim | undefined;
   readonly #limits: SpreadsheetLimits;
   /** Undefined until a sheet is read. */
   #strings: SharedStrings | undefined;
@@ -117,8 +140,7 @@ class OpenedPackage implements OpenedFile {
   constructor(
     form: PackageFormat,
     container: ZipContainer,
-    workbookPart: ZipPart,
-    workbook: Workbook,
+    { part, workbook, claim }: { part: ZipPart; workbook: Workbook; claim: Claim | undefined },
     limits: SpreadsheetLimits,
   ) {
     this.format = form.name;
@@ -129,8 +151,9 @@ class OpenedPackage implements OpenedFile {
     }));
     this.#form = form;
     this.#container = container;
-    this.#workbookPart = workbookPart;
+    this.#workbookPart = part;
     this.#workbook = workbook;
+    this.#claim = claim;
     this.#limits = limits;
   }
 
@@ -225,6 +248,8 @@ class OpenedPackage implements OpenedFile {
     if (part === undefined) return new SharedStrings(this.#limits.maxSharedStringBytes);
     const reader = this.#form.createStringsReader(part.name, this.#limits);
     for await (const slice of this.#form.slices(this.#container, part, signal)) reader.push(slice);
-    return reader.finish();
+    const strings = reader.finish();
+    this.#claim?.keep(strings.memoryBytes);
+    return strings;
   }
 }

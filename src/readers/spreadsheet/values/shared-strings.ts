@@ -45,6 +45,11 @@ export class SharedStrings {
     this.#maxBytes = maxBytes;
   }
 
+  /** Returns the memory that the strings take, without what is reserved for the next ones. */
+  get memoryBytes(): number {
+    return this.#totalBytes;
+  }
+
   add(bytes: Buffer, start: number, end: number): void {
     const length = end - start;
     this.#totalBytes += length + entryBytes;

@@ -35,7 +35,8 @@ const binaryFormat: PackageFormat = {
   createMergesReader: (partName) => new BinaryMergesReader(partName),
 };
 
-export const openXlsb: OpenFormat = (content, _options, limits) => openPackage(binaryFormat, content, limits);
+export const openXlsb: OpenFormat = (content, _options, limits, signal) =>
+  openPackage(binaryFormat, content, limits, signal);
 
 /** The values of `hsState` of a sheet (MS-XLSB 2.5.142). */
 const states = ['visible', 'hidden', 'veryHidden'];

@@ -22,4 +22,5 @@ const xmlFormat: PackageFormat = {
   createMergesReader: (partName) => new XmlMergesReader(partName),
 };
 
-export const openXlsx: OpenFormat = (content, _options, limits) => openPackage(xmlFormat, content, limits);
+export const openXlsx: OpenFormat = (content, _options, limits, signal) =>
+  openPackage(xmlFormat, content, limits, signal);

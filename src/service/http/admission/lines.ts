@@ -2,12 +2,14 @@
  * The waiting lines of the service. Uploads, creates and descriptions have separate places, so that no kind of request can use
  * all connections to PostgreSQL. In each line the subject of a token has only some of the places if others need them.
  *
- * A request that is refused because of other requests of its caller is answered with 429, and otherwise with 503.
+ * A request that is refused because of other requests of its caller is answered with 429, and otherwise with 503. Files wait for memory in
+ * a line of their own.
  */
 
 import { AppError } from '../../../core/errors.ts';
 import { limitDetail, limitInWords } from '../../../core/limit-exceeded.ts';
 import type { Config, LimitsConfig } from '../../../core/settings/config.ts';
+import { MemoryBudget } from '../../../readers/spreadsheet/memory-budget.ts';
 import { StreamPlaces } from './stream-places.ts';
 import { type Refusal, WaitingLine } from './waiting-line.ts';
 
@@ -85,6 +87,17 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
   };
 }
 
+/** Returns the memory for files. A file waits as long as an upload does, because it keeps the place of its upload meanwhile. */
+export function createMemoryBudget(limits: LimitsConfig): MemoryBudget {
+  const { maxFileMemoryBytes, maxLegacyReaders, uploadWaitMs } = limits;
+  return new MemoryBudget({
+    maxBytes: maxFileMemoryBytes,
+    maxReaders: maxLegacyReaders,
+    waitMs: uploadWaitMs,
+    refusal: (wanted) => noMemoryForFile(limits, wanted),
+  });
+}
+
 /** Returns how many places one caller may use. One place is left for the next caller, unless that would be half of the places. */
 function placesOfOne(places: number): number {
   return Math.max(Math.min(2, places), places - 1, 1);
@@ -112,6 +125,18 @@ function tooManySmallUploads(limits: LimitsConfig, { isOwn, isLineFull }: Refusa
   const setting = { setting: 'MAX_SMALL_UPLOADS' } as const;
   const places = limitDetail(`Too many small uploads${whose} are running`, limits.maxSmallUploads, setting);
   return new AppError('too-many-uploads', `${places} ${endOfWait(limits, isLineFull)}`, { headers });
+}
+
+function noMemoryForFile(limits: LimitsConfig, wanted: 'memory' | 'reader'): AppError {
+  const { maxFileMemoryBytes, maxLegacyReaders } = limits;
+  const setting = { setting: 'MAX_FILE_MEMORY_BYTES' } as const;
+  const memory = limitInWords(maxFileMemoryBytes, setting);
+  const readers = limitInWords(maxLegacyReaders, { setting: 'MAX_LEGACY_READERS' });
+  const what =
+    wanted === 'memory'
+      ? `Other files take the memory that this one may need: the limit for all is ${memory}.`
+      : `Other .xls workbooks are being read: the limits for all files are ${readers} and ${memory}.`;
+  return new AppError('too-many-uploads', `${what} ${endOfWait(limits, false)}`, { headers });
 }
 
 function endOfWait(limits: LimitsConfig, isLineFull: boolean): string {

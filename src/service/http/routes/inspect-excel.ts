@@ -183,7 +183,7 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
       const query = parseQuery(request.query);
       const choices = { textReading: textReadingOf(query), types: typeChoicesOf(query) };
       const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
-      const sent = { query, body: bodyOfRequest(request, context), signal };
+      const sent = { query, body: bodyOfRequest(request, context), caller, signal };
       const { limits } = context.config;
       return context.lines.uploads.use({ caller }, signal, () =>
         withSpreadsheet(context, sent, { allSheets: true, isOutlined: true }, async (opened) => {

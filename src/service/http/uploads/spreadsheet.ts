@@ -65,6 +65,8 @@ export interface OpenedSpreadsheet {
 export interface SpreadsheetRequest {
   query: SpreadsheetQuery;
   body: UploadBody;
+  /** The key of the token's subject. */
+  caller: string;
   /** Also ends the opening of the file, which may take as long as a reading. */
   signal: AbortSignal;
 }
@@ -94,8 +96,8 @@ export function checkSpreadsheetQuery(query: SpreadsheetQuery): void {
  * @param reading the part of the file that will be read
  */
 export async function withSpreadsheet<Result>(
-  { config: { limits }, readerSlots }: HttpContext,
-  { query, body, signal }: SpreadsheetRequest,
+  { config: { limits }, memoryBudget }: HttpContext,
+  { query, body, caller, signal }: SpreadsheetRequest,
   reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
@@ -103,10 +105,11 @@ export async function withSpreadsheet<Result>(
   const options = { ...optionsOf(query), ...reading };
   const sent = new Spool({ maxBytes: limits.maxBodyBytes });
   let spool = sent;
+  const memory = memoryBudget.forFile(caller);
   try {
     const parts = await readSpreadsheetUpload(body, body.chunks(signal), sent, limits.maxDefinitionBytes);
     const definition = parts.body && (await definitionOf(parts.body, limits));
-    const resources = { ...limits, maxRatio: limits.maxUnpackRatio, readerSlots };
+    const resources = { ...limits, maxRatio: limits.maxUnpackRatio, memory };
     const unpacked = await unpackFile(sent, query.file_in_zip, resources, signal);
     spool = unpacked.spool;
     const opening = parts.password === undefined ? {} : { password: parts.password };
@@ -123,6 +126,7 @@ export async function withSpreadsheet<Result>(
       source.openSheet(sheet) ?? open({ ...ofOtherSheets, sheet, allSheets: false });
     return await use({ source, openSheet, ...unpacked, definition });
   } finally {
+    memory.close();
     await spool.close();
   }
 }
