@@ -37,5 +37,5 @@ export function amountInWords(amount: number, unit: string): string {
   if (unit === 'bytes') return bytesInWords(amount);
   if (unit === 'bytes per second') return `${bytesInWords(amount)} per second`;
   if (unit === 'ms' && amount % 1000 === 0) return `${(amount / 1000).toLocaleString('en-US')} s`;
-  return `${amount.toLocaleString('en-US')} ${amount === 1 ? unit.replace(/s\b/, '') : unit}`;
+  return `${amount.toLocaleString('en-US')} ${amount === 1 ? unit.replace(/(ss)es\b|s\b/, '$1') : unit}`;
 }

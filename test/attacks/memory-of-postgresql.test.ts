@@ -469,3 +469,29 @@ test('a default that fails or takes numbers from a sequence is not evaluated for
   const { rows } = await pool.query('SELECT a FROM careful');
   assert.deepEqual(rows, [{ a: 'A1' }]);
 });
+
+test('PostgreSQL does not gather rows with long generated values', async () => {
+  const { pool } = service.database;
+  await pool.query(`
+    CREATE DOMAIN long_text AS text;
+    CREATE TABLE generated (b text, g text GENERATED ALWAYS AS (repeat(b, 300000)) STORED, h int GENERATED ALWAYS AS (length(b)) STORED);
+    CREATE TABLE generated_parts (b text, g long_text GENERATED ALWAYS AS (repeat(b, 300000)) STORED) PARTITION BY LIST (b);
+    CREATE TABLE generated_part PARTITION OF generated_parts FOR VALUES IN ('x');
+`);
+  const data = Array.from({ length: 500 }, () => ({ b: 'x' }));
+  const tables = { generated: ['truncate', 'append'], generated_parts: ['truncate'] };
+  for (const [table, choices] of Object.entries(tables))
+    for (const ifExists of choices) {
+      const answer = await send(() =>
+        service.post(`/table/${table}/upload/json?if_exists=${ifExists}`, { data }),
+      );
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    }
+  const { rows } = await pool.query(
+    'SELECT count(*)::int, count(h)::int AS h, min(length(g)) FROM generated UNION ALL SELECT count(*)::int, 0, min(length(g)) FROM generated_parts',
+  );
+  assert.deepEqual(rows, [
+    { count: 1000, h: 1000, min: 300_000 },
+    { count: 500, h: 0, min: 300_000 },
+  ]);
+});

@@ -11,6 +11,7 @@ import * as library from '@e965/xlsx';
 import * as codepages from '@e965/xlsx/dist/cpexcel.full.mjs';
 import { AppError, type ErrorCode } from '../../src/core/errors.ts';
 import { openXlsWithin } from '../../src/readers/spreadsheet/legacy/open-xls.ts';
+import type { FileMemory } from '../../src/readers/spreadsheet/memory-budget.ts';
 import { contentOf, openSpreadsheet } from '../../src/readers/spreadsheet/open-spreadsheet.ts';
 import type { RandomAccessFile } from '../../src/readers/spreadsheet/random-access-file.ts';
 import { openInFormat, type SheetSource } from '../../src/readers/spreadsheet/sheet-source.ts';
@@ -31,9 +32,11 @@ const never = new AbortController().signal;
 async function openWithBounds(
   file: RandomAccessFile,
   bounds: Parameters<typeof openXlsWithin>[0],
+  memory?: FileMemory,
 ): Promise<SheetSource> {
-  const content = await contentOf(file, limits, never);
-  return (await openInFormat([{ open: openXlsWithin(bounds) }], content, plainOptions, limits, never))!;
+  const within = { ...limits, ...(memory && { memory }) };
+  const content = await contentOf(file, within, never);
+  return (await openInFormat([{ open: openXlsWithin(bounds) }], content, plainOptions, within, never))!;
 }
 
 const open = (bytes: Buffer, options: Partial<SpreadsheetOptions> = {}): Promise<SheetSource> =>
@@ -313,6 +316,33 @@ test('the process is limited in time, memory and heap', async () => {
     await assert.rejects(openWithin({ maxResidentMib: 80 }), fails('limit-exceeded', /memory.* 80 MiB/));
     assert.equal(children(), 0);
   }
+});
+
+test('a file that needs more memory than usual is read with all that a process may have', async () => {
+  const mib = 1024 * 1024;
+  const bytes = write([['a'], ['x'.repeat(200)]], 'biff8');
+  const claims: number[] = [];
+  const memoryOf = (maxMib: number): FileMemory => ({
+    maxBytes: maxMib * mib,
+    claim: () => assert.fail(),
+    claimReader: async (claimed) => {
+      claims.push(Math.floor(claimed / mib));
+      return { keep: (kept) => claims.push(kept < mib && kept > 0 ? -1 : -kept) };
+    },
+    onClose: () => assert.fail(),
+    close: () => {},
+  });
+  const openIn = (maxMib: number, bounds: Parameters<typeof openXlsWithin>[0]) =>
+    openWithBounds(memoryFile(bytes), bounds, memoryOf(maxMib));
+  assert.equal((await pass(await openIn(2000, {}))).rows.length, 1);
+  assert.deepEqual(claims.splice(0), [192, -1]);
+  // A process of Node.js does not start in so little memory.
+  assert.equal((await pass(await openIn(2000, { usualMib: 20 }))).rows.length, 1);
+  assert.deepEqual(claims.splice(0), [20, -0, 1280, -1]);
+  await assert.rejects(openIn(15, { usualMib: 10 }), fails('limit-exceeded', /memory.* 15 MiB/));
+  assert.deepEqual(claims.splice(0), [10, -0, 15, -0]);
+  await assert.rejects(openIn(2000, { usualMib: 20, maxWaitMs: 1 }), fails('limit-exceeded', /too long/));
+  assert.deepEqual(claims, [20, -0]);
 });
 
 /** Puts records before the end of the workbook's last sheet. */

@@ -73,6 +73,8 @@ export interface LoadColumn {
   constant?: string;
   /** `GENERATED ALWAYS AS (…)`: no value can be loaded into it. */
   isGenerated: boolean;
+  /** The generated value is stored, and may be much longer than the values that it is computed from. */
+  isLongGenerated?: boolean;
   /** For a generated column: the columns that it is computed from. */
   generatedFrom?: string[];
   /** `GENERATED … AS IDENTITY` */

@@ -29,6 +29,8 @@ export interface FileMemory {
   claim(bytes: number, signal: AbortSignal): Promise<Claim>;
   /** Does the same for a process that reads an .xls file. */
   claimReader(bytes: number, signal: AbortSignal): Promise<Claim>;
+  /** @param free frees memory that was claimed */
+  onClose(free: () => void): void;
   /** Gives back all claims. */
   close(): void;
 }
@@ -65,6 +67,7 @@ export class MemoryBudget {
   /** @param subject the key of whoever sends the file */
   forFile(subject: string): FileMemory {
     const claims = new Set<Claim>();
+    const frees: (() => void)[] = [];
     const claim = async (wanted: Amount, signal: AbortSignal): Promise<Claim> => {
       const made = await this.#claim(subject, wanted, signal);
       claims.add(made);
@@ -74,7 +77,9 @@ export class MemoryBudget {
       maxBytes: this.#options.maxBytes,
       claim: async (bytes, signal) => (bytes <= freeBytes ? uncounted : claim({ bytes, readers: 0 }, signal)),
       claimReader: (bytes, signal) => claim({ bytes, readers: 1 }, signal),
+      onClose: (free) => frees.push(free),
       close: () => {
+        for (const free of frees.splice(0)) free();
         for (const made of claims) made.keep(0);
       },
     };

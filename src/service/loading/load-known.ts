@@ -18,7 +18,7 @@ import { inCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { isFailureOfExpression, isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { inTransaction, noteKeptBytes, type TransactionEdges } from '../postgres/transaction.ts';
-import { copyInto, lockTable } from '../tables/loading/load-statements.ts';
+import { copyInto, copyRowByRowInto, lockTable } from '../tables/loading/load-statements.ts';
 import { proveSchema } from '../tables/loading/schema-version.ts';
 import { proveIndexes, proveTable } from '../tables/loading/table-proof.ts';
 import { readInto, rowsOf, sinkOf } from './copying/copy-rows.ts';
@@ -97,8 +97,10 @@ export async function loadKnown(
   const names = rows.columns.map((column) => target.columns[column]!.name);
   const lock = lockTable(target.relation, 'ROW EXCLUSIVE');
   const proof = proveTable(target.relation, known.fingerprint);
+  const isRowByRow = target.columns.some(({ isLongGenerated }) => isLongGenerated);
+  const copyRows = isRowByRow ? copyRowByRowInto : copyInto;
   const copy = [
-    inCallersPath(copyInto(target.relation, names), checkConstraintsNow),
+    inCallersPath(copyRows(target.relation, names), checkConstraintsNow),
     ...(known.runsNoCode ? [proveIndexes(known.oid)] : []),
     proveSchema(request.schema, known.schemaVersion),
   ].join(';\n');

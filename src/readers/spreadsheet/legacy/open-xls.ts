@@ -25,14 +25,17 @@ import type { ColumnRange } from './hidden-columns.ts';
 import { type ReaderBounds, type ReaderInput, ReaderRun } from './run-reader.ts';
 
 interface LegacyBounds extends ReaderBounds {
+  /** The memory that is claimed first for a file, in addition to `usualRatio` times its size. */
+  usualMib: number;
   /** The maximum number of bytes of cells that are kept in memory, so that the file need not be read again for another pass. */
   maxKeptBytes: number;
 }
 
-/** Measured: an .xls of 30 MB with 1,300,000 cells has 32 MiB of cells. The reader takes 5 s and 900 MB for it. */
+/** Measured: the process takes 110 MiB for a small file. An .xls of 30 MB with 1,300,000 cells has 32 MiB of cells. The reader takes 5 s and 900 MB for it. */
 const defaultBounds: LegacyBounds = {
   maxHeapMib: 768,
   maxResidentMib: 1280,
+  usualMib: 192,
   maxWaitMs: 60_000,
   maxKeptBytes: 32 * 1024 * 1024,
 };
@@ -99,7 +102,7 @@ async function openLegacy(
   const opening = { startRun, options, limits, signal };
   if (memory === undefined) return openWithin(opening, bounds);
   const most = boundsWithin(bounds, memory.maxBytes / mebibyte);
-  const usual = boundsWithin(most, usualMib + (usualRatio * input.size) / mebibyte);
+  const usual = boundsWithin(most, most.usualMib + (usualRatio * input.size) / mebibyte);
   return usual.maxResidentMib < most.maxResidentMib
     ? openWithin(opening, usual, most)
     : openWithin(opening, most);
@@ -107,13 +110,16 @@ async function openLegacy(
 
 const mebibyte = 1024 * 1024;
 
-/** Measured: a process takes 110 MiB for a small file, and 30 to 65 bytes for each byte of a file. */
-const usualMib = 192;
+/** Measured: the process takes 30 to 65 bytes for each byte of a file. */
 const usualRatio = 64;
 
 function boundsWithin(bounds: LegacyBounds, maxMib: number): LegacyBounds {
   const maxResidentMib = Math.floor(Math.min(bounds.maxResidentMib, maxMib));
-  return { ...bounds, maxResidentMib, maxHeapMib: Math.min(bounds.maxHeapMib, Math.ceil(maxResidentMib * 0.6)) };
+  return {
+    ...bounds,
+    maxResidentMib,
+    maxHeapMib: Math.min(bounds.maxHeapMib, Math.ceil(maxResidentMib * 0.6)),
+  };
 }
 
 interface Opening {
@@ -123,7 +129,7 @@ interface Opening {
   signal: AbortSignal;
 }
 
-/** @param larger the bounds for another attempt if the process needs more memory; its time is what the first attempt has left */
+/** @param larger the bounds for another attempt if the process needs more memory */
 async function openWithin(
   opening: Opening,
   bounds: LegacyBounds,
@@ -143,7 +149,7 @@ async function openWithin(
   } finally {
     await end(keptBytes);
   }
-  return openWithin(opening, { ...larger, maxWaitMs: larger.maxWaitMs - run.waitedMs });
+  return openWithin(opening, { ...larger, waitedMs: run.waitedMs });
 }
 
 async function readFile(

@@ -36,6 +36,8 @@ export interface ReaderBounds {
   maxResidentMib: number;
   /** The time that the service waits for the process. The time that the process waits for the service does not count. */
   maxWaitMs: number;
+  /** The part of that time that an earlier process has taken. Default: 0. */
+  waitedMs?: number;
 }
 
 export interface Frame {
@@ -62,7 +64,7 @@ export class ReaderRun {
   readonly #watch: NodeJS.Timeout;
   readonly #ended: Promise<void>;
   #rest: Buffer = Buffer.alloc(0);
-  #waitedMs = 0;
+  #waitedMs: number;
   /** `STARTED` has arrived. Every failure after it is caused by the file. */
   #hasStarted = false;
   #errorText = '';
@@ -76,6 +78,7 @@ export class ReaderRun {
     this.#bounds = bounds;
     this.#maxFrameBytes = maxFrameBytes;
     this.#signal = signal;
+    this.#waitedMs = bounds.waitedMs ?? 0;
     this.#child = spawn(process.execPath, [...flags(bounds), entry, String(file.size)], {
       stdio: ['pipe', 'pipe', 'pipe'],
       // An empty environment, so that the process gets no secrets of the service.
@@ -109,7 +112,7 @@ export class ReaderRun {
     return this.#isOutOfMemory;
   }
 
-  /** The time that the service has waited for the process. */
+  /** The time that the service has waited for this process and an earlier one. */
   get waitedMs(): number {
     return this.#waitedMs;
   }

@@ -76,6 +76,7 @@ interface SheetScanner {
 }
 
 interface StringsReader {
+  readonly strings: SharedStrings;
   push(chunk: Buffer): void;
   finish(): SharedStrings;
 }
@@ -247,6 +248,7 @@ class OpenedPackage implements OpenedFile {
     const part = this.#workbook.sharedStrings;
     if (part === undefined) return new SharedStrings(this.#limits.maxSharedStringBytes);
     const reader = this.#form.createStringsReader(part.name, this.#limits);
+    this.#limits.memory?.onClose(() => reader.strings.free());
     for await (const slice of this.#form.slices(this.#container, part, signal)) reader.push(slice);
     const strings = reader.finish();
     this.#claim?.keep(strings.memoryBytes);

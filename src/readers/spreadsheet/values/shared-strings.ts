@@ -24,7 +24,7 @@ const entryBytes = 4 * entryWords;
 
 export class SharedStrings {
   /** The buffers with the texts. They grow with the strings that were read, and not with the stated number of strings. */
-  slabs: Buffer[] = [Buffer.allocUnsafeSlow(firstSlabBytes)];
+  slabs: Buffer<ArrayBuffer>[] = [Buffer.allocUnsafeSlow(firstSlabBytes)];
   count = 0;
 
   /** The string that `find` found last. */
@@ -35,7 +35,7 @@ export class SharedStrings {
   /** The slab, start and length of each string. The first page is short at the beginning. */
   #pages: Uint32Array<ArrayBuffer>[] = [new Uint32Array(entryWords * firstPageEntries)];
 
-  #slab: Buffer = this.slabs[0]!;
+  #slab: Buffer<ArrayBuffer> = this.slabs[0]!;
   #used = 0;
   #totalBytes = 0;
   readonly #maxBytes: number;
@@ -48,6 +48,12 @@ export class SharedStrings {
   /** Returns the memory that the strings take, without what is reserved for the next ones. */
   get memoryBytes(): number {
     return this.#totalBytes;
+  }
+
+  /** Frees the memory at once. A garbage collection would free it later, when other files may have taken as much. Nothing can be read afterwards. */
+  free(): void {
+    for (const slab of this.slabs) slab.buffer.transfer(0);
+    for (const page of this.#pages) page.buffer.transfer(0);
   }
 
   add(bytes: Buffer, start: number, end: number): void {

@@ -85,13 +85,13 @@ async function readStyles(container: ZipContainer, part: ZipPart): Promise<Style
 
 /** Reads the part of the shared strings in chunks. The counts in the part are not used. */
 class BinaryStringsReader {
-  readonly #strings: SharedStrings;
+  readonly strings: SharedStrings;
   readonly #records: BinaryRecords;
   readonly #partName: string;
   #isComplete = false;
 
   constructor(partName: string, limits: SpreadsheetLimits) {
-    this.#strings = new SharedStrings(limits.maxSharedStringBytes);
+    this.strings = new SharedStrings(limits.maxSharedStringBytes);
     this.#records = new BinaryRecords(partName, [types.SHARED_STRING, types.END_SHARED_STRINGS], limits);
     this.#partName = partName;
   }
@@ -105,7 +105,7 @@ class BinaryStringsReader {
       if (type === types.SHARED_STRING) {
         // The record has flags, the text, and then runs and phonetic hints, which are not part of the text (MS-XLSB 2.5.121).
         const length = records.readText(1);
-        this.#strings.add(records.text, 0, length);
+        this.strings.add(records.text, 0, length);
       } else {
         this.#isComplete = true;
       }
@@ -113,7 +113,7 @@ class BinaryStringsReader {
   }
 
   finish(): SharedStrings {
-    if (this.#isComplete) return this.#strings;
+    if (this.#isComplete) return this.strings;
     throw new AppError('invalid-file', `Part ${this.#partName} cannot be read: it ends too early.`);
   }
 }

@@ -88,6 +88,9 @@ export async function copyRows(
     leadingColumns: options.numbers?.columns,
     freezes: options.freezes,
     isSharded: options.isSharded,
+    // The temporary table of staged rows has no generated columns.
+    isRowByRow:
+      options.numbers === undefined && columns.some(({ isLongGenerated }) => isLongGenerated === true),
   });
   const sink = sinkOf(input, options, { targets, output: session, problems });
   options.progress.pass = sink;

@@ -14,6 +14,7 @@ import { isFailureOfExpression } from '../../postgres/sqlstate.ts';
 import {
   copyFrozenInto,
   copyInto,
+  copyRowByRowInto,
   insertDefaults,
   insertDefaultsIntoShards,
   truncate,
@@ -41,6 +42,8 @@ export interface CopySessionOptions {
   freezes: boolean;
   /** Citus stores the table at its workers. */
   isSharded: boolean;
+  /** PostgreSQL must not gather rows. Has no effect on tables of Citus, whose COPY has no conditions. */
+  isRowByRow: boolean;
 }
 
 export class CopySession implements RowOutput {
@@ -58,6 +61,7 @@ export class CopySession implements RowOutput {
   readonly #columnNames: string[];
   readonly #leadingColumns: readonly string[];
   readonly #isSharded: boolean;
+  readonly #isRowByRow: boolean;
   #freezes: boolean;
   #writer: CopyWriter | undefined;
   #columns: readonly number[] = [];
@@ -74,6 +78,7 @@ export class CopySession implements RowOutput {
     this.#leadingColumns = options.leadingColumns ?? [];
     this.#freezes = options.freezes && !options.isSharded;
     this.#isSharded = options.isSharded;
+    this.#isRowByRow = options.isRowByRow && !options.isSharded;
   }
 
   /** Returns the columns of the refused COPY, as indexes. */
@@ -143,7 +148,8 @@ export class CopySession implements RowOutput {
     this.#heldRows = 0;
     this.#heldBytes = 0;
     const names = [...this.#leadingColumns, ...columns.map((column) => this.#columnNames[column]!)];
-    const copy = this.#freezes ? copyFrozenInto(this.#relation, names) : copyInto(this.#relation, names);
+    const copyOfUsual = this.#isRowByRow ? copyRowByRowInto : copyInto;
+    const copy = (this.#freezes ? copyFrozenInto : copyOfUsual)(this.#relation, names);
     const before = this.#freezes && isFirst ? [truncate(this.#relation)] : [];
     this.#writer = copyFrom(this.#client, inCallersPath(...before, copy));
     await this.#writer.write(copyHeader);

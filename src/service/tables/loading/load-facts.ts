@@ -95,6 +95,7 @@ const columnFacts = `
       AND p.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_class'::regclass)
       AND NOT (p.refclassid = 'pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
   'isGenerated', attgenerated <> '',
+  'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypmod = -1 AND atttypid <> 'numeric'::regtype,
   'generatedFrom', CASE WHEN attgenerated <> '' THEN (
     SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_attribute source
     WHERE source.attrelid = attributes.attrelid AND source.attnum <> attributes.attnum AND EXISTS (

@@ -72,6 +72,14 @@ export function copyInto(relation: string, columns: string[]): CallersStatement 
 }
 
 /**
+ * Does the same for a table with long generated values (`isLongGenerated`). PostgreSQL stores each row before it computes the next one,
+ * because the condition calls a volatile function (COPY in CopyFrom of copyfrom.c). Otherwise it gathers 1,000 rows with their generated values.
+ */
+export function copyRowByRowInto(relation: string, columns: string[]): CallersStatement {
+  return qualified`${copyInto(relation, columns)} WHERE pg_catalog.random() OPERATOR(pg_catalog.>=) 0`;
+}
+
+/**
  * Copies rows as if VACUUM had frozen them already, so that neither the first reader nor VACUUM must write their pages again. PostgreSQL
  * accepts this only if the current subtransaction has created or truncated the table.
  */
