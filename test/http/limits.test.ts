@@ -23,11 +23,16 @@ interface Provocation {
 }
 
 /**
- * No request is refused because of these settings: uploads of .xls files wait, and a stop ends any running request.
- * sqlstate.test.ts tests the error if no connection becomes free, which takes ten seconds, and connections.test.ts tests
+ * A stop ends any running request. memory-of-files.test.ts tests the memory and the readers of files, sqlstate.test.ts tests the error if no connection becomes free, which takes ten seconds, and connections.test.ts tests
  * MAX_CONNECTIONS.
  */
-const notTested = ['MAX_LEGACY_READERS', 'SHUTDOWN_GRACE_MS', 'DATABASE_POOL_SIZE', 'MAX_CONNECTIONS'];
+const notTested = [
+  'MAX_FILE_MEMORY_BYTES',
+  'MAX_LEGACY_READERS',
+  'SHUTDOWN_GRACE_MS',
+  'DATABASE_POOL_SIZE',
+  'MAX_CONNECTIONS',
+];
 
 const longText = 'x'.repeat(5000);
 const rowsOf = (body: string) => (service: TestService) =>

@@ -110,8 +110,8 @@ async function openLegacy(
 
 const mebibyte = 1024 * 1024;
 
-/** Measured: the process takes 30 to 65 bytes for each byte of a file. */
-const usualRatio = 64;
+/** Measured: the process takes 30 to 65 bytes for each byte of a file, and fewer if its heap is limited. */
+const usualRatio = 48;
 
 function boundsWithin(bounds: LegacyBounds, maxMib: number): LegacyBounds {
   const maxResidentMib = Math.floor(Math.min(bounds.maxResidentMib, maxMib));

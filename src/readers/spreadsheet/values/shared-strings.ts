@@ -9,6 +9,13 @@ const firstSlabBytes = 16 * 1024;
 const maxSlabBytes = 4 * 1024 * 1024;
 
 /**
+ * The size of further slabs if the strings take more than `fewBytes`. glibc returns freed memory to the system at once only for blocks of more than
+ * 32 MiB (mallopt(3), M_MMAP_THRESHOLD). A slab takes memory only as far as it is filled.
+ */
+const largeSlabBytes = 33 * 1024 * 1024;
+const fewBytes = 8 * 1024 * 1024;
+
+/**
  * The number of entries in a page is 2 to this power. Entries are kept in pages, so that they are never copied when more are
  * added.
  */
@@ -96,7 +103,9 @@ export class SharedStrings {
   }
 
   #addSlab(length: number): void {
-    const size = Math.max(length, Math.min(2 * this.#slab.length, maxSlabBytes));
+    const usual =
+      this.#totalBytes > fewBytes ? largeSlabBytes : Math.min(2 * this.#slab.length, maxSlabBytes);
+    const size = Math.max(length, usual);
     this.#slab = Buffer.allocUnsafeSlow(size);
     this.slabs.push(this.#slab);
     this.#used = 0;
