@@ -111,7 +111,7 @@ export const uploadParameters: readonly UploadParameter[] = [
     value: 'HOW',
     choices: ['strict', 'natural'],
     default: 'strict',
-    about: 'whether dates and numbers as people write them are read',
+    about: 'how dates and numbers are read',
     endpoints: ['upload-json', 'upload-excel', 'inspect-json', 'inspect-excel'],
   },
   {

@@ -101,7 +101,7 @@ export const parameters = {
   }),
   values: parameter('Reading texts', everywhere, oneOf('strict', 'natural'), {
     value: 'HOW',
-    short: 'whether dates and numbers as people write them are read',
+    short: 'how dates and numbers are read',
     long: 'How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide.',
   }),
   languages: parameter('Reading texts', everywhere, optionalText(), {
