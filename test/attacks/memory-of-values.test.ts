@@ -364,7 +364,7 @@ test('rows with long bit strings are listed in bounded memory', async () => {
   await service.database.pool.query(`CREATE TABLE bits (a bit varying, b bit varying, c bit varying[]);
     INSERT INTO bits SELECT repeat('1', 20000000)::varbit, repeat('1', 20000000)::varbit, ARRAY[repeat('1', 1000000)::varbit]`);
   const answer = await send(() => service.get('/table/bits/rows'), 200);
-  assertProblem(answer, 413, 'limit-exceeded');
+  assert.deepEqual([answer.status, answer.body.rows], [200, [{ a: null, b: null, c: null }]]);
   await service.database.pool.query("TRUNCATE bits; INSERT INTO bits VALUES ('101', '1', '{1,01}')");
   assert.deepEqual((await service.get('/table/bits/rows')).body.rows, [{ a: '101', b: '1', c: ['1', '01'] }]);
 });

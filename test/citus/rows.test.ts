@@ -395,6 +395,7 @@ for (const place of places) {
         ]);
         assert.equal(answer.status, 200, JSON.stringify(answer.body));
         const rows = await service.get(`/table/orders/rows?schema=${place.schema}`);
+        assert.equal(rows.status, 200, JSON.stringify(rows.body));
         assert.deepEqual(rows.body.rows, [
           { k: 1, sent: '2024-03-31T00:00:00+00:00', area: '(1,1),(0,0)', words: "'a' 'b'" },
         ]);

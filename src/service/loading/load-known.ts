@@ -16,7 +16,7 @@ import { executePrepared, toQuery } from '../postgres/own-session.ts';
 import { wasRefused } from '../postgres/refuse-unless.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
 import type { Statement } from '../postgres/sql.ts';
-import { isFailureOfExpression, isLackOfPrivilege } from '../postgres/sqlstate.ts';
+import { conditionOf, isFailureOfExpression, isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { inTransaction, noteKeptBytes, type TransactionEdges } from '../postgres/transaction.ts';
 import { copyInto, copyRowByRowInto, lockTable } from '../tables/loading/load-statements.ts';
 import { proveSchema } from '../tables/loading/schema-version.ts';
@@ -133,6 +133,8 @@ function needsUsualWay(error: unknown): boolean {
   if (wasRefused(error, 'the load has ended or is cancelled')) return false;
   if (wasRefused(error, 'another request has the idempotency key')) return false;
   return (
+    // The usual way gives a COPY more time.
+    conditionOf(error) === 'query_canceled' ||
     isFailureOfExpression(error) ||
     isLackOfPrivilege(error) ||
     isUndefinedTable(error) ||

@@ -169,9 +169,13 @@ interface RowColumn {
 /** Switches off a setting with which a large table is not read from its beginning if another session reads it. */
 const readFromBeginning = `SELECT set_config('synchronize_seqscans', 'off', true)`;
 
-/** The setting that counts the bytes of the rows which the statement has written so far. */
-const writtenBytes = 'tablewright.written_bytes';
-const beginWithNoBytes = `SELECT set_config('${writtenBytes}', '0', true)`;
+/**
+ * The settings that count the bytes of the rows which a statement has written so far: that with the usual lengths, and that with the least ones. Citus
+ * runs the statement for a table with one shard at a worker, where the setting does not exist yet.
+ */
+const bytesOfUsual = 'tablewright.written_bytes';
+const bytesOfLeast = 'tablewright.written_bytes_of_cut';
+const beginWithNoBytes = `SELECT set_config('${bytesOfUsual}', '0', true), set_config('${bytesOfLeast}', '0', true)`;
 
 const rowColumns = `
 SELECT a.attname AS name, a.attgenerated = 'v' AS "isVirtual", b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
@@ -210,11 +214,12 @@ function firstRows(
     (column, index) =>
       `${shownValue(column, `stored.c${index}`, lengths)} AS ${quoteIdentifier(column.name)}`,
   );
-  const written = `pg_catalog.current_setting('${writtenBytes}')::pg_catalog.int8`;
+  const setting = lengths === leastLengths ? bytesOfLeast : bytesOfUsual;
+  const written = `coalesce(pg_catalog.substring(pg_catalog.current_setting('${setting}', true), '[0-9]+'), '0')::pg_catalog.int8`;
   return qualified`
 SELECT CASE WHEN summed.bytes OPERATOR(pg_catalog.<=) ${maxListedRowsBytes} THEN summed.row END AS row, summed.cut
 FROM (
-  SELECT written.row, written.cut, pg_catalog.set_config('${writtenBytes}', (${written}
+  SELECT written.row, written.cut, pg_catalog.set_config('${setting}', (${written}
     OPERATOR(pg_catalog.+) coalesce(pg_catalog.octet_length(written.row), ${maxListedRowsBytes + 1})
     OPERATOR(pg_catalog.+) pg_catalog.octet_length(pg_catalog.array_to_json(written.cut)::pg_catalog.text)
     OPERATOR(pg_catalog.+) (${bytesOfCut} OPERATOR(pg_catalog.*) pg_catalog.cardinality(written.cut)))::pg_catalog.text, true)::pg_catalog.int8 AS bytes
