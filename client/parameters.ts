@@ -212,6 +212,14 @@ export const uploadParameters: readonly UploadParameter[] = [
     endpoints: ['upload-excel', 'inspect-excel'],
   },
   {
+    name: 'header_rows',
+    group: 'Spreadsheets',
+    value: 'COUNT',
+    default: 1,
+    about: 'how many rows are the header',
+    endpoints: ['upload-excel', 'inspect-excel'],
+  },
+  {
     name: 'header',
     group: 'Spreadsheets',
     value: 'true|false',

@@ -92,6 +92,8 @@ export interface SourceReading extends Partial<TextReadAs> {
   sheet?: string;
   /** The 1-based row of the sheet with the header. */
   headerRow?: number;
+  /** The number of rows of the header; undefined: one. */
+  headerRows?: number;
   /** The range from the header to the last row with a value: `A3:F200`. */
   range?: string;
 }

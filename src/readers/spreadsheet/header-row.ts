@@ -1,4 +1,7 @@
-/** Collects the texts of the header row of a sheet, from which the columns get their names, and its problems. */
+/**
+ * Collects the texts of the header of a sheet, from which the columns get their names, and its problems. The texts of a header of several rows
+ * are joined for each column, from top to bottom.
+ */
 
 import { trimmedStart, trimText } from '../../core/bytes/white-space.ts';
 import {
@@ -13,7 +16,9 @@ import {
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import type { HeaderFault } from '../../core/cells/row-source.ts';
 import { placeInSheet } from './cell-address.ts';
+import type { MergedAreas } from './merged-areas.ts';
 import { repeatedCell } from './refused-files.ts';
+import { spreadHeader } from './spread-header.ts';
 
 /** Problems of at most this many header cells are listed. */
 const maxFaults = 100;
@@ -24,7 +29,9 @@ export class HeaderRow {
   #row = 0;
   /** The texts of the cells, by column from the first one of the range. A column without a cell has no text. */
   #texts: string[] = [];
-  #faults: { sheetColumn: number; fault: number; value: string }[] = [];
+  #faults: { row: number; sheetColumn: number; fault: number; value: string }[] = [];
+  /** The rows of the header above the current one. */
+  #above: { row: number; texts: string[] }[] = [];
 
   /** @param firstColumn the first column of the range, from 0 */
   constructor(firstColumn: number, cellErrorsAreNull: boolean) {
@@ -41,6 +48,33 @@ export class HeaderRow {
   clear(): void {
     if (this.#texts.length > 0) this.#texts = [];
     if (this.#faults.length > 0) this.#faults = [];
+  }
+
+  /** Keeps the row, because another row of the header follows. */
+  keep(): void {
+    this.#above.push({ row: this.#row, texts: this.#texts });
+    this.#texts = [];
+  }
+
+  /** Joins the texts of all rows. @param merged the merged areas of the sheet, if they are known */
+  join(merged: MergedAreas | undefined): void {
+    if (this.#above.length === 0) return;
+    this.keep();
+    const rows = this.#above;
+    const columns = rows.reduce((most, { texts }) => Math.max(most, texts.length), 0);
+    const lastMerged = (row: number, column: number): number =>
+      merged!.lastColumnFrom(rows[row]!.row, this.#firstColumn + column + 1) - this.#firstColumn - 1;
+    const hasText = (row: number, column: number): boolean => !!rows[row]!.texts[column];
+    const isMerged =
+      merged !== undefined &&
+      rows.some(({ texts }, row) => {
+        return texts.some((text, column) => text !== '' && lastMerged(row, column) > column);
+      });
+    const spread = spreadHeader({ rows: rows.length, columns, hasText, ...(isMerged && { lastMerged }) });
+    this.#texts = Array.from({ length: columns }, (_, column) => {
+      const parts = spread.map((from, row) => rows[row]!.texts[from[column]!] ?? '');
+      return parts.filter((text, row) => text !== '' && text !== parts[row - 1]).join(' ');
+    });
   }
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
@@ -60,7 +94,7 @@ export class HeaderRow {
     const isNull = this.#cellErrorsAreNull && (fault === ERROR_CELL || fault === FORMULA_WITHOUT_VALUE);
     this.#setText(column, isNull ? '' : value);
     if (isNull || fault === SERIAL_OUT_OF_RANGE || this.#faults.length === maxFaults) return;
-    this.#faults.push({ sheetColumn: column + 1, fault, value });
+    this.#faults.push({ row: this.#row, sheetColumn: column + 1, fault, value });
   }
 
   #setText(column: number, text: string): void {
@@ -89,8 +123,8 @@ export class HeaderRow {
    * @param sheet the name of the sheet; empty: the file has no sheets
    */
   faultsIn(sheet: string): HeaderFault[] {
-    return this.#faults.map(({ sheetColumn, fault, value }) => {
-      return { fault, value, place: placeInSheet(sheet, this.#row, sheetColumn) };
+    return this.#faults.map(({ row, sheetColumn, fault, value }) => {
+      return { fault, value, place: placeInSheet(sheet, row, sheetColumn) };
     });
   }
 }

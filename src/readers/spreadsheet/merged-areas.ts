@@ -53,6 +53,19 @@ export class MergedAreas {
     return true;
   }
 
+  /** Returns the last column of the area whose top-left cell is this one; the column itself if there is none. */
+  lastColumnFrom(row: number, column: number): number {
+    for (
+      let area = this.firstOfRow[row] ?? 0;
+      area !== 0;
+      area = this.fields[areaFields * (area - 1) + NEXT]!
+    ) {
+      const at = areaFields * (area - 1);
+      if (this.fields[at + FIRST_COLUMN] === column) return this.fields[at + LAST_COLUMN]!;
+    }
+    return column;
+  }
+
   /** Returns the area that contains a cell, such as `B3:C5`; undefined: none. It searches all areas that begin above. */
   rangeAt(row: number, column: number): string | undefined {
     for (let firstRow = Math.min(row, this.firstOfRow.length - 1); firstRow >= 1; firstRow--) {

@@ -52,7 +52,7 @@ const LEFT_OUT = 3;
 const momentBytes = 8;
 
 export class SheetRows {
-  /** The row of the sheet that is the header; 0: not known yet. Data row n is the sheet's row `headerRow + n`. */
+  /** The row of the sheet that is the header, the last one of several; 0: not known yet. Data row n is the sheet's row `headerRow + n`. */
   headerRow = 0;
   /** Undefined: the areas are not known, or the source itself leaves out the covered cells. */
   readonly merged: MergedAreas | undefined;
@@ -66,6 +66,9 @@ export class SheetRows {
   readonly #cellErrorsAreNull: boolean;
 
   readonly #header: HeaderRow;
+  /** The first and the last row of the header; undefined: not known yet. */
+  #firstHeaderRow: number | undefined;
+  #lastHeaderRow: number | undefined;
   readonly #columns: SheetColumns;
   readonly #leftOut: LeftOutParts;
   readonly #findings = new SheetFindings();
@@ -115,6 +118,7 @@ export class SheetRows {
     const bounds = outline === 'brief' ? briefOutline : wholeOutline;
     this.outline = new SheetOutline(bounds, this.#firstColumn, this.#lastColumn);
     this.#feed = new OutlineFeed(this.outline);
+    this.#beginHeader(options.headerRow);
     // A column without a header gets its name when its first value comes.
     if (!hasHeader) this.#closeHeader(range.firstRow - 1);
   }
@@ -186,20 +190,22 @@ export class SheetRows {
 
   #roleOf(row: number, isHidden: boolean): number {
     const { headerRow } = this.#options;
-    if (!this.#columns.areNamed && headerRow !== undefined && row > headerRow) this.#closeHeader(headerRow);
+    const last = this.#lastHeaderRow;
+    if (!this.#columns.areNamed && last !== undefined && row > last) this.#closeHeader(last);
     let role = SKIPPED;
     if (!this.#columns.areNamed) {
-      if (headerRow !== undefined && row !== headerRow) return SKIPPED;
+      if (headerRow !== undefined && row < headerRow) return SKIPPED;
       this.#header.begin(row);
       role = HEADER;
     } else if (row > this.headerRow) {
       role = DATA;
-    } else if (headerRow === undefined || row === headerRow) {
+    } else if (headerRow === undefined || row >= headerRow) {
       throw rowsOutOfOrder(row, this.headerRow);
     } else {
       return SKIPPED;
     }
-    return this.#leftOut.beginRow(row, isHidden, row === headerRow, this.#rowCount > 0) ? LEFT_OUT : role;
+    const isChosen = role === HEADER && headerRow !== undefined;
+    return this.#leftOut.beginRow(row, isHidden, isChosen, this.#rowCount > 0) ? LEFT_OUT : role;
   }
 
   #hasCovered(covered: CoveredCells, row: number): boolean {
@@ -301,9 +307,7 @@ export class SheetRows {
     if (this.#isRowBegun) {
       this.#sink.endRow();
     } else if (this.#role === HEADER) {
-      // A row with only white space is not the header, unless the caller chose it.
-      if (this.#header.hasText || this.#options.headerRow !== undefined) this.#closeHeader(this.#row);
-      else this.#header.clear();
+      this.#endHeaderRow();
     } else if (this.#blankCells.count > 0) {
       this.#blankCells.clear();
       this.#findings.blankRows.add(this.#row);
@@ -327,8 +331,8 @@ export class SheetRows {
   /** Ends the sheet. A header without rows below it still names its columns. */
   finish(): void {
     this.#counted.count(this.#row);
-    const { headerRow } = this.#options;
-    if (!this.#columns.areNamed && headerRow !== undefined) this.#closeHeader(headerRow);
+    const last = this.#lastHeaderRow;
+    if (!this.#columns.areNamed && last !== undefined) this.#closeHeader(last);
   }
 
   /** Notices a long row: the sink keeps it until it is complete. */
@@ -370,6 +374,7 @@ export class SheetRows {
     return {
       window: this.#options,
       headerRow: this.headerRow,
+      firstHeaderRow: this.#firstHeaderRow ?? this.headerRow,
       header: this.#header,
       columns: this.#columns,
       lastDataRow: this.#lastDataRow,
@@ -377,8 +382,28 @@ export class SheetRows {
     };
   }
 
+  #beginHeader(row: number | undefined): void {
+    if (row === undefined) return;
+    this.#firstHeaderRow = row;
+    this.#lastHeaderRow = row + (this.#options.headerRows ?? 1) - 1;
+  }
+
+  #endHeaderRow(): void {
+    // A row with only white space is not the header, unless the caller chose it.
+    if (this.#firstHeaderRow === undefined) {
+      if (!this.#header.hasText) {
+        this.#header.clear();
+        return;
+      }
+      this.#beginHeader(this.#row);
+    }
+    if (this.#row < this.#lastHeaderRow!) this.#header.keep();
+    else this.#closeHeader(this.#row);
+  }
+
   #closeHeader(row: number): void {
     this.headerRow = row;
+    this.#header.join(this.merged);
     this.#columns.nameFromHeader();
   }
 

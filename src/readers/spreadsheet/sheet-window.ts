@@ -10,6 +10,8 @@ export interface SheetWindow {
   range: CellRange;
   /** The 1-based row of the sheet with the header; undefined: the first row of the range that has a value. */
   headerRow: number | undefined;
+  /** The number of rows of the header, from `headerRow` on. Default: 1. */
+  headerRows?: number;
   /** false: the first row of the range is a data row. */
   hasHeader: boolean;
 }
@@ -29,7 +31,8 @@ export function windowOfRange(range: CellRange, hasHeader = true): SheetWindow {
  *
  * @throws AppError `invalid-parameter` if the range is invalid or the header row is outside of it
  */
-export function windowOf({ range: text, headerRow, hasHeader, tableRange }: SpreadsheetOptions): SheetWindow {
+export function windowOf(options: SpreadsheetOptions): SheetWindow {
+  const { range: text, headerRow, headerRows = 1, hasHeader, tableRange } = options;
   if (text !== undefined && tableRange !== undefined) {
     throw wrongParameter('range', '`table_range` names the cells that are read: leave `range` out.', {
       value: text,
@@ -40,7 +43,20 @@ export function windowOf({ range: text, headerRow, hasHeader, tableRange }: Spre
     const detail = `The range must be like B3:F200, B:F or B3:F, not ${quote(text!)}.`;
     throw wrongParameter('range', detail, { value: text! });
   }
-  return withHeaderRow(windowOfRange(range, hasHeader), headerRow);
+  if (headerRows > 1) refuseHeaderRows(options);
+  return withHeaderRow({ ...windowOfRange(range, hasHeader), headerRows }, headerRow);
+}
+
+function refuseHeaderRows({ headerRow, hasHeader }: SpreadsheetOptions): void {
+  if (headerRow === 'auto') {
+    throw wrongParameter(
+      'header_rows',
+      '`header_row=auto` finds the rows of the header: leave `header_rows` out.',
+    );
+  }
+  if (hasHeader === false) {
+    throw wrongParameter('header_rows', 'With `header=false` there is no header: leave `header_rows` out.');
+  }
 }
 
 /**

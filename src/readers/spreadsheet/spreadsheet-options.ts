@@ -11,6 +11,8 @@ export interface SpreadsheetOptions {
    * the range that has a value.
    */
   headerRow?: number | 'auto';
+  /** The number of rows of the header, whose texts are joined. Default: 1. */
+  headerRows?: number;
   /** The cells to read: `B3:F200`, `B:F` or `B3:F`. Default: the whole sheet. */
   range?: string;
   /** The name of a table or of a range of cells, or the range itself with its sheet: `Orders`, `'Sales Data'!B4:F20`. Not with `range`. */

@@ -3,7 +3,7 @@
  * other values. A text of digits and signs (`1.234,50`, `21/11/2026`) counts as a number, because people write numbers and dates as text.
  */
 
-import { COMMA, POINT, ZERO } from '../../../core/bytes/ascii.ts';
+import { CLOSING_PARENTHESIS, COMMA, OPENING_PARENTHESIS, POINT, ZERO } from '../../../core/bytes/ascii.ts';
 import { isBlank } from '../../../core/bytes/white-space.ts';
 import { FALSE, NULL, STRING, TEXT, TRUE } from '../../../core/cells/cell-kind.ts';
 import { textKind } from '../../../core/cells/text-kind.ts';
@@ -15,7 +15,7 @@ export const MOMENT_LIKE = 3;
 export const TRUTH = 4;
 /** A text of digits and signs that is not one plain number: `21/11/2026`, `10-14`, `5 %`. It may be a header above numbers. */
 export const NUMBER_TEXT = 5;
-/** Signs that stand for nothing (`-`, `?`), and errors. They say nothing about their column, and a header may have them (`#`, `%`). */
+/** Signs and letters that stand for nothing (`-`, `?`, `(NA)`), and errors. They say nothing about their column, and a header may have them (`#`, `%`). */
 export const SIGNS = 6;
 
 /** @param kind one of cell-kind.ts */
@@ -36,7 +36,7 @@ function textClass(kind: number, bytes: Buffer, start: number, end: number): num
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
     if (byte >= ZERO && byte <= ZERO + 9) digits++;
-    else if (isLetter(byte)) return isTruth(kind, bytes, start, end) ? TRUTH : WORDS;
+    else if (isLetter(byte)) return lettersClass(kind, bytes, start, end);
     else if (byte >= 0x80) {
       const length = signLength(bytes, at, end);
       if (length === 0) return WORDS;
@@ -53,10 +53,22 @@ function isLetter(byte: number): boolean {
   return lower >= 0x61 && lower <= 0x7a;
 }
 
-function isTruth(kind: number, bytes: Buffer, start: number, end: number): boolean {
-  if (kind !== TEXT) return false;
+/** Returns the class of a text that has letters. */
+function lettersClass(kind: number, bytes: Buffer, start: number, end: number): number {
+  if (isMissingMark(bytes, start, end)) return SIGNS;
+  if (kind !== TEXT) return WORDS;
   const found = textKind(bytes, start, end);
-  return found === TRUE || found === FALSE;
+  return found === TRUE || found === FALSE ? TRUTH : WORDS;
+}
+
+/** Statistical tables have one to three letters in brackets where a value is missing: `(NA)`, `(X)`, `(D)`. */
+const longestMark = 5;
+
+function isMissingMark(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start < 3 || end - start > longestMark) return false;
+  if (bytes[start] !== OPENING_PARENTHESIS || bytes[end - 1] !== CLOSING_PARENTHESIS) return false;
+  for (let at = start + 1; at < end - 1; at++) if (!isLetter(bytes[at]!)) return false;
+  return true;
 }
 
 /** Returns the length in UTF-8 of a currency sign, a dash or a space that is not ASCII; 0: the bytes are another character. */

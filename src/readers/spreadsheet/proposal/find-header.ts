@@ -47,7 +47,7 @@ export function classAt(row: OutlineRow, column: number): number {
   return at < 0 || at >= row.classes.length ? BLANK : row.classes[at]!;
 }
 
-function valueAt(row: OutlineRow, column: number): number {
+export function valueAt(row: OutlineRow, column: number): number {
   return row.values?.[column - row.firstColumn] ?? NO_VALUE;
 }
 

@@ -18,6 +18,7 @@ import {
   isTyped,
   profileColumns,
 } from './find-header.ts';
+import { findStackedHeader, firstColumnOf, needsAllRows, type StackedHeader } from './find-stacked-header.ts';
 import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
 
 export interface FoundTable {
@@ -27,8 +28,9 @@ export interface FoundTable {
   /** Columns from 0. */
   firstColumn: number;
   lastColumn: number;
-  /** Rows of the sheet. */
+  /** Rows of the sheet. The header begins in `headerRow` and has `headerRows` rows, blank ones included. */
   headerRow: number;
+  headerRows: number;
   lastRow: number;
   /**
    * The number of cells with a value, halved if the values do not confirm the header. Tables are compared by it. Rows that were not kept
@@ -49,8 +51,8 @@ export function findTables(outline: SheetOutline): FoundTable[] {
     first = Math.min(first, row.firstColumn);
     last = Math.max(last, row.firstColumn + row.classes.length - 1);
   }
-  const tables = tablesIn({ rows, firstColumn: first, lastColumn: last }, 0);
-  return tables.toSorted(byScore).slice(0, maxTables);
+  const tables = tablesIn({ rows, firstColumn: first, lastColumn: last }, 0).toSorted(byScore);
+  return withStackedHeader(rows, tables).slice(0, maxTables);
 }
 
 function byScore(a: FoundTable, b: FoundTable): number {
@@ -331,9 +333,66 @@ function tableOf({ rows, header, firstColumn, lastColumn }: Zone): FoundTable[] 
       firstColumn: first,
       lastColumn: last,
       headerRow: ofTable[0]!.row,
+      headerRows: 1,
       lastRow: ofTable.at(-1)!.until,
       score: header.contrasts > 0 ? cells : cells / 2,
       above: rows.slice(0, header.index),
     },
   ];
+}
+
+/** Adds the table whose header is spread over several rows in place of those in its rows, unless a header in one row is more certain. */
+function withStackedHeader(rows: OutlineRow[], tables: FoundTable[]): FoundTable[] {
+  const stacked = findStackedHeader(rows);
+  if (stacked === undefined) return tables;
+  const last = rows[stacked.last]!.row;
+  const below = tables.filter(({ headerRow, header }) => headerRow > last && isConfirmed(header));
+  const next = below.reduce((least, { headerRow }) => Math.min(least, headerRow), Number.POSITIVE_INFINITY);
+  const end = rows.findLastIndex(({ row }, index) => index <= stacked.end && row < next);
+  const table = tableUnder(rows, { ...stacked, end });
+  if (end < stacked.last + 2 || below.some(({ score }) => score > table.score)) return tables;
+  const rivals = tables.filter(({ headerRow }) => headerRow <= last);
+  if (rivals.some((rival) => isConfirmed(rival.header) && !isBetter(stacked, rival, rows))) return tables;
+  const others = tables.filter(
+    ({ headerRow, lastRow }) => headerRow > table.lastRow || lastRow < table.headerRow,
+  );
+  return [table, ...others].toSorted(byScore);
+}
+
+function isConfirmed({ isClear, contrasts }: FoundHeader): boolean {
+  return isClear && contrasts > 0;
+}
+
+/** Returns whether a header of several rows is more likely than a header in one row. */
+function isBetter(stacked: StackedHeader, { headerRow }: FoundTable, rows: OutlineRow[]): boolean {
+  const { first, last } = stacked;
+  if (headerRow === rows[last]!.row) return first < last && needsAllRows(rows, stacked);
+  const below = rows.slice(first, last + 1).filter(({ row }) => row > headerRow);
+  if (headerRow < rows[first]!.row || below.length === 0) return false;
+  // A row below a whole header is a row of data, unless it has no label.
+  return below.every((row) => classAt(row, firstColumnOf(rows)) === BLANK);
+}
+
+function tableUnder(rows: OutlineRow[], { first, last, end, ...found }: StackedHeader): FoundTable {
+  const ofTable = rows.slice(first, end + 1);
+  const cells = ofTable.reduce((sum, row) => sum + row.filled * (row.until - row.row + 1), 0);
+  const isClear = found.filled >= found.columns;
+  return {
+    rows: ofTable,
+    header: {
+      index: last - first,
+      hasNumbers: true,
+      hasMoments: false,
+      isSequence: false,
+      isClear,
+      ...found,
+    },
+    firstColumn: found.firstColumn,
+    lastColumn: found.lastColumn,
+    headerRow: ofTable[0]!.row,
+    headerRows: rows[last]!.row - ofTable[0]!.row + 1,
+    lastRow: ofTable.at(-1)!.until,
+    score: cells,
+    above: rows.slice(0, first),
+  };
 }

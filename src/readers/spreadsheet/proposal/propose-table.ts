@@ -6,8 +6,9 @@ import { type FoundTable, findTables } from './find-tables.ts';
 import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
 
 export interface ProposedTable {
-  /** 1-based row of the sheet. */
+  /** The 1-based row of the sheet in which the header begins, and the number of its rows. */
   headerRow: number;
+  headerRows: number;
   /** `A4:F40`. */
   range: string;
 }
@@ -115,7 +116,8 @@ function reasonForRest({ firstRow, lastRow, firstColumn, lastColumn }: CellsOuts
 }
 
 export function placeOf(table: FoundTable): ProposedTable {
-  return { headerRow: table.headerRow, range: rangeOf(table) };
+  const { headerRow, headerRows } = table;
+  return { headerRow, headerRows, range: rangeOf(table) };
 }
 
 function rangeOf({ firstColumn, lastColumn, headerRow, lastRow }: FoundTable): string {
@@ -193,13 +195,18 @@ function openedRange(table: FoundTable, around: Surroundings, others: FoundTable
   };
 }
 
-function headerReason({ headerRow, header, firstColumn, lastColumn }: FoundTable): string {
+function headerReason(table: FoundTable): string {
+  const { headerRow, headerRows, header, firstColumn, lastColumn } = table;
   const texts = header.isSequence ? 'texts and numbers in order, such as years,' : 'texts';
   const isOneColumn = firstColumn === lastColumn;
   const columns =
     header.filled >= header.columns
       ? `all ${header.columns} columns`
       : `${header.filled} of ${header.columns} columns`;
+  if (headerRows > 1) {
+    const last = headerRow + headerRows - 1;
+    return `Rows ${headerRow} to ${last} together have texts in ${columns}, and numbers or dates are beneath them.`;
+  }
   const has = isOneColumn ? `Row ${headerRow} has a text` : `Row ${headerRow} has ${texts} in ${columns}`;
   if (header.contrasts === 0) {
     return `${has} and is the first row that fills them; the rows beneath it have texts too, so their values do not confirm the header.`;
@@ -223,7 +230,7 @@ function aboveReasons(rows: OutlineRow[], table: FoundTable): string[] {
   const upper = table.above.at(-1);
   const isPart =
     upper !== undefined && upper.row === table.headerRow - 1 && upper.filled > 1 && !upper.isTotal;
-  if (!isPart) return [reason];
+  if (!isPart || table.headerRows > 1) return [reason];
   return [
     reason,
     `Row ${upper.row} may be a part of the header; only row ${table.headerRow}, next to the values, gives the names.`,

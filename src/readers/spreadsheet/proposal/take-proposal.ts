@@ -51,7 +51,8 @@ export async function takeProposals(
   const { table, reasons } = await chosen.propose(signal);
   if (table === undefined) throw noHeader(chosen.sheet, reasons);
   const range = intersection(chosen.window.range, table.opened);
-  const window: SheetWindow = withHeaderRow({ ...chosen.window, range }, table.headerRow);
+  const { headerRow: row, headerRows } = table;
+  const window: SheetWindow = withHeaderRow({ ...chosen.window, range, headerRows }, row);
   return chosen.within(window, [...warnings, tableTaken(table, reasons)]);
 }
 
@@ -89,12 +90,18 @@ function scoreOf(proposal: SheetProposal | undefined): number {
   return proposal?.table?.score ?? 0;
 }
 
-function tableTaken({ headerRow, range, leftOut }: LargestTable, reasons: string[]): Warning {
+function tableTaken(table: LargestTable, reasons: string[]): Warning {
+  const { range, leftOut } = table;
   const rest = leftOut.length === 0 ? '' : ` Not read: ${leftOut.join('; ')}.`;
   return {
     code: 'proposal-taken',
-    detail: `Row ${headerRow} was read as the header of the table in ${range} (header_row=auto). ${reasons.join(' ')}${rest}`,
+    detail: `${headerInWords(table)} read as the header of the table in ${range} (header_row=auto). ${reasons.join(' ')}${rest}`,
   };
+}
+
+function headerInWords({ headerRow, headerRows }: LargestTable): string {
+  if (headerRows === 1) return `Row ${headerRow} was`;
+  return `Rows ${headerRow} to ${headerRow + headerRows - 1} were joined for each column, and`;
 }
 
 function namedTwice(): AppError {

@@ -40,6 +40,11 @@ const proposedTable = {
         'The row that looks most like a header. Absent if no row does. `header_row=auto` takes it.',
     }),
   ),
+  header_rows: Type.Optional(
+    Type.Integer({
+      description: 'The number of rows of the header from `header_row` on, if there are several.',
+    }),
+  ),
   range: Type.Optional(
     Type.String({ description: 'The cells of the table, from its header to its last row, as in `A4:F40`.' }),
   ),
@@ -125,6 +130,9 @@ const Inspected = Type.Object(
       {
         name: Type.String(),
         header_row: Type.Optional(Type.Integer({ description: 'The row that was read as the header.' })),
+        header_rows: Type.Optional(
+          Type.Integer({ description: 'The number of rows of the header, if there are several.' }),
+        ),
         range: Type.Optional(
           Type.String({
             description: 'The cells that were read, from the header to the last row with a value.',
@@ -201,7 +209,7 @@ function fileInZip({ fileInZip: name }: OpenedSpreadsheet): object {
 }
 
 function shownInspection({ sheets, proposal, names, sheet }: Inspection): object {
-  const { name, headerRow, range, errorCount, rowNumbers, columns, ...shown } = sheet;
+  const { name, headerRow, headerRows, range, errorCount, rowNumbers, columns, ...shown } = sheet;
   return {
     sheets: sheets.map(({ hasCells: _, size: __, proposal: ofSheet, ...shown }) => ({
       ...shown,
@@ -213,6 +221,7 @@ function shownInspection({ sheets, proposal, names, sheet }: Inspection): object
     sheet: {
       name,
       ...(headerRow !== undefined && { header_row: headerRow }),
+      ...(headerRows !== undefined && { header_rows: headerRows }),
       ...(range !== undefined && { range }),
       ...shown,
       ...(rowNumbers && { row_numbers: rowNumbers }),
@@ -231,6 +240,6 @@ function shownProposal({ sheet, table, reasons, otherTables }: SheetProposal & {
   };
 }
 
-function shownTable({ headerRow, range }: ProposedTable): object {
-  return { header_row: headerRow, range };
+function shownTable({ headerRow, headerRows, range }: ProposedTable): object {
+  return { header_row: headerRow, ...(headerRows > 1 && { header_rows: headerRows }), range };
 }

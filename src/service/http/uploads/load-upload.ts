@@ -169,7 +169,7 @@ function answerOf(
 
 /** Returns the members of the answer that describe what was read. */
 function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, string | number> {
-  const { format, fileInZip, delimiter, encoding, sheet, headerRow, range } = reading;
+  const { format, fileInZip, delimiter, encoding, sheet, headerRow, headerRows, range } = reading;
   return {
     format,
     ...(fileInZip !== undefined && { file_in_zip: fileInZip }),
@@ -177,6 +177,7 @@ function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, 
     ...(encoding !== undefined && { encoding }),
     ...(sheet !== undefined && { sheet }),
     ...(headerRow !== undefined && { header_row: headerRow }),
+    ...(headerRows !== undefined && { header_rows: headerRows }),
     ...(range !== undefined && { range }),
   };
 }

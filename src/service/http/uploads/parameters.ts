@@ -178,6 +178,16 @@ export const parameters = {
       byDefault: 'the first row that has a value',
     },
   ),
+  header_rows: parameter(
+    'Spreadsheets',
+    spreadsheets,
+    Type.Integer({ minimum: 1, maximum: 20, default: 1 }),
+    {
+      value: 'COUNT',
+      short: 'how many rows are the header',
+      long: 'The number of rows of the sheet that are the header, from `header_row` on. Their texts are joined for each column, from top to bottom: `Population 2020` above `male` is `Population 2020 male`. `header_row=auto` finds the number itself.',
+    },
+  ),
   header: parameter('Spreadsheets', spreadsheets, Type.Boolean({ default: true }), {
     short: 'whether there is a header',
     long: 'false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names.',

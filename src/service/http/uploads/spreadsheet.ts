@@ -146,6 +146,7 @@ function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
   return {
     ...(query.sheet !== undefined && { sheet: query.sheet }),
     ...(query.header_row !== undefined && { headerRow: query.header_row }),
+    headerRows: query.header_rows,
     ...(query.range !== undefined && { range: query.range }),
     ...(query.table_range !== undefined && { tableRange: query.table_range }),
     hidden: query.hidden,

@@ -71,6 +71,9 @@ const Loaded = Type.Object(
       header_row: Type.Optional(
         Type.Integer({ description: 'The row of the sheet with the column names, from 1.' }),
       ),
+      header_rows: Type.Optional(
+        Type.Integer({ description: 'The number of rows of the header, if there are several.' }),
+      ),
       range: Type.Optional(
         Type.String({
           description: 'The cells that were read, from the header to the last row with a value: `A3:F200`.',

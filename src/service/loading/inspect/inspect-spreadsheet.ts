@@ -3,7 +3,7 @@
  * definition that would be inferred, the first rows as text, and the warnings.
  */
 
-import { withSecondReading } from '../../../core/cells/row-source.ts';
+import { type SourceReading, withSecondReading } from '../../../core/cells/row-source.ts';
 import { AppError, type ErrorCode, type Warning } from '../../../core/errors.ts';
 import { type TypeChoices, TypeInference } from '../../../encoding/infer/infer-types.ts';
 import { headerProblems } from '../../../encoding/problems/problems.ts';
@@ -26,8 +26,10 @@ export interface Inspection {
   /** The cells of the file that look most like a table. */
   proposal: FileProposal;
   names: { listed: NamedCells[]; count: number };
-  sheet: { name: string; headerRow?: number; range?: string; warnings: Warning[] } & PreviewedRows;
+  sheet: { name: string; warnings: Warning[] } & PlaceOfTable & PreviewedRows;
 }
+
+type PlaceOfTable = Pick<SourceReading, 'headerRow' | 'headerRows' | 'range'>;
 
 interface SheetSize extends PreviewSize {
   /** undefined: the sheet cannot be read. */
@@ -166,8 +168,12 @@ function warnOfOthers(sheets: Inspection['sheets'], chosen: string): Warning[] {
   return others.length === 0 ? [] : [otherSheetsWarning(chosen, others.map(otherSheetOf))];
 }
 
-function placeOf({ reading: { headerRow, range } }: SheetSource): { headerRow?: number; range?: string } {
-  return { ...(headerRow !== undefined && { headerRow }), ...(range !== undefined && { range }) };
+function placeOf({ reading: { headerRow, headerRows, range } }: SheetSource): PlaceOfTable {
+  return {
+    ...(headerRow !== undefined && { headerRow }),
+    ...(headerRows !== undefined && { headerRows }),
+    ...(range !== undefined && { range }),
+  };
 }
 
 function otherSheetOf({ name, rows, columns, problem }: SheetSummary & SheetSize): OtherSheet {

@@ -1,0 +1,56 @@
+/**
+ * Finds how far the texts of a header of several rows reach. The name of a group of columns has only one cell, above the first column of its
+ * group:
+ *
+ *     Region | 2025 |    | 2026 |
+ *            | Q1   | Q2 | Q1   | Q2
+ */
+
+/** Some rows of cells. Rows and columns count from 0. */
+export interface HeaderCells {
+  rows: number;
+  columns: number;
+  hasText(row: number, column: number): boolean;
+  /** Returns the last column of the merged area that begins in this cell; undefined: no area has more than one column. */
+  lastMerged?: ((row: number, column: number) => number) | undefined;
+}
+
+/**
+ * Returns for each row, except the lowest one, the column whose text each column has; -1: it has none. A text reaches columns that have a text
+ * of their own further below: those of its merged area. If no cells are merged, it reaches the columns up to the next text in its row or in a row
+ * above it, but only if its own column has a text further below, too. Otherwise it is the whole name of its column.
+ */
+export function spreadHeader(cells: HeaderCells): Int32Array[] {
+  const { rows, columns, hasText, lastMerged } = cells;
+  const spread = Array.from({ length: rows }, () => new Int32Array(columns).fill(-1));
+  // The last row that has a text in the column, and whether a row above the current one has a text there.
+  const lowest = new Int32Array(columns).fill(-1);
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) if (hasText(row, column)) lowest[column] = row;
+  }
+  const isBorder = new Uint8Array(columns);
+  for (let row = 0; row < rows; row++) {
+    let from = -1;
+    let until = -1;
+    for (let column = 0; column < columns; column++) {
+      if (hasText(row, column)) {
+        from = column;
+        until = reachOf(cells, row, column, lowest[column]! > row);
+      } else if (isBorder[column] === 1 && lastMerged === undefined) from = -1;
+      if (from === column || (from >= 0 && column <= until && lowest[column]! > row))
+        spread[row]![column] = from;
+    }
+    for (let column = 0; column < columns; column++) if (hasText(row, column)) isBorder[column] = 1;
+  }
+  return spread;
+}
+
+function reachOf(
+  { columns, lastMerged }: HeaderCells,
+  row: number,
+  column: number,
+  isGroup: boolean,
+): number {
+  if (lastMerged !== undefined) return lastMerged(row, column);
+  return isGroup ? columns - 1 : column;
+}
