@@ -18,7 +18,8 @@ import {
   isTyped,
   profileColumns,
 } from './find-header.ts';
-import { findStackedHeader, firstColumnOf, needsAllRows, type StackedHeader } from './find-stacked-header.ts';
+import { findStackedHeader, needsAllRows, type StackedHeader } from './find-stacked-header.ts';
+import { firstColumnOf } from './find-values.ts';
 import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
 
 export interface FoundTable {

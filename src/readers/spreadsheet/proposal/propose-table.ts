@@ -3,6 +3,7 @@
 import { type CellRange, columnLetters, maxSheetColumn } from '../cell-address.ts';
 import { BLANK } from './cell-class.ts';
 import { type FoundTable, findTables } from './find-tables.ts';
+import { findValuesWithoutHeader } from './find-values.ts';
 import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
 
 export interface ProposedTable {
@@ -25,10 +26,14 @@ export interface LargestTable extends ProposedTable {
 export interface SheetProposal {
   /** Undefined: no row looks like a header with values beneath. */
   table: LargestTable | undefined;
+  /** The table to read if no row is a header. Undefined: there is a header, or no rows of values. */
+  withoutHeader?: Pick<LargestTable, 'range' | 'opened' | 'leftOut'> | undefined;
   /** The reasons why this table is proposed, or why none is. */
   reasons: string[];
   otherTables: ProposedTable[];
 }
+
+type Cells = Pick<FoundTable, 'headerRow' | 'lastRow' | 'firstColumn' | 'lastColumn'>;
 
 /** At most this many other tables are listed. */
 const maxOtherTables = 20;
@@ -39,7 +44,12 @@ export function proposeTable(outline: SheetOutline): SheetProposal {
   const [table, ...others] = found.filter((one) => !isSmallBeside(one, rest));
   if (table === undefined) {
     const reason = found.length === 0 ? reasonForNone(outline) : reasonForRest(rest);
-    return { table: undefined, reasons: [reason], otherTables: [] };
+    return {
+      table: undefined,
+      withoutHeader: tableWithoutHeader(outline),
+      reasons: [reason],
+      otherTables: [],
+    };
   }
   const around = rowsOutside(outline.rows, table, others);
   return {
@@ -55,6 +65,18 @@ export function proposeTable(outline: SheetOutline): SheetProposal {
       ...belowReasons(outline, table, around),
     ],
     otherTables: others.slice(0, maxOtherTables).map(placeOf),
+  };
+}
+
+function tableWithoutHeader({ rows, isOutOfOrder }: SheetOutline): SheetProposal['withoutHeader'] {
+  const found = isOutOfOrder ? undefined : findValuesWithoutHeader(rows);
+  if (found === undefined) return undefined;
+  const cells = { ...found, headerRow: found.firstRow };
+  const around = rowsOutside(rows, cells, []);
+  return {
+    range: rangeOf(cells),
+    opened: openedRange(cells, around, []),
+    leftOut: describeLeftOut(around, []),
   };
 }
 
@@ -120,7 +142,7 @@ export function placeOf(table: FoundTable): ProposedTable {
   return { headerRow, headerRows, range: rangeOf(table) };
 }
 
-function rangeOf({ firstColumn, lastColumn, headerRow, lastRow }: FoundTable): string {
+function rangeOf({ firstColumn, lastColumn, headerRow, lastRow }: Cells): string {
   return `${columnLetters(firstColumn + 1)}${headerRow}:${columnLetters(lastColumn + 1)}${lastRow}`;
 }
 
@@ -141,7 +163,7 @@ export interface RowSpan {
 }
 
 /** Finds the cells with a value that are neither in the table nor in another one. */
-export function rowsOutside(rows: OutlineRow[], table: FoundTable, others: FoundTable[]): Surroundings {
+export function rowsOutside(rows: OutlineRow[], table: Cells, others: Cells[]): Surroundings {
   const around: Surroundings = {
     above: [],
     below: [],
@@ -184,7 +206,7 @@ function addRow(spans: RowSpan[], first: number, last: number): void {
 }
 
 /** Returns the range open on each side on which nothing is left out, so that reading it is the same as reading the sheet. */
-function openedRange(table: FoundTable, around: Surroundings, others: FoundTable[]): CellRange {
+function openedRange(table: Cells, around: Surroundings, others: Cells[]): CellRange {
   const isLast = around.below.length === 0 && !others.some(({ lastRow }) => lastRow > table.lastRow);
   return {
     firstRow: table.headerRow,
@@ -271,7 +293,7 @@ export function totalOf(
   return totals === 1 || totals * 4 <= count ? lastTotal : undefined;
 }
 
-function describeLeftOut({ above, below, beside }: Surroundings, others: FoundTable[]): string[] {
+function describeLeftOut({ above, below, beside }: Surroundings, others: Cells[]): string[] {
   const parts: string[] = [];
   if (above.length > 0) parts.push(inWords(above, false));
   if (below.length > 0) parts.push(inWords(below, false));

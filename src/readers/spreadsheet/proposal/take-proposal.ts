@@ -4,7 +4,7 @@ import { AppError, type Warning, wrongParameter } from '../../../core/errors.ts'
 import type { CellRange } from '../cell-address.ts';
 import { listNames, quote } from '../choose-sheet.ts';
 import type { SheetSource } from '../sheet-source.ts';
-import { type SheetWindow, withHeaderRow } from '../sheet-window.ts';
+import { type SheetWindow, windowOfRange, withHeaderRow } from '../sheet-window.ts';
 import type { SheetSummary, SpreadsheetOptions } from '../spreadsheet-options.ts';
 import { type OutlinedSheet, proposeSheet, sheetsToCompare } from './propose-sheet.ts';
 import type { LargestTable, SheetProposal } from './propose-table.ts';
@@ -48,8 +48,13 @@ export async function takeProposals(
     else chosen = await takeSheet(source, openSheet, warnings, signal);
   }
   if (headerRow !== AUTO) return chosen.within(chosen.window, warnings);
-  const { table, reasons } = await chosen.propose(signal);
-  if (table === undefined) throw noHeader(chosen.sheet, reasons);
+  const { table, withoutHeader, reasons } = await chosen.propose(signal);
+  if (table === undefined) {
+    if (withoutHeader === undefined) throw noHeader(chosen.sheet, reasons);
+    const range = intersection(chosen.window.range, withoutHeader.opened);
+    warnings.push(valuesTaken(withoutHeader, reasons));
+    return chosen.within(windowOfRange(range, false), warnings);
+  }
   const range = intersection(chosen.window.range, table.opened);
   const { headerRow: row, headerRows } = table;
   const window: SheetWindow = withHeaderRow({ ...chosen.window, range, headerRows }, row);
@@ -91,12 +96,25 @@ function scoreOf(proposal: SheetProposal | undefined): number {
 }
 
 function tableTaken(table: LargestTable, reasons: string[]): Warning {
-  const { range, leftOut } = table;
-  const rest = leftOut.length === 0 ? '' : ` Not read: ${leftOut.join('; ')}.`;
   return {
     code: 'proposal-taken',
-    detail: `${headerInWords(table)} read as the header of the table in ${range} (header_row=auto). ${reasons.join(' ')}${rest}`,
+    detail: `${headerInWords(table)} read as the header of the table in ${table.range} (header_row=auto). ${reasons.join(' ')}${notRead(table.leftOut)}`,
   };
+}
+
+function valuesTaken(
+  { range, opened, leftOut }: NonNullable<SheetProposal['withoutHeader']>,
+  reasons: string[],
+): Warning {
+  return {
+    code: 'proposal-taken',
+    detail: `The values in ${range} were read without a header (header_row=auto). ${reasons.join(' ')}${notRead(leftOut)} If row ${opened.firstRow} is the header, send header_row=${opened.firstRow}.`,
+    choices: [{ parameters: { header_row: String(opened.firstRow) } }],
+  };
+}
+
+function notRead(leftOut: string[]): string {
+  return leftOut.length === 0 ? '' : ` Not read: ${leftOut.join('; ')}.`;
 }
 
 function headerInWords({ headerRow, headerRows }: LargestTable): string {
