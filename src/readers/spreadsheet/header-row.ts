@@ -17,7 +17,8 @@ import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import type { HeaderFault } from '../../core/cells/row-source.ts';
 import { placeInSheet } from './cell-address.ts';
 import type { MergedAreas } from './merged-areas.ts';
-import { repeatedCell } from './refused-files.ts';
+import { repeatedCell, rowsOutOfOrder } from './refused-files.ts';
+import type { SheetWindow } from './sheet-window.ts';
 import { spreadHeader } from './spread-header.ts';
 
 /** Problems of at most this many header cells are listed. */
@@ -26,6 +27,8 @@ const maxFaults = 100;
 export class HeaderRow {
   readonly #firstColumn: number;
   readonly #cellErrorsAreNull: boolean;
+  readonly #rows: number;
+  #firstRow: number | undefined;
   #row = 0;
   /** The texts of the cells, by column from the first one of the range. A column without a cell has no text. */
   #texts: string[] = [];
@@ -34,24 +37,46 @@ export class HeaderRow {
   #above: { row: number; texts: string[] }[] = [];
 
   /** @param firstColumn the first column of the range, from 0 */
-  constructor(firstColumn: number, cellErrorsAreNull: boolean) {
+  constructor(
+    firstColumn: number,
+    { headerRow, headerRows = 1 }: Pick<SheetWindow, 'headerRow' | 'headerRows'>,
+    cellErrorsAreNull: boolean,
+  ) {
     this.#firstColumn = firstColumn;
+    this.#firstRow = headerRow;
+    this.#rows = headerRows;
     this.#cellErrorsAreNull = cellErrorsAreNull;
   }
 
   /** Begins a row that may be the header. */
   begin(row: number): void {
+    if (this.#above.length > 0 && row < this.#row) throw rowsOutOfOrder(row, this.#row);
     this.#row = row;
   }
 
-  /** Drops the cells of the row, because it is not the header. */
-  clear(): void {
-    if (this.#texts.length > 0) this.#texts = [];
-    if (this.#faults.length > 0) this.#faults = [];
+  /** Returns the first row of the header; undefined: not known yet. */
+  get firstRow(): number | undefined {
+    return this.#firstRow;
   }
 
-  /** Keeps the row, because another row of the header follows. */
-  keep(): void {
+  get lastRow(): number | undefined {
+    return this.#firstRow === undefined ? undefined : this.#firstRow + this.#rows - 1;
+  }
+
+  /** Ends the row. A row with only white space is not the first one, unless the caller chose it. @returns whether no other row can follow */
+  end(): boolean {
+    if (this.#firstRow === undefined && !this.#hasText) {
+      if (this.#texts.length > 0) this.#texts = [];
+      if (this.#faults.length > 0) this.#faults = [];
+      return false;
+    }
+    this.#firstRow ??= this.#row;
+    if (this.#row === this.lastRow) return true;
+    this.#keep();
+    return false;
+  }
+
+  #keep(): void {
     this.#above.push({ row: this.#row, texts: this.#texts });
     this.#texts = [];
   }
@@ -59,17 +84,16 @@ export class HeaderRow {
   /** Joins the texts of all rows. @param merged the merged areas of the sheet, if they are known */
   join(merged: MergedAreas | undefined): void {
     if (this.#above.length === 0) return;
-    this.keep();
+    this.#keep();
     const rows = this.#above;
     const columns = rows.reduce((most, { texts }) => Math.max(most, texts.length), 0);
-    const lastMerged = (row: number, column: number): number =>
-      merged!.lastColumnFrom(rows[row]!.row, this.#firstColumn + column + 1) - this.#firstColumn - 1;
+    const areas = rows.map(({ row }) => merged?.columnsFrom(row) ?? new Map<number, number>());
+    const lastMerged = (row: number, column: number): number => {
+      const last = areas[row]!.get(this.#firstColumn + column + 1);
+      return last === undefined ? column : last - this.#firstColumn - 1;
+    };
     const hasText = (row: number, column: number): boolean => !!rows[row]!.texts[column];
-    const isMerged =
-      merged !== undefined &&
-      rows.some(({ texts }, row) => {
-        return texts.some((text, column) => text !== '' && lastMerged(row, column) > column);
-      });
+    const isMerged = areas.some((columns) => [...columns].some(([first, last]) => first < last));
     const spread = spreadHeader({ rows: rows.length, columns, hasText, ...(isMerged && { lastMerged }) });
     this.#texts = Array.from({ length: columns }, (_, column) => {
       const parts = spread.map((from, row) => rows[row]!.texts[from[column]!] ?? '');
@@ -103,8 +127,7 @@ export class HeaderRow {
     this.#texts[place] = text;
   }
 
-  /** Returns whether the row has a text other than white space. */
-  get hasText(): boolean {
+  get #hasText(): boolean {
     return this.#texts.some((text) => text !== '');
   }
 

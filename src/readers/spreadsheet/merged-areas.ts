@@ -53,17 +53,15 @@ export class MergedAreas {
     return true;
   }
 
-  /** Returns the last column of the area whose top-left cell is this one; the column itself if there is none. */
-  lastColumnFrom(row: number, column: number): number {
-    for (
-      let area = this.firstOfRow[row] ?? 0;
-      area !== 0;
-      area = this.fields[areaFields * (area - 1) + NEXT]!
-    ) {
+  /** Returns the last column of each area whose top-left cell is in a row, by its first column. */
+  columnsFrom(row: number): Map<number, number> {
+    const columns = new Map<number, number>();
+    for (let area = this.firstOfRow[row] ?? 0; area !== 0; ) {
       const at = areaFields * (area - 1);
-      if (this.fields[at + FIRST_COLUMN] === column) return this.fields[at + LAST_COLUMN]!;
+      columns.set(this.fields[at + FIRST_COLUMN]!, this.fields[at + LAST_COLUMN]!);
+      area = this.fields[at + NEXT]!;
     }
-    return column;
+    return columns;
   }
 
   /** Returns the area that contains a cell, such as `B3:C5`; undefined: none. It searches all areas that begin above. */

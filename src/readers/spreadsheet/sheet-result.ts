@@ -21,9 +21,8 @@ export interface SheetOfFile {
 /** What a finished pass has read. Rows count from 1. */
 export interface SheetPass {
   window: SheetWindow;
-  /** The last and the first row of the header. */
+  /** The last row of the header. */
   headerRow: number;
-  firstHeaderRow: number;
   header: HeaderRow;
   columns: SheetColumns;
   /** The last row that has a value below the header. */
@@ -35,7 +34,8 @@ export interface SheetPass {
 /** Describes what was read: the format, the sheet, the header row and the range. @param sheet empty: the file has no sheets */
 export function readingOf(pass: SheetPass, format: string, sheet: string): SourceReading {
   const ofSheet = sheet === '' ? {} : { sheet };
-  const { columns, headerRow, firstHeaderRow, lastDataRow, window } = pass;
+  const { columns, headerRow, lastDataRow, window } = pass;
+  const firstHeaderRow = firstRowOf(pass);
   if (columns.sheetColumns.length === 0) return { format, ...ofSheet };
   const lastRow = Math.max(headerRow, lastDataRow);
   const firstRow = window.hasHeader ? firstHeaderRow : headerRow + 1;
@@ -47,12 +47,17 @@ export function readingOf(pass: SheetPass, format: string, sheet: string): Sourc
   return { format, ...ofSheet, ...(window.hasHeader && header), range };
 }
 
+function firstRowOf({ header, headerRow }: SheetPass): number {
+  return header.firstRow ?? headerRow;
+}
+
 /** Warns of rows and columns that do not look like a part of the table. */
 export function surroundingsOf(pass: SheetPass, outline: SheetOutline): Warning[] {
-  const { columns, header, firstHeaderRow, lastDataRow, window } = pass;
+  const { columns, header, headerRow, lastDataRow, window } = pass;
   if (!window.hasHeader || columns.sheetColumns.length === 0) return [];
   return outlineWarnings(outline, {
-    headerRow: firstHeaderRow,
+    headerRow: firstRowOf(pass),
+    headerRows: headerRow - firstRowOf(pass) + 1,
     headerCells: header.texts.filter((text) => text).length,
     isHeaderChosen: window.headerRow !== undefined,
     firstColumn: columns.first,

@@ -66,9 +66,6 @@ export class SheetRows {
   readonly #cellErrorsAreNull: boolean;
 
   readonly #header: HeaderRow;
-  /** The first and the last row of the header; undefined: not known yet. */
-  #firstHeaderRow: number | undefined;
-  #lastHeaderRow: number | undefined;
   readonly #columns: SheetColumns;
   readonly #leftOut: LeftOutParts;
   readonly #findings = new SheetFindings();
@@ -112,13 +109,12 @@ export class SheetRows {
     this.#cellErrorsAreNull = options.cellErrors === 'null';
     this.#maxRowBytes = options.limits.maxRowBytes;
     this.#counted = new CountedValues(options.expanded);
-    this.#header = new HeaderRow(this.#firstColumn, this.#cellErrorsAreNull);
+    this.#header = new HeaderRow(this.#firstColumn, options, this.#cellErrorsAreNull);
     this.#columns = new SheetColumns(sink, options, this.#firstColumn, this.#header);
     this.#leftOut = new LeftOutParts(options);
     const bounds = outline === 'brief' ? briefOutline : wholeOutline;
     this.outline = new SheetOutline(bounds, this.#firstColumn, this.#lastColumn);
     this.#feed = new OutlineFeed(this.outline);
-    this.#beginHeader(options.headerRow);
     // A column without a header gets its name when its first value comes.
     if (!hasHeader) this.#closeHeader(range.firstRow - 1);
   }
@@ -190,7 +186,7 @@ export class SheetRows {
 
   #roleOf(row: number, isHidden: boolean): number {
     const { headerRow } = this.#options;
-    const last = this.#lastHeaderRow;
+    const last = this.#header.lastRow;
     if (!this.#columns.areNamed && last !== undefined && row > last) this.#closeHeader(last);
     let role = SKIPPED;
     if (!this.#columns.areNamed) {
@@ -307,7 +303,7 @@ export class SheetRows {
     if (this.#isRowBegun) {
       this.#sink.endRow();
     } else if (this.#role === HEADER) {
-      this.#endHeaderRow();
+      if (this.#header.end()) this.#closeHeader(this.#row);
     } else if (this.#blankCells.count > 0) {
       this.#blankCells.clear();
       this.#findings.blankRows.add(this.#row);
@@ -331,7 +327,7 @@ export class SheetRows {
   /** Ends the sheet. A header without rows below it still names its columns. */
   finish(): void {
     this.#counted.count(this.#row);
-    const last = this.#lastHeaderRow;
+    const last = this.#header.lastRow;
     if (!this.#columns.areNamed && last !== undefined) this.#closeHeader(last);
   }
 
@@ -374,31 +370,11 @@ export class SheetRows {
     return {
       window: this.#options,
       headerRow: this.headerRow,
-      firstHeaderRow: this.#firstHeaderRow ?? this.headerRow,
       header: this.#header,
       columns: this.#columns,
       lastDataRow: this.#lastDataRow,
       lastRow: this.#row,
     };
-  }
-
-  #beginHeader(row: number | undefined): void {
-    if (row === undefined) return;
-    this.#firstHeaderRow = row;
-    this.#lastHeaderRow = row + (this.#options.headerRows ?? 1) - 1;
-  }
-
-  #endHeaderRow(): void {
-    // A row with only white space is not the header, unless the caller chose it.
-    if (this.#firstHeaderRow === undefined) {
-      if (!this.#header.hasText) {
-        this.#header.clear();
-        return;
-      }
-      this.#beginHeader(this.#row);
-    }
-    if (this.#row < this.#lastHeaderRow!) this.#header.keep();
-    else this.#closeHeader(this.#row);
   }
 
   #closeHeader(row: number): void {

@@ -6,12 +6,21 @@
 import type { Choice, Warning } from '../../../core/errors.ts';
 import { columnLetters, maxSheetRow } from '../cell-address.ts';
 import { type FoundTable, findTables } from './find-tables.ts';
-import { inWords, isAfterBlankRow, isOneRow, placeOf, rowsOutside, totalOf } from './propose-table.ts';
+import {
+  inWords,
+  isAfterBlankRow,
+  isOneRow,
+  placeOf,
+  rowsOf,
+  rowsOutside,
+  totalOf,
+} from './propose-table.ts';
 import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
 
 /** What a pass over the sheet has read. Rows and columns count from 1. */
 export interface ReadPart {
   headerRow: number;
+  headerRows: number;
   /** The number of cells with a text in the header. */
   headerCells: number;
   /** The header row is fixed, by `header_row` or by the first row of a range. false: it is the first row with a value. */
@@ -28,12 +37,13 @@ export function outlineWarnings(outline: SheetOutline, read: ReadPart): Warning[
   if (below !== undefined) {
     const { headerRow, firstColumn, lastColumn, lastRow } = below;
     const own = { ...read, headerRow, firstColumn: firstColumn + 1, lastColumn: lastColumn + 1 };
-    return [titleWarning(read, headerRow), ...totalWarning(outline, own, lastRow)];
+    return [titleWarning(read, below), ...totalWarning(outline, own, lastRow)];
   }
   const table = tables.find(({ headerRow }) => headerRow === read.headerRow);
   if (table === undefined) return totalWarning(outline, read, read.lastRow);
   const others = tables.filter((other) => other !== table);
   return [
+    ...(table.headerRows > read.headerRows ? [moreRowsWarning(read, table)] : []),
     ...totalWarning(outline, read, table.lastRow),
     ...(table.header.isClear && table === tables[0] ? rowsBelow(outline, table, others, read) : []),
     ...otherTables(table, others),
@@ -48,12 +58,31 @@ function tableBelowTitle(tables: FoundTable[], { headerRow, headerCells }: ReadP
 }
 
 /** Warns that the row that was read as the header is a title, and names the row that looks like the header. */
-function titleWarning({ headerRow, headerCells }: ReadPart, row: number): Warning {
+function titleWarning({ headerRow, headerCells }: ReadPart, table: FoundTable): Warning {
+  const { headerRow: row, headerRows } = table;
   const has = headerCells === 1 ? 'only one cell with a value' : `only ${headerCells} cells with a value`;
+  if (headerRows > 1) {
+    return {
+      code: 'header-row',
+      detail: `Row ${headerRow} was read as the header, and it has ${has}. ${rowsOf(table)} together look like the header: send header_row=${row} and header_rows=${headerRows}, or header_row=auto.`,
+      choices: [{ parameters: { header_row: String(row), header_rows: String(headerRows) } }],
+    };
+  }
   return {
     code: 'header-row',
     detail: `Row ${headerRow} was read as the header, and it has ${has}. Row ${row} looks like the header: send header_row=${row} or header_row=auto.`,
     choices: [{ parameters: { header_row: String(row) } }],
+  };
+}
+
+/** Warns that the rows below the header are a part of it. */
+function moreRowsWarning({ headerRow, headerRows }: ReadPart, table: FoundTable): Warning {
+  const was =
+    headerRows === 1 ? `Row ${headerRow} was` : `Rows ${headerRow} to ${headerRow + headerRows - 1} were`;
+  return {
+    code: 'header-row',
+    detail: `${was} read as the header. ${rowsOf(table)} together look like the header: send header_rows=${table.headerRows}.`,
+    choices: [{ parameters: { header_rows: String(table.headerRows) } }],
   };
 }
 

@@ -142,6 +142,11 @@ export function placeOf(table: FoundTable): ProposedTable {
   return { headerRow, headerRows, range: rangeOf(table) };
 }
 
+/** Returns the rows of a header, as in `Rows 5 and 6` or `Rows 5 to 8`. */
+export function rowsOf({ headerRow, headerRows }: Pick<ProposedTable, 'headerRow' | 'headerRows'>): string {
+  return inWords([{ first: headerRow, last: headerRow + headerRows - 1 }], true);
+}
+
 function rangeOf({ firstColumn, lastColumn, headerRow, lastRow }: Cells): string {
   return `${columnLetters(firstColumn + 1)}${headerRow}:${columnLetters(lastColumn + 1)}${lastRow}`;
 }
@@ -226,8 +231,7 @@ function headerReason(table: FoundTable): string {
       ? `all ${header.columns} columns`
       : `${header.filled} of ${header.columns} columns`;
   if (headerRows > 1) {
-    const last = headerRow + headerRows - 1;
-    return `Rows ${headerRow} to ${last} together have texts in ${columns}, and numbers or dates are beneath them.`;
+    return `${rowsOf(table)} together have texts in ${columns}, and numbers or dates are beneath them.`;
   }
   const has = isOneColumn ? `Row ${headerRow} has a text` : `Row ${headerRow} has ${texts} in ${columns}`;
   if (header.contrasts === 0) {

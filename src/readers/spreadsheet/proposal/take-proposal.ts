@@ -7,7 +7,7 @@ import type { SheetSource } from '../sheet-source.ts';
 import { type SheetWindow, windowOfRange, withHeaderRow } from '../sheet-window.ts';
 import type { SheetSummary, SpreadsheetOptions } from '../spreadsheet-options.ts';
 import { type OutlinedSheet, proposeSheet, sheetsToCompare } from './propose-sheet.ts';
-import type { LargestTable, SheetProposal } from './propose-table.ts';
+import { type LargestTable, rowsOf, type SheetProposal } from './propose-table.ts';
 
 const AUTO = 'auto';
 
@@ -119,7 +119,7 @@ function notRead(leftOut: string[]): string {
 
 function headerInWords({ headerRow, headerRows }: LargestTable): string {
   if (headerRows === 1) return `Row ${headerRow} was`;
-  return `Rows ${headerRow} to ${headerRow + headerRows - 1} were joined for each column, and`;
+  return `${rowsOf({ headerRow, headerRows })} were joined for each column, and`;
 }
 
 function namedTwice(): AppError {
