@@ -17,6 +17,24 @@ const groupedHeaders: CellSpec[][] = [
 ];
 const groups = ['A1:A2', 'B1:C1', 'D1:E1'];
 
+const statistics: CellSpec[][] = [
+  ['Table 12. Farms by kind'],
+  [],
+  ['See notes.'],
+  [],
+  ['Kind', 'Number of farms', null, 'Acreage (1,000)', 'Value'],
+  [],
+  [null, 2000, 2007, null, 'per'],
+  [null, null, null, null, 'acre'],
+  [],
+  ['Dairy', 25, 26, '(NA)', 7],
+  ['North:'],
+  ['Cattle', 31, 33, 4, 8],
+  ['Hogs', '(NA)', 5, 6, '(X)'],
+  [],
+  ['Source: survey.'],
+];
+
 const inTextFiles: MessyFile[] = [
   {
     name: 'title-and-total.csv',
@@ -61,7 +79,60 @@ const inTextFiles: MessyFile[] = [
       {
         columns: 'sensor text, temperature text',
         rows: ['NULL | °C', 'a1 | 20.5', 'a2 | 19', 'a3 | 18.5'],
-        warnings: ['mixed-column temperature B2'],
+        warnings: ['header-row', 'mixed-column temperature B2'],
+      },
+      {
+        query: 'header_rows=2',
+        columns: 'sensor text, temperature °C numeric',
+        rows: ['a1 | 20.5', 'a2 | 19', 'a3 | 18.5'],
+      },
+    ],
+  },
+  {
+    name: 'grouped-headers.csv',
+    content: lines('region,2025,,2026,', ',Q1,Q2,Q1,Q2', 'North,1,2,3,4', 'South,5,6,7,8'),
+    tries: [
+      {
+        query: 'header_row=auto',
+        columns: 'region text, 2025 Q1 bigint, 2025 Q2 bigint, 2026 Q1 bigint, 2026 Q2 bigint',
+        rows: ['North | 1 | 2 | 3 | 4', 'South | 5 | 6 | 7 | 8'],
+        warnings: ['proposal-taken A1'],
+      },
+    ],
+  },
+  {
+    name: 'author-above-the-header.csv',
+    content: lines('author,Ann,', 'region,amount,amount', 'North,1,2', 'South,5,6', 'East,7,8'),
+    tries: [
+      {
+        query: 'header_row=auto',
+        columns: 'region text, amount bigint, amount_2 bigint',
+        rows: ['North | 1 | 2', 'South | 5 | 6', 'East | 7 | 8'],
+        warnings: ['proposal-taken A2', 'repeated-header amount_2'],
+      },
+    ],
+  },
+  {
+    name: 'words-in-the-first-row.csv',
+    content: lines('id,name,n,m', 'A,x,unknown,unknown', 'B,y,5,5', 'C,z,6,6'),
+    tries: [
+      {
+        query: 'header_row=auto',
+        columns: 'id text, name text, n text, m text',
+        rows: ['A | x | unknown | unknown', 'B | y | 5 | 5', 'C | z | 6 | 6'],
+        warnings: ['proposal-taken A1', 'other-notation n', 'other-notation m'],
+      },
+    ],
+  },
+  {
+    name: 'title-above-values.csv',
+    content: lines('Measured on Monday,,', '1,Ann,2026-11-21', '2,Bob,2026-11-22', '3,Cy,2026-11-23'),
+    tries: [
+      {
+        query: 'header_row=auto',
+        columns: 'column_A bigint, column_B text, column_C date',
+        rows: ['1 | Ann | 2026-11-21', '2 | Bob | 2026-11-22', '3 | Cy | 2026-11-23'],
+        warnings: ['proposal-taken A2'],
       },
     ],
   },
@@ -226,7 +297,56 @@ const inWorkbooks: MessyFile[] = [
       {
         columns: 'Region text, 2025 text, column_C text, 2026 text, column_E text',
         rows: ['NULL | Q1 | Q2 | Q1 | Q2', 'North | 1 | 2 | 3 | 4', 'South | 5 | 6 | 7 | 8'],
-        warnings: ['blank-header column_C', 'blank-header column_E'],
+        warnings: ['header-row', 'blank-header column_C', 'blank-header column_E'],
+      },
+      {
+        query: 'header_rows=2',
+        columns: 'Region text, 2025 Q1 bigint, 2025 Q2 bigint, 2026 Q1 bigint, 2026 Q2 bigint',
+        rows: ['North | 1 | 2 | 3 | 4', 'South | 5 | 6 | 7 | 8'],
+      },
+    ],
+  },
+  {
+    name: 'statistical-table.xlsx',
+    content: sheetOf(statistics),
+    tries: [
+      {
+        columns: 'Table 12. Farms by kind text, column_B text, column_C bigint, column_D text, column_E text',
+        rows: [
+          'See notes. | NULL | NULL | NULL | NULL',
+          'Kind | Number of farms | NULL | Acreage (1,000) | Value',
+          'NULL | 2000 | 2007 | NULL | per',
+          'NULL | NULL | NULL | NULL | acre',
+          'Dairy | 25 | 26 | (NA) | 7',
+          'North: | NULL | NULL | NULL | NULL',
+          'Cattle | 31 | 33 | 4 | 8',
+          'Hogs | (NA) | 5 | 6 | (X)',
+          'Source: survey. | NULL | NULL | NULL | NULL',
+        ],
+        warnings: [
+          'header-row',
+          'blank-header column_B',
+          'blank-header column_C',
+          'blank-header column_D',
+          'blank-header column_E',
+        ],
+      },
+      {
+        query: 'header_row=5&header_rows=4',
+        columns:
+          'Kind text, Number of farms 2000 text, Number of farms 2007 bigint, Acreage (1,000) text, Value per acre text',
+        rows: [
+          'Dairy | 25 | 26 | (NA) | 7',
+          'North: | NULL | NULL | NULL | NULL',
+          'Cattle | 31 | 33 | 4 | 8',
+          'Hogs | (NA) | 5 | 6 | (X)',
+          'Source: survey. | NULL | NULL | NULL | NULL',
+        ],
+        warnings: [
+          'rows-below',
+          'mixed-column Number of farms 2000 Sheet1!B13',
+          'mixed-column Value per acre Sheet1!E13',
+        ],
       },
     ],
   },
@@ -236,14 +356,9 @@ const inWorkbooks: MessyFile[] = [
     tries: [
       {
         query: 'header_row=auto',
-        columns: 'column_A text, Q1 bigint, Q2 bigint, Q1_2 bigint, Q2_2 bigint',
+        columns: 'Region text, 2025 Q1 bigint, 2025 Q2 bigint, 2026 Q1 bigint, 2026 Q2 bigint',
         rows: ['North | 1 | 2 | 3 | 4', 'South | 5 | 6 | 7 | 8'],
-        warnings: [
-          'proposal-taken A2',
-          'blank-header column_A',
-          'repeated-header Q1_2',
-          'repeated-header Q2_2',
-        ],
+        warnings: ['proposal-taken A1'],
       },
     ],
   },
@@ -329,7 +444,12 @@ const inWorkbooks: MessyFile[] = [
       {
         columns: 'Sensor text, Value text',
         rows: ['NULL | °C', 'a1 | 20.5', 'a2 | 19', 'a3 | 18.5', 'a4 | 18'],
-        warnings: ['mixed-column Value Sheet1!B2'],
+        warnings: ['header-row', 'mixed-column Value Sheet1!B2'],
+      },
+      {
+        query: 'header_rows=2',
+        columns: 'Sensor text, Value °C numeric',
+        rows: ['a1 | 20.5', 'a2 | 19', 'a3 | 18.5', 'a4 | 18'],
       },
     ],
   },

@@ -86,6 +86,47 @@ test('header_row=auto loads the columns of the table and not those of another on
   );
 });
 
+test('header_row=auto reads rows of values without a header, and says so', async () => {
+  const values = orders.slice(1);
+  const answer = await upload(sheetOf([['Sales'], ...values, [], ['Amounts in EUR']]), '?header_row=auto');
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  assert.equal(answer.body.load.header_row, undefined);
+  assert.equal(answer.body.load.range, 'A2:C4');
+  assert.deepEqual(answer.body.load.warnings, [
+    {
+      code: 'proposal-taken',
+      detail:
+        'The values in A2:C4 were read without a header (header_row=auto). No row has different texts in most columns and values beneath it. Not read: row 1; row 6. If row 2 is the header, send header_row=2.',
+      choices: [{ parameters: { header_row: '2' } }],
+    },
+  ]);
+});
+
+test('the rows of a header are joined, and problems name the rows of the sheet', async () => {
+  const rows: CellSpec[][] = [
+    ['Report'],
+    ['Region', '2025', null, '2026', null],
+    [],
+    [null, 'Q1', 'Q2', 'Q1', 'Q2'],
+    ['North', 11, 25, 3, 4],
+    ['South', 5, { attributes: 't="e"', content: '<v>#N/A</v>' }, 7, 8],
+  ];
+  const names = ({ body }: TestAnswer) => body.table.columns.map(({ name }: { name: string }) => name);
+  const query = '?header_row=2&header_rows=3&cell_errors=null';
+  const answer = await upload(sheetOf(rows), query);
+  assert.deepEqual(names(answer), ['Region', '2025 Q1', '2025 Q2', '2026 Q1', '2026 Q2']);
+  const { header_row, header_rows, range } = answer.body.load;
+  assert.deepEqual({ header_row, header_rows, range }, { header_row: 2, header_rows: 3, range: 'A2:E6' });
+  const short = await upload(sheetOf(rows), `${query}&column_names=snake_case`);
+  assert.equal(names(short)[1], '2025_q1');
+  const refused = await upload(sheetOf(rows), '?range=A2:E6&header_rows=3');
+  assertProblem(refused, 422, 'invalid-data');
+  assert.deepEqual([refused.body.errors[0].cell, refused.body.errors[0].row], ['Sheet1!C6', 2]);
+  const { body } = await inspect(sheetOf(rows), '?header_row=auto&cell_errors=null');
+  assert.deepEqual([body.proposal.header_row, body.proposal.header_rows], [2, 3]);
+  assert.deepEqual([body.sheet.header_row, body.sheet.header_rows], [2, 3]);
+});
+
 test('a total directly below the table is loaded, and a warning names it', async () => {
   const total = ['Total', null, 25.75];
   const answer = await upload(sheetOf([['Title'], ...orders, total]), '?header_row=auto');
@@ -134,7 +175,8 @@ test('nothing that looks like a table is an error with the remedy', async () => 
     [1, 2],
     [3, 4],
   ]);
-  const header = await upload(numbers, '?header_row=auto');
+  const cover = sheetOf([['Regional sales'], [], ['by the sales team']]);
+  const header = await upload(cover, '?header_row=auto');
   assertProblem(header, 422, 'invalid-parameter');
   assert.equal(header.body.errors[0].parameter, 'header_row');
   assert.match(
@@ -144,8 +186,15 @@ test('nothing that looks like a table is an error with the remedy', async () => 
   const sheet = await upload(bookOf({ A: [[1, 2]], B: [] }), '?sheet=auto');
   assertProblem(sheet, 422, 'invalid-parameter');
   assert.match(sheet.body.detail, /Send the name of a sheet: "A", "B"\.$/);
-  const both = await upload(numbers, '?header_row=auto&header=false');
-  assertProblem(both, 422, 'invalid-parameter');
+  for (const query of [
+    'header_row=auto&header=false',
+    'header_row=auto&header_rows=2',
+    'header=false&header_rows=2',
+    'header_rows=0',
+    'header_rows=21',
+  ]) {
+    assertProblem(await upload(numbers, `?${query}`), 422, 'invalid-parameter');
+  }
   const word = await upload(numbers, '?header_row=first');
   assertProblem(word, 422, 'invalid-parameter');
   assert.match(word.body.detail, /must be a whole number, 1 or more, or auto\.$/);

@@ -43,20 +43,10 @@ export function windowOf(options: SpreadsheetOptions): SheetWindow {
     const detail = `The range must be like B3:F200, B:F or B3:F, not ${quote(text!)}.`;
     throw wrongParameter('range', detail, { value: text! });
   }
-  if (headerRows > 1) refuseHeaderRows(options);
-  return withHeaderRow({ ...windowOfRange(range, hasHeader), headerRows }, headerRow);
-}
-
-function refuseHeaderRows({ headerRow, hasHeader }: SpreadsheetOptions): void {
-  if (headerRow === 'auto') {
-    throw wrongParameter(
-      'header_rows',
-      '`header_row=auto` finds the rows of the header: leave `header_rows` out.',
-    );
-  }
-  if (hasHeader === false) {
+  if (headerRows > 1 && hasHeader === false) {
     throw wrongParameter('header_rows', 'With `header=false` there is no header: leave `header_rows` out.');
   }
+  return withHeaderRow({ ...windowOfRange(range, hasHeader), headerRows }, headerRow);
 }
 
 /**

@@ -117,7 +117,7 @@ function highestHeaderRow(rows: OutlineRow[], body: Values, last: number): numbe
     const row = rows[index]!;
     if (rows[last]!.row - row.row >= maxHeaderRows) break;
     if (isLabel(row, body)) continue;
-    if (hasOwnValue(row)) break;
+    if (hasOwnValue(row) || isProperty(row, rows.slice(first, last + 1), body)) break;
     if (rows[first]!.row - row.row - 1 > maxBlankRows && !namesMore(rows, body, index, first, last)) break;
     first = index;
   }
@@ -128,6 +128,15 @@ function highestHeaderRow(rows: OutlineRow[], body: Values, last: number): numbe
 function hasOwnValue({ classes, values }: OutlineRow): boolean {
   if (classes.filter((found) => found === MOMENT_LIKE).length === 1) return true;
   return classes.some((found, at) => found === TRUTH || (found === NUMBER_LIKE && !isYear(values?.[at])));
+}
+
+/** Returns whether a row has only a text and its value beside it, as in `Author | Ann`, above a header that names their columns itself. */
+function isProperty(row: OutlineRow, header: OutlineRow[], { firstColumn, lastColumn }: Values): boolean {
+  const isPair = row.filled === 2 && row.firstColumn === firstColumn && row.classes.length === 2;
+  if (!isPair || lastColumn - firstColumn < 2) return false;
+  return header.some(
+    (lower) => classAt(lower, firstColumn) !== BLANK && classAt(lower, firstColumn + 1) !== BLANK,
+  );
 }
 
 /** Returns whether a row above a header names a column that has no text in it. */

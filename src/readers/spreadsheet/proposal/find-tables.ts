@@ -19,7 +19,6 @@ import {
   profileColumns,
 } from './find-header.ts';
 import { findStackedHeader, needsAllRows, type StackedHeader } from './find-stacked-header.ts';
-import { firstColumnOf } from './find-values.ts';
 import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
 
 export interface FoundTable {
@@ -371,7 +370,7 @@ function isBetter(stacked: StackedHeader, { headerRow }: FoundTable, rows: Outli
   const below = rows.slice(first, last + 1).filter(({ row }) => row > headerRow);
   if (headerRow < rows[first]!.row || below.length === 0) return false;
   // A row below a whole header is a row of data, unless it has no label.
-  return below.every((row) => classAt(row, firstColumnOf(rows)) === BLANK);
+  return below.every((row) => classAt(row, stacked.firstColumn) === BLANK);
 }
 
 function tableUnder(rows: OutlineRow[], { first, last, end, ...found }: StackedHeader): FoundTable {

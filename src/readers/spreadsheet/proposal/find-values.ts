@@ -7,14 +7,6 @@ import { BLANK, NUMBER_LIKE, NUMBER_TEXT, SIGNS, WORDS } from './cell-class.ts';
 import { classAt, isTyped } from './find-header.ts';
 import type { OutlineRow } from './sheet-outline.ts';
 
-/** Returns the first column that has a value in a row of several cells. */
-export function firstColumnOf(rows: OutlineRow[]): number {
-  return rows.reduce(
-    (least, row) => (row.filled > 1 ? Math.min(least, row.firstColumn) : least),
-    Number.POSITIVE_INFINITY,
-  );
-}
-
 /** The rows of values. `first` and `last` are indexes of rows. */
 export interface Values extends Columns {
   first: number;

@@ -334,3 +334,90 @@ test('notes are not the table of a sheet whose larger part has no header', async
   const { table } = await propose([['made', 'on', 'Monday'], [], ['Name'], ...list]);
   assert.equal(table?.range, 'A3:A15');
 });
+
+test('a header that is spread over several rows is proposed with all of its rows', async () => {
+  const body: CellSpec[][] = [
+    ['Dairy', '(NA)', 26, 4, 7],
+    ['North:'],
+    ['Cattle', 31, 33, 4, 8],
+    ['Hogs', 4, 5, '(X)', 9],
+    [],
+    ['Crops', 2, 5, 6, 1],
+  ];
+  const header: CellSpec[][] = [
+    ['Kind', 'Number of farms', null, 'Area', 'Value'],
+    [],
+    [null, 2000, 2007, null, 'per'],
+    [null, null, null, null, 'acre'],
+  ];
+  const rows = [
+    ['Table 12'],
+    [],
+    ['See notes'],
+    [],
+    ...header,
+    [],
+    ...body,
+    [],
+    ['Source: survey'],
+    ['of 2007'],
+  ];
+  const { table, reasons } = await propose(rows);
+  assert.deepEqual([table?.headerRow, table?.headerRows, table?.range], [5, 4, 'A5:E15']);
+  assert.deepEqual(table?.leftOut, ['rows 1 and 3', 'rows 17 and 18']);
+  assert.equal(
+    reasons[0],
+    'Rows 5 to 8 together have texts in all 5 columns, and numbers or dates are beneath them.',
+  );
+  // The first row has no value.
+  const marked = await propose([...header, [], ['Dairy', '(NA)', '(NA)', '(D)', '(X)'], ...body]);
+  assert.deepEqual([marked.table?.headerRow, marked.table?.headerRows], [1, 4]);
+});
+
+test('rows above a header are a part of it only if its names need them', async () => {
+  const headerOf = async (...rows: CellSpec[][]): Promise<unknown> => {
+    const { table } = await propose([...rows, ['N', 1, 2], ['S', 3, 4], ['W', 5, 6]]);
+    return table && [table.headerRow, table.headerRows];
+  };
+  assert.deepEqual(await headerOf([null, '2025', '2026'], ['Region', 'Sum', 'Sum']), [1, 2]);
+  assert.deepEqual(await headerOf(['Region', '2025', null], [null, 'Q1', 'Q2']), [1, 2]);
+  assert.deepEqual(await headerOf([null, 'Sales', null], ['Region', 'Q1', 'Q2']), [2, 1]);
+  assert.deepEqual(await headerOf(['Author', 'Ann'], ['Region', 'Sum', 'Sum']), [2, 1]);
+  assert.deepEqual(await headerOf(['Report', 46_000], ['Region', 'Sum', 'Sum']), [2, 1]);
+  assert.deepEqual(await headerOf(['Region', 'Q1', 'Q2'], ['E', 'unknown', 'unknown']), [1, 1]);
+});
+
+test('a table below a header of several rows is another table', async () => {
+  const rows: CellSpec[][] = [
+    ['Region', '2025', null],
+    [null, 'Q1', 'Q2'],
+    ...['N', 'S', 'W', 'E'].map((name, index) => [name, index, 7]),
+    [],
+    ['Item', 'Price', 'Weight'],
+    ['Bolt', 1, 2],
+    ['Nut', 3, 4],
+  ];
+  assert.deepEqual(tablesOf(await propose(rows)), ['A1:C6', 'A8:C10']);
+});
+
+test('values without a header are found below titles, and not below names', async () => {
+  const values = orders.slice(1);
+  const found = async (rows: CellSpec[][]): Promise<string | undefined> =>
+    (await propose(rows)).withoutHeader?.range;
+  assert.equal(await found(values), 'A1:D3');
+  assert.equal(await found([['Orders'], [], ...values, [], ['Note']]), 'A3:D5');
+  assert.equal(await found([[5], [7], [9]]), 'A1:A3');
+  assert.equal(
+    await found([
+      [2001, 'Ann'],
+      [2002, 'Bob'],
+      [2003, 'Cid'],
+    ]),
+    'A1:B3',
+  );
+  assert.equal(
+    await found([['Order', 'Customer'], [], ...values.map((row) => [...row, ...row, ...row])]),
+    undefined,
+  );
+  assert.equal(await found([['Regional sales'], [], ['by the sales team']]), undefined);
+});

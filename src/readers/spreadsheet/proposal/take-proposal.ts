@@ -22,6 +22,12 @@ export function withoutProposals(options: SpreadsheetOptions): SpreadsheetOption
   if (headerRow === AUTO && options.hasHeader === false) {
     throw wrongParameter('header_row', 'With `header=false` there is no header row: leave `header_row` out.');
   }
+  if (headerRow === AUTO && (options.headerRows ?? 1) > 1) {
+    throw wrongParameter(
+      'header_rows',
+      '`header_row=auto` finds the rows of the header: leave `header_rows` out.',
+    );
+  }
   return {
     ...others,
     ...(sheet?.toLowerCase() === AUTO ? { allSheets: true } : sheet !== undefined && { sheet }),
