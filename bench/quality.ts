@@ -1,10 +1,11 @@
 /**
- * Scores what the service reads of published sets of files, over HTTP: `npm run bench -- quality [pollock sortinghat]`. The environment variable
+ * Scores what the service reads of published sets of files, over HTTP: `npm run bench -- quality [pollock saus sortinghat]`. The environment variable
  * `QUALITY_DATA` names the folder that has a folder for each set (docs/quality.md).
  */
 import { join } from 'node:path';
 import { scorePollock } from './quality/pollock.ts';
 import type { QualityRun } from './quality/quality-run.ts';
+import { scoreSaus } from './quality/saus.ts';
 import { scoreSortingHat } from './quality/sortinghat.ts';
 import { startBenchServer, startBenchService } from './support/bench-server.ts';
 import { formatTable } from './support/rounds.ts';
@@ -12,6 +13,7 @@ import { formatTable } from './support/rounds.ts';
 /** Each function returns the lines of its table; the first line is the header. */
 const benchmarks: Record<string, (run: QualityRun) => Promise<string[][]>> = {
   pollock: scorePollock,
+  saus: scoreSaus,
   sortinghat: scoreSortingHat,
 };
 

@@ -3344,7 +3344,7 @@ export interface operations {
         file_in_zip?: string;
         /** @description The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
-        /** @description The row of the sheet with the column names, from 1. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value. */
+        /** @description The row of the sheet with the column names, from 1. `auto`: the row, or the rows, that look most like a header, or none if the first row has values; only this table is read, and a warning says why and what is left out. Default: the first row that has a value. */
         header_row?: number | 'auto';
         /** @description false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names. */
         header?: boolean;
@@ -3504,7 +3504,7 @@ export interface operations {
         file_in_zip?: string;
         /** @description The name of the sheet (an exact match, or else a match ignoring case), or its number from 1 if no sheet has this name. Hidden sheets can be named too. `auto`: the sheet with the largest table, with a warning that says why. Default: the first visible sheet. */
         sheet?: string;
-        /** @description The row of the sheet with the column names, from 1. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out. Default: the first row that has a value. */
+        /** @description The row of the sheet with the column names, from 1. `auto`: the row, or the rows, that look most like a header, or none if the first row has values; only this table is read, and a warning says why and what is left out. Default: the first row that has a value. */
         header_row?: number | 'auto';
         /** @description false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names. */
         header?: boolean;

@@ -108,6 +108,8 @@ export interface Reading {
   sheet: string | undefined;
   /** undefined: the first row that has a value. */
   headerRow: number | 'auto' | undefined;
+  /** The number of rows of the header. */
+  headerRows: number;
   hasHeader: boolean;
   range: string;
   tableRange: string;
@@ -130,8 +132,9 @@ export interface Inspection {
   sheets: { name: string; isHidden: boolean; rows: number; columns: number; problem: string | undefined }[];
   sheet: string;
   headerRow: number | undefined;
+  headerRows: number;
   range: string | undefined;
-  proposals: { headerRow: number | undefined; range: string; reasons: string[] }[];
+  proposals: { headerRow: number | undefined; headerRows: number; range: string; reasons: string[] }[];
   names: { name: string; sheet: string; range: string }[];
   arrays: { rowsAt: string; rows: number }[];
   rowsAt: string | undefined;
@@ -246,6 +249,7 @@ export type Dialog =
 export const emptyReading: Reading = {
   sheet: undefined,
   headerRow: undefined,
+  headerRows: 1,
   hasHeader: true,
   range: '',
   tableRange: '',

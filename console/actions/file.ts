@@ -1,7 +1,7 @@
 /** Step 1: a file is chosen and read. In step 2 it may be read again in another way. */
 import type { Client, InspectedSpreadsheet } from '../../client/client.ts';
 import { withPlans } from '../derived/columns.ts';
-import { kindOf, proposedReading, readingQuery } from '../derived/file.ts';
+import { kindOf, proposedReading, readingQuery, readingWith } from '../derived/file.ts';
 import { inspectionOfJson, inspectionOfSheet } from '../derived/inspection.ts';
 import { targetOf } from '../derived/target.ts';
 import { type ChosenFile, emptyReading, emptyWork, type Reading } from '../state.ts';
@@ -97,7 +97,7 @@ export function closeTop(page: Page): void {
 
 /** Reads the file again with a change. Earlier changes stay, also those whose answer has not come yet. */
 export function changeReading(page: Page, change: Partial<Reading>): void {
-  inspect(page, { ...page.state.reading, ...change });
+  inspect(page, readingWith(page.state.reading, change));
 }
 
 /** Keeps a text while it is written. The file is read again when it is finished. */

@@ -1,7 +1,7 @@
 /** Turns the choices that a warning of the service lists into buttons: each one changes how the file is read, or the type of a column. */
 import type { Warning } from '../failure.ts';
 import type { Reading, State } from '../state.ts';
-import { readingQuery } from './file.ts';
+import { readingQuery, readingWith } from './file.ts';
 import { keepsDefinition } from './target.ts';
 
 type Choice = NonNullable<Warning['choices']>[number];
@@ -26,7 +26,7 @@ export function offeredChoices(
   const { file, reading, columns } = state;
   if (file === undefined) return [];
   return choices.flatMap((choice): OfferedChoice[] => {
-    const changed = readingWith(reading, choice);
+    const changed = readingOf(reading, choice);
     const { type } = choice;
     // An existing table decides the types of its columns.
     if (changed === undefined || (type !== undefined && keepsDefinition(state))) return [];
@@ -41,7 +41,7 @@ export function offeredChoices(
 }
 
 /** Returns the reading with the parameters of a choice; undefined: the page does not have one of them. */
-function readingWith(reading: Reading, { parameters, type }: Choice): Reading | undefined {
+function readingOf(reading: Reading, { parameters, type }: Choice): Reading | undefined {
   // The signs of a choice are those of a whole notation, so they replace both.
   const isOfSigns = 'decimal_sign' in parameters || 'thousands_sign' in parameters;
   let changed: Reading = isOfSigns ? { ...reading, decimalSign: '.', thousandsSign: 'none' } : reading;
@@ -50,7 +50,7 @@ function readingWith(reading: Reading, { parameters, type }: Choice): Reading | 
     if (name === 'extra_columns' && type !== undefined) continue;
     const change = changes[name]?.(value, changed);
     if (change === undefined) return undefined;
-    changed = { ...changed, ...change };
+    changed = readingWith(changed, change);
   }
   return changed;
 }
@@ -66,6 +66,7 @@ const changes: Record<string, (value: string, reading: Reading) => Partial<Readi
   sheet: (sheet) => ({ sheet, headerRow: undefined, hasHeader: true, range: '', tableRange: '' }),
   header: (value) => ({ hasHeader: value !== 'false', headerRow: undefined }),
   header_row: (value) => ({ hasHeader: true, headerRow: value === 'auto' ? 'auto' : Number(value) }),
+  header_rows: (value) => ({ headerRows: Number(value) }),
   range: (range) => ({ range, tableRange: '', headerRow: undefined }),
   hidden: (value) => ({ skipHidden: value === 'skip' }),
   footer: (value) => ({ skipFooter: value === 'skip' }),
@@ -131,6 +132,7 @@ const words: Record<string, (value: string) => string> = {
   sheet: (value) => `Read the sheet “${value}”`,
   header: () => 'There is no header: load the first row',
   header_row: (value) => (value === 'auto' ? 'Find the header' : `Take row ${value} as the header`),
+  header_rows: (value) => `Join ${value} rows to the header`,
   range: (value) => `Load only ${value}`,
   hidden: () => 'Leave out hidden rows and columns',
   footer: () => 'Leave out everything below the first empty row',

@@ -11,7 +11,7 @@ export function kindOf(name: string): ChosenFile['kind'] {
 
 /** Returns the parameters with which the file is read, as a query. Parameters with their default are left out. */
 export function readingQuery(reading: Reading, kind: ChosenFile['kind']): LoadQuery {
-  const { sheet, headerRow, hasHeader, range, tableRange, nullValues, rowsAt } = reading;
+  const { sheet, headerRow, headerRows, hasHeader, range, tableRange, nullValues, rowsAt } = reading;
   const { dateOrder, isNatural, languages } = reading;
   const query = withoutDefaults({
     ...(nullValues !== '' && { null_values: nullValues }),
@@ -26,12 +26,18 @@ export function readingQuery(reading: Reading, kind: ChosenFile['kind']): LoadQu
   return {
     ...(sheet && { sheet }),
     ...(hasHeader ? headerRow !== undefined && { header_row: headerRow } : { header: false }),
+    ...(hasHeader && headerRow !== 'auto' && headerRows > 1 && { header_rows: headerRows }),
     ...(tableRange !== '' ? { table_range: tableRange } : range !== '' && { range }),
     ...(reading.skipHidden && { hidden: 'skip' as const }),
     ...(reading.skipFooter && { footer: 'skip' as const }),
     ...(reading.errorsAreNull && { cell_errors: 'null' as const }),
     ...query,
   };
+}
+
+/** Returns the reading with a change. Another header has one row, unless the change says more. */
+export function readingWith(reading: Reading, change: Partial<Reading>): Reading {
+  return { ...reading, ...('headerRow' in change && { headerRows: 1 }), ...change };
 }
 
 /**
@@ -43,7 +49,10 @@ export function proposedReading(answer: InspectedSpreadsheet, reading: Reading):
   const { proposal, sheet } = answer;
   if (proposal.header_row === undefined || proposal.range === undefined) return undefined;
   const isOtherSheet = proposal.sheet !== undefined && proposal.sheet !== '' && proposal.sheet !== sheet.name;
-  const isOtherHeader = proposal.header_row !== sheet.header_row || proposal.range !== sheet.range;
+  const isOtherHeader =
+    proposal.header_row !== sheet.header_row ||
+    proposal.header_rows !== sheet.header_rows ||
+    proposal.range !== sheet.range;
   if (!isOtherSheet && !isOtherHeader) return undefined;
   return { ...reading, ...(isOtherSheet && { sheet: proposal.sheet }), headerRow: 'auto' };
 }

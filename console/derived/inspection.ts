@@ -22,9 +22,10 @@ export function inspectionOfSheet(answer: InspectedSpreadsheet): Inspection {
     })),
     sheet: sheet.name,
     headerRow: sheet.header_row,
+    headerRows: sheet.header_rows ?? 1,
     range: sheet.range,
-    proposals: proposed.flatMap(({ header_row: headerRow, range, reasons }) =>
-      range === undefined ? [] : [{ headerRow, range, reasons }],
+    proposals: proposed.flatMap(({ header_row: headerRow, header_rows: headerRows = 1, range, reasons }) =>
+      range === undefined ? [] : [{ headerRow, headerRows, range, reasons }],
     ),
     names: names.map(({ name, sheet, range }) => ({ name, sheet, range })),
     arrays: [],
@@ -47,6 +48,7 @@ export function inspectionOfJson({ arrays, data }: InspectedJson): Inspection {
     sheets: [],
     sheet: '',
     headerRow: undefined,
+    headerRows: 1,
     range: undefined,
     proposals: [],
     names: [],

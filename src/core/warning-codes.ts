@@ -50,7 +50,7 @@ export const warningCodes = {
   'repeated-header': 'a header occurs twice; the second column was given another name',
   'shortened-header': 'a header is longer than 63 bytes; it was shortened',
   'header-row':
-    'the row that was read as the header looks like a title, and the warning names the row that looks like the header; or it looks like a row of values, and the warning names `header=false`',
+    'the row that was read as the header looks like a title, like one of several header rows (`header_rows`), or like a row of values (`header=false`); the warning names what to send',
   'proposal-taken': 'with `sheet=auto` or `header_row=auto`: what was taken, why, and what was left out',
   'total-row': 'the last row of a spreadsheet begins with a word such as "Total"; it was read as a row',
   'rows-below':

@@ -16,6 +16,7 @@ import {
 import { offeredChoices } from '../../console/derived/choices.ts';
 import { definitionOf, planColumns, reasonOf, withKey, withPlans } from '../../console/derived/columns.ts';
 import { curlText, psqlText } from '../../console/derived/commands.ts';
+import { readingQuery } from '../../console/derived/file.ts';
 import { canLeaveOut, fixesOf, withFix } from '../../console/derived/fixes.ts';
 import {
   isRunning,
@@ -49,6 +50,7 @@ const inspection: Inspection = {
   sheets: [],
   sheet: 'Orders',
   headerRow: 1,
+  headerRows: 1,
   range: 'A1:C3',
   proposals: [],
   names: [],
@@ -597,6 +599,12 @@ test('the choices of a warning become buttons that change only what they name', 
   assert.equal(nulls!.label, 'Treat “-”, “\\N” as empty');
   const [range] = offered(parameters({ range: 'A3:C5' }), { reading: { ...before, headerRow: 'auto' } });
   assert.deepEqual([range!.reading.range, range!.reading.headerRow], ['A3:C5', undefined]);
+  const [rows] = offered(parameters({ header_row: '5', header_rows: '3' }));
+  assert.equal(rows!.label, 'Take row 5 as the header, and join 3 rows to the header');
+  assert.deepEqual(readingQuery(rows!.reading, 'spreadsheet'), { header_row: 5, header_rows: 3 });
+  // Another header has one row.
+  const [other] = offered(parameters({ header_row: '7' }), { reading: rows!.reading });
+  assert.deepEqual(readingQuery(other!.reading, 'spreadsheet'), { header_row: 7 });
   assert.deepEqual(offered(parameters({ comment: '#' }, { trim: 'false' })), []);
   const [typed] = offered([{ parameters: { extra_columns: 'add' }, type: 'boolean' }]);
   assert.equal(typed!.reading, state.reading);

@@ -29,7 +29,11 @@ export function headerChoice(
   if (top.is === 'none') return null;
   if (top.is === 'busy') return busy('The first rows of the sheet are being read.');
   if (top.is === 'failed') return failureBox(top.failure, actions.readTop);
-  const { range = reading.range, headerRow = numberOf(reading.headerRow) } = inspection ?? {};
+  const {
+    range = reading.range,
+    headerRow = numberOf(reading.headerRow),
+    headerRows = reading.headerRows,
+  } = inspection ?? {};
   const again = actions.changeReading;
   return h('div', { class: 'header-choice' }, [
     h('div', { class: 'panel-head' }, [
@@ -46,45 +50,64 @@ export function headerChoice(
     h('p', { class: 'hint' }, [
       'These are the first rows of the sheet as they are. Choose the row that has the names of the columns.',
     ]),
-    topGrid(top.value, { headerRow, range }, (row) =>
+    topGrid(top.value, { headerRow, headerRows, range }, (row) =>
       again({ headerRow: row, hasHeader: true, range: '', tableRange: '' }),
     ),
-    h('div', { class: 'fields' }, [
-      field(
-        'Header row',
-        h('input', {
-          type: 'number',
-          min: 1,
-          value: headerRow ?? '',
-          disabled: !reading.hasHeader,
-          onChange: ({ currentTarget }) =>
-            again({ headerRow: currentTarget.value === '' ? undefined : Number(currentTarget.value) }),
-        }),
-      ),
-      field(
-        'Range',
-        h('input', {
-          type: 'text',
-          value: reading.range || range || '',
-          spellcheck: false,
-          onChange: ({ currentTarget }) =>
-            again({ range: currentTarget.value.trim().toUpperCase(), tableRange: '', headerRow: undefined }),
-        }),
-        'The cells to load, with the header: B3:F200',
-      ),
-      checkbox('The first row is the header', reading.hasHeader, (hasHeader) =>
-        again({ hasHeader, headerRow: undefined }),
-      ),
-    ]),
+    choiceFields(reading, { headerRow, headerRows, range }, again),
     inspection && offers(inspection, again),
+  ]);
+}
+
+function choiceFields(
+  reading: Reading,
+  { headerRow, headerRows, range }: Pick<Inspection, 'headerRow' | 'headerRows' | 'range'>,
+  again: (change: Partial<Reading>) => void,
+): VNode {
+  return h('div', { class: 'fields' }, [
+    field(
+      'Header row',
+      h('input', {
+        type: 'number',
+        min: 1,
+        value: headerRow ?? '',
+        disabled: !reading.hasHeader,
+        onChange: ({ currentTarget }) =>
+          again({ headerRow: currentTarget.value === '' ? undefined : Number(currentTarget.value) }),
+      }),
+    ),
+    field(
+      'Rows of the header',
+      h('input', {
+        type: 'number',
+        min: 1,
+        max: 20,
+        value: headerRows,
+        disabled: !reading.hasHeader,
+        onChange: ({ currentTarget }) => again({ headerRow, headerRows: Number(currentTarget.value) || 1 }),
+      }),
+    ),
+    field(
+      'Range',
+      h('input', {
+        type: 'text',
+        value: reading.range || range || '',
+        spellcheck: false,
+        onChange: ({ currentTarget }) =>
+          again({ range: currentTarget.value.trim().toUpperCase(), tableRange: '', headerRow: undefined }),
+      }),
+      'The cells to load, with the header: B3:F200',
+    ),
+    checkbox('The first row is the header', reading.hasHeader, (hasHeader) =>
+      again({ hasHeader, headerRow: undefined }),
+    ),
   ]);
 }
 
 function offers({ proposals, names }: Inspection, again: (change: Partial<Reading>) => void): VNode | null {
   if (proposals.length + names.length === 0) return null;
   return h('div', { class: 'chips', role: 'group', 'aria-label': 'Tables in the file' }, [
-    proposals.map(({ headerRow, range, reasons }) =>
-      chip(range, 'looks like a table', () => again({ range, tableRange: '', headerRow }), {
+    proposals.map(({ headerRow, headerRows, range, reasons }) =>
+      chip(range, 'looks like a table', () => again({ range, tableRange: '', headerRow, headerRows }), {
         title: reasons.join(' '),
       }),
     ),
@@ -100,11 +123,13 @@ function offers({ proposals, names }: Inspection, again: (change: Partial<Readin
 
 function topGrid(
   { letters, rows, rowNumbers }: TopRows,
-  { headerRow, range }: Pick<Inspection, 'headerRow' | 'range'>,
+  { headerRow = 0, headerRows, range }: Pick<Inspection, 'headerRow' | 'headerRows' | 'range'>,
   choose: (row: number) => void,
 ): VNode {
   const [, last] = /:[A-Z]+(\d+)$/.exec(range ?? '') ?? [];
   const lastRow = last === undefined ? Number.POSITIVE_INFINITY : Number(last);
+  const isInHeader = (row: number): boolean =>
+    row >= headerRow && row < headerRow + headerRows && headerRow > 0;
   return h(VirtualGrid, {
     label: 'The first rows of the sheet',
     columnCount: letters.length,
@@ -118,7 +143,7 @@ function topGrid(
     head: (column: number) => h('span', { class: 'letters' }, letters[column]),
     number: (row: number) => {
       const number = rowNumbers[row] ?? row + 1;
-      const isHeader = number === headerRow;
+      const isHeader = isInHeader(number);
       // The name of the button contains its text (WCAG 2.5.3).
       return button(isHeader ? `${number} is the header` : number, () => choose(number), {
         class: 'row-choice',
@@ -128,8 +153,8 @@ function topGrid(
     },
     rowKind: (row: number) => {
       const number = rowNumbers[row] ?? row + 1;
-      if (number === headerRow) return 'marked';
-      return number < (headerRow ?? 0) || number > lastRow ? 'outside' : '';
+      if (isInHeader(number)) return 'marked';
+      return number < headerRow || number > lastRow ? 'outside' : '';
     },
     cell: (row: number, column: number) => {
       const value = rows[row]?.[column] ?? null;

@@ -3,7 +3,16 @@
  * other values. A text of digits and signs (`1.234,50`, `21/11/2026`) counts as a number, because people write numbers and dates as text.
  */
 
-import { CLOSING_PARENTHESIS, COMMA, OPENING_PARENTHESIS, POINT, ZERO } from '../../../core/bytes/ascii.ts';
+import {
+  CLOSING_PARENTHESIS,
+  COMMA,
+  LOWER_E,
+  MINUS,
+  OPENING_PARENTHESIS,
+  PLUS,
+  POINT,
+  ZERO,
+} from '../../../core/bytes/ascii.ts';
 import { isBlank } from '../../../core/bytes/white-space.ts';
 import { FALSE, NULL, STRING, TEXT, TRUE } from '../../../core/cells/cell-kind.ts';
 import { textKind } from '../../../core/cells/text-kind.ts';
@@ -35,7 +44,8 @@ function textClass(kind: number, bytes: Buffer, start: number, end: number): num
   let isPlain = true;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    if (byte >= ZERO && byte <= ZERO + 9) digits++;
+    if (isDigit(byte)) digits++;
+    else if (digits > 0 && isExponent(bytes, at, end)) at++;
     else if (isLetter(byte)) return lettersClass(kind, bytes, start, end);
     else if (byte >= 0x80) {
       const length = signLength(bytes, at, end);
@@ -46,6 +56,18 @@ function textClass(kind: number, bytes: Buffer, start: number, end: number): num
   }
   if (digits === 0) return SIGNS;
   return isPlain ? NUMBER_LIKE : NUMBER_TEXT;
+}
+
+/** Returns whether an exponent such as `e5` or `E+05` begins here. */
+function isExponent(bytes: Buffer, at: number, end: number): boolean {
+  if ((bytes[at]! | 0x20) !== LOWER_E || at + 1 >= end) return false;
+  const next = bytes[at + 1]!;
+  const isSigned = (next === PLUS || next === MINUS) && at + 2 < end;
+  return isDigit(next) || (isSigned && isDigit(bytes[at + 2]!));
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= ZERO && byte <= ZERO + 9;
 }
 
 function isLetter(byte: number): boolean {

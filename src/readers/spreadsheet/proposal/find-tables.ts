@@ -6,7 +6,7 @@
  * within a table.
  */
 
-import { BLANK, SIGNS, WORDS } from './cell-class.ts';
+import { BLANK, MOMENT_LIKE, NUMBER_LIKE, NUMBER_TEXT, SIGNS, WORDS } from './cell-class.ts';
 import {
   type Block,
   type ColumnProfile,
@@ -346,6 +346,7 @@ function withStackedHeader(rows: OutlineRow[], tables: FoundTable[]): FoundTable
   const stacked = findStackedHeader(rows);
   if (stacked === undefined) return tables;
   const last = rows[stacked.last]!.row;
+  if (stacked.first === stacked.last && tables[0]?.headerRow === last) return tables;
   const below = tables.filter(({ headerRow, header }) => headerRow > last && isConfirmed(header));
   const next = below.reduce((least, { headerRow }) => Math.min(least, headerRow), Number.POSITIVE_INFINITY);
   const end = rows.findLastIndex(({ row }, index) => index <= stacked.end && row < next);
@@ -377,12 +378,14 @@ function tableUnder(rows: OutlineRow[], { first, last, end, ...found }: StackedH
   const ofTable = rows.slice(first, end + 1);
   const cells = ofTable.reduce((sum, row) => sum + row.filled * (row.until - row.row + 1), 0);
   const isClear = found.filled >= found.columns;
+  const has = (kind: number): boolean =>
+    ofTable.slice(last - first + 1).some(({ classes }) => classes.includes(kind));
   return {
     rows: ofTable,
     header: {
       index: last - first,
-      hasNumbers: true,
-      hasMoments: false,
+      hasNumbers: has(NUMBER_LIKE) || has(NUMBER_TEXT),
+      hasMoments: has(MOMENT_LIKE),
       isSequence: false,
       isClear,
       ...found,

@@ -407,6 +407,8 @@ test('values without a header are found below titles, and not below names', asyn
   assert.equal(await found(values), 'A1:D3');
   assert.equal(await found([['Orders'], [], ...values, [], ['Note']]), 'A3:D5');
   assert.equal(await found([[5], [7], [9]]), 'A1:A3');
+  assert.equal(await found([['1e+05'], ['2.50E-3'], ['7e1']]), 'A1:A3');
+  assert.equal(await found([['12Ea'], ['1e'], ['7 e1'], ['8e+']]), undefined);
   assert.equal(
     await found([
       [2001, 'Ann'],

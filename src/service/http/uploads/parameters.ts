@@ -174,7 +174,7 @@ export const parameters = {
     {
       value: 'ROW',
       short: 'the row with the column names, or auto',
-      long: 'The row of the sheet with the column names, from 1. `auto`: the row that looks most like a header; only its table is read, and a warning says why and what is left out.',
+      long: 'The row of the sheet with the column names, from 1. `auto`: the row, or the rows, that look most like a header, or none if the first row has values; only this table is read, and a warning says why and what is left out.',
       byDefault: 'the first row that has a value',
     },
   ),
