@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 606bf258babb2e5c6abf307d30436a27c82413080a9982f2710659502d5fafa9.
+// The structure of the OpenAPI document has the SHA-256 9b122ce893c4c1695a23584b0b6b60bc7afa8dcdd1c747627ae7ab72512b2f0c.
 
 export interface paths {
   '/healthz': {
@@ -1598,6 +1598,8 @@ export interface components {
         sheet?: string;
         /** @description The row of the sheet with the column names, from 1. */
         header_row?: number;
+        /** @description The number of rows of the header, if there are several. */
+        header_rows?: number;
         /** @description The cells that were read, from the header to the last row with a value: `A3:F200`. */
         range?: string;
         /** @description Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text. */
@@ -1697,6 +1699,8 @@ export interface components {
         proposal?: {
           /** @description The row that looks most like a header. Absent if no row does. `header_row=auto` takes it. */
           header_row?: number;
+          /** @description The number of rows of the header from `header_row` on, if there are several. */
+          header_rows?: number;
           /** @description The cells of the table, from its header to its last row, as in `A4:F40`. */
           range?: string;
           /** @description Why this table, or why none, in words. */
@@ -1705,6 +1709,8 @@ export interface components {
           other_tables: {
             /** @description The row that looks most like a header. Absent if no row does. `header_row=auto` takes it. */
             header_row?: number;
+            /** @description The number of rows of the header from `header_row` on, if there are several. */
+            header_rows?: number;
             /** @description The cells of the table, from its header to its last row, as in `A4:F40`. */
             range?: string;
           }[];
@@ -1721,6 +1727,8 @@ export interface components {
         sheet?: string;
         /** @description The row that looks most like a header. Absent if no row does. `header_row=auto` takes it. */
         header_row?: number;
+        /** @description The number of rows of the header from `header_row` on, if there are several. */
+        header_rows?: number;
         /** @description The cells of the table, from its header to its last row, as in `A4:F40`. */
         range?: string;
         /** @description Why this table, or why none, in words. */
@@ -1729,6 +1737,8 @@ export interface components {
         other_tables: {
           /** @description The row that looks most like a header. Absent if no row does. `header_row=auto` takes it. */
           header_row?: number;
+          /** @description The number of rows of the header from `header_row` on, if there are several. */
+          header_rows?: number;
           /** @description The cells of the table, from its header to its last row, as in `A4:F40`. */
           range?: string;
         }[];
@@ -1757,6 +1767,8 @@ export interface components {
         name: string;
         /** @description The row that was read as the header. */
         header_row?: number;
+        /** @description The number of rows of the header, if there are several. */
+        header_rows?: number;
         /** @description The cells that were read, from the header to the last row with a value. */
         range?: string;
         header: string[];
@@ -3346,6 +3358,8 @@ export interface operations {
         sheet?: string;
         /** @description The row of the sheet with the column names, from 1. `auto`: the row, or the rows, that look most like a header, or none if the first row has values; only this table is read, and a warning says why and what is left out. Default: the first row that has a value. */
         header_row?: number | 'auto';
+        /** @description The number of rows of the sheet that are the header, from `header_row` on. Their texts are joined for each column, from top to bottom: `Population 2020` above `male` is `Population 2020 male`. `header_row=auto` finds the number itself. */
+        header_rows?: number;
         /** @description false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names. */
         header?: boolean;
         /** @description Load only these cells: `B3:F200`, `B:F`, or `B3:F` (all rows from 3 on). The first row is the header. Default: all cells. */
@@ -3506,6 +3520,8 @@ export interface operations {
         sheet?: string;
         /** @description The row of the sheet with the column names, from 1. `auto`: the row, or the rows, that look most like a header, or none if the first row has values; only this table is read, and a warning says why and what is left out. Default: the first row that has a value. */
         header_row?: number | 'auto';
+        /** @description The number of rows of the sheet that are the header, from `header_row` on. Their texts are joined for each column, from top to bottom: `Population 2020` above `male` is `Population 2020 male`. `header_row=auto` finds the number itself. */
+        header_rows?: number;
         /** @description false: there is no header, and the first row is data. The columns are named `column_A`, `column_B`, …; use `rename` for other names. */
         header?: boolean;
         /** @description Load only these cells: `B3:F200`, `B:F`, or `B3:F` (all rows from 3 on). The first row is the header. Default: all cells. */
