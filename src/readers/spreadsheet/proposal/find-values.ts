@@ -138,13 +138,23 @@ export interface RowsOfValues {
 /** The smallest share of its columns that the first row of a table without a header fills. */
 const leastFilled = 0.6;
 
+/** A row of names may be below this many rows that look like values, such as the date of a report. */
+const maxRowsAbove = 10;
+
 /** @returns the rows of values if only titles are above them, so that there is no header */
 export function findValuesWithoutHeader(rows: OutlineRow[]): RowsOfValues | undefined {
   const found = findValues(rows);
   if (found === undefined) return undefined;
   const { first, last, firstColumn, lastColumn, used } = found;
   if (rows.slice(0, first).some(({ filled }) => filled > 1)) return undefined;
+  // The names are further below.
+  if (rows.slice(first, first + maxRowsAbove).some((row) => hasOnlyWords(row, found))) return undefined;
   const columns = used.reduce((sum, isUsed) => sum + isUsed, 0);
   if (rows[first]!.filled < leastFilled * columns) return undefined;
   return { firstRow: rows[first]!.row, lastRow: rows[last]!.until, firstColumn, lastColumn };
+}
+
+/** Returns whether a row has texts, and nothing else, in all columns of values. */
+function hasOnlyWords(row: OutlineRow, { firstColumn, typed }: Columns): boolean {
+  return typed.every((kind, place) => kind === 0 || classAt(row, firstColumn + place) === WORDS);
 }

@@ -384,6 +384,7 @@ test('rows above a header are a part of it only if its names need them', async (
   assert.deepEqual(await headerOf([null, 'Sales', null], ['Region', 'Q1', 'Q2']), [2, 1]);
   assert.deepEqual(await headerOf(['Author', 'Ann'], ['Region', 'Sum', 'Sum']), [2, 1]);
   assert.deepEqual(await headerOf(['Report', 46_000], ['Region', 'Sum', 'Sum']), [2, 1]);
+  assert.deepEqual(await headerOf([46_000, 'draft', 'final'], ['Region', 'Sum', 'Sum']), [2, 1]);
   assert.deepEqual(await headerOf(['Region', 'Q1', 'Q2'], ['E', 'unknown', 'unknown']), [1, 1]);
 });
 
@@ -422,4 +423,11 @@ test('values without a header are found below titles, and not below names', asyn
     undefined,
   );
   assert.equal(await found([['Regional sales'], [], ['by the sales team']]), undefined);
+  const values3 = [
+    ['N', 1, 2],
+    ['S', 3, 4],
+    ['W', 5, 6],
+  ];
+  assert.equal(await found([['Report', 46_000, 'final'], ['Region', 'Sum', 'Sum'], ...values3]), undefined);
+  assert.equal(await found([...values3, ['E', 'unknown', 7]]), 'A1:C4');
 });
