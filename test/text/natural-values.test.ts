@@ -377,3 +377,12 @@ suite('text only', () => {
     assertProblem(workbook, 422, 'invalid-parameter');
   });
 });
+
+test('a number without a percent sign among percent numbers of a defined column is a problem, however it is written', async () => {
+  const table = { columns: [{ name: 'a', type: 'numeric' }] };
+  for (const bare of ['5', '+5', '007', '+1e-1']) {
+    const data = [{ a: '12 %' }, { a: bare }];
+    const answer = await service.post(`/table/${nextTable()}/upload/json?values=natural`, { table, data });
+    assertProblem(answer, 422, 'invalid-data');
+  }
+});

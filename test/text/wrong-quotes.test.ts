@@ -243,6 +243,14 @@ suite('signs that are detected', () => {
     });
   }
 
+  test('escape=\\ changes nothing in comments and after them', async () => {
+    const { rows } = await load('p,n\n# note,"draft\nC:\\\\srv,1\n"5\\" x",2\n', '?escape=%5C&comment=%23');
+    assert.deepEqual(rows, [
+      ['C:\\\\srv', 1],
+      ['5" x', 2],
+    ]);
+  });
+
   test('escape=\\ is read in each slice, and escape=none leaves backslashes', async () => {
     const lines = Array.from({ length: 20_000 }, (_, row) => `${row},"a\\\\\\"b ${'x'.repeat(row % 7)}, c"`);
     const { rows } = await load(`id,name\n${lines.join('\n')}\n`, '?escape=%5C');

@@ -106,7 +106,7 @@ function numbers(
     ...(currency === undefined ? [] : [`without their currency ${currency.toString()}`]),
     ...(isPercent ? ['as fractions, so that 12 % is 0.12'] : []),
   ];
-  return { type, notation: { kind: 'number', signs: found.signs }, looksLike: parts.join(' ') };
+  return { type, notation: { kind: 'number', signs: found.signs, isPercent }, looksLike: parts.join(' ') };
 }
 
 /** `26:15` may be hours and minutes, or minutes and seconds, unless another value of the column has a fraction. */

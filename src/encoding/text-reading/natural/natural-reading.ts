@@ -92,7 +92,7 @@ export class NaturalReadingSink extends ForwardingSink {
       case 'date':
         return this.#readsDate(column, notation.order, bytes, start, end);
       case 'number':
-        return this.#readsNumber(column, notation.signs, bytes, start, end);
+        return this.#readsNumber(column, notation, bytes, start, end);
       case 'time':
         return readClock(bytes, start, end) && this.#putTime(column, bytes, start, end);
       case 'duration':
@@ -124,12 +124,18 @@ export class NaturalReadingSink extends ForwardingSink {
     return true;
   }
 
-  #readsNumber(column: number, signs: NumberSigns, bytes: Buffer, start: number, end: number): boolean {
+  #readsNumber(
+    column: number,
+    { signs, isPercent }: { signs: NumberSigns; isPercent: boolean },
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): boolean {
     const needed = end - start + naturalNumberBytes;
     if (needed > this.#scratch.length) this.#scratch = Buffer.alloc(2 * needed);
     let length = readNaturalNumber(bytes, start, end, signs, this.#scratch);
-    // In a column that is defined as a number, 007 and +5 are numbers, too.
-    if (length < 0) length = readNumber(bytes, start, end, signs, this.#scratch);
+    // In a column that is defined as a number, 007 and +5 are numbers, too. Among percent numbers it is not clear what they mean.
+    if (length < 0 && !isPercent) length = readNumber(bytes, start, end, signs, this.#scratch);
     if (length < 0) {
       if (!hasDigit(bytes, start, end)) return false;
       this.inner.fault(column, NOT_IN_NUMBER_FORM, bytes, start, end);

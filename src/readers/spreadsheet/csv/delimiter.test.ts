@@ -22,6 +22,7 @@ const cases: [title: string, text: string, delimiter: string][] = [
   ['bars', 'id|text|price\n1|a, b|2\n2|c|3\n', '|'],
   ['one record', 'a;b;c,d', ';'],
   ['a tie', 'a,b;c', ','],
+  ['numbers with spaces between the thousands', 'Amount in EUR\n1 234 567\n2 345 678\n3 456 789\n', ','],
 ];
 
 for (const [title, text, delimiter] of cases) {

@@ -105,11 +105,22 @@ function withRareDelimiter(head: Head, best: Trial): Trial {
   for (const delimiter of [HASH, SPACE]) {
     const trial = tryDialect(head, { ...best.dialect, delimiter });
     if (trial.agreement < 1 || trial.fields < 3) continue;
+    if (delimiter === SPACE && hasGroupedNumbers(head.bytes)) return best;
     // Words in a column of texts are no fields, so at least two columns must have numbers.
     const numeric = trial.numbers.filter((count) => count >= trial.records - 1).length;
     if (delimiter === HASH || numeric >= 2) return trial;
   }
   return best;
+}
+
+/** Returns whether all lines but one, which may be the header, are numbers with spaces between the thousands, or telephone numbers. */
+function hasGroupedNumbers(bytes: Buffer): boolean {
+  const lines = bytes
+    .toString('latin1')
+    .split(/[\r\n]+/)
+    .filter((line) => line !== '');
+  const grouped = lines.filter((line) => /^[+-]?\d{1,4}(?: \d{3})+ *$/.test(line));
+  return grouped.length >= lines.length - 1;
 }
 
 /** Returns the trial with `'` as the quotation mark if most fields that begin with it end with it, and none begins with `"`. */

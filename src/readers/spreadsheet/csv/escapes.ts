@@ -10,12 +10,14 @@ const FIELD_START = 0;
 const UNQUOTED = 1;
 const QUOTED = 2;
 const ESCAPED = 3;
+const RECORD_START = 4;
+const COMMENT = 5;
 
 export class EscapeReplacement {
   readonly #target: { push(bytes: Buffer): void };
   readonly #dialect: CsvDialect;
   readonly #escape: number;
-  #state = FIELD_START;
+  #state = RECORD_START;
 
   constructor(target: { push(bytes: Buffer): void }, dialect: CsvDialect, escapeSign: number) {
     this.#target = target;
@@ -25,7 +27,7 @@ export class EscapeReplacement {
 
   /** Passes the bytes on, which it changes. */
   push(bytes: Buffer): void {
-    const { delimiter, quote, skipsSpace } = this.#dialect;
+    const { delimiter, quote, comment, skipsSpace } = this.#dialect;
     const escapeSign = this.#escape;
     let to = 0;
     // An escape at the end of the slice before was not passed on, and there is no room for it in this slice.
@@ -44,11 +46,19 @@ export class EscapeReplacement {
         }
         // A doubled quote closes the field and opens it again.
         if (byte === quote) this.#state = FIELD_START;
-      } else if (byte === delimiter || byte === LF || byte === CR) {
+      } else if (byte === LF || byte === CR) {
+        this.#state = RECORD_START;
+      } else if (
+        this.#state === COMMENT ||
+        (this.#state === RECORD_START && byte === comment && comment !== 0)
+      ) {
+        this.#state = COMMENT;
+      } else if (byte === delimiter) {
         this.#state = FIELD_START;
-      } else if (this.#state === FIELD_START) {
+      } else if (this.#state === FIELD_START || this.#state === RECORD_START) {
         if (byte === quote) this.#state = QUOTED;
         else if (!skipsSpace || (byte !== SPACE && byte !== TAB)) this.#state = UNQUOTED;
+        else this.#state = FIELD_START;
       }
       out[to++] = byte;
     }

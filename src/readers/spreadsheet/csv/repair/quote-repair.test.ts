@@ -68,3 +68,21 @@ test('hostile quotes take a bounded time', () => {
     assert.ok(user < 3_000_000, `${JSON.stringify(unit)}: ${user / 1000} ms`);
   }
 });
+
+test('a record of one character after a faulty one is a record, so the faulty one is not repaired alone', () => {
+  for (const value of ['7', '77']) {
+    const [passed] = repair(`a,b\n1,"say "x"\n${value}\n8"\n2,b\n`, 2);
+    assert.ok(!passed.includes(`"say ""x"\n`), passed);
+  }
+});
+
+test('the search for a reading has a bound, whatever the number of fields is', () => {
+  const line = `${'",","'.repeat(400)}"x\n`;
+  const before = process.cpuUsage();
+  repair(line.repeat(8), 500);
+  const { user } = process.cpuUsage(before);
+  const plain = process.cpuUsage();
+  for (let round = 0; round < 40; round++) repair('a,b\n'.repeat(4000), 2);
+  const { user: usual } = process.cpuUsage(plain);
+  assert.ok(user < 40 * usual, `${user} µs of processor time, ${usual} µs for usual lines`);
+});

@@ -99,7 +99,8 @@ export class QuoteRepair {
       this.#isTooLong = false;
     } else if (this.#ends.length > 0) {
       this.#ends.push(this.#start);
-      const isBlank = this.#start - begin <= 2 && fields === 1;
+      const first = this.#bytes[begin];
+      const isBlank = first === LF || first === CR;
       const isWhole = fields === this.#target.wantedFields && !hasQuoteInText;
       this.#decide(isFaulty ? undefined : isBlank || isWhole);
     } else if (isFaulty) {

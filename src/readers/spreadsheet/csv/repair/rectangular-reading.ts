@@ -29,7 +29,9 @@ const linesCost = 2;
 /** More wrong quotes in a field are not searched. */
 const maxFieldCost = 16;
 /** The most steps for each byte. Usual lines need about one. */
-const stepsPerByte = 64;
+const stepsPerByte = 16;
+/** More than a record can have fields: a spreadsheet has at most 16,384 columns. */
+const maxFields = 32_768;
 
 export interface ReadField {
   start: number;
@@ -49,6 +51,8 @@ class Readings {
   readonly fieldEnd: number[] = [];
   readonly kind: number[] = [];
   readonly #byPosition = new Map<number, number[]>();
+  /** A position may have as many states as a record has fields. */
+  readonly #byBoth = new Map<number, number>();
 
   at(position: number): number[] | undefined {
     return this.#byPosition.get(position);
@@ -56,11 +60,13 @@ class Readings {
 
   reach(position: number, index: number, cost: number, before: number, fieldEnd: number, kind: number): void {
     const known = this.#byPosition.get(position);
-    let state = known?.find((one) => this.index[one] === index) ?? -1;
+    const both = position * maxFields + index;
+    let state = this.#byBoth.get(both) ?? -1;
     if (state >= 0 && cost > this.cost[state]!) return;
     const isTie = state >= 0 && cost === this.cost[state]!;
     if (state < 0) {
       state = this.position.length;
+      this.#byBoth.set(both, state);
       if (known === undefined) this.#byPosition.set(position, [state]);
       else known.push(state);
     }
