@@ -16,6 +16,7 @@ export const naturalNumberBytes = 4;
  * These are not numbers: a number with a plus sign or leading zeros alone, such as `+49 30` and `007`, and `12E5`, which is more often
  * the number of an article. An exponent needs a sign or a number with decimals: `9.54E-05`.
  *
+ * @param isPercent only numbers with a percent sign are read
  * @returns the length written; -1: the text is not a number with these signs
  */
 export function readNaturalNumber(
@@ -24,9 +25,10 @@ export function readNaturalNumber(
   end: number,
   signs: NumberSigns,
   out: Buffer,
+  isPercent = false,
 ): number {
   const around = findAmount(bytes, start, end);
-  if (around < 0) return -1;
+  if (around < 0 || (isPercent && (around & PER_CENT) === 0)) return -1;
   const isBare = around === 0 || (around === MINUS_SIGN && !amount.hasMinusBehind);
   if (isBare) {
     if (bytes[start] === PLUS) return -1;

@@ -133,7 +133,7 @@ export class NaturalReadingSink extends ForwardingSink {
   ): boolean {
     const needed = end - start + naturalNumberBytes;
     if (needed > this.#scratch.length) this.#scratch = Buffer.alloc(2 * needed);
-    let length = readNaturalNumber(bytes, start, end, signs, this.#scratch);
+    let length = readNaturalNumber(bytes, start, end, signs, this.#scratch, isPercent);
     // In a column that is defined as a number, 007 and +5 are numbers, too. Among percent numbers it is not clear what they mean.
     if (length < 0 && !isPercent) length = readNumber(bytes, start, end, signs, this.#scratch);
     if (length < 0) {
