@@ -424,7 +424,13 @@ const notations: MessyFile[] = [
   {
     name: 'inches-in-rows-of-other-lengths.csv',
     content: lines('no,name,pieces', '1,"Pipe, 12" steel",5,,6', '2,Board,6'),
-    tries: [{ error: '422 invalid-data' }],
+    tries: [
+      {
+        error: '422 invalid-data',
+        problems: ['text-behind-quote name B2'],
+        warnings: ['long-rows', 'blank-header column_E'],
+      },
+    ],
   },
   {
     name: 'formula-texts.csv',
@@ -633,7 +639,12 @@ const bytes: MessyFile[] = [
     name: 'text-behind-quote.csv',
     content: lines('id,note', '1,"abc"def', '2,x'),
     tries: [
-      { error: '422 invalid-data', problems: ['text-behind-quote note B2'] },
+      {
+        columns: 'id bigint, note text',
+        rows: ['1 | "abc"def', '2 | x'],
+        warnings: ['repaired-quotes'],
+      },
+      { query: 'quotes=strict', error: '422 invalid-data', problems: ['text-behind-quote note B2'] },
       { query: 'quote=none', columns: 'id bigint, note text', rows: ['1 | "abc"def', '2 | x'] },
     ],
   },
