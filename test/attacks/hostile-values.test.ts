@@ -173,27 +173,25 @@ async function sendType(random: RandomNumbers, type: string, send: Send): Promis
   await send('all values of a file', () =>
     service.upload(`${path}/upload/excel?${leaveOut}`, csvOf(hostileTokens), { table: table() }),
   );
-  for (let count = 0; count < sized(1, 3); count++) {
-    const some = Array.from({ length: 1 + random(4) }, () => one(random, hostileTokens));
-    const query = one(random, queries);
-    const sent = random(2) === 0 ? table() : undefined;
-    await send(`${some} with ${query}`, () => postRows(sent, rowsOf(some), query));
-    const poison = one(random, poisonTokens);
-    await send(`${poison.slice(0, 50)}`, () =>
-      postRows(table(), rowsOf([poison]), `if_exists=replace&${query}`),
-    );
-    const text = String(JSON.parse(one(random, hostileTokens)));
-    const withDefault = tableOf(random, type, text);
-    await send(`the default ${text}`, () =>
-      postRows(withDefault, '[{"id":1},{"id":2,"a":null}]', 'if_exists=replace'),
-    );
-    const length = 1 + random(one(random, [2000, 100_000, 1_000_000]));
-    const long = longText(random, length);
-    const longQuery = one(random, ['if_exists=replace', leaveOut, 'if_exists=replace&dry_run=true']);
-    await send(`${length} bytes of ${long.slice(0, 30)} with ${longQuery}`, () =>
-      postRows(table(), rowsOf([JSON.stringify(long)]), longQuery),
-    );
-  }
+  const some = Array.from({ length: 1 + random(4) }, () => one(random, hostileTokens));
+  const query = one(random, queries);
+  const sent = random(2) === 0 ? table() : undefined;
+  await send(`${some} with ${query}`, () => postRows(sent, rowsOf(some), query));
+  const poison = one(random, poisonTokens);
+  await send(`${poison.slice(0, 50)}`, () =>
+    postRows(table(), rowsOf([poison]), `if_exists=replace&${query}`),
+  );
+  const text = String(JSON.parse(one(random, hostileTokens)));
+  const withDefault = tableOf(random, type, text);
+  await send(`the default ${text}`, () =>
+    postRows(withDefault, '[{"id":1},{"id":2,"a":null}]', 'if_exists=replace'),
+  );
+  const length = 1 + random(one(random, [2000, 100_000, 1_000_000]));
+  const long = longText(random, length);
+  const longQuery = one(random, ['if_exists=replace', leaveOut, 'if_exists=replace&dry_run=true']);
+  await send(`${length} bytes of ${long.slice(0, 30)} with ${longQuery}`, () =>
+    postRows(table(), rowsOf([JSON.stringify(long)]), longQuery),
+  );
 }
 
 suite('hostile requests are answered without a failure of the service, in bounded memory and short steps', () => {
