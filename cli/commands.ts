@@ -163,6 +163,29 @@ export const commands = {
     options: { schema, json, ...connection },
     examples: ['tablewright describe orders', 'tablewright describe orders --json > orders-definition.json'],
   },
+  drop: {
+    usage: 'drop NAME [options]',
+    about: 'drop a table with its rows',
+    options: {
+      schema,
+      'missing-ok': { about: 'a table that does not exist is no error' },
+      'dry-run': { about: 'check that the table could be dropped, and keep it' },
+      ...output,
+      ...connection,
+    },
+    examples: ['tablewright drop orders', 'tablewright drop orders --schema archive --missing-ok'],
+  },
+  rename: {
+    usage: 'rename NAME [NEW-NAME] [options]',
+    about: 'rename a table, or move it to another schema',
+    options: {
+      schema,
+      'to-schema': { value: 'NAME', about: 'the new schema of the table' },
+      ...output,
+      ...connection,
+    },
+    examples: ['tablewright rename orders orders_2025', 'tablewright rename orders --to-schema archive'],
+  },
   tables: {
     usage: 'tables [options]',
     about: 'list tables',

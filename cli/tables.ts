@@ -1,4 +1,4 @@
-/** `tablewright create`, `tablewright describe`, `tablewright tables` and `tablewright rows` */
+/** The commands about tables without files: `tablewright create`, `describe`, `drop`, `rename`, `tables` and `rows` */
 import type { TableDefinition, TableDescription } from '../client/client.ts';
 import { noteWarnings } from './as-options.ts';
 import type { CommandLine } from './commands.ts';
@@ -40,6 +40,36 @@ export async function describe(line: CommandLine): Promise<number> {
     const described = await client.describeTable(name, schemaOf(line));
     if (line.options.json) sayJson(described);
     else show(described.table);
+    return exitCodes.done;
+  });
+}
+
+export async function drop(line: CommandLine): Promise<number> {
+  const { options } = line;
+  const name = nameOf(line);
+  const isTrial = options['dry-run'] === true;
+  return withClient(line, async ({ client }) => {
+    const query = { if_exists: options['missing-ok'] === true, dry_run: isTrial };
+    await client.dropTable(name, { ...schemaOf(line), ...query });
+    const done = isTrial ? 'could be dropped' : 'is dropped';
+    if (options.json) sayJson({ table: name, outcome: isTrial ? 'checked' : 'committed' });
+    else if (!options.quiet) say(`${name} ${done}.`);
+    return exitCodes.done;
+  });
+}
+
+export async function rename(line: CommandLine): Promise<number> {
+  const { options, positionals } = line;
+  const [name, newName] = positionals;
+  const schema = options['to-schema'] as string | undefined;
+  if (name === undefined || positionals.length > 2) throw new WrongUse('Name one table, and its new name.');
+  if (newName === undefined && schema === undefined)
+    throw new WrongUse('Say the new name of the table, or its new schema with --to-schema.');
+  const change = { ...(newName !== undefined && { name: newName }), ...(schema !== undefined && { schema }) };
+  return withClient(line, async ({ client }) => {
+    const renamed = await client.renameTable(name, change, schemaOf(line));
+    if (options.json) sayJson(renamed);
+    else if (!options.quiet) say(`${name} is now ${renamed.table.schema}.${renamed.table.name}.`);
     return exitCodes.done;
   });
 }

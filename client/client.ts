@@ -66,7 +66,12 @@ export function createClient({
     retryMs,
     onRetry,
   };
-  return { ...tableCalls(connection), ...uploadCalls(connection), ...loadCalls(connection) };
+  return {
+    ...tableCalls(connection),
+    ...changeCalls(connection),
+    ...uploadCalls(connection),
+    ...loadCalls(connection),
+  };
 }
 
 function tableCalls(connection: Connection) {
@@ -106,6 +111,38 @@ function tableCalls(connection: Connection) {
     ): Promise<Schemas['FirstRows']> {
       const request = { path: `${tablePath(name)}/rows`, query, signal, isRepeatable: true };
       return send(connection, request, (answer) => jsonOf(answer, fromJson));
+    },
+  };
+}
+
+function changeCalls(connection: Connection) {
+  return {
+    /** Drops a table with its rows. It is refused if another object needs the table. */
+    async dropTable(
+      name: string,
+      { signal, idempotencyKey, ...query }: QueryOf<'dropTable'> & ChangeOptions = {},
+    ): Promise<void> {
+      const request = { method: 'DELETE', path: tablePath(name), query, signal, isRepeatable: true } as const;
+      await sendOnce(connection, request, idempotencyKey, async () => {});
+    },
+
+    /** Gives a table another name, another schema or another comment, and describes it. */
+    renameTable(
+      name: string,
+      change: Schemas['TableChange'],
+      { signal, idempotencyKey, ...query }: QueryOf<'renameTable'> & ChangeOptions = {},
+    ): Promise<Schemas['RenamedTable']> {
+      const content = toJson(change);
+      const headers = { 'content-type': 'application/json' };
+      const request = {
+        method: 'PATCH',
+        path: tablePath(name),
+        query,
+        headers,
+        signal,
+        isRepeatable: true,
+      } as const;
+      return sendOnce(connection, { ...request, open: () => ({ content }) }, idempotencyKey, jsonOf);
     },
   };
 }

@@ -673,6 +673,19 @@ test('a table is created, described, listed and inspected', async () => {
   assert.match((await run(['loads', '--limit', '1', '--state', 'committed'])).out, /committed/);
 });
 
+test('a table is renamed and dropped', async () => {
+  await run(['create', 'short', '--definition', '-'], '{"columns":[{"name":"a","type":"text"}]}');
+  assert.equal((await run(['rename', 'short', 'shorter'])).out, 'short is now public.shorter.\n');
+  assert.equal((await run(['drop', 'shorter', '--dry-run'])).out, 'shorter could be dropped.\n');
+  assert.deepEqual(JSON.parse((await run(['drop', 'shorter', '--json'])).out), {
+    table: 'shorter',
+    outcome: 'committed',
+  });
+  assert.match((await run(['drop', 'shorter'])).err, /table-not-found/);
+  assert.equal((await run(['drop', 'shorter', '--missing-ok'])).code, 0);
+  assert.equal((await run(['rename', 'shorter'])).code, 2);
+});
+
 test('the list of loads names the error of a load that was refused', async () => {
   const rows = '[{"a":null}]';
   await run(

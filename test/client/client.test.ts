@@ -97,6 +97,13 @@ test('a table is created, described, listed and filled, and its rows come back w
   ]);
   const tables = await Array.fromAsync(client.tables({ limit: 1 }));
   assert(tables.some(({ name }) => name === 'Año 1/2'));
+  const renamed = await client.renameTable('Año 1/2', { name: 'old "1"', comment: 'x' });
+  assert.deepEqual([renamed.table.name, renamed.table.comment], ['old "1"', 'x']);
+  await client.dropTable('old "1"', { dry_run: true });
+  await client.dropTable('old "1"');
+  const error = await client.dropTable('old "1"').catch((thrown) => thrown);
+  assert.equal(error.code, 'table-not-found');
+  await client.dropTable('old "1"', { if_exists: true });
 });
 
 suite('every source of rows is loaded', () => {

@@ -91,6 +91,11 @@ async function sentEvents(): Promise<Map<string, Record<string, unknown>>> {
       PERFORM pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid()); RETURN NEW; END $$;
     CREATE TRIGGER fail BEFORE INSERT ON public.orders FOR EACH ROW EXECUTE FUNCTION public.fail()`);
   await upload('?if_exists=append');
+  await service.request('PATCH', '/table/orders', {
+    body: '{"name": "orders_new"}',
+    headers: { 'content-type': 'application/json' },
+  });
+  await service.request('DELETE', '/table/orders_new');
   await service.request('POST', `/api/v1/webhooks/${body.id}/ping`);
   await until('each event', () => sent.size === eventTypes.length + 1);
   await service.request('DELETE', `/api/v1/webhooks/${body.id}`);

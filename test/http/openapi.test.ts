@@ -74,6 +74,7 @@ test('the document has a title, a description and a version', () => {
 
 test('the operations of the contract are there', () => {
   assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
+    'delete /api/v1/table/{table_name}',
     'delete /api/v1/webhooks/{id}',
     'get /api/v1/events',
     'get /api/v1/loads',
@@ -88,6 +89,7 @@ test('the operations of the contract are there', () => {
     'get /healthz',
     'get /readyz',
     'get /version',
+    'patch /api/v1/table/{table_name}',
     'post /api/v1/inspect/excel',
     'post /api/v1/inspect/json',
     'post /api/v1/loads/{id}/cancel',
@@ -270,6 +272,8 @@ test('every example and every default matches its schema', () => {
 
 test('each operation can be sent twice with all of its examples, as the reference page sends it', async () => {
   const file = readFileSync(join(examples, 'orders.xlsx'));
+  // The example of Rename Table moves the table.
+  await service.rows('CREATE SCHEMA archive');
   for (const { method, path, operation } of operations) {
     const { operationId, parameters = [], requestBody } = operation;
     // There is no load and no webhook with the id of the examples, and the stream of events has no end.
@@ -283,11 +287,11 @@ test('each operation can be sent twice with all of its examples, as the referenc
     const headers = Object.fromEntries(
       sent.filter(({ place }) => place === 'header').map(({ name, value }) => [name, value]),
     );
-    // Each operation gets a table of its own.
-    const where = `${path.replace('{table_name}', `twice_${operationId.toLowerCase()}`)}?${query}`;
-    if (method === 'get' && path.includes('{table_name}')) {
-      await service.rows(`CREATE TABLE "twice_${operationId.toLowerCase()}" (a int)`);
-    }
+    // Each operation gets a table of its own, and there is none a second time after its name has changed.
+    const table = `twice_${operationId.toLowerCase()}`;
+    const where = `${path.replace('{table_name}', table)}?${query}`;
+    if (/get|delete|patch/.test(method) && path.includes('{table_name}'))
+      await service.rows(`CREATE TABLE "${table}" (a int)`);
     const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? [];
     for (let time = 1; time <= 2; time++) {
       const answer =
@@ -297,8 +301,8 @@ test('each operation can be sent twice with all of its examples, as the referenc
               headers: { ...headers, ...(type !== undefined && { 'content-type': type }) },
               ...(media && { body: JSON.stringify(media.example ?? exampleOf(media.schema)) }),
             });
-      const mayExist = time === 2 && answer.body.code === 'table-exists';
-      assert.ok(answer.status < 202 || mayExist, `${operationId}: ${JSON.stringify(answer.body)}`);
+      const hasHappened = time === 2 && ['table-exists', 'table-not-found'].includes(answer.body?.code);
+      assert.ok(answer.status < 205 || hasHappened, `${operationId}: ${JSON.stringify(answer.body)}`);
     }
   }
 });

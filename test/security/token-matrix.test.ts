@@ -39,6 +39,14 @@ const path = '/table/t';
 const requests: Record<string, (row: Row, token: string) => Promise<TestAnswer>> = {
   'Create Table': (row, token) => service.post(`${path}?${query(row)}`, { table: { columns } }, { token }),
   'Describe Table': (row, token) => service.get(`${path}?${query(row)}`, { token }),
+  'Rename Table': async (row, token) => {
+    const body = '{"comment": null, "name": "t2"}';
+    const headers = { 'content-type': 'application/json' };
+    const answer = await service.request('PATCH', `${path}?${query(row)}`, { token, body, headers });
+    if (answer.status === 200) await admin.query('ALTER TABLE matrix.t2 RENAME TO t');
+    return answer;
+  },
+  'Drop Table': (row, token) => service.request('DELETE', `${path}?${query(row)}`, { token }),
   'Read First Rows': (row, token) => service.get(`${path}/rows?${query(row)}`, { token }),
   'List Tables': (_, token) => service.get('/api/v1/tables?schema=matrix', { token }),
   'Upload Table From Json': (row, token) =>

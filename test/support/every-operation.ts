@@ -137,6 +137,17 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
   await post('/table/parents/upload/json?if_exists=replace', { data: [{ id: 1 }] });
   await post('/table/parents/upload/json?if_exists=truncate', { data: [{ id: 1 }] });
   await get('/table/made/rows');
+  const change = { method: 'PATCH', path: '/table/made_again' };
+  const json = { 'content-type': 'application/json' };
+  for (const body of [{ name: 'renamed', comment: "it's" }, { name: 'parents' }, { schema: 'lacking' }]) {
+    const answer = await service.request(change.method, change.path, {
+      body: JSON.stringify(body),
+      headers: json,
+    });
+    note(`${change.method} ${change.path}`, answer);
+  }
+  for (const table of ['parents?dry_run=true', 'renamed', 'lacking?if_exists=true'])
+    note(`DELETE ${table}`, await service.request('DELETE', `/table/${table}`));
 
   const strict = '/table/strict/upload/json?if_exists=append';
   await post(strict, { data: [{ a: 1, ...row, f: 1 }] });

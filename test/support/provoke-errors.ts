@@ -106,8 +106,8 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
     send: (service) => service.get('/table/order'),
   },
   'method-not-allowed': {
-    request: 'DELETE /api/v1/table/orders',
-    send: (service) => service.request('DELETE', '/table/orders'),
+    request: 'PUT /api/v1/tables',
+    send: (service) => service.request('PUT', '/api/v1/tables'),
   },
   'not-acceptable': {
     request: 'GET /api/v1/table/orders, with Accept: text/csv',

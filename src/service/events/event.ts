@@ -6,12 +6,19 @@ export const eventTypes = [
   'table.created',
   'table.replaced',
   'table.emptied',
+  'table.changed',
+  'table.dropped',
   'rows.loaded',
   'load.refused',
   'load.failed',
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];
+
+interface TableName {
+  schema: string;
+  table: string;
+}
 
 /** The facts of an event. They have no value of a cell. */
 export interface EventFacts {
@@ -24,6 +31,8 @@ export interface EventFacts {
   distribution?: { kind: string; column?: string; shards?: number } | undefined;
   /** The numbers of a load that was committed. */
   rows?: { rows: number; updated: number; skipped: number; rows_left_out: number };
+  /** The table's other name, before or after this change. */
+  renamed?: { renamed_from: TableName } | { renamed_to: TableName };
   /** Why a load has ended without an effect: the status and the error code of its answer. */
   refusal?: { status: number; code: ErrorCode | undefined };
 }
@@ -37,7 +46,7 @@ const specversion = '1.0';
  * @param id a UUID: the same event never has another one
  */
 export function toCloudEvent(facts: EventFacts, id: string, time: Date): Record<string, unknown> {
-  const { type, schema, table, load, distribution, rows, refusal } = facts;
+  const { type, schema, table, load, distribution, rows, renamed, refusal } = facts;
   // The thing that the event is about: the URL of the table, relative to the service (CloudEvents, "source").
   const source = `/api/v1/table/${encodeURIComponent(table)}?schema=${encodeURIComponent(schema)}`;
   const data = {
@@ -46,6 +55,7 @@ export function toCloudEvent(facts: EventFacts, id: string, time: Date): Record<
     ...(load !== undefined && { load }),
     ...(distribution && { distribution }),
     ...rows,
+    ...renamed,
     ...refusal,
   };
   return envelope(id, source, type, time, data);

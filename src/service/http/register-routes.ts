@@ -11,6 +11,7 @@ import { consoleRoutes } from './routes/console.ts';
 import { createTableRoute } from './routes/create-table.ts';
 import { describeLoadRoute } from './routes/describe-load.ts';
 import { describeTableRoute } from './routes/describe-table.ts';
+import { dropTableRoute } from './routes/drop-table.ts';
 import { eventFeedRoute } from './routes/event-feed.ts';
 import { guideRoutes } from './routes/guides.ts';
 import { healthRoutes } from './routes/health.ts';
@@ -20,6 +21,7 @@ import { listLoadsRoute } from './routes/list-loads.ts';
 import { listTablesRoute } from './routes/list-tables.ts';
 import { loadProblemsRoute } from './routes/load-problems.ts';
 import { readRowsRoute } from './routes/read-rows.ts';
+import { renameTableRoute } from './routes/rename-table.ts';
 import { uploadExcel, uploadExcelRoute } from './routes/upload-excel.ts';
 import { uploadJson, uploadJsonRoute } from './routes/upload-json.ts';
 import { watchLoadRoute } from './routes/watch-load.ts';
@@ -44,11 +46,13 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
   await app.register(async (api) => {
     acceptBodies(api, ['application/json']);
     createTableRoute(api, context);
+    renameTableRoute(api, context);
     createWebhookRoute(api, context);
   });
   await app.register(async (api) => {
     ignoreBodies(api);
     describeTableRoute(api, context);
+    dropTableRoute(api, context);
     listTablesRoute(api, context);
     readRowsRoute(api, context);
     eventFeedRoute(api, context);

@@ -174,6 +174,7 @@ const conditions = {
   '25P02': 'in_failed_sql_transaction',
   '28000': 'invalid_authorization_specification',
   '28P01': 'invalid_password',
+  '2BP01': 'dependent_objects_still_exist',
   '3B001': 'invalid_savepoint_specification',
   '3D000': 'invalid_catalog_name',
   '40001': 'serialization_failure',

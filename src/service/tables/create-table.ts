@@ -205,18 +205,21 @@ export function hiddenTable(schema: string, name: string): AppError {
 /**
  * Returns the error for a table that exists.
  *
- * @param remedies the parameters to send in order to use the existing table
+ * @param remedies the parameters to send in order to use the existing table, if there are any
  */
 export function tableExists(
   schema: string,
   name: string,
   existing: Pick<ExistingObject, 'kind'>,
-  remedies: string,
+  remedies?: string,
 ): AppError {
   const what = `${kinds[existing.kind] ?? 'Object'} "${schema}"."${name}" already exists.`;
-  const remedy = isTable(existing.kind)
-    ? `Send ${remedies}, or use another name.`
-    : 'It is not a table, so no rows can be loaded into it. Use another name.';
+  const remedy =
+    remedies === undefined
+      ? 'Use another name.'
+      : isTable(existing.kind)
+        ? `Send ${remedies}, or use another name.`
+        : 'It is not a table, so no rows can be loaded into it. Use another name.';
   return new AppError('table-exists', `${what} ${remedy}`);
 }
 

@@ -132,7 +132,12 @@ function parseSequence(value: unknown, pointer: string, report: Report): ColumnD
   return sequence && { name: readName(sequence('name'), `${pointer}/name`, report) };
 }
 
-function readComment(text: string | null | undefined, pointer: string, report: Report): string | undefined {
+/** Returns the comment; undefined: it is empty, absent, or has a problem, which is reported. */
+export function readComment(
+  text: string | null | undefined,
+  pointer: string,
+  report: Report,
+): string | undefined {
   const comment = readText(text, pointer, report);
   if (comment === undefined || comment.length <= maxCommentLength) return comment || undefined;
   const detail = overLimit(

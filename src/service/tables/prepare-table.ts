@@ -53,7 +53,8 @@ function withPlace({ pointer, detail }: Problem): string {
   return detail.startsWith('must ') ? `The value at ${pointer} ${detail}` : `At ${pointer}: ${detail}`;
 }
 
-async function throwIfAny(problems: DefinitionProblems): Promise<void> {
+/** @throws AppError `invalid-definition` with the problems, or `permission-denied` if all of them are missing privileges */
+export async function throwIfAny(problems: DefinitionProblems): Promise<void> {
   if (problems.count === 0) return;
   const errors = await problems.list();
   const detail =

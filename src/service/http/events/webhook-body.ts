@@ -7,7 +7,7 @@ import type { LimitsConfig } from '../../../core/settings/config.ts';
 import { eventTypes } from '../../events/event.ts';
 import { DefinitionProblems } from '../../tables/definition-problems.ts';
 import { readMembers, reportTo } from '../../tables/read-members.ts';
-import { readDefinitionText } from '../uploads/definition-body.ts';
+import { parseSmallJson, readDefinitionText } from '../uploads/definition-body.ts';
 
 const maxUrlLength = 2048;
 const maxPatterns = 100;
@@ -61,16 +61,12 @@ export async function readWebhookBody(
 ): Promise<WantedWebhook> {
   const maxDefinitionBytes = Math.min(limits.maxDefinitionBytes, 1024 * 1024);
   const text = await readDefinitionText(request, { ...limits, maxDefinitionBytes }, stopping);
-  const { url, types = [...eventTypes], schemas } = await checked(parsed(text));
+  const {
+    url,
+    types = [...eventTypes],
+    schemas,
+  } = await checked(parseSmallJson(text, '{"url": "https://…"}'));
   return { url: checkedUrl(url), types: [...new Set(types)], schemas };
-}
-
-function parsed(text: Buffer): unknown {
-  try {
-    return JSON.parse(text.toString());
-  } catch {
-    throw new AppError('invalid-json', 'The body is not JSON. Send {"url": "https://…"}.');
-  }
 }
 
 /** Checks the body against its schema and returns it. Optional members that are null are removed. @throws AppError `invalid-webhook` with the first problem */

@@ -7,11 +7,16 @@ const meanings: Record<EventType | typeof pingType, string> = {
   'table.created': 'A table was created.',
   'table.replaced': 'An upload replaced a table.',
   'table.emptied': 'An upload emptied a table.',
+  'table.changed': 'A table got another name, schema or comment.',
+  'table.dropped': 'A table was dropped.',
   'rows.loaded': 'An upload added or updated rows.',
   'load.refused': 'An upload was refused; nothing was changed.',
   'load.failed': 'The service or the database failed during an upload; nothing was changed.',
   [pingType]: 'A caller tries the webhook.',
 };
+
+const TableName = (description: string) =>
+  Type.Object({ schema: Type.String(), table: Type.String() }, { description });
 
 const about = {
   schema: Type.String(),
@@ -30,6 +35,15 @@ const data: Record<EventType | typeof pingType, Record<string, Type.TSchema>> = 
   'table.created': changed,
   'table.replaced': changed,
   'table.emptied': changed,
+  'table.changed': {
+    schema: Type.String(),
+    table: Type.String(),
+    renamed_from: Type.Optional(TableName('The name that it had.')),
+    renamed_to: Type.Optional(
+      TableName('The name that it has now, in an event about the schema that it had.'),
+    ),
+  },
+  'table.dropped': { schema: Type.String(), table: Type.String() },
   'rows.loaded': {
     ...changed,
     rows: Type.Integer({ description: 'The rows that were added.' }),

@@ -9,8 +9,8 @@ import { loadIdHeader } from '../uploads/load-end.ts';
 import { ClientGone } from '../wire/request-body.ts';
 import { factsOf, type RequestFacts } from './access-log.ts';
 
-/** What happened to the table. `loaded`: rows were added to the existing table. */
-export type TableChange = 'created' | 'replaced' | 'emptied' | 'loaded';
+/** What happened to the table. `loaded`: rows were added to the existing table. `changed`: it has another name, schema or comment. */
+export type TableChange = 'created' | 'replaced' | 'emptied' | 'loaded' | 'changed' | 'dropped';
 
 /** A change that is committed, or that was checked and rolled back. */
 export interface AuditedChange {
@@ -38,6 +38,8 @@ export interface OtherChange {
 
 export type Operation =
   | 'create-table'
+  | 'rename-table'
+  | 'drop-table'
   | 'upload-json'
   | 'upload-excel'
   | 'create-webhook'

@@ -16,6 +16,8 @@ export type Scope =
   | 'table:create'
   | 'table:load'
   | 'table:replace'
+  | 'table:alter'
+  | 'table:drop'
   | 'table:read'
   | 'load:read-all'
   | 'load:cancel-all'

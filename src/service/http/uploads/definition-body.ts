@@ -37,6 +37,20 @@ export async function requireDefinition(text: Buffer, limits: LimitsConfig): Pro
   return table;
 }
 
+/**
+ * Parses a small body.
+ *
+ * @param form an example for the message
+ * @throws AppError `invalid-json`
+ */
+export function parseSmallJson(text: Buffer, form: string): unknown {
+  try {
+    return JSON.parse(text.toString());
+  } catch {
+    throw new AppError('invalid-json', `The body is not JSON. Send ${form}.`);
+  }
+}
+
 /** Returns the value of `table` in a JSON text `{"table": …}`; undefined: there is none. It works in turns. */
 export async function parseDefinitionBody(text: Buffer, limits: LimitsConfig): Promise<unknown> {
   const bounds = {

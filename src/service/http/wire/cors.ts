@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 /** The setting's value for "every origin". */
 const anyOrigin = '*';
 
-const allowedMethods = 'GET, POST, DELETE';
+const allowedMethods = 'GET, POST, PATCH, DELETE';
 const allowedHeaders = 'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer';
 /** The headers of an answer that a page may read, in addition to those that it may always read. */
 const exposedHeaders =

@@ -1,4 +1,4 @@
-/** Refuses to replace or to empty a table that other objects need. */
+/** Refuses to replace, to drop or to empty a table that other objects need. */
 import type { ClientBase } from 'pg';
 import { AppError, type Problem } from '../../../core/errors.ts';
 import { readRowsInCallersPath } from '../../postgres/search-path.ts';
@@ -48,6 +48,22 @@ export async function refuseReferences(client: ClientBase, schema: string, name:
   );
 }
 
+/**
+ * Refuses to drop a table on which other objects depend. Its partitions are parts of it.
+ *
+ * @throws AppError `dependent-objects` (409), which names everything that prevents the drop
+ */
+export async function refuseDependentsOfDrop(
+  client: ClientBase,
+  schema: string,
+  name: string,
+): Promise<void> {
+  const found = await find(client, dependentsOfTree, [quoteQualified(schema, name), null]);
+  if (found.length === 0) return;
+  const detail = `The table "${schema}"."${name}" cannot be dropped: other objects depend on it. Drop them first.`;
+  throw dependentObjects(detail, found, 'depends on');
+}
+
 interface Dependent {
   dependent: string;
 }
@@ -82,11 +98,15 @@ const dependentsOfDrop = `
     OR (d.refclassid = 'pg_type'::regclass AND d.refobjid IN (t.reltype, t.typarray))
   WHERE d.deptype = 'n'
     AND NOT (d.classid = 'pg_constraint'::regclass
-             AND EXISTS (SELECT FROM pg_constraint c WHERE c.oid = d.objid AND c.conrelid = t.oid))
+             AND EXISTS (SELECT FROM pg_constraint c JOIN target own ON own.oid = c.conrelid WHERE c.oid = d.objid))
     AND NOT (d.classid = 'pg_attrdef'::regclass
-             AND EXISTS (SELECT FROM pg_attrdef a WHERE a.oid = d.objid AND (a.adrelid = t.oid OR a.adrelid = to_regclass($2) AND EXISTS (
+             AND EXISTS (SELECT FROM pg_attrdef a WHERE a.oid = d.objid AND (a.adrelid IN (SELECT oid FROM target) OR a.adrelid = to_regclass($2) AND EXISTS (
                SELECT FROM pg_depend o WHERE o.classid = d.refclassid AND o.objid = d.refobjid AND o.refobjid = t.oid AND o.deptype = 'a'))))
-    AND NOT (d.classid = 'pg_class'::regclass AND d.objid = t.oid)`;
+    AND NOT (d.classid = 'pg_class'::regclass AND d.objid IN (SELECT oid FROM target))`;
+
+const extensionOfTable = `
+  SELECT 'its place in ' || pg_describe_object(d.refclassid, d.refobjid, 0)
+  FROM pg_depend d JOIN target t ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'`;
 
 /**
  * The objects and properties that would be lost with the table without an error. A new table without row-level security or security labels
@@ -108,23 +128,33 @@ const droppedSilently = [
   FROM pg_seclabel l WHERE l.classoid = 'pg_class'::regclass AND l.objoid IN (SELECT oid FROM dropped)`,
   `SELECT 'its place in ' || pg_describe_object('pg_subscription'::regclass, r.srsubid, 0)
   FROM pg_subscription_rel r JOIN target t ON r.srrelid = t.oid`,
-  `SELECT 'its place in ' || pg_describe_object(d.refclassid, d.refobjid, 0)
-  FROM pg_depend d JOIN target t ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'`,
+  extensionOfTable,
 ];
 
-/** `dropped` are the table and the sequences that are dropped with it. The description of an object that another session drops at this moment is NULL. */
-const dependents = readRowsInCallersPath(`
+/**
+ * Returns a query of what the parts find. `target` are the tables that the condition chooses, and `dropped` these and the sequences that are
+ * dropped with them. The description of an object that another session drops at this moment is NULL.
+ */
+const findDependents = (condition: string, parts: string[]) =>
+  readRowsInCallersPath(`
 WITH target AS (
   SELECT c.oid, c.reltype, t.typarray, c.relkind, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c JOIN pg_type t ON t.oid = c.reltype
-  WHERE c.oid = to_regclass($1)),
+  WHERE ${condition}),
 dropped AS (
   SELECT oid FROM target
   UNION ALL
   SELECT s.oid FROM target t
   JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid AND d.deptype IN ('a', 'i')
   JOIN pg_class s ON d.classid = 'pg_class'::regclass AND s.oid = d.objid AND s.relkind = 'S')
-SELECT DISTINCT dependent FROM (${[dependentsOfDrop, ...droppedSilently].join(' UNION ALL ')}) found
+SELECT DISTINCT dependent FROM (${parts.join(' UNION ALL ')}) found
 WHERE dependent IS NOT NULL ORDER BY 1`);
+
+const dependents = findDependents('c.oid = to_regclass($1)', [dependentsOfDrop, ...droppedSilently]);
+
+const dependentsOfTree = findDependents(
+  'c.oid = to_regclass($1) OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass($1)))',
+  [dependentsOfDrop, extensionOfTable],
+);
 
 /** The foreign keys of other tables. The partitions of a table are emptied with it, so their foreign keys that refer to it are left out. */
 const references = readRowsInCallersPath(`

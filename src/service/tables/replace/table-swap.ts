@@ -13,10 +13,11 @@ import {
 } from '../../postgres/named-objects.ts';
 import { wasRefused } from '../../postgres/refuse-unless.ts';
 import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
+import { quoteQualified } from '../../postgres/sql.ts';
 import { isCatalogueRace } from '../../postgres/sqlstate.ts';
 import type { TransactionEdges } from '../../postgres/transaction.ts';
 import { nameConflict } from '../create-table.ts';
-import { type LockOptions, LockTries } from './lock-tries.ts';
+import { type LockOptions, LockTries } from '../lock-tries.ts';
 import { droppedMeanwhile, planSwap, type Replacement, type Swapped } from './plan-swap.ts';
 
 /** The maximum number of attempts to plan the swap, because the old table may change between the plan and the lock. */
@@ -31,6 +32,7 @@ const maxTries = 10;
 export class TableSwap {
   readonly #client: ClientBase;
   readonly #replacement: Replacement;
+  readonly #relation: string;
   readonly #lock: LockTries;
   #statements: string[] = [];
   #tries = 0;
@@ -38,7 +40,9 @@ export class TableSwap {
   constructor(client: ClientBase, replacement: Replacement, options: LockOptions) {
     this.#client = client;
     this.#replacement = replacement;
-    this.#lock = new LockTries(client, replacement.table, options);
+    const { schema, name } = replacement.table;
+    this.#relation = quoteQualified(schema, name);
+    this.#lock = new LockTries(client, this.#relation, options);
   }
 
   /**
@@ -69,7 +73,9 @@ export class TableSwap {
    */
   async commit(edges: TransactionEdges): Promise<boolean> {
     try {
-      await this.#lock.run(this.#statements, edges);
+      const lock = `LOCK TABLE ${this.#relation} IN ACCESS EXCLUSIVE MODE`;
+      const isCitus = this.#replacement.table.placement !== undefined;
+      await this.#lock.run((first) => edges.endAtOnce([...first, lock, ...this.#statements], isCitus));
       return true;
     } catch (error) {
       await this.#undo(error);

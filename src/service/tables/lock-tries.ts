@@ -1,12 +1,9 @@
-/** Takes an exclusive lock of a table in short attempts, so that the readers of the table never wait long. */
+/** Runs statements that need an exclusive lock of a table in short attempts, so that the readers of the table never wait long. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
-import { AppError } from '../../../core/errors.ts';
-import { rollBackAndRelease, savepoint } from '../../postgres/savepoints.ts';
-import { quoteQualified } from '../../postgres/sql.ts';
-import { conditionOf } from '../../postgres/sqlstate.ts';
-import type { TransactionEdges } from '../../postgres/transaction.ts';
-import type { PreparedTable } from '../prepared-table.ts';
+import { AppError } from '../../core/errors.ts';
+import { rollBackAndRelease, savepoint } from '../postgres/savepoints.ts';
+import { conditionOf } from '../postgres/sqlstate.ts';
 
 /**
  * The time for one attempt to lock the table. It is short, because while a session waits for this lock, every later reader must
@@ -23,41 +20,34 @@ export interface LockOptions {
   signal: AbortSignal;
 }
 
-/** Runs statements under an exclusive lock of a table. Other sessions that use the table never wait long for it. */
+/** Runs statements that lock a table. Other sessions that use the table never wait long for them. */
 export class LockTries {
   readonly #client: ClientBase;
   readonly #relation: string;
-  readonly #isCitus: boolean;
   readonly #options: LockOptions;
   readonly #startedAt = performance.now();
   #hasInsisted = false;
 
-  constructor(client: ClientBase, { schema, name, placement }: PreparedTable, options: LockOptions) {
+  /** @param relation quoted */
+  constructor(client: ClientBase, relation: string, options: LockOptions) {
     this.#client = client;
-    this.#relation = quoteQualified(schema, name);
-    this.#isCitus = placement !== undefined;
+    this.#relation = relation;
     this.#options = options;
   }
 
   /**
-   * Locks the table, runs the statements and ends the transaction.
+   * Sends the statements until they get their locks.
    *
-   * @throws AppError `database-busy`; the signal's reason; the error of a statement, after which the savepoint "swap" still exists
+   * @param send runs the given statements, which limit the time that it waits for a lock, and then its own
+   * @throws AppError `database-busy`; the signal's reason; the error of a statement, after which the savepoint "lock" still exists
    */
-  async run(statements: string[], edges: TransactionEdges): Promise<void> {
+  async run<Result>(send: (first: string[]) => Promise<Result>): Promise<Result> {
     const { signal } = this.#options;
     let tryMs = lockTryMs;
     for (;;) {
       signal.throwIfAborted();
       try {
-        const all = [
-          savepoint('lock'),
-          `SET LOCAL lock_timeout = ${tryMs}`,
-          `LOCK TABLE ${this.#relation} IN ACCESS EXCLUSIVE MODE`,
-          ...statements,
-        ];
-        await edges.endAtOnce(all, this.#isCitus);
-        return;
+        return await send([savepoint('lock'), `SET LOCAL lock_timeout = ${tryMs}`]);
       } catch (error) {
         if (conditionOf(error) !== 'lock_not_available') throw error;
         await rollBackAndRelease(this.#client, 'lock', error);
@@ -72,7 +62,7 @@ export class LockTries {
     const elapsedMs = performance.now() - this.#startedAt;
     if (lockTimeoutMs > 0 && elapsedMs > lockTimeoutMs) {
       const detail =
-        'Other transactions kept the table locked for too long (LOCK_TIMEOUT_MS), so it was not replaced. Try again later.';
+        'Other transactions kept the table locked for too long (LOCK_TIMEOUT_MS), so it was not changed. Try again later.';
       throw new AppError('database-busy', detail, { headers: { 'retry-after': '10' }, cause: error });
     }
     if (this.#hasInsisted || elapsedMs < vacuumWaitMs) return lockTryMs;

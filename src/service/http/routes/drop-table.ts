@@ -1,0 +1,93 @@
+/** `DELETE /api/v1/table/{table_name}`: drops a table that nothing else needs. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { uuidV7 } from '../../loads/uuid-v7.ts';
+import { dropTable } from '../../tables/change/drop-table.ts';
+import { tableKey } from '../admission/lines.ts';
+import { admitTableRequest, schemaParameter, TablePath } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
+import { auditing, noteChange } from '../observing/audit.ts';
+import { idempotencyHeader, problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { queryParser } from '../query.ts';
+import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
+
+const Query = Type.Object({
+  schema: schemaParameter,
+  if_exists: Type.Boolean({ default: false, description: 'true: a table that does not exist is no error.' }),
+  dry_run: Type.Boolean({
+    default: false,
+    description: 'true: checks that the table could be dropped, and keeps it.',
+  }),
+});
+
+const documentation = {
+  operationId: 'dropTable',
+  tags: ['tables'],
+  summary: 'Drop Table',
+  description:
+    'Drops a table with its rows and its partitions. It is refused if another object needs the table, such as a view or a foreign key. Needs the scope `table:drop`.',
+  security: [{ bearer: [] }],
+  params: TablePath,
+  headers: idempotencyHeader,
+  querystring: Query,
+  response: {
+    204: { description: 'There is no such table any more. With `dry_run`: it could be dropped.' },
+    ...problemResponses(
+      ...tableErrors,
+      'table-not-found',
+      'dependent-objects',
+      'write-conflict',
+      'idempotency-key-in-use',
+      'idempotency-key-reused',
+      'not-enabled',
+    ),
+  },
+};
+
+export function dropTableRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  const { records } = context;
+  app.delete(
+    '/api/v1/table/:table_name',
+    { schema: documentation },
+    auditing('drop-table', async (request, reply) => {
+      const query = parseQuery(request.query);
+      const admitted = await admitTableRequest(request, reply, context, query.schema, 'table:drop');
+      const { schema, name, grants, caller, signal, transaction } = admitted;
+      const key = requestKeyOf(request, records, { owner: grants.owner, claim: uuidV7() });
+      key?.digest.addWhole(Buffer.alloc(0));
+      const answer = { status: 204, headers: {}, body: Buffer.alloc(0) };
+      const { lockTimeoutMs } = context.config.database;
+      return answerOnce(
+        reply,
+        records,
+        { key, requestId: request.id, readBody: async () => {} },
+        async (keeper) => {
+          const isDropped = await context.lines.creates.use(
+            { caller, table: tableKey({ schema, name }) },
+            signal,
+            () =>
+              dropTable(
+                context.pool,
+                {
+                  ...transaction,
+                  rollback: query.dry_run,
+                  beforeCommit: () => keeper.commitStatements(() => answer),
+                },
+                {
+                  ...{ schema, name, lockTimeoutMs, signal },
+                  ifExists: query.if_exists,
+                  onDrop: () => records.eventStatements([{ type: 'table.dropped', schema, table: name }]),
+                },
+              ),
+          );
+          if (query.dry_run) await keeper.keep(answer);
+          else if (isDropped) records.noteEvents();
+          if (isDropped)
+            noteChange(request, { outcome: query.dry_run ? 'checked' : 'committed', change: 'dropped' });
+          return answer;
+        },
+      );
+    }),
+  );
+}

@@ -1,0 +1,135 @@
+/** `PATCH /api/v1/table/{table_name}`: gives a table another name, another schema or another comment. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { refuseSystemSchema } from '../../../core/identifiers.ts';
+import type { EventFacts } from '../../events/event.ts';
+import type { KeptAnswer } from '../../loads/load-record.ts';
+import { uuidV7 } from '../../loads/uuid-v7.ts';
+import { ChangeSchema, parseChange, type TableChange } from '../../tables/change/parse-change.ts';
+import { renameTable } from '../../tables/change/rename-table.ts';
+import { type TableDescription, TableDescriptionSchema } from '../../tables/definition.ts';
+import { tableKey } from '../admission/lines.ts';
+import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../admission/table-request.ts';
+import { jsonContentType } from '../answers/problem-json.ts';
+import type { HttpContext } from '../context.ts';
+import { auditing, noteChange } from '../observing/audit.ts';
+import { encodingHeader, idempotencyHeader, problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { queryParser } from '../query.ts';
+import { type Grants, requireSchema } from '../tokens/auth.ts';
+import { parseSmallJson, readDefinitionText } from '../uploads/definition-body.ts';
+import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
+
+/** The longest comment has 16,384 characters, each of which takes at most 12 bytes (`\ud83d\ude00`). */
+const maxBytes = 256 * 1024;
+
+const Query = Type.Object({ schema: schemaParameter });
+
+const Renamed = Type.Object({ table: TableDescriptionSchema }, { title: 'RenamedTable' });
+
+const documentation = {
+  operationId: 'renameTable',
+  tags: ['tables'],
+  summary: 'Rename Table',
+  description:
+    'Gives a table another name, another schema or another comment. Other sessions wait for it only for a moment. Needs the scope `table:alter`, and a token that may use both schemas.',
+  security: [{ bearer: [] }],
+  params: TablePath,
+  headers: Type.Object({ ...idempotencyHeader.properties, ...encodingHeader.properties }),
+  querystring: Query,
+  body: { content: { 'application/json': { schema: ChangeSchema } } },
+  response: {
+    200: {
+      description: 'The table as it is now.',
+      headers: { Location: { type: 'string', description: 'The URL that describes the table.' } },
+      content: { 'application/json': { schema: Renamed } },
+    },
+    ...problemResponses(
+      ...tableErrors,
+      'table-not-found',
+      'table-exists',
+      'write-conflict',
+      'invalid-json',
+      'invalid-content-encoding',
+      'request-timeout',
+      'idempotency-key-in-use',
+      'idempotency-key-reused',
+      'not-enabled',
+      'limit-exceeded',
+      'unsupported-media-type',
+      'invalid-definition',
+    ),
+  },
+};
+
+export function renameTableRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  const { records } = context;
+  const limits = { ...context.config.limits, maxDefinitionBytes: maxBytes };
+  app.patch(
+    '/api/v1/table/:table_name',
+    { schema: documentation },
+    auditing('rename-table', async (request, reply) => {
+      const query = parseQuery(request.query);
+      const admitted = await admitTableRequest(request, reply, context, query.schema, 'table:alter');
+      const { schema, name, grants, caller, signal, transaction } = admitted;
+      const key = requestKeyOf(request, records, { owner: grants.owner, claim: uuidV7() });
+      const text = await readDefinitionText(request, limits, context.stopping);
+      key?.digest.addWhole(text);
+      const { defaultFunctions: extraFunctions, lockTimeoutMs } = context.config.database;
+      return answerOnce(
+        reply,
+        records,
+        { key, requestId: request.id, readBody: async () => {} },
+        async (keeper) => {
+          const change = await parseChange(parseSmallJson(text, '{"name": "orders"}'));
+          if (change.schema !== undefined) requireTarget(grants, change.schema);
+          let answer: KeptAnswer | undefined;
+          const beforeCommit = () => [
+            ...keeper.commitStatements(() => answer!),
+            ...records.eventStatements(eventsOf({ schema, table: name }, change)),
+          ];
+          const onResult = (table: TableDescription) => {
+            answer = answerOf(table);
+          };
+          await context.lines.creates.use({ caller, table: tableKey({ schema, name }) }, signal, () =>
+            renameTable(
+              context.pool,
+              { ...transaction, beforeCommit },
+              { schema, name, change, extraFunctions, onResult, lockTimeoutMs, signal },
+            ),
+          );
+          noteChange(request, { outcome: 'committed', change: 'changed' });
+          records.noteEvents();
+          return answer!;
+        },
+      );
+    }),
+  );
+}
+
+/** Refuses a new schema that the token may not use. */
+function requireTarget(grants: Grants, schema: string): void {
+  refuseSystemSchema(schema);
+  requireSchema(grants, schema);
+}
+
+/** Returns an event about the table as it is now, and if it has left its schema, one for those who watch that schema. */
+function eventsOf(from: { schema: string; table: string }, { schema, name }: TableChange): EventFacts[] {
+  const to = { schema: schema ?? from.schema, table: name ?? from.table };
+  const isRenamed = to.schema !== from.schema || to.table !== from.table;
+  const now: EventFacts = {
+    type: 'table.changed',
+    ...to,
+    ...(isRenamed && { renamed: { renamed_from: from } }),
+  };
+  if (to.schema === from.schema) return [now];
+  return [now, { type: 'table.changed', ...from, renamed: { renamed_to: to } }];
+}
+
+function answerOf(table: TableDescription): KeptAnswer {
+  return {
+    status: 200,
+    headers: { location: tableLocation(table), 'content-type': jsonContentType },
+    body: Buffer.from(JSON.stringify({ table })),
+  };
+}

@@ -1,0 +1,90 @@
+/** Drops a table, unless other objects need it. */
+import type { ClientBase, Pool } from 'pg';
+import { AppError } from '../../../core/errors.ts';
+import { qualified } from '../../postgres/callers-statement.ts';
+import { isOtherKindOfObject, isUndefinedTable } from '../../postgres/named-objects.ts';
+import { refuseUnless, wasRefused } from '../../postgres/refuse-unless.ts';
+import { rollBackTo } from '../../postgres/savepoints.ts';
+import { toEndInCallersPath } from '../../postgres/search-path.ts';
+import { quoteQualified } from '../../postgres/sql.ts';
+import { conditionOf } from '../../postgres/sqlstate.ts';
+import { inTransaction, type LastStatement, type TransactionOptions } from '../../postgres/transaction.ts';
+import { describeRelation, type TableFacts } from '../catalog/describe-relation.ts';
+import { describeFound, isTable } from '../describe-table.ts';
+import { type LockOptions, LockTries } from '../lock-tries.ts';
+import { refuseDependentsOfDrop } from '../replace/refuse-dependents.ts';
+
+export interface DropOptions extends LockOptions {
+  schema: string;
+  name: string;
+  /** A table that does not exist is no error. */
+  ifExists: boolean;
+  /** Returns further statements like those of `TransactionOptions`, if there is a table. */
+  onDrop: () => LastStatement[];
+}
+
+/**
+ * Drops a table with its partitions, in a transaction of its own. Like `replace`, it locks the table in short attempts.
+ *
+ * @returns whether there was a table
+ * @throws AppError `table-not-found` (also for a view), `schema-not-found`, `dependent-objects` with the names of all dependents, `permission-denied`,
+ *   `database-busy` if the table stayed locked, `write-conflict` if another session has replaced or renamed it at this moment
+ */
+export async function dropTable(
+  pool: Pool,
+  transaction: TransactionOptions,
+  { schema, name, ifExists, onDrop, ...lock }: DropOptions,
+): Promise<boolean> {
+  const relation = quoteQualified(schema, name);
+  let isFound = false;
+  const beforeCommit = () => [...(transaction.beforeCommit?.() ?? []), ...(isFound ? onDrop() : [])];
+  return inTransaction(
+    pool,
+    { ...transaction, beforeCommit },
+    async (client, { begun, endAtOnce }) => {
+      const facts: TableFacts | undefined = begun!.rows[0].found ?? undefined;
+      const isHidden = facts?.maySee !== true;
+      if (isHidden && ifExists) return false;
+      // Its error says what else has the name, or which similar tables there are.
+      if (isHidden || !isTable(facts.kind)) await describeFound(client, schema, name, facts, []);
+      isFound = true;
+      const { oid, isCitus } = facts!;
+      const statements = toEndInCallersPath(qualified`DROP TABLE ${relation}`, proveDropped(oid));
+      try {
+        await new LockTries(client, relation, lock).run((first) =>
+          endAtOnce([...first, ...statements], isCitus),
+        );
+      } catch (error) {
+        throw await refusalOf(client, schema, name, error);
+      }
+      return true;
+    },
+    describeRelation(schema, name),
+  );
+}
+
+/**
+ * Returns a query that fails if the table still exists. Another session may have given the name to another table since it was found, by renaming
+ * tables or schemas.
+ */
+function proveDropped(oid: number) {
+  const condition = `NOT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) ${oid}::pg_catalog.oid)`;
+  return refuseUnless(condition, 'the table has changed');
+}
+
+/** Returns the error for the caller if the statements failed. */
+async function refusalOf(client: ClientBase, schema: string, name: string, error: unknown): Promise<unknown> {
+  if (isUndefinedTable(error) || isOtherKindOfObject(error) || wasRefused(error, 'the table has changed'))
+    return changedMeanwhile(error);
+  if (conditionOf(error) !== 'dependent_objects_still_exist') return error;
+  await rollBackTo(client, 'lock', error);
+  await refuseDependentsOfDrop(client, schema, name);
+  return error;
+}
+
+/** Returns the error for a table that another session has dropped, renamed or replaced since it was found. */
+export function changedMeanwhile(cause: unknown): AppError {
+  const detail =
+    'Another session dropped, renamed or replaced the table at this moment. Send the request again.';
+  return new AppError('write-conflict', detail, { cause });
+}
