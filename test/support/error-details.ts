@@ -20,8 +20,7 @@ export const errorDetails: Partial<Record<ErrorCode, string>> = {
     'There is no load with this id, or the access token may not see it. A load whose process ended before it was recorded has left nothing behind.',
   'webhook-not-found':
     "The subject of the access token has no webhook with this id. GET /api/v1/webhooks lists the subject's webhooks.",
-  'method-not-allowed':
-    'The methods of this path: GET, HEAD, POST. Drop a table in PostgreSQL, with DROP TABLE.',
+  'method-not-allowed': 'The methods of this path: GET, HEAD.',
   'not-acceptable': 'The service answers application/json and application/problem+json only.',
   'request-timeout': 'No byte of the body arrived for 1 s (BODY_IDLE_TIMEOUT_MS).',
   'table-exists': 'Table "public"."orders" already exists. Send if_not_exists=true, or use another name.',

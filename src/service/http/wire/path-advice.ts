@@ -18,9 +18,6 @@ function nearPath(path: string): string {
 
 /** Returns the advice for a method that a path does not have, with a space before it. */
 export function adviceForMethod(method: string, path: string): string {
-  if (!/^\/api\/v1\/table\/[^/]+$/.test(path)) return '';
-  if (method === 'DELETE') return ' Drop a table in PostgreSQL, with DROP TABLE.';
-  if (method === 'PUT' || method === 'PATCH')
-    return ' Change a table in PostgreSQL, or replace it with an upload and if_exists=replace.';
-  return '';
+  if (method !== 'PUT' || !/^\/api\/v1\/table\/[^/]+$/.test(path)) return '';
+  return ' Change the columns of a table in PostgreSQL, or replace it with an upload and if_exists=replace.';
 }
