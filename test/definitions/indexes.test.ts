@@ -234,3 +234,45 @@ test('replacing a table names the indexes that are lost, and only these', async 
     ['Replacing the table removed index losing_name_idx.'],
   );
 });
+
+suite('indexes for which PostgreSQL would need too much memory', () => {
+  test('a definition cannot have a column twice in an index, and no text in an index of the method spgist', async () => {
+    const twice = {
+      method: 'gin',
+      columns: [{ column: 'tags' }, { column: 'tags', operator_class: 'jsonb_path_ops' }],
+    };
+    const tree = { method: 'spgist', columns: [{ column: 'name' }] };
+    const answer = await service.post('/table/heavy', { table: { columns: own, indexes: [twice, tree] } });
+    assert.deepEqual(
+      answer.body.errors.map(({ pointer, code }: { pointer: string; code: string }) => [pointer, code]),
+      [
+        ['/table/indexes/0/columns/1/column', 'repeated-column'],
+        ['/table/indexes/1/columns/0/column', 'type-not-indexable'],
+      ],
+    );
+  });
+
+  test('an existing table with such indexes is described without them, and gets no text of more than 256 KiB', async () => {
+    await service.database.pool.query(
+      `CREATE TABLE public.tree (a text, b varchar, c int4range); CREATE INDEX ON public.tree USING spgist (a);
+       CREATE INDEX ON public.tree USING spgist (c); CREATE INDEX ON public.tree USING btree (b, b)`,
+    );
+    const { body } = await service.get('/table/tree');
+    assert.deepEqual(body.table.indexes, [
+      { name: 'tree_c_idx', method: 'spgist', columns: [{ column: 'c' }] },
+    ]);
+    assert.deepEqual(
+      body.table.constraints.others.map(({ name }: { name: string }) => name),
+      ['tree_a_idx', 'tree_b_b1_idx'],
+    );
+    const append = (data: object) =>
+      service.post('/table/tree/upload/json?if_exists=append', { data: [data] });
+    const long = 'x'.repeat(256 * 1024);
+    for (const fits of [{ a: long }, { c: '[1,2)' }]) assert.equal((await append(fits)).status, 200);
+    const refused = await append({ a: `${long}x` });
+    assert.deepEqual(
+      refused.body.errors.map(({ column, code }: { column: string; code: string }) => [column, code]),
+      [['a', 'too-complex']],
+    );
+  });
+});

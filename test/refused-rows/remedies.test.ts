@@ -161,12 +161,7 @@ test('a path or method that does not exist names the one that was meant', async 
     assert.equal(status, 404);
     assert.ok(body.detail.includes(`Did you mean ${meant}?`), body.detail);
   }
-  for (const [method, remedy] of [
-    ['DELETE', /DROP TABLE/],
-    ['PUT', /if_exists=replace/],
-  ] as const) {
-    const { status, body } = await service.request(method, '/table/t');
-    assert.equal(status, 405);
-    assert.match(body.detail, remedy);
-  }
+  const { status, body } = await service.request('PUT', '/table/t');
+  assert.equal(status, 405);
+  assert.match(body.detail, /if_exists=replace/);
 });

@@ -13,6 +13,7 @@ import type { DefinitionProblems } from './definition-problems.ts';
 import { isAdmitted } from './dotted-name.ts';
 import type { DefinitionDraft } from './draft-definition.ts';
 import type { ForeignKeyPair } from './foreign-keys.ts';
+import { type IndexDefinition, weightOfIndex } from './indexes/index-definition.ts';
 import type { PreparedColumn, PreparedForeignKey } from './prepared-table.ts';
 
 /**
@@ -36,6 +37,30 @@ export async function checkKeyTypes(
   };
   await forEachInTurns(keysOf(definition), checkKey, weightOfKey);
 }
+
+/**
+ * Refuses indexes of the method `spgist` over texts. PostgreSQL splits a text into parts of 8 KB and copies the rest each time: for a text of 15 MB it
+ * needs 20 GB.
+ */
+export async function checkTextTrees(
+  { indexes }: TableDefinition,
+  columns: PreparedColumn[],
+  problems: DefinitionProblems,
+): Promise<void> {
+  const byName = firstByName(columns);
+  const check = (index: IndexDefinition) => {
+    for (const { column, pointer } of index.method === 'spgist' ? index.columns : []) {
+      if (!textTypes.has(byName.get(column)?.type.baseOid)) continue;
+      const detail =
+        'PostgreSQL needs too much memory for long texts in an index of the method spgist. Use the method btree, or gin with the operator class gin_trgm_ops';
+      problems.add({ pointer: `${pointer}/column`, code: 'type-not-indexable', detail });
+    }
+  };
+  await forEachInTurns(indexes, check, weightOfIndex);
+}
+
+/** `text`, `bpchar` and `varchar` */
+const textTypes = new Set<number | undefined>([25, 1042, 1043]);
 
 /** Returns the columns by name. If several columns have the same name, which is a problem already, it returns the first one. */
 function firstByName(columns: PreparedColumn[]): ReadonlyMap<string, PreparedColumn> {

@@ -88,14 +88,15 @@ function checkForeignKey(
   }
 }
 
-/** An index may have a column twice. */
+/** For an index of the method `gin` PostgreSQL needs the memory of all its columns at once, so a column is in an index only once. */
 function checkIndex(
   { pointer, columns, include }: IndexDefinition,
   names: ReadonlySet<string>,
   problems: DefinitionProblems,
 ): void {
+  const seen = new Set<string>();
   for (const { column, pointer: at } of columns)
-    checkMember(column, names, new Set(), `${at}/column`, problems);
+    checkMember(column, names, seen, `${at}/column`, problems, 'index');
   for (const [place, column] of include.entries())
     checkMember(column, names, new Set(), `${pointer}/include/${place}`, problems);
   const count = columns.length + include.length;
@@ -110,6 +111,7 @@ function checkMember(
   seen: Set<string>,
   pointer: string,
   problems: DefinitionProblems,
+  what = 'constraint',
 ): void {
   if (column === '') return;
   const value = shorten(column);
@@ -117,7 +119,7 @@ function checkMember(
     const detail = `the table has no column "${value}".`;
     problems.add({ pointer, code: 'unknown-column', detail, value }, { name: column, among: names });
   } else if (seen.has(column)) {
-    const detail = `the column "${value}" occurs twice in this constraint`;
+    const detail = `the column "${value}" occurs twice in this ${what}`;
     problems.add({ pointer, code: 'repeated-column', detail, value });
   }
   seen.add(column);

@@ -8,7 +8,7 @@ import type { Statement } from '../postgres/sql.ts';
 import { noteKeptBytes, noteTable } from '../postgres/transaction.ts';
 import { type LookUpResult, lookUpDefinition } from './catalog/look-up-definition.ts';
 import type { TakenName } from './catalog/relations.ts';
-import { checkKeyTypes, checkReferences } from './check-keys.ts';
+import { checkKeyTypes, checkReferences, checkTextTrees } from './check-keys.ts';
 import { completeLookUp, type Found } from './complete-look-up.ts';
 import { keysOf } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
@@ -82,6 +82,7 @@ export async function resolveDraft(
   for (const problem of checkGivenNames({ schema, name, definition, isFreed }, relations))
     problems.add(problem);
   await checkKeyTypes(definition, columns, problems);
+  await checkTextTrees(definition, columns, problems);
   const foreignKeys = definition.foreignKeys.map((key) => ({
     ...key,
     isSelf: key.schema === schema && key.table === name,

@@ -7,6 +7,7 @@ import type { Statement } from '../../postgres/sql.ts';
 import { shownType } from '../catalog/names-in-path.ts';
 import { isArray, nodeOf, partsOf } from '../catalog/type-parts.ts';
 import { isCitus } from '../distribution/citus-facts.ts';
+import { isTextTree } from '../indexes/describe-indexes.ts';
 import type { TypeNode } from '../type-width.ts';
 
 export interface LoadFacts {
@@ -24,6 +25,8 @@ export interface LoadFacts {
         treeBytes?: number;
         /** The default calls functions of PostgreSQL only, and its value may be longer than its text. */
         isEvaluated: boolean;
+        /** An index for which PostgreSQL needs memory by the square of the length contains the column (`checkTextTrees`), or may. */
+        isInTextTree: boolean;
       })[]
     | null;
   types: TypeFacts[] | null;
@@ -95,6 +98,9 @@ const columnFacts = `
       AND p.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_class'::regclass)
       AND NOT (p.refclassid = 'pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
   'isGenerated', attgenerated <> '',
+  'isInTextTree', attlen = -1 AND EXISTS (
+    SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
+    WHERE i.indrelid = attrelid AND (attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)) AND ${isTextTree('i', 'x')}),
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypmod = -1 AND atttypid <> 'numeric'::regtype,
   'generatedFrom', CASE WHEN attgenerated <> '' THEN (
     SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_attribute source

@@ -48,16 +48,30 @@ function bytesOfZones(columns: NonNullable<LoadFacts['columns']>): number {
   return zones.keptBytes;
 }
 
+/** PostgreSQL needs 66 MB for a text of this length in an index of the method `spgist`, and 690 MB for one of 1 MiB. */
+const maxBytesInTextTree = 256 * 1024;
+
 function toLoadColumn(
   facts: NonNullable<LoadFacts['columns']>[number],
   types: Map<string, TypeFacts>,
   widthOf: WidthOf,
   distributionColumn: string | undefined,
 ): LoadColumn {
-  const { typeOid, typmod, hasDefault, defaultExpression, treeBytes = 0, isEvaluated: _, ...column } = facts;
+  const {
+    typeOid,
+    typmod,
+    hasDefault,
+    defaultExpression,
+    treeBytes = 0,
+    isEvaluated: _,
+    isInTextTree,
+    ...column
+  } = facts;
   if (column.name === distributionColumn)
     Object.assign(column, { isNullable: false, isDistributionColumn: true });
   const type = toColumnType(types, widthOf, typeOid, typmod);
+  if (isInTextTree)
+    type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
   if (!hasDefault) return { ...column, type, default: 'none' };
   const stored = type.base ?? type;
   const { bareName, send } = factsOf(types, stored.oid, stored.typmod);
