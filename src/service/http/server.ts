@@ -48,6 +48,7 @@ import {
   runningResponse,
 } from './wire/pipelined-requests.ts';
 import { ClientGone, continueWhenRead } from './wire/request-body.ts';
+import { closeUnreadAnswers } from './wire/unread-answers.ts';
 
 const headersTimeout = 20_000;
 /**
@@ -179,7 +180,8 @@ function addHooks(app: FastifyInstance, context: Omit<HttpContext, 'quotas'>): v
     if (request.url.startsWith('/api/')) reply.header('cache-control', 'no-store');
   });
   addBasePath(app, context.config.http.basePath);
-  limitConnections(app, context.maxConnections);
+  const unread = closeUnreadAnswers(app);
+  limitConnections(app, context.maxConnections, () => unread.giveUpOldest());
   allowOrigins(app, context.config.http.corsOrigins);
   closeConnectionsOnStop(app, context);
   closeOverUnreadBodies(app);

@@ -3,7 +3,7 @@
  * nothing.
  *
  * When the limit is reached, a new connection replaces the one that has been idle longest. If no connection is idle, the
- * request of the new one is refused. Requests for the health of the service are still answered.
+ * request of the new one is refused. An answer that its client has not read for some seconds is given up before that. Requests for the health of the service are still answered.
  */
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -64,7 +64,12 @@ function openFileLimit(): number | undefined {
  */
 const refusedShare = 0.1;
 
-export function limitConnections(app: FastifyInstance, maxConnections: number): void {
+/** @param giveUp closes a connection that is not idle, but whose client does not read its answer. Returns whether there is one */
+export function limitConnections(
+  app: FastifyInstance,
+  maxConnections: number,
+  giveUp: () => boolean = () => false,
+): void {
   const { server } = app;
   const refused = new WeakSet<Socket>();
   const idle = watchIdleConnections(server);
@@ -79,6 +84,7 @@ export function limitConnections(app: FastifyInstance, maxConnections: number): 
     });
     if (open <= maxConnections) return;
     const [longest = socket] = idle;
+    if (longest === socket && giveUp()) return;
     if (longest === socket || refused.has(longest)) refused.add(socket);
     if (longest !== socket) longest.destroy();
   });
