@@ -417,6 +417,24 @@ test('a number whose style is missing in the file is a problem, and the style 0 
   assert.ok(styles);
 });
 
+test('a workbook with more number formats than any program writes is refused', async () => {
+  const parts = workbookParts({ sheets: [{ name: 'Data', xml: sheetOf([['a'], [1]]) }] });
+  const stylesOf = (codes: string[]) => {
+    const all = codes.map((code, index) => `<numFmt numFmtId="${200 + index}" formatCode="${code}"/>`);
+    return `<styleSheet><numFmts>${all.join('')}</numFmts><cellXfs><xf numFmtId="0"/></cellXfs></styleSheet>`;
+  };
+  const readWith = (codes: string[]) => {
+    const entries = Object.entries({ ...parts, 'xl/styles.xml': stylesOf(codes) });
+    return read(buildZip(entries.map(([name, data]) => ({ name, data }))));
+  };
+  assert.equal((await readWith(Array(10_000).fill('0.00'))).rows.length, 1);
+  await assert.rejects(
+    readWith(Array(10_001).fill('0.00')),
+    fails('limit-exceeded', /too many number formats/),
+  );
+  await assert.rejects(readWith(Array(600).fill('0'.repeat(1000))), fails('limit-exceeded', /too long/));
+});
+
 test('rows out of order keep their numbers, and a header after the rows is refused', async () => {
   const late = `${sheetOf([['a']])}${sheetOf([[5]], 5)}${sheetOf([[3]], 3)}`;
   const result = await read(buildWorkbook({ sheets: [{ name: 'S', xml: late }] }));

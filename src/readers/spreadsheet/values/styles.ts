@@ -1,6 +1,8 @@
 /** Maps the style index of a cell to the meaning of its number format. */
 
-import { builtInFormat, type NumberFormat, PLAIN } from './number-formats.ts';
+import { limitExceeded } from '../../../core/limit-exceeded.ts';
+import { forEachInTurns, HEAVY } from '../../../core/pause-for-others.ts';
+import { builtInFormat, type NumberFormat, PLAIN, parseFormatCode } from './number-formats.ts';
 
 export interface Styles {
   /** The meaning (number-formats.ts) by style index. A damaged file may name an index that does not exist. */
@@ -20,20 +22,49 @@ export interface ValueSection {
 }
 
 /** The maximum number of styles. A workbook with more is refused. Excel allows 65,490 cell formats. */
-export const maxStyles = 100_000;
+const maxStyles = 100_000;
 
 /** The styles of a workbook without any. A cell that names no style has the style 0, so it always exists. */
 export const withoutStyles: Styles = { meanings: new Uint8Array([PLAIN]), masks: [], sections: [] };
 
-/**
- * Returns the styles for a list of format ids.
- *
- * @param formatIds the formats in the order of the style indexes
- * @param custom the formats that the workbook itself defines
- */
-export function toStyles(formatIds: number[], custom: Map<number, NumberFormat>): Styles {
-  if (formatIds.length === 0) return withoutStyles;
-  return stylesOf(formatIds.map((id) => custom.get(id) ?? builtInFormat(id)));
+/** The limits for the formats that a workbook defines. Excel allows about 250 of at most 255 characters. */
+const maxCodes = 10_000;
+const maxCodeCharacters = 512 * 1024;
+
+/** The cell formats of a workbook (`cellXfs`), and the number formats that it defines, while they are read. */
+export class StyleReader {
+  readonly #formatIds: number[] = [];
+  readonly #codes = new Map<number, string>();
+  #characters = 0;
+
+  /** Adds a number format. @throws AppError `limit-exceeded` */
+  addCode(id: number, code: string): void {
+    this.#codes.set(id, code);
+    this.#characters += code.length;
+    if (this.#codes.size > maxCodes)
+      throw limitExceeded('The workbook has too many number formats', maxCodes, 'formats');
+    if (this.#characters > maxCodeCharacters)
+      throw limitExceeded('The number formats of the workbook are too long', maxCodeCharacters, 'characters');
+  }
+
+  /** Adds the format of the next style index. @throws AppError `limit-exceeded` */
+  addStyle(formatId: number): void {
+    if (this.#formatIds.length === maxStyles)
+      throw limitExceeded('The workbook has too many styles', maxStyles, 'styles');
+    this.#formatIds.push(formatId);
+  }
+
+  /** Returns the styles. Only the number formats that a style has are parsed, in turns. */
+  async styles(): Promise<Styles> {
+    if (this.#formatIds.length === 0) return withoutStyles;
+    const formats = new Map<number, NumberFormat>();
+    const parse = (id: number) => {
+      const code = this.#codes.get(id);
+      formats.set(id, code === undefined ? builtInFormat(id) : parseFormatCode(code));
+    };
+    await forEachInTurns([...new Set(this.#formatIds)], parse, () => HEAVY);
+    return stylesOf(this.#formatIds.map((id) => formats.get(id)!));
+  }
 }
 
 /**

@@ -4,7 +4,6 @@
  */
 
 import { AppError } from '../../../core/errors.ts';
-import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { MergedAreas } from '../merged-areas.ts';
 import { tooManyMergedAreas } from '../open-xml/merged-areas-limit.ts';
 import { type MergesReader, openPackage, type PackageFormat } from '../open-xml/open-package.ts';
@@ -14,9 +13,8 @@ import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 import { notAWorkbook } from '../refused-files.ts';
 import type { OpenFormat } from '../sheet-format.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
-import { type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import { SharedStrings } from '../values/shared-strings.ts';
-import { maxStyles, type Styles, toStyles } from '../values/styles.ts';
+import { StyleReader, type Styles } from '../values/styles.ts';
 import { BinaryRecords, NEED_MORE } from './binary-records.ts';
 import { BinarySheetScanner } from './binary-sheet-scanner.ts';
 import { readDefinedNames, readTable } from './read-names.ts';
@@ -65,22 +63,15 @@ async function readOutline(container: ZipContainer, part: ZipPart): Promise<Work
 
 /** Reads the formats of cells, like `readStyles` of .xlsx. Formats of named styles are left out. */
 async function readStyles(container: ZipContainer, part: ZipPart): Promise<Styles> {
-  const custom = new Map<number, NumberFormat>();
-  const formatIds: number[] = [];
+  const reader = new StyleReader();
   let isOfCells = false;
   const wanted = [types.NUMBER_FORMAT, types.CELL_FORMAT, types.BEGIN_CELL_FORMATS, types.END_CELL_FORMATS];
   await readSmallRecords(container, part, wanted, (type, records) => {
-    if (type === types.NUMBER_FORMAT) {
-      custom.set(records.uint16(0), parseFormatCode(records.readString(2).value));
-    } else if (type !== types.CELL_FORMAT) {
-      isOfCells = type === types.BEGIN_CELL_FORMATS;
-    } else if (isOfCells) {
-      if (formatIds.length === maxStyles)
-        throw limitExceeded('The workbook has too many styles', maxStyles, 'styles');
-      formatIds.push(records.uint16(2));
-    }
+    if (type === types.NUMBER_FORMAT) reader.addCode(records.uint16(0), records.readString(2).value);
+    else if (type !== types.CELL_FORMAT) isOfCells = type === types.BEGIN_CELL_FORMATS;
+    else if (isOfCells) reader.addStyle(records.uint16(2));
   });
-  return toStyles(formatIds, custom);
+  return reader.styles();
 }
 
 /** Reads the part of the shared strings in chunks. The counts in the part are not used. */
