@@ -95,8 +95,7 @@ function checkIndex(
   problems: DefinitionProblems,
 ): void {
   const seen = new Set<string>();
-  for (const { column, pointer: at } of columns)
-    checkMember(column, names, seen, `${at}/column`, problems, 'index');
+  for (const { column, pointer: at } of columns) checkMember(column, names, seen, `${at}/column`, problems);
   for (const [place, column] of include.entries())
     checkMember(column, names, new Set(), `${pointer}/include/${place}`, problems);
   const count = columns.length + include.length;
@@ -111,7 +110,6 @@ function checkMember(
   seen: Set<string>,
   pointer: string,
   problems: DefinitionProblems,
-  what = 'constraint',
 ): void {
   if (column === '') return;
   const value = shorten(column);
@@ -119,7 +117,7 @@ function checkMember(
     const detail = `the table has no column "${value}".`;
     problems.add({ pointer, code: 'unknown-column', detail, value }, { name: column, among: names });
   } else if (seen.has(column)) {
-    const detail = `the column "${value}" occurs twice in this ${what}`;
+    const detail = `the column "${value}" occurs twice`;
     problems.add({ pointer, code: 'repeated-column', detail, value });
   }
   seen.add(column);
