@@ -218,6 +218,13 @@ export const commands = {
     options: { ...output, ...connection },
     examples: ['tablewright cancel 01a2034e-08b4-7732-a995-a608bebf4157'],
   },
+  mcp: {
+    usage: 'mcp [options]',
+    about: 'offer the operations to agents (Model Context Protocol)',
+    notes: 'An agent starts this command and speaks with it over the standard input and output.',
+    options: { ...connection },
+    examples: ['tablewright mcp --url https://tables.example.com'],
+  },
   serve: {
     usage: 'serve [options]',
     about: 'start the service',

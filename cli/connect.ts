@@ -14,6 +14,8 @@ import { note } from './print.ts';
 
 export interface Connected {
   client: Client;
+  /** Reads the OpenAPI document of the service. */
+  readDocument: () => Promise<unknown>;
   /** The service ends with the command. */
   isEmbedded: boolean;
 }
@@ -107,7 +109,11 @@ function connected(
     return nodeTransport(url, { ...request, signal: AbortSignal.any(signals) });
   };
   const client = createClient({ url, token, transport, retryMs, onRetry });
-  return { client, isEmbedded };
+  const readDocument = async (): Promise<unknown> => {
+    const address = `${addressOf(url, 'The address')}/openapi.json`;
+    return JSON.parse(await (await transport(address, { method: 'GET', headers: {} })).text());
+  };
+  return { client, readDocument, isEmbedded };
 }
 
 function retryMsOf({ retry }: CommandLine['options']): number {

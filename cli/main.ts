@@ -25,6 +25,7 @@ const runs: Record<CommandName, (line: CommandLine) => Promise<number | undefine
   rows: async (line) => (await import('./tables.ts')).rows(line),
   loads: async (line) => (await import('./loads.ts')).loads(line),
   cancel: async (line) => (await import('./loads.ts')).cancel(line),
+  mcp: async (line) => (await import('./mcp/mcp.ts')).mcp(line),
   serve: async (line) => (await import('./serve.ts')).serve(line),
   token: async (line) => (await import('./token.ts')).token(line),
   completion: async (line) => (await import('./completion.ts')).completion(line),

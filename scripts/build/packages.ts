@@ -13,6 +13,9 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { bundle } from './bundle.ts';
 
+/** `tablewright mcp` needs it, and no other command. */
+const agentSdk = '@modelcontextprotocol/server';
+
 const repository = 'https://github.com/tablewright/tablewright';
 
 export async function buildPackages(project: string, folder: string): Promise<void> {
@@ -21,7 +24,9 @@ export async function buildPackages(project: string, folder: string): Promise<vo
   await buildServer(project, join(folder, 'tablewright-server'));
   const { version, peerDependencies, peerDependenciesMeta, optionalDependencies } = manifest;
   const own: Record<string, object> = {
-    tablewright: { peerDependencies: { 'tablewright-server': version } },
+    tablewright: {
+      peerDependencies: { [agentSdk]: manifest.devDependencies[agentSdk], 'tablewright-server': version },
+    },
     'tablewright-server': {
       dependencies: { tablewright: version },
       optionalDependencies,

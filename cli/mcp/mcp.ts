@@ -1,0 +1,94 @@
+/**
+ * `tablewright mcp`: the operations of the service as tools for agents (Model Context Protocol), over the standard input and output. The
+ * tools call the client, so tokens and scopes mean what they always mean.
+ */
+import { once } from 'node:events';
+import process from 'node:process';
+import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server';
+import { ConnectionError, ProblemError } from '../../client/client.ts';
+import type { CommandLine } from '../commands.ts';
+import { withClient } from '../connect.ts';
+import { exitCodes, WrongUse } from '../exit-codes.ts';
+import { version } from '../program.ts';
+import { errorDocument } from '../report-error.ts';
+import { describeTools } from './tool-schemas.ts';
+import { type Arguments, tools } from './tools.ts';
+
+const instructions =
+  'Loads files and rows into PostgreSQL tables, all or nothing. First inspect a file (inspect_file), then check it (check_file), which finds every problem and changes nothing, then load it (load_file). Problems name their cell, and warnings name parameters that may read the file better.';
+
+export async function mcp(line: CommandLine): Promise<number> {
+  if (line.positionals.length > 0) throw new WrongUse('This command has no arguments.');
+  const { Server, serveStdio, ...sdk } = await loadSdk();
+  return withClient(line, async ({ client, readDocument }) => {
+    const described = describeTools(await readDocument());
+    const handle = serveStdio(() => {
+      const server = new Server(
+        { name: 'tablewright', version },
+        { capabilities: { tools: {} }, instructions },
+      );
+      server.setRequestHandler('tools/list', () => ({ tools: described }));
+      server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+        const tool = tools[params.name];
+        if (tool === undefined) return refused({ detail: `There is no tool "${params.name}".` });
+        const given = (params.arguments ?? {}) as Arguments;
+        const danger = tool.danger?.(given);
+        const confirmed = sdk.acceptedContent(mcpReq.inputResponses, 'confirm')?.confirm;
+        if (danger !== undefined && confirmed !== true) {
+          if (mcpReq.inputResponses !== undefined)
+            return refused({ detail: 'The person did not confirm it.' });
+          return confirmation(sdk, danger);
+        }
+        return answerOf(tool.run(client, given, mcpReq.signal));
+      });
+      return server;
+    });
+    await once(process.stdin, 'close');
+    await handle.close();
+    return exitCodes.done;
+  });
+}
+
+/** The package is optional, because most users of the command need no agent. @throws WrongUse */
+async function loadSdk() {
+  try {
+    const { Server, acceptedContent, inputRequired } = await import('@modelcontextprotocol/server');
+    const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
+    return { Server, acceptedContent, inputRequired, serveStdio };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new WrongUse('This command needs another package. Run: npm install @modelcontextprotocol/server@2');
+  }
+}
+
+type Sdk = Pick<Awaited<ReturnType<typeof loadSdk>>, 'inputRequired'>;
+
+/** Asks the person who uses the agent. */
+function confirmation({ inputRequired }: Sdk, message: string): InputRequiredResult {
+  const confirm = { type: 'boolean' as const, title: 'Yes, do it', default: false };
+  const requestedSchema = { type: 'object' as const, properties: { confirm }, required: ['confirm'] };
+  return inputRequired({ inputRequests: { confirm: inputRequired.elicit({ message, requestedSchema }) } });
+}
+
+async function answerOf(running: Promise<object>): Promise<CallToolResult> {
+  try {
+    return resultOf(await running);
+  } catch (error) {
+    const isKnown =
+      error instanceof ProblemError || error instanceof ConnectionError || error instanceof WrongUse;
+    if (!isKnown) throw error;
+    return refused(error instanceof WrongUse ? { detail: error.message } : errorDocument(error));
+  }
+}
+
+function refused(problem: object): CallToolResult {
+  return { ...resultOf(problem), isError: true };
+}
+
+/** Agents that do not know structured content read the text. */
+function resultOf(answer: object): CallToolResult {
+  return {
+    content: [{ type: 'text', text: JSON.stringify(answer) }],
+    structuredContent: answer as Record<string, unknown>,
+  };
+}

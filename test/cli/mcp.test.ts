@@ -1,0 +1,153 @@
+/** `tablewright mcp`: an agent loads a workbook with the tools alone. The agent is the client of the official SDK. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import process from 'node:process';
+import { after, before, suite, test } from 'node:test';
+import { type CallToolResult, Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const orders = join(root, 'examples', 'orders.xlsx');
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+/** @param confirms how the person answers questions; undefined: the agent cannot ask */
+async function startAgent(confirms?: boolean): Promise<{ agent: Client; asked: string[] }> {
+  const capabilities = confirms === undefined ? {} : { elicitation: { form: {} } };
+  const agent = new Client({ name: 'agent', version: '1' }, { capabilities });
+  const asked: string[] = [];
+  if (confirms !== undefined)
+    agent.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params.message);
+      return confirms ? { action: 'accept', content: { confirm: true } } : { action: 'decline' };
+    });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [join(root, 'cli', 'main.ts'), 'mcp', '--retry', '0'],
+    env: { ...process.env, TABLEWRIGHT_URL: service.url, TABLEWRIGHT_TOKEN: await service.token() } as Record<
+      string,
+      string
+    >,
+  });
+  await agent.connect(transport);
+  return { agent, asked };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the tool answers, for assertions
+type Answer = { isError: boolean; body: any };
+
+async function call(agent: Client, name: string, given: Record<string, unknown>): Promise<Answer> {
+  const result = (await agent.callTool({ name, arguments: given })) as CallToolResult;
+  const [first] = result.content;
+  assert.equal(first!.type, 'text');
+  const body = JSON.parse((first as { text: string }).text);
+  assert.deepEqual(body, result.structuredContent);
+  return { isError: result.isError === true, body };
+}
+
+suite('the tools', () => {
+  test('each tool has the parameters of its operations, and refers to no schema that it lacks', async () => {
+    const { agent } = await startAgent();
+    try {
+      const { tools } = await agent.listTools();
+      const schemaOf = (name: string) => tools.find((tool) => tool.name === name)!.inputSchema;
+      assert.ok(schemaOf('load_file').properties!.on_conflict);
+      assert.equal(schemaOf('load_file').properties!.dry_run, undefined);
+      for (const { inputSchema } of tools) {
+        const { $defs = {} } = inputSchema as { $defs?: object };
+        for (const [, name] of JSON.stringify(inputSchema).matchAll(/"\$ref":"#\/\$defs\/(\w+)"/g))
+          assert.ok(Object.hasOwn($defs, name!), name);
+      }
+      const reading = tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name);
+      assert.deepEqual(reading.sort(), [
+        'check_file',
+        'describe_load',
+        'describe_table',
+        'inspect_file',
+        'list_loads',
+        'list_tables',
+        'read_rows',
+      ]);
+    } finally {
+      await agent.close();
+    }
+  });
+
+  test('a workbook is inspected, checked and loaded by its key', async () => {
+    const { agent } = await startAgent();
+    try {
+      const { body: inspected } = await call(agent, 'inspect_file', { file: orders });
+      const [key] = inspected.sheet.definition.columns;
+      assert.equal(key.name, 'Order no');
+      const given = { file: orders, primary_key: JSON.stringify(key.name).slice(1, -1) };
+      const checked = await call(agent, 'check_file', given);
+      assert.equal(checked.isError, false, JSON.stringify(checked.body));
+      assert.deepEqual((await call(agent, 'list_tables', {})).body.tables, []);
+      const loaded = await call(agent, 'load_file', given);
+      assert.equal(loaded.body.load.rows, checked.body.load.rows);
+      const { body: described } = await call(agent, 'describe_table', { table: 'orders' });
+      assert.deepEqual(described.table.constraints.primary_key.columns, ['Order no']);
+      const { body: first } = await call(agent, 'read_rows', { table: 'orders', limit: 1 });
+      assert.equal(first.rows.length, 1);
+      const again = await call(agent, 'load_file', { ...given, if_exists: 'append' });
+      assert.equal(again.isError, true);
+      assert.equal(again.body.code, 'invalid-data');
+      assert.ok(again.body.errors[0].cell);
+    } finally {
+      await agent.close();
+    }
+  });
+
+  test('a person must confirm what removes rows', async () => {
+    await service.post('/table/kept/upload/json', { data: [{ a: 1 }] });
+    const exists = async () => (await service.get('/table/kept')).status === 200;
+    const refusing = await startAgent(false);
+    const accepting = await startAgent(true);
+    try {
+      const refused = await call(refusing.agent, 'drop_table', { table: 'kept' });
+      assert.equal(refused.isError, true);
+      assert.deepEqual(refusing.asked, ['Drop the table kept with all its rows?']);
+      assert.ok(await exists());
+      const trial = await call(refusing.agent, 'drop_table', { table: 'kept', dry_run: true });
+      assert.equal(trial.isError, false);
+      assert.equal(refusing.asked.length, 1);
+      const replacing = { file: orders, table: 'kept', if_exists: 'replace' };
+      assert.equal((await call(refusing.agent, 'load_file', replacing)).isError, true);
+      const dropped = await call(accepting.agent, 'drop_table', { table: 'kept' });
+      assert.equal(dropped.isError, false, JSON.stringify(dropped.body));
+      assert.ok(!(await exists()));
+    } finally {
+      await refusing.agent.close();
+      await accepting.agent.close();
+    }
+  });
+
+  test('an agent that cannot ask a person removes nothing', async () => {
+    await service.post('/table/safe/upload/json', { data: [{ a: 1 }] });
+    const { agent } = await startAgent();
+    try {
+      const refused = await agent.callTool({ name: 'drop_table', arguments: { table: 'safe' } });
+      assert.equal(refused.isError, true);
+      assert.equal((await service.get('/table/safe')).status, 200);
+    } finally {
+      await agent.close();
+    }
+  });
+
+  test('problems are data: of a wrong token, a missing file and a tool that does not exist', async () => {
+    const { agent } = await startAgent();
+    try {
+      const missing = await call(agent, 'inspect_file', { file: '/nowhere.csv' });
+      assert.match(missing.body.detail, /There is no file "\/nowhere.csv"/);
+      assert.equal((await call(agent, 'describe_table', { table: 'none' })).body.code, 'table-not-found');
+      assert.equal((await call(agent, 'fly', {})).isError, true);
+    } finally {
+      await agent.close();
+    }
+  });
+});
