@@ -23,10 +23,17 @@ export interface FirstCopy {
   rows: Buffer;
 }
 
+/** The only statement of a transaction. The COMMIT is sent in the same message. */
+export interface OnlyStatement {
+  only: Statement;
+}
+
 /** What is sent together with BEGIN: a statement, or a function that chooses what is sent on this connection. */
-export type First = Statement | ((client: pg.PoolClient) => Statement | FirstCopy);
+export type First = Statement | ((client: pg.PoolClient) => Statement | OnlyStatement | FirstCopy);
 
 export interface BegunWith {
+  /** The transaction has ended, because an `OnlyStatement` was sent. */
+  hasEnded: boolean;
   /** The result of the statement. */
   begun: pg.QueryResult | undefined;
   /** The rows that PostgreSQL stored, if a `FirstCopy` was sent. */
@@ -41,10 +48,14 @@ export async function begin(
 ): Promise<BegunWith> {
   const sent = typeof first === 'function' ? first(client) : first;
   if (sent !== undefined && 'rows' in sent)
-    return { begun: undefined, copied: await beginWithCopy(client, options, sent) };
+    return { begun: undefined, copied: await beginWithCopy(client, options, sent), hasEnded: false };
+  if (sent !== undefined && 'only' in sent) {
+    const { results } = await beginWith(client, options, [sent.only, 'COMMIT']);
+    return { begun: results[0], copied: undefined, hasEnded: true };
+  }
   const { results, needsSettings } = await beginWith(client, options, sent === undefined ? [] : [sent]);
   if (needsSettings) await client.query(settingsOfWorkers(options));
-  return { begun: results[0], copied: undefined };
+  return { begun: results[0], copied: undefined, hasEnded: false };
 }
 
 /**

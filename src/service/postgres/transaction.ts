@@ -72,7 +72,7 @@ export interface TransactionEdges extends BegunWith {
 
 /**
  * Runs `work` in a transaction and commits. If `work` throws, the transaction is rolled back, and the error is thrown again. `work` must
- * not use the client after it has returned or has called `endWith`.
+ * not use the client after it has returned or has called `endWith`, or if the transaction has ended with its first statement (`hasEnded`).
  *
  * When the signal aborts, the running statement is cancelled, the transaction is rolled back, and the signal's reason is thrown. A COMMIT
  * that was sent is never cancelled.
@@ -120,7 +120,10 @@ export async function inTransaction<T>(
       if (!hasEnded) options.onCommitRefused?.();
     }
   };
-  const running = begin(client, options, first).then((one) => work(client, { ...one, endWith, endAtOnce }));
+  const running = begin(client, options, first).then((one) => {
+    hasEnded = one.hasEnded;
+    return work(client, { ...one, endWith, endAtOnce });
+  });
   try {
     const result = await untilAborted(running, signal, () => settle(client, running, () => isEnding));
     if (!hasEnded) await endWith([]);

@@ -2,9 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
-import { withBytes } from '../../tables/distribution/describe-distribution.ts';
 import { schemaParameter, TablePath } from '../admission/table-request.ts';
-import { describeForRequest } from '../answers/describe-for-request.ts';
+import { describeAlone } from '../answers/describe-for-request.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
@@ -34,10 +33,7 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
     },
     async (request, reply) => {
       const { schema } = parseQuery(request.query);
-      const table = await describeForRequest(request, reply, context, schema, (table, client) =>
-        withBytes(client, table),
-      );
-      return { table };
+      return { table: await describeAlone(request, reply, context, schema) };
     },
   );
 }
