@@ -57,8 +57,12 @@ const maxKeptBytes = 16 * 1024 * 1024;
 
 /** Lets the work of a transaction save round trips. */
 export interface TransactionEdges extends BegunWith {
-  /** Runs the last statements, ends the transaction in the same round trip, and returns the results. */
-  endWith(statements: Query[]): Promise<pg.QueryResult[]>;
+  /**
+   * Runs the last statements, ends the transaction in the same round trip, and returns the results.
+   *
+   * @param runsNoCode see `TransactionOptions`; the statements must fail if code of other people has run
+   */
+  endWith(statements: Query[], runsNoCode?: boolean): Promise<pg.QueryResult[]>;
   /**
    * Runs statements without values and ends the transaction, all in one message, so PostgreSQL does not wait for this process
    * between them. If one statement fails, the statements after it do not run, and the transaction has not ended: the caller can
@@ -109,7 +113,14 @@ export async function inTransaction<T>(
       isTidied ||= sessionIsTidy;
     },
   };
-  const endWith = (statements: Query[]) => end(client, statements, ending);
+  const withoutCode: Ending = {
+    ...ending,
+    ownStatements: () => ownStatements(client, { ...options, runsNoCode: true }),
+    tidies: false,
+    onEnded: () => ending.onEnded(true),
+  };
+  const endWith = (statements: Query[], runsNoCode = false) =>
+    end(client, statements, runsNoCode ? withoutCode : ending);
   const endAtOnce = async (statements: string[], areApart = false) => {
     try {
       if (areApart) await pipeline(client, statements);

@@ -8,8 +8,8 @@ import { apartInCallersPath } from '../postgres/search-path.ts';
 import { isStatementError } from '../postgres/sqlstate.ts';
 import type { LastStatement } from '../postgres/transaction.ts';
 import { inTransaction, type TransactionEdges, type TransactionOptions } from '../postgres/transaction.ts';
-import { describeRelation, type TableFacts } from './catalog/describe-relation.ts';
-import { lookUpDefinition } from './catalog/look-up-definition.ts';
+import type { TableFacts } from './catalog/describe-relation.ts';
+import { type LookUpResult, lookUpDefinition } from './catalog/look-up-definition.ts';
 import { findRelation } from './catalog/relations.ts';
 import { compareDefinition } from './compare-definition.ts';
 import * as ddl from './ddl.ts';
@@ -18,10 +18,11 @@ import { describeFound, describeTable, isTable, readTable, toDescription } from 
 import { needsStatementsApart } from './distribution/placement.ts';
 import { warnOfDottedName } from './dotted-name.ts';
 import { draftDefinition, type PrepareOptions } from './draft-definition.ts';
+import { lastOfCreation } from './plain-creation.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { ExistingObject, PreparedTable } from './prepared-table.ts';
 import { type ResolvedDefinition, resolveDefinition, resolveDraft } from './resolve-definition.ts';
-import { trialBeforeCreation } from './try-columns.ts';
+import { isTriedByCreation, trialBeforeCreation } from './try-columns.ts';
 
 export interface CreateOptions extends PrepareOptions {
   /** An existing table remains unchanged, and its differences from the definition are reported. */
@@ -68,7 +69,8 @@ export async function createTable(
     return result;
   };
   const create = async (client: ClientBase, { begun, endWith }: TransactionEdges): Promise<CreateResult> => {
-    const resolved = await resolveDraft(client, draft, begun!.rows[0].found);
+    const { found } = begun!.rows[0] as { found: LookUpResult };
+    const resolved = await resolveDraft(client, draft, found);
     const { table, problems, admitSequences } = resolved;
     if (
       table.existing !== undefined ||
@@ -79,7 +81,8 @@ export async function createTable(
       return note(createWithCare(client, resolved, options));
     admitSequences();
     const warnings = await warningsOf(client, table, options);
-    const statements = [(await creation(resolved)).join(';\n'), describeRelation(schema, name, true)];
+    const { after, describe, runsNoCode } = lastOfCreation(draft, found, table);
+    const statements = [[...(await creation(resolved)), ...after].join(';\n'), describe];
     const toResult = async (results: QueryResult[]): Promise<CreateResult> => {
       const facts: TableFacts | null = results.at(-1)!.rows[0].found;
       // A transaction that continues is rolled back by the error.
@@ -90,7 +93,7 @@ export async function createTable(
     };
     if (onResult !== undefined) return note(pipeline(client, statements).then(toResult));
     created = {};
-    return toResult(await endWith(statements));
+    return toResult(await endWith(statements, runsNoCode));
   };
   try {
     return await inTransaction(pool, within, create, await lookUpDefinition(draft.request));
@@ -246,7 +249,8 @@ const maxTries = 3;
 /** Returns the statements that try modifiers and defaults, and then create the table. */
 async function creation({ table, trials }: ResolvedDefinition): Promise<string[]> {
   const create = await ddl.createWholeTable(table);
-  return apartInCallersPath(...(trials.length === 0 ? [] : [await trialBeforeCreation(trials)]), ...create);
+  const tried = trials.filter((trial) => !isTriedByCreation(trial));
+  return apartInCallersPath(...(tried.length === 0 ? [] : [await trialBeforeCreation(tried)]), ...create);
 }
 
 /**

@@ -12,6 +12,7 @@ import { inCallersPath } from '../postgres/search-path.ts';
 import { quoteLiteral, type Statement } from '../postgres/sql.ts';
 import { conditionOf } from '../postgres/sqlstate.ts';
 import { findFailingItems } from './attempt.ts';
+import { firstUnpinnedOid } from './catalog/names-in-path.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
 import { type Expression, takesNumbers } from './defaults.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
@@ -97,6 +98,15 @@ async function trialStatement(trials: ColumnTrial[]): Promise<Statement> {
  */
 export async function trialBeforeCreation(trials: ColumnTrial[]): Promise<CallersStatement> {
   return qualified`SELECT ${(await trialColumns(trials)).join(',\n')}`;
+}
+
+/**
+ * Returns whether CREATE TABLE itself makes the trial. It checks the modifiers of a type, and reads a literal for a type of PostgreSQL itself, but
+ * without its modifiers, and it calls no function.
+ */
+export function isTriedByCreation({ type, typeName, default: tried }: ColumnTrial): boolean {
+  if (type.oid >= firstUnpinnedOid) return false;
+  return tried === undefined || (tried.expression === undefined && typeName.modifiers === '');
 }
 
 async function trialColumns(trials: ColumnTrial[]): Promise<string[]> {

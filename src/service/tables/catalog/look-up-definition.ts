@@ -40,7 +40,7 @@ export interface RelationName {
 
 export interface LookUpResult {
   /** `isCitus`: the database has Citus 12 or newer. */
-  schema: { mayCreate: boolean; role: string; isCitus: boolean } | null;
+  schema: { mayCreate: boolean; role: string; isCitus: boolean; hasEventTriggers: boolean } | null;
   /** The object in the schema that has the table's name. Its kind is `pg_class.relkind`, or `type` for a type without a relation. */
   existing: { oid: number; kind: string } | null;
   /**
@@ -176,7 +176,7 @@ WITH request AS (SELECT $1::json AS r),
 here AS (SELECT n.oid FROM request, pg_namespace n WHERE n.nspname = r->>'schema')
 ${readInCallersPath(`json_build_object(
   'schema', (SELECT json_build_object('mayCreate', has_schema_privilege(oid, 'CREATE'), 'role', current_user,
-    'isCitus', ${isCitus}) FROM here),
+    'isCitus', ${isCitus}, 'hasEventTriggers', EXISTS (SELECT FROM pg_event_trigger)) FROM here),
   'existing', coalesce(
     (SELECT json_build_object('oid', c.oid::bigint, 'kind', c.relkind)
      FROM request, here, pg_class c WHERE c.relnamespace = here.oid AND c.relname = r->>'table'),

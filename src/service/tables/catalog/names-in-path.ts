@@ -53,14 +53,17 @@ const isReadAsAnother = (type: string) => `(
 const elementType = (type: string) => `coalesce((
   SELECT e.oid FROM pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid), ${type}.oid)`;
 
+/** The types of `pg_catalog` have the object identifiers below this one (PostgreSQL, src/include/access/transam.h). */
+export const firstUnpinnedOid = 10_000;
+
 /**
  * Returns SQL for the name of a type with its modifier, as answers and messages have it. A table may have 1,600 columns, so the types of
- * `pg_catalog` are not looked up: they have the object identifiers below 10,000 (PostgreSQL, src/include/access/transam.h).
+ * `pg_catalog` are not looked up.
  */
 export const shownType = (
   type: string,
   modifier: string,
-) => `CASE WHEN ${type} < 10000 THEN format_type(${type}, ${modifier}) ELSE (
+) => `CASE WHEN ${type} < ${firstUnpinnedOid} THEN format_type(${type}, ${modifier}) ELSE (
   SELECT CASE WHEN ${isReadAsAnother('element')}
     THEN quote_ident((SELECT n.nspname FROM pg_namespace n WHERE n.oid = element.typnamespace)) || '.' ELSE '' END
     || format_type(${type}, ${modifier})
