@@ -292,6 +292,32 @@ suite('with the help of a superuser', () => {
     });
   }
 
+  test('an event trigger that appears while a table is created changes the table and is in the answer', {
+    skip: noAdmin,
+  }, async () => {
+    await service.rows('DROP TABLE IF EXISTS race');
+    const other = await service.database.pool.connect();
+    try {
+      await other.query('BEGIN; CREATE TABLE race (a int)');
+      const answer = service.post('/table/race', { table });
+      await untilWaitsForLock(service.database);
+      await admin.query(`
+        CREATE FUNCTION comment_table() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+          COMMENT ON TABLE public.race IS 'by the trigger';
+        END $$;
+        CREATE EVENT TRIGGER comment_table ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION comment_table()`);
+      await other.query('ROLLBACK');
+      const { status, body } = await answer;
+      assert.equal(status, 201, JSON.stringify(body));
+      assert.equal(body.table.comment, 'by the trigger');
+    } finally {
+      other.release(true);
+      await admin.query(
+        'DROP EVENT TRIGGER IF EXISTS comment_table; DROP FUNCTION IF EXISTS comment_table()',
+      );
+    }
+  });
+
   test('a role that is dropped while its grants are copied does not make the replace fail', {
     skip: noAdmin,
   }, async () => {
