@@ -113,14 +113,8 @@ export async function inTransaction<T>(
       isTidied ||= sessionIsTidy;
     },
   };
-  const withoutCode: Ending = {
-    ...ending,
-    ownStatements: () => ownStatements(client, { ...options, runsNoCode: true }),
-    tidies: false,
-    onEnded: () => ending.onEnded(true),
-  };
   const endWith = (statements: Query[], runsNoCode = false) =>
-    end(client, statements, runsNoCode ? withoutCode : ending);
+    end(client, statements, runsNoCode ? withoutCode(client, options, ending) : ending);
   const endAtOnce = async (statements: string[], areApart = false) => {
     try {
       if (areApart) await pipeline(client, statements);
@@ -227,6 +221,16 @@ interface Ending {
    * @param sessionIsTidy whether the session can be used again
    */
   onEnded: (sessionIsTidy: boolean) => void;
+}
+
+/** Returns how the transaction ends if its work has run no code of other people. */
+function withoutCode(client: pg.PoolClient, options: TransactionOptions, ending: Ending): Ending {
+  return {
+    ...ending,
+    ownStatements: () => ownStatements(client, { ...options, runsNoCode: true }),
+    tidies: false,
+    onEnded: () => ending.onEnded(true),
+  };
 }
 
 /**
