@@ -40,17 +40,23 @@ export interface BegunWith {
   copied: number | undefined;
 }
 
-/** Begins the transaction and runs `first`, in one round trip. */
+/**
+ * Begins the transaction and runs `first`, in one round trip.
+ *
+ * @param onEnded called if the transaction has ended with its only statement
+ */
 export async function begin(
   client: pg.PoolClient,
   options: TransactionSettings,
   first: First | undefined,
+  onEnded: () => void,
 ): Promise<BegunWith> {
   const sent = typeof first === 'function' ? first(client) : first;
   if (sent !== undefined && 'rows' in sent)
     return { begun: undefined, copied: await beginWithCopy(client, options, sent), hasEnded: false };
   if (sent !== undefined && 'only' in sent) {
     const { results } = await beginWith(client, options, [sent.only, 'COMMIT']);
+    onEnded();
     return { begun: results[0], copied: undefined, hasEnded: true };
   }
   const { results, needsSettings } = await beginWith(client, options, sent === undefined ? [] : [sent]);

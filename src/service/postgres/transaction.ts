@@ -91,8 +91,7 @@ export async function inTransaction<T>(
   work: (client: pg.PoolClient, edges: TransactionEdges) => Promise<T>,
   first?: First,
 ): Promise<T> {
-  const { signal } = options;
-  const client = await acquire(pool, signal);
+  const client = await acquire(pool, options.signal);
   // A broken connection fails the query that runs on it. The event without a listener would end the process.
   client.on('error', ignore);
   const stopListening = listenForLateCommit(client, options.onLateCommit);
@@ -117,20 +116,17 @@ export async function inTransaction<T>(
     end(client, statements, runsNoCode ? withoutCode(client, options, ending) : ending);
   const endAtOnce = async (statements: string[], areApart = false) => {
     try {
-      if (areApart) await pipeline(client, statements);
-      isEnding = true;
-      await endInOneMessage(client, areApart ? [] : statements, ending);
+      await endInOneMessage(client, statements, areApart, ending);
     } finally {
       isEnding = hasEnded;
       if (!hasEnded) options.onCommitRefused?.();
     }
   };
-  const running = begin(client, options, first).then((one) => {
-    hasEnded = one.hasEnded;
-    return work(client, { ...one, endWith, endAtOnce });
-  });
+  const running = begin(client, options, first, () => ending.onEnded(false)).then((one) =>
+    work(client, { ...one, endWith, endAtOnce }),
+  );
   try {
-    const result = await untilAborted(running, signal, () => settle(client, running, () => isEnding));
+    const result = await untilAborted(running, options.signal, () => settle(client, running, () => isEnding));
     if (!hasEnded) await endWith([]);
     isClean = true;
     return result;
@@ -141,7 +137,7 @@ export async function inTransaction<T>(
     isTidied &&= options.readOnly === true;
     let isRoleLost = false;
     if (!(error instanceof Abandoned)) ({ isClean, isRoleLost } = await rollBack(client, options.role));
-    if (signal?.aborted) throw signal.reason;
+    if (options.signal?.aborted) throw options.signal.reason;
     throw isRoleLost ? unusableRole(options.role!, error) : error;
   } finally {
     stopListening();
@@ -315,8 +311,15 @@ async function end(client: pg.PoolClient, statements: Query[], ending: Ending): 
   return results.slice(0, statements.length);
 }
 
-async function endInOneMessage(client: pg.PoolClient, statements: string[], ending: Ending): Promise<void> {
-  const all = [...statements, ...ending.ownStatements(), ending.command];
+async function endInOneMessage(
+  client: pg.PoolClient,
+  statements: string[],
+  areApart: boolean,
+  ending: Ending,
+): Promise<void> {
+  if (areApart) await pipeline(client, statements);
+  ending.onEnding();
+  const all = [...(areApart ? [] : statements), ...ending.ownStatements(), ending.command];
   await sendEnd(client, [all.join(';\n')], { ...ending, onEnding: ignore });
 }
 
