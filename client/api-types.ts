@@ -731,6 +731,8 @@ export interface components {
        * @example formula-without-value
        * @example date-out-of-range
        * @example unreadable-cell
+       * @example has-nanoseconds
+       * @example bytes-not-text
        * @example text-behind-quote
        * @example not-in-date-order
        * @example not-in-number-form
@@ -1733,7 +1735,7 @@ export interface components {
       password?: string;
       /**
        * Format: binary
-       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).
        */
       file: string;
       /**
@@ -1752,7 +1754,7 @@ export interface components {
       password?: string;
       /**
        * Format: binary
-       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).
        */
       file: string;
     };

@@ -7,7 +7,8 @@ import type { ChosenFile, State } from '../state.ts';
 import { bar, busy, button, data, failureBox } from './parts.ts';
 import { needsPassword, passwordField } from './password-field.ts';
 
-const extensions = '.xlsx,.xlsm,.xls,.xlsb,.ods,.csv,.tsv,.txt,.json,.ndjson,.jsonl,.gz,.zst,.br,.zip';
+const extensions =
+  '.xlsx,.xlsm,.xls,.xlsb,.ods,.parquet,.csv,.tsv,.txt,.json,.ndjson,.jsonl,.gz,.zst,.br,.zip';
 
 /** What happens until the columns of a file are known. */
 export function inspecting({ size }: ChosenFile, sentBytes: number): VNode[] {
@@ -85,6 +86,6 @@ function dropPlace(choose: (files: FileList | null | undefined) => void): VNode 
       onChange: ({ currentTarget }) => choose(currentTarget.files),
     }),
     h('span', { class: 'drop-title' }, 'Drop a file here, or choose one'),
-    h('span', { class: 'drop-kinds' }, '.xlsx  .xls  .xlsb  .ods  .csv  .tsv  .json  .ndjson'),
+    h('span', { class: 'drop-kinds' }, '.xlsx  .xls  .xlsb  .ods  .parquet  .csv  .tsv  .json  .ndjson'),
   ]);
 }

@@ -12,10 +12,11 @@ import { packConsole, toText } from '../../src/service/http/console/pack-console
 
 /** The programs of the container image, by their names in the folder. */
 const ofImage = { main: 'src/main.ts', token: 'scripts/token.ts' };
-/** A process of its own, which may read only the files in `readers/` and `core/`. */
-const reader = {
-  'readers/spreadsheet/legacy/reader-process': 'src/readers/spreadsheet/legacy/reader-process.ts',
-};
+/** Processes of their own, which may read only the files in `readers/` and `core/`. So they share no file outside of these folders. */
+const readers = ['legacy', 'parquet'].map((format) => {
+  const name = `readers/spreadsheet/${format}/reader-process`;
+  return { [name]: `src/${name}.ts` };
+});
 
 /** Packages that the service imports only if the settings ask for them, and names in its error if they are missing. */
 const imported = [
@@ -34,7 +35,7 @@ export async function bundle(
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
   const modules = new Set<string>();
-  for (const input of [programs, reader]) {
+  for (const input of [programs, ...readers]) {
     const build = await rolldown({
       cwd: project,
       input,

@@ -98,6 +98,8 @@ export const problemCodes = {
     'date-out-of-range': 'the cell has a date format, but its number is not a date',
     'unreadable-cell':
       'the content of the cell does not match its type, or the file lacks the number format of the cell',
+    'has-nanoseconds': 'a time of a Parquet file has nanoseconds, and PostgreSQL stores microseconds',
+    'bytes-not-text': 'the bytes of a Parquet file are not a text in UTF-8',
     'text-behind-quote': 'a field of a text file has text after its closing quote',
     'not-in-date-order': 'the text does not have the notation of `date_order`',
     'not-in-number-form': 'the text does not have the notation of `decimal_sign` and `thousands_sign`',

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { scriptEnvironment } from '../support/child-environment.ts';
+import { parquetOf } from '../support/parquet-file.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { buildZip } from '../support/xlsx-builder.ts';
 
@@ -70,6 +71,8 @@ test('the table has the name of the file without the extensions', async () => {
     { name: 'b.csv', data: 'x\n1\n' },
   ]);
   assert.deepEqual(await loaded('all.zip', zip, ['--file-in-zip', 'b.csv']), ['all', 1, 'csv']);
+  const parquet = await parquetOf('SELECT 1 AS a');
+  assert.deepEqual(await loaded('sales.parquet', parquet), ['sales', 1, 'parquet']);
 });
 
 test('JSON and lines of JSON are sent packed, and recognized by name and content', async () => {

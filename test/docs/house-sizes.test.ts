@@ -74,6 +74,7 @@ const state = {
     'src/encoding/encoders/repeated-keys.ts slots',
     'src/encoding/encoders/repeated-keys.ts stamps',
     'src/encoding/text-reading/date-form.ts at',
+    'src/readers/spreadsheet/parquet/deltas.ts at',
   ],
   'facts about a request, a socket, a connection or a list, which end with it': [
     'src/encoding/encoders/enum-labels.ts tables',

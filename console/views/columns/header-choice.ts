@@ -9,9 +9,11 @@ import { rowHeight } from './file-panel.ts';
 
 const headerButtonId = 'move-header';
 
-/** Opens and closes the choice of the header. */
-export function headerButton({ file, top }: State, actions: Actions): VNode | null {
+/** Opens and closes the choice of the header. A file that states its columns has no addresses, and no header. */
+export function headerButton({ file, inspection, top }: State, actions: Actions): VNode | null {
   if (file?.kind !== 'spreadsheet') return null;
+  const counts = inspection.is === 'ready' ? inspection.value.counts : [];
+  if (counts.length > 0 && counts.every(({ letters }) => letters === undefined)) return null;
   const isExpanded = top.is !== 'none';
   return button('Move the header or the range', isExpanded ? actions.closeTop : actions.readTop, {
     kind: 'quiet',

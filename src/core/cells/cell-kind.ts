@@ -34,6 +34,12 @@ export const TEXT = 11;
  */
 export const ROUNDED_NUMBER = 12;
 
+/** Like `TIMESTAMP`, but an instant: days and microseconds are those in UTC. */
+export const UTC_TIMESTAMP = 13;
+
+/** The bytes are a byte string. A column of another type than `bytea` reads them as a text in UTF-8. */
+export const BYTES = 14;
+
 /** Returns the end of the exact text that begins at the end of a `ROUNDED_NUMBER`. */
 export function endOfExactNumber(bytes: Buffer, start: number): number {
   let at = start;
@@ -62,3 +68,7 @@ export const NOT_IN_DATE_ORDER = 9;
 export const TEXT_AFTER_ESCAPED_QUOTE = 38;
 /** Another key of the rows gives the same column name (`flatten`); the bytes show the value. */
 export const SAME_COLUMN_NAME = 40;
+/** A time with nanoseconds that are no whole microseconds; the bytes are the number of the file. */
+export const NANOSECONDS = 41;
+/** A value that is not of the type that the file states for its column; the bytes show it. */
+export const UNREADABLE_VALUE = 42;

@@ -10,8 +10,9 @@ export interface CellSink {
    * order of first appearance.
    *
    * @param place the place of the column among the others if it differs from that order: its number in the sheet
+   * @param type the type in PostgreSQL that the file states for the column; undefined: it states none
    */
-  column(column: number, name: string, place?: number): void;
+  column(column: number, name: string, place?: number, type?: string): void;
 
   /** Begins the data row `row`: 1-based, ascending, gaps allowed (a sheet's empty rows). */
   beginRow(row: number): void;
@@ -20,7 +21,7 @@ export interface CellSink {
    * Takes one cell of the current row. A column without a cell in a row is *missing* in it, and its default applies. That differs from a
    * `NULL` cell.
    *
-   * @param kind one of cell-kind.ts from `NULL` to `ARRAY`, `TEXT`, or `ROUNDED_NUMBER`
+   * @param kind one of cell-kind.ts from `NULL` to `ARRAY`, `TEXT`, `ROUNDED_NUMBER` or `BYTES`
    * @param bytes contains the cell from `start` (included) to `end` (excluded); unused for `NULL`, `FALSE`, `TRUE`
    */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
@@ -41,10 +42,10 @@ export interface CellSink {
   ): boolean;
 
   /**
-   * Takes a cell that is a moment or a duration, without a time zone.
+   * Takes a cell that is a moment or a duration. Only `UTC_TIMESTAMP` has a time zone.
    *
-   * @param kind `DATE`, `TIMESTAMP`, `TIME` or `INTERVAL` of cell-kind.ts
-   * @param days the days since 2000-01-01 (PostgreSQL's epoch) for `DATE` and `TIMESTAMP`; 0 for `TIME`; whole days of an `INTERVAL`
+   * @param kind `DATE`, `TIMESTAMP`, `UTC_TIMESTAMP`, `TIME` or `INTERVAL` of cell-kind.ts
+   * @param days the days since 2000-01-01 (PostgreSQL's epoch) for dates and timestamps; 0 for `TIME`; whole days of an `INTERVAL`
    * @param microseconds the microseconds of the day, 0 to 86,399,999,999; in a negative `INTERVAL` days and microseconds are negative or 0
    */
   moment(column: number, kind: number, days: number, microseconds: number): void;

@@ -8,8 +8,8 @@ export class ForwardingSink implements CellSink {
     this.inner = inner;
   }
 
-  column(column: number, name: string, place?: number): void {
-    this.inner.column(column, name, place);
+  column(column: number, name: string, place?: number, type?: string): void {
+    this.inner.column(column, name, place, type);
   }
 
   beginRow(row: number): void {

@@ -1,5 +1,5 @@
-/** Writes moments as ISO 8601 text: 2024-02-29, 2024-02-29T03:04:05.25, 03:04:05, P1DT2H3M4S. */
-import { DATE, INTERVAL, TIMESTAMP } from './cell-kind.ts';
+/** Writes moments as ISO 8601 text: 2024-02-29, 2024-02-29T03:04:05.25, 03:04:05, P1DT2H3M4S. Years before 1 have BC, as in PostgreSQL. */
+import { DATE, INTERVAL, TIME, UTC_TIMESTAMP } from './cell-kind.ts';
 
 /** Holds the text that `formatMoment` wrote last. */
 export const momentText: Buffer = Buffer.alloc(64);
@@ -10,9 +10,19 @@ let position = 0;
 export function formatMoment(kind: number, days: number, microseconds: number): number {
   position = 0;
   if (kind === INTERVAL) return formatInterval(days, microseconds);
-  if (kind === DATE || kind === TIMESTAMP) appendDate(days);
-  if (kind === DATE) return position;
-  if (kind === TIMESTAMP) append(0x54);
+  const isBeforeChrist = kind !== TIME && days < firstDayOfChrist;
+  if (kind !== TIME) appendDate(days);
+  if (kind !== DATE) appendTime(kind, microseconds);
+  if (isBeforeChrist) for (const letter of beforeChrist) append(letter);
+  return position;
+}
+
+/** The days since 2000-01-01 of 0001-01-01. */
+const firstDayOfChrist = -730_119;
+const beforeChrist = Buffer.from(' BC');
+
+function appendTime(kind: number, microseconds: number): void {
+  if (kind !== TIME) append(0x54);
   const seconds = Math.floor(microseconds / 1_000_000);
   appendPadded(Math.floor(seconds / 3600), 2);
   append(0x3a);
@@ -20,7 +30,7 @@ export function formatMoment(kind: number, days: number, microseconds: number): 
   append(0x3a);
   appendPadded(seconds % 60, 2);
   appendFraction(microseconds % 1_000_000);
-  return position;
+  if (kind === UTC_TIMESTAMP) append(0x5a);
 }
 
 /** Writes a duration. Each field of a negative duration has a minus, as PostgreSQL writes and reads it: P-1DT-2H. */
@@ -91,7 +101,8 @@ function appendDate(days: number): void {
   const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
   const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153);
   const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
-  appendPadded(yearOfEra + era * 400 + (month <= 2 ? 1 : 0), 4);
+  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
+  appendPadded(year > 0 ? year : 1 - year, 4);
   append(0x2d);
   appendPadded(month, 2);
   append(0x2d);

@@ -25,6 +25,15 @@ export function encodeBytea(
   return 0;
 }
 
+/** Writes a bytea from its bytes. */
+export function writeBytea(out: CopyBuffer, bytes: Buffer, start: number, end: number): number {
+  out.ensure(4 + end - start);
+  out.int32(end - start);
+  bytes.copy(out.bytes, out.position, start, end);
+  out.position += end - start;
+  return 0;
+}
+
 /** Appends pairs of hexadecimal digits. White space between the pairs is allowed. */
 function appendHex(out: CopyBuffer, bytes: Buffer, start: number, end: number): number {
   const target = out.bytes;

@@ -1,4 +1,5 @@
 /** Encodes one cell: calls the encoder of the column's type. */
+import { isUtf8 } from 'node:buffer';
 import {
   isWhiteSpace,
   LOWER_E,
@@ -13,6 +14,7 @@ import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import { losesDigits } from '../../core/cells/rounded-number.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
 import {
+  BYTES_NOT_TEXT,
   MOMENT_NOT_ALLOWED,
   NESTED_VALUE,
   NOT_A_DATE,
@@ -24,7 +26,7 @@ import {
 } from '../problems/cell-problems.ts';
 import { encodeArray } from './arrays.ts';
 import { encodeBool } from './booleans.ts';
-import { encodeBytea } from './bytea.ts';
+import { encodeBytea, writeBytea } from './bytea.ts';
 import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import { encodeDate, encodeTime, encodeTimestamp, writeDate, writeTime, writeTimestamp } from './dates.ts';
@@ -33,7 +35,14 @@ import { encodeFloat4, encodeFloat8 } from './floats.ts';
 import { encodeInt2, encodeInt4, encodeInt8, encodeOid } from './integers.ts';
 import { encodeInterval, writeInterval } from './intervals.ts';
 import { encodeJson } from './json.ts';
-import { DATE_LEFT_OUT, DIGITS_ROUNDED, losses, SIGN_LEFT_OUT, TIME_LEFT_OUT } from './losses.ts';
+import {
+  DATE_LEFT_OUT,
+  DIGITS_ROUNDED,
+  losses,
+  OFFSET_LEFT_OUT,
+  SIGN_LEFT_OUT,
+  TIME_LEFT_OUT,
+} from './losses.ts';
 import { encodeAddress, encodeMacAddress } from './network.ts';
 import { encodeNumeric } from './numeric.ts';
 import { encodeStagedArray } from './staged-arrays.ts';
@@ -69,6 +78,11 @@ export function encodeCell(
     const to = isExact ? cell.endOfExactNumber(bytes, end) : end;
     if (keepsDigits(encoder) && losesDigits(bytes, start, end)) losses.ofCell |= DIGITS_ROUNDED;
     return encodeCell(out, encoder, cell.NUMBER, bytes, from, to);
+  }
+  if (kind === cell.BYTES) {
+    if (encoder.code === codes.BYTEA) return writeBytea(out, bytes, start, end);
+    if (!isUtf8(bytes.subarray(start, end))) return BYTES_NOT_TEXT;
+    return encodeCell(out, encoder, cell.STRING, bytes, start, end);
   }
   if (kind >= cell.OBJECT && !takesNested(encoder.code)) return NESTED_VALUE;
   switch (encoder.code) {
@@ -187,10 +201,10 @@ function kindOfJsonText(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Writes a moment of a spreadsheet, which has no time zone: timestamptz and timetz read it as UTC, text and json as ISO 8601. Of a date
+ * Writes a moment. timestamptz and timetz read one without a time zone as UTC, text and json get ISO 8601. Of a date
  * with a time, a date keeps the day and a time keeps the time of day, as PostgreSQL's casts do.
  *
- * @param kind `DATE`, `TIMESTAMP`, `TIME` or `INTERVAL`; with days and microseconds as `CellSink.moment` gets them
+ * @param kind `DATE`, `TIMESTAMP`, `UTC_TIMESTAMP`, `TIME` or `INTERVAL`; with days and microseconds as `CellSink.moment` gets them
  * @returns the same numbers as `encodeCell`
  */
 export function encodeMoment(
@@ -200,7 +214,8 @@ export function encodeMoment(
   days: number,
   microseconds: number,
 ): number {
-  const hasDate = kind === cell.DATE || kind === cell.TIMESTAMP;
+  const isUtc = kind === cell.UTC_TIMESTAMP;
+  const hasDate = kind === cell.DATE || kind === cell.TIMESTAMP || isUtc;
   switch (encoder.code) {
     case codes.DATE:
       if (!hasDate) return NOT_A_DATE;
@@ -208,12 +223,13 @@ export function encodeMoment(
       return writeDate(out, days);
     case codes.TIMESTAMP:
     case codes.TIMESTAMPTZ:
+      if (isUtc && encoder.code === codes.TIMESTAMP) losses.ofCell |= OFFSET_LEFT_OUT;
       return hasDate ? writeTimestamp(out, days, microseconds) : NOT_A_TIMESTAMP;
     case codes.TIME:
     case codes.TIMETZ:
       if (kind === cell.DATE) return NOT_A_TIME;
       if (kind === cell.INTERVAL && (days !== 0 || microseconds < 0)) return OUT_OF_RANGE;
-      if (kind === cell.TIMESTAMP) losses.ofCell |= DATE_LEFT_OUT;
+      if (hasDate) losses.ofCell |= DATE_LEFT_OUT;
       return writeTime(out, encoder.code === codes.TIMETZ, microseconds, 0);
     case codes.INTERVAL:
       return hasDate ? NOT_AN_INTERVAL : writeInterval(out, encoder, 0, days, 0, microseconds);

@@ -1,5 +1,5 @@
 /** Decides whether PostgreSQL would need too much for the values of a row (columns/reading-cost.ts). */
-import { STRING } from '../../core/cells/cell-kind.ts';
+import { BYTES, STRING } from '../../core/cells/cell-kind.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 import {
   countCost,
@@ -97,7 +97,8 @@ export class RowCost {
     let units = length * UNITS_PER_BYTE;
     let digits = 0;
     let storedBytes = 0;
-    const cost = code === ARRAY && readingCost?.isJson && kind === STRING ? jsonbArrayText : readingCost;
+    const isText = kind === STRING || kind === BYTES;
+    const cost = code === ARRAY && readingCost?.isJson && isText ? jsonbArrayText : readingCost;
     // A JSON string is one value of jsonb, except if the text of the string is read as JSON.
     if (cost !== undefined && !(cost.isJson && kind === STRING && !readsText)) {
       const isFree = length < SHORT_BYTES && this.#freeBytes + length < FREE_BYTES;

@@ -2,6 +2,7 @@
 
 import {
   ARRAY,
+  BYTES,
   DATE,
   FALSE,
   INTERVAL,
@@ -12,8 +13,17 @@ import {
   TIME,
   TIMESTAMP,
   TRUE,
+  UTC_TIMESTAMP,
 } from '../../core/cells/cell-kind.ts';
-import { BOOLEAN, DATE_CELL, INTERVAL_CELL, TIME_CELL, TIMESTAMP_CELL } from '../text-reading/seen.ts';
+import {
+  BOOLEAN,
+  DATE_CELL,
+  INTERVAL_CELL,
+  OTHER,
+  TIME_CELL,
+  TIMESTAMP_CELL,
+  TIMESTAMPTZ_STRING,
+} from '../text-reading/seen.ts';
 import { classifyString } from '../text-reading/string-class.ts';
 import { classifyNested } from './nested-class.ts';
 import { classifyNumber } from './number-class.ts';
@@ -32,6 +42,8 @@ export function classify(kind: number, bytes: Buffer, start: number, end: number
     case OBJECT:
     case ARRAY:
       return classifyNested(bytes, start, end);
+    case BYTES:
+      return OTHER;
     default:
       throw new TypeError(`A cell of the kind ${kind}`);
   }
@@ -44,6 +56,8 @@ export function classifyMoment(kind: number): number {
       return DATE_CELL;
     case TIMESTAMP:
       return TIMESTAMP_CELL;
+    case UTC_TIMESTAMP:
+      return TIMESTAMPTZ_STRING;
     case TIME:
       return TIME_CELL;
     case INTERVAL:

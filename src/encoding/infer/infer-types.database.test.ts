@@ -151,7 +151,7 @@ function inferType(values: Value[]): InferredType {
     inference.cell(0, kind, bytes, 0, bytes.length);
     inference.endRow();
   }
-  return inference.columns()[0]!.type;
+  return inference.columns()[0]!.type as InferredType;
 }
 
 function assertSame(type: InferredType, got: string, sent: string): void {

@@ -3,7 +3,7 @@
  *
  * A column gets the narrowest type that returns every one of its values (type-of.ts). Numbers keep their value and every
  * digit: `1.0` and `1e3` are `numeric` (`1.0`, `1000`), and `-0` is the number zero. A date-time with an offset keeps its instant, not its
- * offset. If only text keeps a value, the column is `text`.
+ * offset. If only text keeps a value, the column is `text`. A column whose type the file states has this type, whatever its values are.
  */
 
 import { MINUS, ZERO } from '../../core/bytes/ascii.ts';
@@ -23,14 +23,15 @@ import type { NaturalReading } from './natural-type.ts';
 import { ALWAYS_NUMERIC_BYTES } from './number-class.ts';
 import { type Oddity, OddValues, type Sighting } from './odd-values.ts';
 import { type FormHint, TextForms } from './text-forms.ts';
-import { type InferredType, typeOf } from './type-of.ts';
+import { typeOf } from './type-of.ts';
 
 export type { NaturalReading } from './natural-type.ts';
 export type { InferredType } from './type-of.ts';
 
 export interface InferredColumn {
   name: string;
-  type: InferredType;
+  /** An `InferredType`, or the type that the file states. */
+  type: string;
   /** The column's number in the sink. */
   column: number;
   /** The first value of a column of numbers. */
@@ -107,6 +108,8 @@ export class TypeInference implements CellSink {
   /** With `isNatural`: how each column is read. */
   readonly #readings: (NaturalReading | undefined)[] = [];
   readonly #places: number[] = [];
+  /** The types that the file states. */
+  readonly #stated: (string | undefined)[] = [];
   /** The first value of each column. */
   readonly #firstValues: (FirstValue | undefined)[] = [];
   /** For text columns: the value that made the column text after values of another type. */
@@ -153,7 +156,9 @@ export class TypeInference implements CellSink {
   /** Returns the columns in the order of the sheet, or in the order in which they first appeared. */
   columns(): InferredColumn[] {
     const columns = this.#names.map((name, column) => {
-      if (this.#choices.allText) return { name, type: 'text' as const, column };
+      if (this.#choices.allText) return { name, type: 'text', column };
+      const stated = this.#stated[column];
+      if (stated !== undefined) return { name, type: stated, column };
       const oddity = this.#oddValues[column]?.oddity ?? this.#turns[column];
       const type = typeOf(this.#seen[column]!);
       const reading = type === 'text' ? this.#reading(column) : undefined;
@@ -232,7 +237,7 @@ export class TypeInference implements CellSink {
   }
 
   /** @throws AppError `limit-exceeded` */
-  column(column: number, name: string, place = column): void {
+  column(column: number, name: string, place = column, type?: string): void {
     if (column >= this.#limits.maxColumns) {
       throw limitExceeded('The data has too many columns', this.#limits.maxColumns, {
         setting: 'MAX_COLUMNS',
@@ -241,8 +246,18 @@ export class TypeInference implements CellSink {
     if (column >= this.#seen.length) this.#growTo(column + 1);
     this.#names[column] = name;
     this.#places[column] = place;
+    // `values=natural` asks for the types of texts.
+    if (type !== undefined && !(type === 'text' && this.#choices.isNatural)) this.#state(column, type);
     this.#firstRows[column] = this.#row;
     this.#changes++;
+  }
+
+  /** Notes the type of a column. Its values tell nothing new. */
+  #state(column: number, type: string): void {
+    this.#stated[column] = type;
+    this.#seen[column] = OTHER;
+    this.#forms[column] = 0;
+    this.#noteKnown(column);
   }
 
   /** @throws AppError `limit-exceeded` */
@@ -451,6 +466,6 @@ export class TypeInference implements CellSink {
   }
 }
 
-function isNumberType(type: InferredType): boolean {
+function isNumberType(type: string): boolean {
   return type === 'bigint' || type === 'numeric' || type === 'double precision';
 }

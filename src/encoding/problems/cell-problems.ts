@@ -1,6 +1,7 @@
 import {
   ERROR_CELL,
   FORMULA_WITHOUT_VALUE,
+  NANOSECONDS,
   NOT_IN_DATE_ORDER,
   NOT_IN_NUMBER_FORM,
   REPEATED_KEY,
@@ -10,6 +11,7 @@ import {
   TEXT_AFTER_ESCAPED_QUOTE,
   TEXT_AFTER_QUOTE,
   UNREADABLE_CELL,
+  UNREADABLE_VALUE,
 } from '../../core/cells/cell-kind.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
 import type { ColumnType } from '../columns/load-column.ts';
@@ -17,7 +19,7 @@ import type { ColumnType } from '../columns/load-column.ts';
 /**
  * The problems that one cell can have. Each has a number for the per-cell path, and a code and a sentence for the user.
  *
- * 1 to 9 and 38 are the problems that only a source can find: their numbers are in core/cells/cell-kind.ts.
+ * 1 to 9, 38 and 40 to 42 are the problems that only a source can find: their numbers are in core/cells/cell-kind.ts.
  */
 
 export const NOT_NULL = 10;
@@ -49,6 +51,7 @@ export const MOMENT_NOT_ALLOWED = 35;
 export const TOO_MANY_ELEMENTS = 36;
 export const NO_SUCH_TIME = 37;
 export const TOO_COSTLY = 39;
+export const BYTES_NOT_TEXT = 43;
 
 export interface CellProblem {
   /** Stable, kebab-case. */
@@ -144,6 +147,21 @@ const problems = new Map<number, [code: ProblemCode, detail: string | ((type: Co
       'the content of the cell is not of the type that the file gives it, or the number format of the cell is missing in the file: correct the cell in a spreadsheet program and save the file again',
     ],
   ],
+  [
+    NANOSECONDS,
+    [
+      'has-nanoseconds',
+      'PostgreSQL stores microseconds, and the value has nanoseconds: round the column in the program that writes the file',
+    ],
+  ],
+  [
+    UNREADABLE_VALUE,
+    [
+      'unreadable-cell',
+      'the value is not of the type that the file states for its column: correct it in the program that writes the file',
+    ],
+  ],
+  [BYTES_NOT_TEXT, ['bytes-not-text', 'the bytes are not a text in UTF-8; a column of bytea stores them']],
   [
     TEXT_AFTER_QUOTE,
     [

@@ -81,8 +81,8 @@ export class TextReadingSink extends ForwardingSink {
     return this.#shortYears.filter((found) => found !== undefined);
   }
 
-  override column(column: number, name: string, place?: number): void {
-    this.inner.column(column, name, place);
+  override column(column: number, name: string, place?: number, type?: string): void {
+    this.inner.column(column, name, place, type);
     this.#names[column] = name;
     this.#wanted[column] = this.inner.wants?.(column) ?? ANY_VALUE;
   }

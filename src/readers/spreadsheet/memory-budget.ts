@@ -1,5 +1,6 @@
 /**
- * Limits the memory that all files take together while they are read: the shared strings of workbooks, and the processes that read .xls.
+ * Limits the memory that all files take together while they are read: the shared strings of workbooks, and the processes that read .xls
+ * workbooks and Parquet files.
  * A file claims the most that a part of it can take before it reads the part, and gives the rest back when it knows more. So it never waits
  * in the middle of a part.
  *
@@ -10,7 +11,7 @@
 
 export interface BudgetOptions {
   maxBytes: number;
-  /** The maximum number of processes that read .xls files. */
+  /** The maximum number of processes that read files. */
   maxReaders: number;
   waitMs: number;
   /** Returns the error for a claim that has waited too long. */
@@ -27,7 +28,7 @@ export interface FileMemory {
    * @throws the error of `refusal`, or the signal's reason
    */
   claim(bytes: number, signal: AbortSignal): Promise<Claim>;
-  /** Does the same for a process that reads an .xls file. */
+  /** Does the same for a process that reads a file. */
   claimReader(bytes: number, signal: AbortSignal): Promise<Claim>;
   /** @param free frees memory that was claimed */
   onClose(free: () => void): void;

@@ -9,6 +9,7 @@ import { openEncryptedPackage } from './encryption/decrypt-package.ts';
 import { openXls } from './legacy/open-xls.ts';
 import { openOds } from './ods/open-ods.ts';
 import { openZipContainer } from './package/zip-container.ts';
+import { openParquet } from './parquet/open-parquet.ts';
 import { takeProposals, withoutProposals } from './proposal/take-proposal.ts';
 import { type RandomAccessFile, readRange } from './random-access-file.ts';
 import { recognizedBytes, recognizeFile } from './recognize-file.ts';
@@ -28,6 +29,7 @@ const formats: readonly SheetFormat[] = [
   { open: openXlsx, extensions: ['.xlsx', '.xlsm'] },
   { open: openXlsb, extensions: ['.xlsb'] },
   { open: openXls, extensions: ['.xls'] },
+  { open: openParquet, extensions: ['.parquet'] },
   { open: openCsv, extensions: ['.csv', '.tsv'] },
 ];
 

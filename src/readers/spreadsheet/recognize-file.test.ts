@@ -26,6 +26,9 @@ const files: [content: string | Buffer, format: FileKind][] = [
   ['MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\n', 'web-archive'],
   ['%PDF-1.7', 'pdf'],
   ['PAR1\x15\0', 'parquet'],
+  ['PAR1\x01\x02\x03', 'parquet'],
+  ['PARE\x15\0\x01\x02', 'parquet'],
+  ['PAR1,PARENT\n1,2\n', 'csv'],
   // Texts that begin like one of them.
   ['ID;Price\nA1;5\nA2;6\n', 'csv'],
   ['ID;PRICE\nP;5\nB;6\nC;7\n', 'csv'],

@@ -90,6 +90,8 @@ export function recognizeFile(head: Buffer): FileKind {
   // `[id]` may be the name of a column, so it is text.
   if (/^(\{\s*["}]|\[\s*[[{"\]])/.test(start)) return 'json';
   if (isText(head.subarray(0, textBytes))) return 'csv';
+  // A text may begin with these letters, too. PARE is an encrypted Parquet file.
+  if (/^PAR[1E]/.test(start)) return 'parquet';
   return head.toString('latin1', 257, 262) === 'ustar' ? 'archive' : 'unknown';
 }
 

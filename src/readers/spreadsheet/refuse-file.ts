@@ -26,7 +26,6 @@ const known: Partial<Record<FileKind, [what: string, remedy?: string]>> = {
   rtf: ['a text document (RTF)'],
   image: ['an image'],
   archive: ['an archive', 'Unpack it and send the file inside it, or pack that as .zip, .gz, .zst or .br.'],
-  parquet: ['a Parquet file'],
   sqlite: ['an SQLite database'],
   empty: ['empty', 'Send a file with at least a row of column names.'],
 };

@@ -13,6 +13,7 @@ import type { FileKind } from './recognize-file.ts';
 import type { SheetRows } from './sheet-rows.ts';
 import type { SpreadsheetLimits } from './spreadsheet-limits.ts';
 import type { SheetSummary, TextDialect } from './spreadsheet-options.ts';
+import type { StatedColumn, StatedRows } from './stated-rows.ts';
 
 /** A file, and the kind of file that its first bytes show. */
 export interface FileContent {
@@ -64,6 +65,12 @@ export interface SheetFormat {
   extensions: readonly string[];
 }
 
+export interface StatedFile {
+  columns: readonly StatedColumn[];
+  /** Pushes every cell into `rows`. Otherwise it is as `ScanSheet`. */
+  scan(rows: StatedRows, signal: AbortSignal): Promise<void>;
+}
+
 /** The bytes of a sheet that are searched for rows or for a header. */
 export const maxProbedBytes = 1024 * 1024;
 
@@ -76,6 +83,11 @@ export interface OpenedFile {
   isText?: boolean;
   /** true: the file is read as a whole before the first row comes, so that the first rows cost as much as all. Default: false. */
   isReadAsWhole?: boolean;
+  /**
+   * The columns and the scan of a file that states the names and types of its columns. Then `scanOf` is not called, and the parameters of
+   * headers and cells do not apply.
+   */
+  stated?: StatedFile;
   /**
    * Returns the scan of the sheet with this index, which has cells.
    *

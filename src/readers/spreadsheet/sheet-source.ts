@@ -24,7 +24,14 @@ import type { WorkbookNames } from './names/workbook-names.ts';
 import { proposeTable, type SheetProposal } from './proposal/propose-table.ts';
 import type { SheetOutline } from './proposal/sheet-outline.ts';
 import { RowProbe } from './row-probe.ts';
-import type { FileContent, OpenedFile, OpenOptions, ScanSheet, SheetFormat } from './sheet-format.ts';
+import type {
+  FileContent,
+  OpenedFile,
+  OpenOptions,
+  ScanSheet,
+  SheetFormat,
+  StatedFile,
+} from './sheet-format.ts';
 import { SheetRows } from './sheet-rows.ts';
 import { type SheetRowsOptions, toRowsOptions } from './sheet-rows-options.ts';
 import { type SheetWindow, windowOfRange } from './sheet-window.ts';
@@ -37,6 +44,7 @@ import {
   type TableSize,
   type TextDialect,
 } from './spreadsheet-options.ts';
+import { StatedRows } from './stated-rows.ts';
 
 /**
  * Opens a file in the first of the formats that it has, and chooses its sheet.
@@ -64,6 +72,7 @@ export async function openInFormat(
     const file = await open(content, openOptions, limits, signal);
     if (file === undefined) continue;
     if (!file.isText) refuseTextDialect(text);
+    if (file.stated) refuseParametersOfSheets(options);
     const names = file.names && (() => file.names!(signal));
     const { sheet, window, warnings } = await choosePart(file.sheets, names, options);
     const source = sourceOf(file, sheet, rowsOptions);
@@ -97,6 +106,26 @@ function refuseTextDialect(dialect: TextDialect): void {
   throw wrongParameter(parameter, detail);
 }
 
+/**
+ * Refuses parameters that say which cells are read or how columns are named, because the file states its columns.
+ *
+ * @throws AppError `invalid-parameter`
+ */
+function refuseParametersOfSheets(options: SpreadsheetOptions): void {
+  const { headerRow, headerRows = 1, range, tableRange, hasHeader = true } = options;
+  const sent = {
+    header_row: headerRow !== undefined,
+    header_rows: headerRows > 1,
+    header: !hasHeader,
+    range: range !== undefined,
+    table_range: tableRange !== undefined,
+  };
+  const parameter = Object.entries(sent).find(([, isSent]) => isSent)?.[0];
+  if (parameter === undefined) return;
+  const detail = `\`${parameter}\` is for sheets, and the file has columns with names and types instead: leave it out.`;
+  throw wrongParameter(parameter, detail);
+}
+
 function sourceOf(file: OpenedFile, index: number, options: SheetRowsOptions): SheetSource | undefined {
   const scan = file.scanOf(index);
   return scan && new SheetSource(file, index, scan, options);
@@ -110,6 +139,12 @@ const maxProbedSheets = 50;
 
 /** The maximum number of rows of all other sheets that are counted. In each sheet at least one row is searched. */
 const maxCountedRowsOfAll = 5000;
+
+const statedProposal: SheetProposal = {
+  table: undefined,
+  reasons: ['The file states the names and types of its columns.'],
+  otherTables: [],
+};
 
 export class SheetSource implements RowSource {
   readonly nameMatching = 'loose';
@@ -148,6 +183,8 @@ export class SheetSource implements RowSource {
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    const { stated } = this.#file;
+    if (stated !== undefined) return this.#readStated(stated, sink, signal);
     const rows = new SheetRows(sink, { ...this.#options, ...this.#window }, this.#merged);
     this.#rows = rows;
     this.expanded.beginSheet(this.#index);
@@ -171,7 +208,28 @@ export class SheetSource implements RowSource {
     this.reading = { ...rows.reading(this.#file.format, this.sheet), ...text };
   }
 
-  locate: LocateCell = (row, column) => this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
+  async #readStated({ columns, scan }: StatedFile, sink: CellSink, signal: AbortSignal): Promise<void> {
+    const rows = new StatedRows(sink, columns, this.#options);
+    this.expanded.beginSheet(this.#index);
+    rows.nameColumns();
+    await scan(rows, signal);
+    this.warnings = [...this.#windowWarnings, ...rows.warnings];
+  }
+
+  /** Returns whether the file states its columns. */
+  get hasStatedColumns(): boolean {
+    return this.#file.stated !== undefined;
+  }
+
+  /** Passes on the columns that the file states. @throws AppError `limit-exceeded` */
+  nameStatedColumns(sink: CellSink): void {
+    new StatedRows(sink, this.#file.stated!.columns, this.#options).nameColumns();
+  }
+
+  locate: LocateCell = (row, column) => {
+    if (this.hasStatedColumns) return {};
+    return this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
+  };
 
   /**
    * Returns the same sheet, read through another window. It shares what has been read of the file.
@@ -204,7 +262,7 @@ export class SheetSource implements RowSource {
 
   /** The cells that look most like a table; undefined: no pass was outlined. */
   get proposal(): SheetProposal | undefined {
-    return this.#proposal;
+    return this.hasStatedColumns ? statedProposal : this.#proposal;
   }
 
   /**
@@ -213,6 +271,7 @@ export class SheetSource implements RowSource {
    * @throws the errors of `read`
    */
   async propose(signal: AbortSignal): Promise<SheetProposal> {
+    if (this.hasStatedColumns) return statedProposal;
     this.#proposal ??= proposeTable(await withSecondReading(() => this.#readOutline(signal)));
     return this.#proposal;
   }

@@ -47,8 +47,8 @@ export class NaturalReadingSink extends ForwardingSink {
     this.#dateForm = { order: 0, words };
   }
 
-  override column(column: number, name: string, place?: number): void {
-    this.inner.column(column, name, place);
+  override column(column: number, name: string, place?: number, type?: string): void {
+    this.inner.column(column, name, place, type);
     this.#notations[column] = this.#notationOf(column, this.wants(column), name);
   }
 

@@ -1,7 +1,7 @@
 /**
- * Defines what the reader process writes to its output: frames, and blocks of cells inside frames.
+ * Defines the frames (reader-process/frames.ts) that the reader process writes to its output, and blocks of cells inside frames.
  *
- * A frame is its kind (1 byte), the length of its content (4 bytes, little endian) and the content. A block is a list of
+ * A block is a list of
  * records: a record for the row, then one for each of its cells. Numbers are written as the shortest text of the stored double,
  * as the code for cells expects.
  */
@@ -13,19 +13,14 @@ import type { ColumnRange } from './hidden-columns.ts';
  * The kinds of frames. They arrive in this order: `STARTED`, `SHEETS`, and for each sheet that is asked for `FORMATS`, any number of
  * `CELLS`, `END`. If the names are asked for, `NAMES` arrives.
  */
-export const STARTED = 0;
-export const SHEETS = 1;
-export const FORMATS = 2;
-export const CELLS = 3;
-export const END = 4;
-/** This frame comes instead of another one if the file cannot be read. Its content is a `ReaderFault`. */
-export const FAILED = 5;
+export const SHEETS = 2;
+export const FORMATS = 3;
+export const CELLS = 4;
+export const END = 5;
 export const NAMES = 6;
 
 /** A number that is sent instead of the index of a sheet to ask for the names. */
 export const namesRequest = 0xffff_ffff;
-
-export const frameHeadBytes = 5;
 
 /** The kinds of records in a block. */
 const ROW = 0;

@@ -6,6 +6,7 @@ import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { maxSheetColumn, maxSheetRow } from '../cell-address.ts';
 import { isInternalName, shownName, WorkbookNames } from '../names/workbook-names.ts';
 import { type RandomAccessFile, readRange } from '../random-access-file.ts';
+import type { ReaderBounds } from '../reader-process/reader-run.ts';
 import {
   maxProbedBytes,
   type OpenedFile,
@@ -22,7 +23,7 @@ import { SharedStrings } from '../values/shared-strings.ts';
 import { type Styles, stylesOf } from '../values/styles.ts';
 import * as blocks from './cell-blocks.ts';
 import type { ColumnRange } from './hidden-columns.ts';
-import { type ReaderBounds, type ReaderInput, ReaderRun } from './run-reader.ts';
+import { LegacyRun, type ReaderInput } from './run-reader.ts';
 
 interface LegacyBounds extends ReaderBounds {
   /** The memory that is claimed first for a file, in addition to `usualRatio` times its size. */
@@ -75,7 +76,7 @@ const chunkBytes = 256 * 1024;
 type StartRun = (
   bounds: ReaderBounds,
   signal: AbortSignal,
-) => Promise<{ run: ReaderRun; end: (keptBytes: number) => Promise<void> }>;
+) => Promise<{ run: LegacyRun; end: (keptBytes: number) => Promise<void> }>;
 
 /**
  * Opens the file with the memory that most files of its size need. If it needs more, it is opened again with all that a process may have.
@@ -92,7 +93,7 @@ async function openLegacy(
   const startRun: StartRun = async (ofRun, runSignal) => {
     const claim = await memory?.claimReader(ofRun.maxResidentMib * mebibyte, runSignal);
     try {
-      const run = new ReaderRun(input, frameBytes + limits.maxCellBytes, ofRun, runSignal);
+      const run = new LegacyRun(input, frameBytes + limits.maxCellBytes, ofRun, runSignal);
       return { run, end: (keptBytes) => run.stop().finally(() => claim?.keep(keptBytes)) };
     } catch (error) {
       claim?.keep(0);
@@ -153,7 +154,7 @@ async function openWithin(
 }
 
 async function readFile(
-  run: ReaderRun,
+  run: LegacyRun,
   { options: { allSheets, chooseSheet }, signal }: Opening,
   maxKeptBytes: number,
 ): Promise<{ sheets: SheetSummary[]; names: WorkbookNames; read: Map<number, ReadSheet> }> {
@@ -177,7 +178,7 @@ interface SheetFormats extends Styles {
   hiddenColumns: ColumnRange[];
 }
 
-async function readSheets(run: ReaderRun): Promise<SheetSummary[]> {
+async function readSheets(run: LegacyRun): Promise<SheetSummary[]> {
   const reported = await readJson<blocks.ReportedSheet[]>(run, blocks.SHEETS);
   for (const { name } of reported) refuseControlCharacters(name);
   const visibilities = ['visible', 'hidden', 'veryHidden'] as const;
@@ -189,13 +190,13 @@ async function readSheets(run: ReaderRun): Promise<SheetSummary[]> {
   }));
 }
 
-async function readFormats(run: ReaderRun): Promise<SheetFormats> {
+async function readFormats(run: LegacyRun): Promise<SheetFormats> {
   const { is1904, formats, hiddenColumns } = await readJson<blocks.ReportedFormats>(run, blocks.FORMATS);
   return { is1904, hiddenColumns, ...stylesOf(formats) };
 }
 
 /** Returns the defined names. The library does not read tables. */
-async function readNames(run: ReaderRun): Promise<WorkbookNames> {
+async function readNames(run: LegacyRun): Promise<WorkbookNames> {
   run.askForNames();
   const reported = await readJson<blocks.ReportedNames>(run, blocks.NAMES);
   const names = new WorkbookNames();
@@ -210,7 +211,7 @@ async function readNames(run: ReaderRun): Promise<WorkbookNames> {
   return names;
 }
 
-async function readJson<T>(run: ReaderRun, kind: number): Promise<T> {
+async function readJson<T>(run: LegacyRun, kind: number): Promise<T> {
   const frame = await run.nextFrame();
   if (frame.kind !== kind) throw unreadable();
   return JSON.parse(frame.content.toString('utf8')) as T;
@@ -223,7 +224,7 @@ interface ReadSheet {
   keptBytes: number;
 }
 
-async function readSheet(run: ReaderRun, index: number, maxBytes: number): Promise<ReadSheet> {
+async function readSheet(run: LegacyRun, index: number, maxBytes: number): Promise<ReadSheet> {
   run.chooseSheet(index);
   const formats = await readFormats(run);
   const kept: Buffer[] = [];
@@ -242,7 +243,7 @@ async function readSheet(run: ReaderRun, index: number, maxBytes: number): Promi
  * and that attempt reports the problem.
  */
 async function readOtherSheets(
-  run: ReaderRun,
+  run: LegacyRun,
   sheets: SheetSummary[],
   read: Map<number, ReadSheet>,
   maxKeptBytes: number,

@@ -26,6 +26,7 @@ import { cutText } from '../../../core/cut-text.ts';
 import { passwordsToTry } from '../encryption/passwords.ts';
 import { CoveredCells, MergedAreas, NONE, OVERLAP } from '../merged-areas.ts';
 import { maxReferenceLength } from '../names/workbook-names.ts';
+import * as frames from '../reader-process/frames.ts';
 import { errorTexts, unknownErrorText } from '../values/error-texts.ts';
 import { builtInFormat, type NumberFormat, parseFormatCode } from '../values/number-formats.ts';
 import * as blocks from './cell-blocks.ts';
@@ -55,7 +56,7 @@ const parsing: ParsingOptions = {
 };
 
 async function run(): Promise<void> {
-  await send(blocks.STARTED, '');
+  await send(frames.STARTED, '');
   const size = Number(process.argv[2]);
   const input = process.stdin[Symbol.asyncIterator]();
   const length = await readBytes(input, 4, Buffer.alloc(0));
@@ -78,7 +79,7 @@ async function run(): Promise<void> {
     }
   } catch (error) {
     process.stderr.write(String(error));
-    await send(blocks.FAILED, error instanceof Fault ? error.message : 'broken');
+    await send(frames.FAILED, error instanceof Fault ? error.message : 'broken');
   }
   // Exit explicitly, because standard input is still open and the library may have left timers or handles.
   process.exit(0);
@@ -330,7 +331,7 @@ function writeCell(
 
 async function send(kind: number, content: Buffer | string): Promise<void> {
   const bytes = Buffer.from(content as string);
-  const head = Buffer.alloc(blocks.frameHeadBytes);
+  const head = Buffer.alloc(frames.frameHeadBytes);
   head[0] = kind;
   head.writeUInt32LE(bytes.length, 1);
   await write(head);

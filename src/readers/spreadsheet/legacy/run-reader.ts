@@ -1,22 +1,16 @@
-/**
- * Runs the reader process once, with limits on its memory (V8's heap and the whole process), its time and its access to files.
- *
- * It is a process and not a worker, because a worker's limits do not include buffers, and because an endless loop or an
- * exhausted heap must not end anything else.
- */
+/** Runs the process that reads an .xls workbook. It gets the password and the whole file, and then the indices of the sheets. */
 
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import process from 'node:process';
-import { Readable, type Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { Readable } from 'node:stream';
 import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
-import { moduleFolder, modulePath, programFolder } from '../../../program-files.ts';
+import {
+  pathsToRead,
+  type ReaderBounds,
+  type ReaderProgram,
+  ReaderRun,
+} from '../reader-process/reader-run.ts';
 import { encrypted, notAWorkbook, notOpened } from '../refused-files.ts';
-import { FAILED, frameHeadBytes, maxCells, namesRequest, type ReaderFault } from './cell-blocks.ts';
+import { maxCells, namesRequest, type ReaderFault } from './cell-blocks.ts';
 
 /** A file that the process reads once, from the beginning. */
 export interface ReaderInput {
@@ -26,95 +20,30 @@ export interface ReaderInput {
   chunks: () => AsyncIterable<Buffer>;
 }
 
-export interface ReaderBounds {
-  /** The size of V8's old generation. */
-  maxHeapMib: number;
-  /**
-   * The memory of the whole process. It is measured every `watchIntervalMs` on Linux only, so the process may use more for a
-   * moment.
-   */
-  maxResidentMib: number;
-  /** The time that the service waits for the process. The time that the process waits for the service does not count. */
-  maxWaitMs: number;
-  /** The part of that time that an earlier process has taken. Default: 0. */
-  waitedMs?: number;
-}
+const remedy = 'Save it as .xlsx, which is read as a stream.';
 
-export interface Frame {
-  kind: number;
-  content: Buffer;
-}
+const program: Omit<ReaderProgram, 'errorOf'> = {
+  module: 'readers/spreadsheet/legacy/reader-process',
+  readable: pathsToRead('@e965/xlsx'),
+  what: 'workbook',
+  remedy,
+  asksForRanges: false,
+};
 
-const watchIntervalMs = 50;
-const maxErrorTextLength = 4096;
-
-const entry = modulePath('readers/spreadsheet/legacy/reader-process');
-
-/**
- * A run of the reader process. The caller must always call `stop`. The process also ends when the service ends, because its
- * input then ends.
- */
-export class ReaderRun {
-  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
-  readonly #chunks: AsyncIterator<Buffer>;
-  readonly #password: string | undefined;
-  readonly #bounds: ReaderBounds;
-  readonly #maxFrameBytes: number;
-  readonly #signal: AbortSignal;
-  readonly #watch: NodeJS.Timeout;
-  readonly #ended: Promise<void>;
-  #rest: Buffer = Buffer.alloc(0);
-  #waitedMs: number;
-  /** `STARTED` has arrived. Every failure after it is caused by the file. */
-  #hasStarted = false;
-  #errorText = '';
-  #isOutOfMemory = false;
-  /** Why the service ended the process, or why the process could not be started or did not get its input. */
-  #failure: unknown;
-
-  /** @param maxFrameBytes larger frames are refused */
+/** A run of the process. The process also ends when the service ends, because its input then ends. */
+export class LegacyRun extends ReaderRun {
   constructor(file: ReaderInput, maxFrameBytes: number, bounds: ReaderBounds, signal: AbortSignal) {
-    this.#password = file.password;
-    this.#bounds = bounds;
-    this.#maxFrameBytes = maxFrameBytes;
-    this.#signal = signal;
-    this.#waitedMs = bounds.waitedMs ?? 0;
-    this.#child = spawn(process.execPath, [...flags(bounds), entry, String(file.size)], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      // An empty environment, so that the process gets no secrets of the service.
-      env: {},
-    });
-    this.#child.on('error', (error) => this.#end(error));
-    const { stdin, stdout, stderr } = this.#child;
-    // Without file descriptors for its pipes the process does not start. The `error` event comes too late to be used here.
-    if (stdin === undefined) throw outOfFiles();
-    this.#chunks = stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-    this.#ended = new Promise((resolve) => this.#child.once('close', () => resolve()));
-    // The process may end before it has read all input. Its output then has the reason.
-    stdin.on('error', () => {});
-    stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#errorText = (this.#errorText + text).slice(-maxErrorTextLength);
-    });
-    this.#watch = setInterval(() => this.#checkMemory(), watchIntervalMs);
-    signal.addEventListener('abort', this.#onAbort, { once: true });
+    const errorOf = (fault: string, cause: Error): AppError =>
+      errorOfFault(fault as ReaderFault, cause, file.password);
+    super({ ...program, errorOf }, [String(file.size)], maxFrameBytes, bounds, signal);
     const password = Buffer.from(file.password ?? '');
     const length = Buffer.alloc(4);
     length.writeUInt32LE(password.length);
-    stdin.write(Buffer.concat([length, password]));
+    this.input.write(Buffer.concat([length, password]));
     // The input stays open after the file, because the indices of the sheets follow.
     Readable.from(file.chunks())
-      .on('error', (error) => this.#end(error))
-      .pipe(stdin, { end: false });
-  }
-
-  /** Whether the process has ended because it needed more memory than the bounds allow. */
-  get isOutOfMemory(): boolean {
-    return this.#isOutOfMemory;
-  }
-
-  /** The time that the service has waited for this process and an earlier one. */
-  get waitedMs(): number {
-    return this.#waitedMs;
+      .on('error', (error) => this.fail(error))
+      .pipe(this.input, { end: false });
   }
 
   /** Asks the process for the names of the workbook. */
@@ -126,178 +55,29 @@ export class ReaderRun {
   chooseSheet(index: number): void {
     const answer = Buffer.alloc(4);
     answer.writeUInt32LE(index);
-    this.#child.stdin.write(answer);
-  }
-
-  /**
-   * Returns the next frame. Its content remains valid.
-   *
-   * @throws AppError `invalid-file`, `unsupported-file`, `limit-exceeded`; the signal's reason; Error if the process could not
-   * be started
-   */
-  async nextFrame(): Promise<Frame> {
-    if (!this.#hasStarted) {
-      await this.#take(frameHeadBytes);
-      this.#hasStarted = true;
-    }
-    const head = await this.#take(frameHeadBytes);
-    const length = head.readUInt32LE(1);
-    if (length > this.#maxFrameBytes) {
-      throw limitExceeded('The text of a cell is too long', this.#maxFrameBytes, 'bytes');
-    }
-    const frame = { kind: head[0]!, content: await this.#take(length) };
-    if (frame.kind === FAILED) throw this.#faultError(frame.content.toString('latin1') as ReaderFault);
-    return frame;
-  }
-
-  /** Ends the process if it still runs, and waits for its end. */
-  async stop(): Promise<void> {
-    this.#end(new Error('The reader was stopped'));
-    // Output that nobody reads would delay the `close` event.
-    this.#child.stdout.destroy();
-    await this.#ended;
-    clearInterval(this.#watch);
-    this.#signal.removeEventListener('abort', this.#onAbort);
-  }
-
-  readonly #onAbort = (): void => this.#end(this.#signal.reason);
-
-  #end(reason: unknown): void {
-    this.#failure ??= reason;
-    this.#child.kill('SIGKILL');
-  }
-
-  async #take(length: number): Promise<Buffer> {
-    const parts = [this.#rest];
-    let bytes = this.#rest.length;
-    while (bytes < length) {
-      const chunk = await this.#nextChunk();
-      parts.push(chunk);
-      bytes += chunk.length;
-    }
-    const all = parts.length === 1 ? this.#rest : Buffer.concat(parts, bytes);
-    this.#rest = all.subarray(length);
-    return all.subarray(0, length);
-  }
-
-  async #nextChunk(): Promise<Buffer> {
-    this.#signal.throwIfAborted();
-    const startMs = performance.now();
-    const left = this.#bounds.maxWaitMs - this.#waitedMs;
-    const timer = setTimeout(() => this.#end(this.#tooSlow()), left);
-    try {
-      const { done, value } = await this.#chunks.next();
-      if (!done) return value;
-    } catch (error) {
-      this.#failure ??= error;
-    } finally {
-      clearTimeout(timer);
-      this.#waitedMs += performance.now() - startMs;
-    }
-    await this.#ended;
-    throw this.#failure ?? this.#crashError();
-  }
-
-  async #checkMemory(): Promise<void> {
-    const { pid } = this.#child;
-    try {
-      // Only Linux has this file. On other systems only V8's own limit applies.
-      const status = await readFile(`/proc/${pid}/status`, 'latin1');
-      const residentMib = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
-      if (residentMib > this.#bounds.maxResidentMib) this.#end(this.#tooLarge(this.#bounds.maxResidentMib));
-    } catch {
-      clearInterval(this.#watch);
-    }
-  }
-
-  #tooSlow(): AppError {
-    const { maxWaitMs } = this.#bounds;
-    return limitExceeded('Reading this workbook takes too long', maxWaitMs / 1000, 'seconds', remedy);
-  }
-
-  #tooLarge(limitMib: number): AppError {
-    this.#isOutOfMemory = true;
-    return limitExceeded('Reading this workbook takes too much memory', limitMib, 'MiB', remedy);
-  }
-
-  /** Returns the error for a process that ended without a message. */
-  #crashError(): Error {
-    if (/heap out of memory|allocation failed/i.test(this.#errorText))
-      return this.#tooLarge(this.#bounds.maxHeapMib);
-    const { exitCode, signalCode } = this.#child;
-    const cause = new Error(`The reader ended (${exitCode ?? signalCode}): ${this.#errorText}`);
-    return this.#hasStarted ? this.#brokenError(cause) : cause;
-  }
-
-  #faultError(fault: ReaderFault): AppError {
-    switch (fault) {
-      case 'unknown-method':
-        return encrypted();
-      case 'wrong-password':
-        return notOpened(this.#password);
-      case 'word-document':
-        return notAWorkbook('a Word document');
-      case 'presentation':
-        return notAWorkbook('a PowerPoint presentation');
-      case 'no-workbook':
-        return notAWorkbook('an Office file of another kind');
-      case 'too-many-cells':
-        return limitExceeded('The workbook has too many cells', maxCells, 'cells', remedy);
-      default:
-        return this.#brokenError(new Error(this.#errorText));
-    }
-  }
-
-  #brokenError(cause: Error): AppError {
-    return new AppError(
-      'invalid-file',
-      'The workbook is broken or has parts that cannot be read. Open it in a spreadsheet program and save it as .xlsx.',
-      { cause },
-    );
+    this.input.write(answer);
   }
 }
 
-const remedy = 'Save it as .xlsx, which is read as a stream.';
-
-function outOfFiles(): Error {
-  return Object.assign(new Error('no file descriptor left for the pipes of the reader'), { code: 'EMFILE' });
-}
-
-/** Found at the start, because a process without a free file descriptor does not find the library. */
-const readablePaths = [
-  join(moduleFolder('readers'), '*'),
-  join(moduleFolder('core'), '*'),
-  join(programFolder, 'package.json'),
-  ...pathsOfLibrary(),
-];
-
-/** Returns the flags that let the process read only the code that it runs. It may not write files or start processes. */
-function flags({ maxHeapMib }: ReaderBounds): string[] {
-  return [
-    `--max-old-space-size=${maxHeapMib}`,
-    '--disallow-code-generation-from-strings',
-    '--permission',
-    ...readablePaths.map((path) => `--allow-fs-read=${path}`),
-  ];
-}
-
-function pathsOfLibrary(): string[] {
-  let library: string;
-  try {
-    library = dirname(fileURLToPath(import.meta.resolve('@e965/xlsx')));
-  } catch {
-    // In the container image the library is part of the entry.
-    return [];
+function errorOfFault(fault: ReaderFault, cause: Error, password: string | undefined): AppError {
+  switch (fault) {
+    case 'unknown-method':
+      return encrypted();
+    case 'wrong-password':
+      return notOpened(password);
+    case 'word-document':
+      return notAWorkbook('a Word document');
+    case 'presentation':
+      return notAWorkbook('a PowerPoint presentation');
+    case 'no-workbook':
+      return notAWorkbook('an Office file of another kind');
+    case 'too-many-cells':
+      return limitExceeded('The workbook has too many cells', maxCells, 'cells', remedy);
+    default:
+      return new AppError(
+        'invalid-file',
+        'The workbook is broken or has parts that cannot be read. Open it in a spreadsheet program and save it as .xlsx.',
+        { cause },
+      );
   }
-  // The folders of packages are needed if one of them, or a folder in it, is a link. Without them the library is not found.
-  const packages = foldersAbove(moduleFolder('')).map((folder) => join(folder, 'node_modules'));
-  const readable = packages
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) => [folder, join(folder, '*')]);
-  return [join(library, '*'), ...readable];
-}
-
-function foldersAbove(folder: string): string[] {
-  const above = dirname(folder);
-  return above === folder ? [] : [above, ...foldersAbove(above)];
 }

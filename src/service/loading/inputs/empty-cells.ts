@@ -20,14 +20,14 @@ class EmptyCellsSink extends ForwardingSink {
   #columns = 0;
   #row = 0;
 
-  override column(column: number, name: string, place?: number): void {
+  override column(column: number, name: string, place?: number, type?: string): void {
     if (column >= this.#seenIn.length) {
       const larger = new Int32Array(Math.max(column + 1, this.#seenIn.length * 2));
       larger.set(this.#seenIn);
       this.#seenIn = larger;
     }
     this.#columns = Math.max(this.#columns, column + 1);
-    super.column(column, name, place);
+    super.column(column, name, place, type);
   }
 
   override beginRow(row: number): void {

@@ -79,12 +79,12 @@ class RenamingSink extends ForwardingSink {
    *
    * @throws AppError `invalid-parameter` if two columns get the same name
    */
-  override column(column: number, name: string, place?: number): void {
+  override column(column: number, name: string, place?: number, type?: string): void {
     const newName = this.#newName(name);
     const other = this.#oldNames.get(newName);
     if (other !== undefined) throw sameName(newName, other, name);
     this.#oldNames.set(newName, name);
-    super.column(column, newName, place);
+    super.column(column, newName, place, type);
   }
 }
 

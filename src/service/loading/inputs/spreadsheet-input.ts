@@ -37,7 +37,7 @@ export function spreadsheetInput(
       return source.headerFaults;
     },
     get hasRowList() {
-      return source.reading.headerRow !== undefined;
+      return source.reading.headerRow !== undefined || source.hasStatedColumns;
     },
     get headerTexts() {
       return source.headerTexts;
@@ -52,6 +52,10 @@ export function spreadsheetInput(
     open: async () => {},
     async readHead(sink, { cells }, signal) {
       if (source.isReadAsWhole) return undefined;
+      if (source.hasStatedColumns) {
+        source.nameStatedColumns(sink);
+        return 'part';
+      }
       const head = new HeadSink(sink, cells);
       try {
         await source.read(head, signal);

@@ -3,7 +3,7 @@
  * cells that a load would refuse.
  */
 
-import { FALSE, NULL, TRUE } from '../../../core/cells/cell-kind.ts';
+import { BYTES, FALSE, NULL, TRUE } from '../../../core/cells/cell-kind.ts';
 import type { CellSink, LocateCell } from '../../../core/cells/cell-sink.ts';
 import { formatMoment, momentText } from '../../../core/cells/moment-text.ts';
 import { maxListedProblems, type Problem, type Warning } from '../../../core/errors.ts';
@@ -25,6 +25,9 @@ import { shortenBytes, shortenValue } from '../../../encoding/problems/problems.
 
 /** The number of rows that a preview shows. */
 const shownRows = 20;
+
+/** The bytes that are shown of a byte string. */
+const shownBytes = 100;
 
 export interface PreviewedRows {
   header: string[];
@@ -133,8 +136,8 @@ export class Preview implements CellSink {
     return /(?<letters>[A-Z]+)(?<digits>\d+)$/.exec(this.#locate(row, column, name).cell ?? '')?.groups ?? {};
   }
 
-  column(column: number, name: string, place?: number): void {
-    this.#inference.column(column, name, place);
+  column(column: number, name: string, place?: number, type?: string): void {
+    this.#inference.column(column, name, place, type);
     this.#names[column] = name;
     if (column < this.#values.length) return;
     const values = this.#values;
@@ -170,6 +173,10 @@ export class Preview implements CellSink {
     if (!this.#row) return;
     this.#takeOriginal(column);
     if (kind === TRUE || kind === FALSE) this.#row[column] = String(kind === TRUE);
+    else if (kind === BYTES)
+      this.#row[column] = shortenValue(
+        `\\x${bytes.toString('hex', start, Math.min(end, start + shownBytes))}`,
+      );
     else this.#row[column] = shortenBytes(bytes, start, end);
   }
 

@@ -51,8 +51,8 @@ export class TeeSink implements CellSink {
     return this.#differingRow;
   }
 
-  column(column: number, name: string, place?: number): void {
-    this.#inference.column(column, name, place);
+  column(column: number, name: string, place?: number, type?: string): void {
+    this.#inference.column(column, name, place, type);
     if (this.#inference.changes !== this.#changes) this.#noteChange();
     if (this.#encoder === undefined) return;
     try {

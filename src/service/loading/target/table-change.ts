@@ -3,18 +3,18 @@
  * so that they are exactly as if they had been copied with the final types.
  */
 
-import type { InferredColumn, InferredType, TypeInference } from '../../../encoding/infer/infer-types.ts';
+import type { InferredColumn, TypeInference } from '../../../encoding/infer/infer-types.ts';
 import type { ColumnConversion } from '../../tables/loading/load-statements.ts';
 
 export interface TableChange {
   /** The columns that follow the others. They are NULL in the rows before. */
-  added: { name: string; type: InferredType }[];
+  added: { name: string; type: string }[];
   converted: ConvertedColumn[];
 }
 
 export interface ConvertedColumn {
   name: string;
-  type: InferredType;
+  type: string;
   conversion: ColumnConversion;
 }
 
@@ -55,11 +55,7 @@ export function changeOfTable(
  *
  * @param isAsSent a whole number becomes the text that was sent
  */
-function exactConversion(
-  from: InferredType,
-  to: InferredType,
-  isAsSent: boolean,
-): ColumnConversion | undefined {
+function exactConversion(from: string, to: string, isAsSent: boolean): ColumnConversion | undefined {
   if (from === 'bigint' && to === 'numeric') return 'cast';
   if (from === 'date' && to === 'timestamp without time zone') return 'cast';
   if (to !== 'text') return undefined;
