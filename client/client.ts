@@ -29,6 +29,7 @@ export type LoadedTable = Schemas['LoadedTable'];
 export type InspectedJson = Schemas['InspectedJson'];
 export type InspectedSpreadsheet = Schemas['InspectedSpreadsheet'];
 export type ListedTable = Schemas['ListedTables']['tables'][number];
+export type ListedType = Schemas['ListedTypes']['types'][number];
 export type ListedLoad = Schemas['ListedLoad'];
 
 export type InspectOptions = QueryOf<'inspectJson'> &
@@ -103,6 +104,10 @@ function tableCalls(connection: Connection) {
     /** Yields the tables that the token may see, of all pages. */
     tables: (options: QueryOf<'listTables'> & RequestOptions = {}): AsyncGenerator<ListedTable> =>
       itemsOf(connection, '/tables', 'tables', options),
+
+    /** Yields the types that a column may have, of all pages. */
+    types: (options: QueryOf<'listTypes'> & RequestOptions = {}): AsyncGenerator<ListedType> =>
+      itemsOf(connection, '/types', 'types', options),
 
     /** Returns the first rows. A number with more digits than a JavaScript number can hold is text. */
     rows(

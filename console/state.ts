@@ -3,6 +3,7 @@ import type {
   components,
   ListedLoad,
   ListedTable,
+  ListedType,
   Load,
   Problem,
   TableDescription,
@@ -37,6 +38,8 @@ export interface State {
   target: Target;
   /** The existing table with the name of the target; null: there is none. */
   existing: Remote<TableDescription | null>;
+  /** The types of the database that PostgreSQL itself does not have: enums, domains, types of extensions. */
+  types: ListedType[];
   rows: RowRules;
   check: Remote<Checked>;
   /** The request for which `check` was made. */
@@ -310,6 +313,7 @@ export function emptyWork() {
       onConflict: defaultOf('on_conflict'),
     },
     existing: { is: 'none' },
+    types: [],
     rows: noRules,
     check: { is: 'none' },
     checkedRequest: undefined,

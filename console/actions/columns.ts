@@ -1,5 +1,5 @@
 /** Step 2: the columns, the table to which the rows go, and whether it exists. */
-import { ProblemError } from '../../client/client.ts';
+import { type ListedType, ProblemError } from '../../client/client.ts';
 import type { ColumnPlan, RowRules, Step, Target } from '../state.ts';
 import type { Page } from './page.ts';
 
@@ -24,6 +24,22 @@ async function readTarget(page: Page): Promise<void> {
     }
   };
   await page.remote('existing', find, { isQuiet: true });
+}
+
+/** The most types of the database that the list of types has. */
+const maxTypes = 1000;
+
+/** Asks for the types that the database has besides PostgreSQL's own. Without the scope table:read they can still be typed. */
+export async function readTypes({ client, set, state: { file } }: Page): Promise<void> {
+  const types: ListedType[] = [];
+  try {
+    for await (const type of client.types()) {
+      if (type.schema !== 'pg_catalog' && types.push(type) === maxTypes) break;
+    }
+  } catch {
+    return;
+  }
+  set((state) => (state.file === file ? { types } : {}));
 }
 
 export function changeTarget(page: Page, to: Partial<Target>): void {

@@ -5,7 +5,7 @@ import { kindOf, proposedReading, readingQuery, readingWith } from '../derived/f
 import { inspectionOfJson, inspectionOfSheet } from '../derived/inspection.ts';
 import { targetOf } from '../derived/target.ts';
 import { type ChosenFile, emptyReading, emptyWork, type Reading } from '../state.ts';
-import { lookUpTarget } from './columns.ts';
+import { lookUpTarget, readTypes } from './columns.ts';
 import { forgetKeptLoad } from './kept-load.ts';
 import type { Page } from './page.ts';
 
@@ -22,6 +22,7 @@ export function chooseFile(page: Page, content: File): void {
   });
   inspect(page, isAgain ? reading : emptyReading);
   lookUpTarget(page);
+  readTypes(page);
 }
 
 export function forgetFile(page: Page): void {

@@ -84,6 +84,7 @@ test('the operations of the contract are there', () => {
     'get /api/v1/table/{table_name}',
     'get /api/v1/table/{table_name}/rows',
     'get /api/v1/tables',
+    'get /api/v1/types',
     'get /api/v1/webhooks',
     'get /api/v1/webhooks/{id}/deliveries',
     'get /healthz',

@@ -637,6 +637,29 @@ describe('the console', { skip: noBrowser }, () => {
       assert.equal(await page.getByText('salaries.csv').count(), 0);
     }));
 
+  test('the list of types has the enums and domains of the database', () =>
+    inPage(async (page) => {
+      await rows(
+        `CREATE TYPE "Pace" AS ENUM ('slow', 'fast'); CREATE DOMAIN share AS int CHECK (VALUE <= 100)`,
+      );
+      await drop(page, 'paces.csv', 'pace,share\nslow,7\n');
+      await page.waitForSelector('#types option[value="share"]', { state: 'attached' });
+      const options = await page
+        .locator('#types option')
+        .evaluateAll((found) =>
+          found.slice(0, 2).map((option) => [option.getAttribute('value'), option.textContent]),
+        );
+      assert.deepEqual(options, [
+        ['"Pace"', 'one of slow, fast'],
+        ['share', 'integer with (VALUE <= 100)'],
+      ]);
+      await page.getByLabel('Type of pace').fill('"Pace"');
+      await check(page);
+      await load(page);
+      const [type] = await rows('SELECT pg_typeof(pace)::text AS pace FROM paces');
+      assert.deepEqual(type, { pace: '"Pace"' });
+    }));
+
   test('the choices of a sheet stay while another sheet is shown', () =>
     inPage(async (page) => {
       await page.setInputFiles('#file', join(root, 'examples', 'orders.xlsx'));

@@ -49,6 +49,7 @@ const requests: Record<string, (row: Row, token: string) => Promise<TestAnswer>>
   'Drop Table': (row, token) => service.request('DELETE', `${path}?${query(row)}`, { token }),
   'Read First Rows': (row, token) => service.get(`${path}/rows?${query(row)}`, { token }),
   'List Tables': (_, token) => service.get('/api/v1/tables?schema=matrix', { token }),
+  'List Types': (_, token) => service.get('/api/v1/types?schema=matrix', { token }),
   'Upload Table From Json': (row, token) =>
     service.post(`${path}/upload/json?${query(row)}`, { data: [{ a: 1, ...extra(row) }] }, { token }),
   'Upload Table From Excel': (row, token) => {

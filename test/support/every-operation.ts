@@ -201,6 +201,9 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
       .filter((name: string) => ownTables.has(name))
       .sort()}`,
   );
+  const { body: types } = await service.get('/api/v1/types');
+  const kinds = types.types.map(({ schema, name, kind }: Record<string, string>) => [schema, name, kind]);
+  answers.push(`types: ${JSON.stringify(kinds.filter(([schema]: string[]) => schema === 'pg_catalog'))}`);
   answers.push(`events: ${await eventsOfLoad(service)}`);
   await useWebhook(service, note);
   return answers;

@@ -1,4 +1,6 @@
-/** PostgreSQL types that the page suggests. The service accepts every type that the database knows. */
+import type { ListedType } from '../../../client/client.ts';
+
+/** PostgreSQL's own types that the page suggests. The service accepts every type that the database knows. */
 export const pgTypes: readonly (readonly [type: string, about: string])[] = [
   ['text', 'any text'],
   ['character varying(100)', 'text of at most 100 characters'],
@@ -42,8 +44,12 @@ export const pgTypes: readonly (readonly [type: string, about: string])[] = [
   ['bit varying', 'bits'],
   ['tsvector', 'text for searching'],
   ['point', 'points in a plane'],
-  ['citext', 'text without regard to case (extension citext)'],
-  ['hstore', 'keys and values (extension hstore)'],
-  ['ltree', 'paths in a tree (extension ltree)'],
-  ['geometry', 'shapes (extension PostGIS)'],
 ];
+
+/** Says what a type of the database is. */
+export function aboutType({ kind, labels, base, check, extension }: ListedType): string {
+  if (labels) return `one of ${labels.slice(0, 5).join(', ')}${labels.length > 5 ? ', …' : ''}`;
+  if (extension) return `extension ${extension}`;
+  if (kind === 'domain') return check ? `${base} with ${check.slice(0, 60)}` : (base ?? kind);
+  return kind;
+}

@@ -19,6 +19,7 @@ import { inspectExcelRoute } from './routes/inspect-excel.ts';
 import { inspectJsonRoute } from './routes/inspect-json.ts';
 import { listLoadsRoute } from './routes/list-loads.ts';
 import { listTablesRoute } from './routes/list-tables.ts';
+import { listTypesRoute } from './routes/list-types.ts';
 import { loadProblemsRoute } from './routes/load-problems.ts';
 import { readRowsRoute } from './routes/read-rows.ts';
 import { renameTableRoute } from './routes/rename-table.ts';
@@ -54,6 +55,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     describeTableRoute(api, context);
     dropTableRoute(api, context);
     listTablesRoute(api, context);
+    listTypesRoute(api, context);
     readRowsRoute(api, context);
     eventFeedRoute(api, context);
     listLoadsRoute(api, context);

@@ -81,6 +81,12 @@ const serials: Record<string, string> = {
  */
 export const reservedTypeNames: string[] = [...Object.keys(aliases), ...Object.keys(serials)];
 
+/** The type that each of these names means, for `to_regtype`. */
+export const typesOfAliases: Record<string, string> = {
+  ...Object.fromEntries(Object.entries(aliases).map(([name, { plain }]) => [name, plain])),
+  ...serials,
+};
+
 /** Returns the integer type of a serial type; undefined for every other type. */
 export function serialBase(text: string): string | undefined {
   const word = singleWord.exec(text)?.[1]?.toLowerCase();

@@ -1,17 +1,17 @@
 /** `GET /api/v1/tables`: lists the tables that the token may see. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { wrongParameter } from '../../../core/errors.ts';
-import { checkSchemaName, identifierProblem, refuseSystemSchema } from '../../../core/identifiers.ts';
+import { checkSchemaName, refuseSystemSchema } from '../../../core/identifiers.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { DistributionDescriptionSchema } from '../../tables/definition.ts';
 import { requireSchemaExists } from '../../tables/describe-table.ts';
-import { type ListedTable, type ListPlace, listTables, usableSchemas } from '../../tables/list-tables.ts';
+import { type ListedTable, listTables, usableSchemas } from '../../tables/list-tables.ts';
 import { admitRequest } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { allowsSchema, requireSchema } from '../tokens/auth.ts';
+import { readPlace, writePlace } from './list-places.ts';
 
 const Query = Type.Object({
   schema: Type.Optional(
@@ -112,21 +112,3 @@ export function listTablesRoute(app: FastifyInstance, context: HttpContext): voi
 
 /** All lists have the same key, so they do not use all places of the line. No table has this key. */
 const keyOfLists = 'tables';
-
-/** Returns the place as one text for a URL. */
-function writePlace({ schema, name }: ListPlace): string {
-  return Buffer.from(JSON.stringify([schema, name])).toString('base64url');
-}
-
-/** @throws AppError `invalid-parameter` */
-function readPlace(text: string): ListPlace {
-  try {
-    const [schema, name] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[];
-    const place = { schema: String(schema), name: String(name) };
-    const isName = (part: string) => identifierProblem(part) === undefined;
-    if (isName(place.schema) && isName(place.name) && writePlace(place) === text) return place;
-  } catch {
-    // The text is not a value of `next`.
-  }
-  throw wrongParameter('after', 'The query parameter after must be the value of next in the answer before.');
-}

@@ -1,0 +1,121 @@
+/** `GET /api/v1/types`: lists the types that a column may have. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { checkSchemaName, refuseSystemSchema } from '../../../core/identifiers.ts';
+import { inTransaction } from '../../postgres/transaction.ts';
+import { requireSchemaExists } from '../../tables/describe-table.ts';
+import { usableSchemas } from '../../tables/list-tables.ts';
+import { type ListedType, listTypes, maxListedLabels, typeKinds } from '../../tables/types/list-types.ts';
+import { admitRequest } from '../admission/table-request.ts';
+import type { HttpContext } from '../context.ts';
+import { problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { queryParser } from '../query.ts';
+import { allowsSchema, requireSchema } from '../tokens/auth.ts';
+import { readPlace, writePlace } from './list-places.ts';
+
+const Query = Type.Object({
+  schema: Type.Optional(
+    Type.String({
+      description:
+        "Only the types of this schema. Default: PostgreSQL's own types, those of extensions, the aliases, and those of all schemas that the token allows.",
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({ description: 'The value of `next` in the answer before, to get the types that follow.' }),
+  ),
+});
+
+const Listed = Type.Object(
+  {
+    types: Type.Array(
+      Type.Object(
+        {
+          name: Type.String({ description: 'The name in `pg_type`, or the alias.', examples: ['mood'] }),
+          schema: Type.String({ examples: ['sales'] }),
+          type: Type.String({
+            description: 'The name to send as the `type` of a column.',
+            examples: ['sales.mood'],
+          }),
+          kind: Type.Unsafe<ListedType['kind']>(Type.String({ enum: [...typeKinds] })),
+          labels: Type.Optional(
+            Type.Array(Type.String(), {
+              description: `The labels of an enum, in their order. Absent if there are more than ${maxListedLabels}.`,
+            }),
+          ),
+          base: Type.Optional(
+            Type.String({
+              description:
+                'The type of a domain or an alias, the type of the values of a range, or the ranges of a multirange.',
+            }),
+          ),
+          check: Type.Optional(
+            Type.String({
+              description: 'What the values of a domain must satisfy. Absent if it is too long.',
+            }),
+          ),
+          extension: Type.Optional(Type.String({ description: 'The extension that the type belongs to.' })),
+        },
+        { title: 'ListedType' },
+      ),
+      { description: 'Ordered by schema and name.' },
+    ),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: 'Send this as `after` to get the types that follow. null: there are no more.',
+    }),
+  },
+  { title: 'ListedTypes' },
+);
+
+export function listTypesRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  app.get(
+    '/api/v1/types',
+    {
+      schema: {
+        operationId: 'listTypes',
+        tags: ['tables'],
+        summary: 'List Types',
+        description:
+          "Lists the types that a column may have: in the schemas of the token's claim `schemas`, on which its role has the privilege `USAGE`. Needs the scope `table:read`.",
+        security: [{ bearer: [] }],
+        querystring: Query,
+        response: {
+          200: {
+            description: 'The types, in pages.',
+            content: { 'application/json': { schema: Listed } },
+          },
+          ...problemResponses(...tableErrors),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { schema, after } = parseQuery(request.query);
+      const { grants, caller, signal } = await admitRequest(request, reply, context, 'table:read');
+      if (schema !== undefined) {
+        checkSchemaName(schema);
+        refuseSystemSchema(schema);
+        requireSchema(grants, schema);
+      }
+      const place = after === undefined ? undefined : readPlace(after);
+      const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
+      const options = { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal, readOnly: true };
+      const { types, next } = await context.lines.describes.use({ caller, table: keyOfLists }, signal, () =>
+        inTransaction(context.pool, options, async (client) => {
+          const usable = await usableSchemas(client);
+          if (schema !== undefined && !usable.includes(schema)) await requireSchemaExists(client, schema);
+          const schemas = usable.filter((one) => allowsSchema(grants, one) && one === (schema ?? one));
+          const hasNames = allowsSchema(grants, 'pg_catalog');
+          return listTypes(client, { schemas, hasCommon: schema === undefined, hasNames }, place);
+        }),
+      );
+      return { types: types.map(withoutNulls), next: next === undefined ? null : writePlace(next) };
+    },
+  );
+}
+
+/** All lists have the same key, so they do not use all places of the line. No table has this key. */
+const keyOfLists = 'types';
+
+function withoutNulls(type: ListedType): Partial<ListedType> {
+  return Object.fromEntries(Object.entries(type).filter(([, value]) => value !== null));
+}
