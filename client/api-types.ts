@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 33d8bac54c9a700fe5a365727f1d74b23b3535f880f8f4cb3911183710b81b18.
+// The structure of the OpenAPI document has the SHA-256 7d066e4f2ab4542c646b8765919d4b1fb547a2c7c859b54aefc6a579540df17d.
 
 export interface paths {
   '/healthz': {
@@ -968,6 +968,12 @@ export interface components {
        *     ]
        */
       columns?: string[] | null;
+      /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+      include?: string[] | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
+      /** @description true: two rows with NULL in the key conflict like two rows with the same value. Default: false. */
+      nulls_not_distinct?: boolean | null;
     };
     /** @description The primary key. With an empty name and no columns the table has none. */
     PrimaryKey: {
@@ -983,6 +989,10 @@ export interface components {
        *     ]
        */
       columns?: string[] | null;
+      /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+      include?: string[] | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
     };
     /** @description One pair of columns of a foreign key. Entries that share a non-empty name form one composite key, in their order. */
     ForeignKey: {
@@ -1065,7 +1075,7 @@ export interface components {
       foreign_keys?:
         | (components['schemas']['ForeignKey'] | components['schemas']['WholeForeignKey'])[]
         | null;
-      /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
+      /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, WHERE, …). Leave them out of a request. */
       others?: components['schemas']['OtherConstraint'][];
     };
     /** @description A column of an index. */
@@ -1243,11 +1253,21 @@ export interface components {
         unique: {
           name: string;
           columns: string[];
+          /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+          include?: string[] | null;
+          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+          deferrable?: ('initially immediate' | 'initially deferred') | null;
+          /** @description true: two rows with NULL in the key conflict like two rows with the same value. Default: false. */
+          nulls_not_distinct?: boolean | null;
         }[];
         /** @description With an empty name and no columns the table has no primary key. */
         primary_key: {
           name: string;
           columns: string[];
+          /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+          include?: string[] | null;
+          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+          deferrable?: ('initially immediate' | 'initially deferred') | null;
         };
         foreign_keys: {
           name: string;
@@ -1262,7 +1282,7 @@ export interface components {
           /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
           deferrable?: ('initially immediate' | 'initially deferred') | null;
         }[];
-        /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
+        /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, WHERE, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
       comment?: string;

@@ -215,7 +215,17 @@ test('a constraint that another session drops while the table is described is le
         comment: null,
       },
     ],
-    constraints: [{ name: 'positive', kind: 'c', definition: '', columns: [1], reference: null }],
+    constraints: [
+      {
+        name: 'positive',
+        kind: 'c',
+        definition: '',
+        columns: [1],
+        deferrable: null,
+        key: null,
+        reference: null,
+      },
+    ],
     indexes: null,
   };
   const { constraints } = await toDescription('public', 'race', facts, [], undefined);

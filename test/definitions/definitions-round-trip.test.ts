@@ -207,11 +207,16 @@ const definition = fc
         { order: fc.constantFrom('asc', 'desc'), nulls: fc.constantFrom('first', 'last') },
         { requiredKeys: [] },
       ),
+      options: fc.record(
+        { deferrable: fc.option(time), nulls_not_distinct: fc.boolean(), include: fc.subarray(names) },
+        { requiredKeys: [] },
+      ),
+      comment: fc.string({ unit: 'binary', maxLength: 20 }).map((text) => text.replaceAll('\0', '')),
       rules: fc.record({ on_delete: action, on_update: action, deferrable: time }, { requiredKeys: [] }),
     }),
   )
-  .map(({ names, columns, constraintNames, order, table, rules, direction }) => {
-    const defined = names.map((columnName, index) => ({ name: columnName, ...columns[index]! }));
+  .map(({ names, columns, constraintNames, order, table, rules, direction, options, comment }) => {
+    const defined = names.map((columnName, index) => ({ name: columnName, comment, ...columns[index]! }));
     const typeOf = (columnName: string) => defined.find((entry) => entry.name === columnName)!.type;
     const keyable = order.filter(
       (columnName) => !unordered.test(typeOf(columnName)) && typeOf(columnName) !== 'json',
@@ -260,13 +265,18 @@ const definition = fc
       columns: [{ column, ...direction }, { column: keyable[0]! }],
       include: keyable.slice(1, 3),
     }));
+    const unique = [
+      { ...key(1, keyable), ...options },
+      { ...key(2, keyable.slice(1)), ...options },
+    ];
     return {
       table,
       indexes,
+      comment,
       columns: defined,
       constraints: {
-        primary_key: key(0, keyable.slice(0, 1)),
-        unique: keyable.length > 1 ? [key(1, keyable), key(2, keyable.slice(1))] : [],
+        primary_key: { ...key(0, keyable.slice(0, 1)), include: options.include },
+        unique: keyable.length > 1 ? unique : [],
         foreign_keys: foreignKeys,
       },
     };

@@ -454,7 +454,7 @@ test('no-key says what to send for a table that the upload creates', async () =>
     assert.equal(answer.body.errors[0].code, 'no-key');
     return answer.body.errors[0].detail;
   };
-  const needs = 'on_conflict=update needs a primary key or a unique constraint';
+  const needs = 'on_conflict=update needs a primary key or a unique constraint that is not deferrable';
   assert.equal(
     await refusal('&if_exists=append', { data: [{ a: 1 }] }),
     `${needs}. There is no table "newq" yet, and the rows do not define a key. Send primary_key=… with the names of its columns, or \`table\` with \`constraints.primary_key\`.`,

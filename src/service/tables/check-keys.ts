@@ -81,6 +81,8 @@ interface Target {
   closedColumns: Set<string>;
   /** The columns of each key, as texts that `keyText` writes. */
   keys: Set<string>;
+  /** The same for keys that are checked at the end of a transaction, to which no foreign key can refer. */
+  deferrable: Set<string>;
 }
 
 /** Returns a text that is the same for the same columns in any order. */
@@ -179,22 +181,29 @@ async function ownTarget(
   columns: ReadonlyMap<string, PreparedColumn>,
 ): Promise<Target> {
   const names = definition.columns.map((column) => column.name);
-  const target: Target = { columns: new Map(), names, closedColumns: new Set(), keys: new Set() };
+  const sets = { closedColumns: new Set<string>(), keys: new Set<string>(), deferrable: new Set<string>() };
+  const target: Target = { columns: new Map(), names, ...sets };
   for (const name of names) {
     const type = columns.get(name)?.type;
     target.columns.set(name, { name, baseOid: type?.baseOid, type: type?.display ?? '' });
   }
-  await forEachInTurns(keysOf(definition), (key) => target.keys.add(keyText(key.columns)), weightOfKey);
+  // A foreign key cannot refer to a key that is checked at the end of a transaction.
+  const add = ({ columns, options }: KeyDefinition) => {
+    (options.deferrable ? target.deferrable : target.keys).add(keyText(columns));
+  };
+  await forEachInTurns(keysOf(definition), add, weightOfKey);
   return target;
 }
 
-function otherTarget({ columns, keys }: TargetTable): Target {
+function otherTarget({ columns, keys, deferrable }: TargetTable): Target {
   const names = new Map(columns.map((column) => [column.id, column.name]));
+  const textsOf = (all: number[][]) => new Set(all.map((ids) => keyText(ids.map((id) => names.get(id)!))));
   return {
     columns: new Map(columns.map((column) => [column.name, column])),
     names: [...names.values()],
     closedColumns: new Set(columns.filter((column) => !column.mayRefer).map((column) => column.name)),
-    keys: new Set(keys.map((ids) => keyText(ids.map((id) => names.get(id)!)))),
+    keys: textsOf(keys),
+    deferrable: textsOf(deferrable),
   };
 }
 
@@ -290,8 +299,9 @@ function checkTargetKey(key: PreparedForeignKey, target: Target, problems: Defin
   const wanted = key.pairs.map((pair) => pair.referenceColumn);
   if (target.keys.has(keyText(wanted))) return;
   const names = wanted.map((name) => `"${name}"`).join(', ');
-  const detail =
-    wanted.length === 1
+  const detail = target.deferrable.has(keyText(wanted))
+    ? `the key over ${names} of "${key.table}" is deferrable, and a foreign key cannot refer to such a key`
+    : wanted.length === 1
       ? `the column ${names} of "${key.table}" is neither its primary key nor unique`
       : `the columns ${names} of "${key.table}" are together neither its primary key nor unique`;
   problems.add({

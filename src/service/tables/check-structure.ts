@@ -59,12 +59,13 @@ function checkColumns(definition: TableDefinition, problems: DefinitionProblems)
 }
 
 function checkKey(key: KeyDefinition, names: ReadonlySet<string>, problems: DefinitionProblems): void {
-  if (key.columns.length > maxKeyColumns) {
-    problems.add({
-      pointer: `${key.pointer}/columns`,
-      code: 'too-many-columns',
-      detail: `a key can have at most ${maxKeyColumns} columns; this one has ${key.columns.length}`,
-    });
+  const count = weightOfKey(key);
+  if (count > maxKeyColumns) {
+    const detail = `a key can have at most ${maxKeyColumns} columns; this one has ${count}`;
+    problems.add({ pointer: `${key.pointer}/columns`, code: 'too-many-columns', detail });
+  }
+  for (const [index, column] of key.options.include.entries()) {
+    checkMember(column, names, new Set(), `${key.pointer}/include/${index}`, problems);
   }
   const seen = new Set<string>();
   for (const [index, column] of key.columns.entries()) {
@@ -128,9 +129,9 @@ async function checkIdenticalKeys(unique: KeyDefinition[], problems: DefinitionP
   await forEachInTurns(
     unique,
     (key) => {
-      const columns = JSON.stringify(key.columns);
-      const pointer = first.get(columns);
-      if (pointer === undefined) first.set(columns, key.pointer);
+      const content = JSON.stringify([key.columns, key.options]);
+      const pointer = first.get(content);
+      if (pointer === undefined) first.set(content, key.pointer);
       else {
         const detail = `the same unique constraint is also at ${pointer}`;
         problems.add({ pointer: key.pointer, code: 'duplicate-constraint', detail });

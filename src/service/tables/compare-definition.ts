@@ -27,6 +27,7 @@ import { describeTable, readTable, toDescription } from './describe-table.ts';
 import type { PrepareOptions } from './draft-definition.ts';
 import { compareIndexes } from './indexes/compare-indexes.ts';
 import { createIndex } from './indexes/create-index.ts';
+import { describeKeyOptions } from './key-options.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 import { resolveDefinition } from './resolve-definition.ts';
@@ -218,33 +219,56 @@ async function compareKeys(
     );
   } else if (prepared.primaryKey === undefined) {
     if (strictness === 'same' && primaryKey.columns.length > 0) report(at, 'the table has a primary key');
-  } else if (strictness === 'same') compareName(prepared.primaryKey, primaryKey.name, report);
-  // Table and definition may each have thousands of keys, so equal keys are found with a map.
-  const namesByColumns = new Map<string, string>();
-  const addFirst = ({ name, columns }: { name: string; columns: string[] }) => {
-    const text = JSON.stringify(columns);
-    if (!namesByColumns.has(text)) namesByColumns.set(text, name);
+  } else if (strictness === 'same') {
+    compareName(prepared.primaryKey, primaryKey.name, report);
+    const options = inWords(primaryKey);
+    if (options !== inWords(describeKeyOptions(prepared.primaryKey.options)))
+      report(at, `the primary key of the table ${options || 'has no options'}`);
+  }
+  // Table and definition may each have thousands of keys, so equal keys are found with a map. Options prevent no row from being loaded.
+  const contentOf = (columns: string[], options: KeyOptionsDescription) =>
+    JSON.stringify(strictness === 'fits' ? columns : [columns, inWords(options)]);
+  const namesByContent = new Map<string, string>();
+  const addFirst = ({ name, columns, ...options }: UniqueDescription) => {
+    const text = contentOf(columns, options);
+    if (!namesByContent.has(text)) namesByContent.set(text, name);
   };
   await forEachInTurns(unique, addFirst, ({ columns }) => columns.length);
   const wanted = new Set<string>();
   const compareKey = (key: KeyDefinition) => {
-    const columns = JSON.stringify(key.columns);
-    const name = namesByColumns.get(columns);
-    wanted.add(columns);
-    if (name === undefined)
-      report(key.pointer, `the table has no unique constraint over ${quoteNames(key.columns)}`);
+    const options = describeKeyOptions(key.options);
+    const content = contentOf(key.columns, options);
+    const name = namesByContent.get(content);
+    wanted.add(content);
+    const shown = [quoteNames(key.columns), strictness === 'same' && inWords(options)]
+      .filter(Boolean)
+      .join(' that ');
+    if (name === undefined) report(key.pointer, `the table has no unique constraint over ${shown}`);
     else if (strictness === 'same') compareName(key, name, report);
   };
   await forEachInTurns(prepared.unique, compareKey, weightOfKey);
   if (strictness === 'fits') return;
-  const reportExtra = ({ name, columns }: { name: string; columns: string[] }) => {
-    if (wanted.has(JSON.stringify(columns))) return;
+  const reportExtra = ({ name, columns, ...options }: UniqueDescription) => {
+    if (wanted.has(contentOf(columns, options))) return;
     report(
       '/table/constraints/unique',
       `the table has the unique constraint "${name}", which the definition does not have`,
     );
   };
   await forEachInTurns(unique, reportExtra, ({ columns }) => columns.length);
+}
+
+type UniqueDescription = TableDescription['constraints']['unique'][number];
+type KeyOptionsDescription = Omit<UniqueDescription, 'name' | 'columns'>;
+
+/** Says which options a key has: "includes "a", is initially deferred". */
+function inWords({ include, deferrable, nulls_not_distinct: isOneNull }: KeyOptionsDescription): string {
+  const words = [
+    include && `includes ${quoteNames(include)}`,
+    deferrable && `is deferrable, ${deferrable}`,
+    isOneNull && 'has nulls_not_distinct',
+  ];
+  return words.filter(Boolean).join(', ');
 }
 
 /** Compares the distributions, if the definition says one or the table has another one than its schema would give it. */
@@ -267,7 +291,7 @@ function compareDistribution(
   }
 }
 
-function compareName(key: KeyDefinition, name: string, report: Report): void {
+function compareName(key: Pick<KeyDefinition, 'pointer' | 'name'>, name: string, report: Report): void {
   if (key.name === undefined || key.name === name) return;
   report(`${key.pointer}/name`, `the constraint is named "${name}" in the table`);
 }
@@ -297,7 +321,7 @@ async function compareForeignKeys(
     references.add(reference);
     if (other === undefined) report(pointer, `the table has no foreign key from ${describeReference(key)}`);
     else if (strictness === 'same') {
-      compareName({ pointer, name: key.name, columns: [] }, other.name, report);
+      compareName({ pointer, name: key.name }, other.name, report);
       compareRules(key, other, report);
     }
   });

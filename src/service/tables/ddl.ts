@@ -11,6 +11,7 @@ import { isSharded, needsStatementsApart } from './distribution/placement.ts';
 import type { ForeignKeyRules } from './foreign-keys.ts';
 import { createIndex } from './indexes/create-index.ts';
 import { type IndexDefinition, weightOfIndex } from './indexes/index-definition.ts';
+import { keyClause } from './key-options.ts';
 import type { ObjectNames } from './object-names.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 
@@ -176,14 +177,14 @@ function columnClauses(table: PreparedTable, names?: ObjectNames): string[] {
 async function constraintClauses(table: PreparedTable, { name, names }: Naming): Promise<string[]> {
   const { schema, primaryKey, unique } = table;
   const columnList = columnLister();
-  const keyClause = (kind: string, key: KeyDefinition, keyName: string | undefined) =>
-    `${constraintName(keyName)} ${kind} (${columnList(key.columns)})`;
+  const namedClause = (kind: 'PRIMARY KEY' | 'UNIQUE', key: KeyDefinition, keyName: string | undefined) =>
+    `${constraintName(keyName)} ${keyClause(kind, columnList(key.columns), key.options)}`;
   const clauses = await mapInTurns(
     unique,
-    (key, index) => keyClause('UNIQUE', key, names.unique[index]),
+    (key, index) => namedClause('UNIQUE', key, names.unique[index]),
     weightOfKey,
   );
-  if (primaryKey !== undefined) clauses.unshift(keyClause('PRIMARY KEY', primaryKey, names.primaryKey));
+  if (primaryKey !== undefined) clauses.unshift(namedClause('PRIMARY KEY', primaryKey, names.primaryKey));
   const foreignKeys = table.foreignKeys.map((key, index) => ({ ...key, name: names.foreignKeys[index] }));
   const references = await mapInTurns(inLockOrder(foreignKeys), (key) => {
     const target = key.isSelf ? quoteQualified(schema, name) : quoteQualified(key.schema, key.table);

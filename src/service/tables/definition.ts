@@ -7,6 +7,7 @@ import {
   WholeForeignKeySchema,
 } from './foreign-keys.ts';
 import { type IndexDefinition, IndexDescriptionSchema, IndexSchema } from './indexes/index-definition.ts';
+import { type KeyOptions, keyOptionMembers, uniqueOptionMembers } from './key-options.ts';
 import { ColumnNameSchema, Comment, ConstraintName, Name, nameLength } from './name-schemas.ts';
 
 /** The maximum number of columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
@@ -22,7 +23,7 @@ const KeyColumns = (examples: string[]) =>
   );
 
 export const UniqueSchema = Type.Object(
-  { name: ConstraintName('orders_number_key'), columns: KeyColumns(['number']) },
+  { name: ConstraintName('orders_number_key'), columns: KeyColumns(['number']), ...uniqueOptionMembers },
   {
     title: 'UniqueKey',
     additionalProperties: false,
@@ -31,7 +32,7 @@ export const UniqueSchema = Type.Object(
 );
 
 export const PrimaryKeySchema = Type.Object(
-  { name: ConstraintName('orders_pkey'), columns: KeyColumns(['id']) },
+  { name: ConstraintName('orders_pkey'), columns: KeyColumns(['id']), ...keyOptionMembers },
   {
     title: 'PrimaryKey',
     additionalProperties: false,
@@ -51,7 +52,7 @@ const OtherConstraintSchema = Type.Object(
 const others = Type.Optional(
   Type.Array(OtherConstraintSchema, {
     description:
-      'Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request.',
+      'Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, WHERE, …). Leave them out of a request.',
   }),
 );
 
@@ -304,12 +305,12 @@ export const TableDescriptionSchema = Type.Object(
       {
         unique: Type.Array(
           Type.Object(
-            { name: Type.String(), columns: Type.Array(Type.String()) },
+            { name: Type.String(), columns: Type.Array(Type.String()), ...uniqueOptionMembers },
             { additionalProperties: false },
           ),
         ),
         primary_key: Type.Object(
-          { name: Type.String(), columns: Type.Array(Type.String()) },
+          { name: Type.String(), columns: Type.Array(Type.String()), ...keyOptionMembers },
           {
             additionalProperties: false,
             description: 'With an empty name and no columns the table has no primary key.',
@@ -389,6 +390,7 @@ export interface KeyDefinition {
   /** Undefined: the service chooses a name (object-names.ts). */
   name: string | undefined;
   columns: string[];
+  options: KeyOptions;
 }
 
 /** Returns the JSON Pointer of the column at `index`. */
@@ -402,6 +404,6 @@ export function keysOf({ primaryKey, unique }: TableDefinition): KeyDefinition[]
 }
 
 /** Returns how many items the work on a key counts for (`forEachInTurns`): its columns. */
-export function weightOfKey({ columns }: KeyDefinition): number {
-  return columns.length;
+export function weightOfKey({ columns, options }: KeyDefinition): number {
+  return columns.length + options.include.length;
 }

@@ -23,6 +23,7 @@ import { describeDistribution } from './distribution/describe-distribution.ts';
 import { hintAtDottedName } from './dotted-name.ts';
 import type { ForeignKeyAction } from './foreign-keys.ts';
 import { describeIndex } from './indexes/describe-indexes.ts';
+import { describeKeyOptions } from './key-options.ts';
 import { typeWidths } from './type-width.ts';
 
 /**
@@ -203,13 +204,23 @@ async function describeConstraints(facts: TableFacts): Promise<TableDescription[
     foreign_keys: [],
   };
   const others: { name: string; definition: string }[] = [];
-  const describeConstraint = ({ name, kind, definition, columns: ids, reference }: ConstraintFacts) => {
-    const columns = (ids ?? []).map((id) => columnNames.get(id)!);
+  const describeConstraint = ({ name, kind, definition, columns: ids, key, ...facts }: ConstraintFacts) => {
+    const namesOf = (ids: number[]) => ids.map((id) => columnNames.get(id)!);
+    const columns = namesOf(ids ?? []);
+    const { reference, deferrable } = facts;
     if (definition === '') return;
     if (definition !== null) others.push({ name, definition });
-    else if (kind === 'p') constraints.primary_key = { name, columns };
-    else if (kind === 'u') constraints.unique.push({ name, columns });
-    else {
+    else if (key !== null) {
+      const { areNullsDistinct } = key;
+      const options = {
+        include: namesOf(key.include),
+        deferrable: deferrable ?? undefined,
+        areNullsDistinct,
+      };
+      const described = { name, columns, ...describeKeyOptions(options) };
+      if (kind === 'p') constraints.primary_key = described;
+      else constraints.unique.push(described);
+    } else {
       for (const [index, column] of columns.entries()) {
         constraints.foreign_keys.push({
           name,
@@ -217,7 +228,7 @@ async function describeConstraints(facts: TableFacts): Promise<TableDescription[
           reference_table: reference!.table,
           reference_column: reference!.columns[index]!,
           reference_schema: reference!.schema,
-          ...describeRules(reference!),
+          ...describeRules(reference!, deferrable),
         });
       }
     }
@@ -230,7 +241,10 @@ async function describeConstraints(facts: TableFacts): Promise<TableDescription[
 }
 
 /** Returns the rules of a foreign key that differ from PostgreSQL's defaults. */
-function describeRules({ onDelete, onUpdate, deferrable }: NonNullable<ConstraintFacts['reference']>) {
+function describeRules(
+  { onDelete, onUpdate }: NonNullable<ConstraintFacts['reference']>,
+  deferrable: ConstraintFacts['deferrable'],
+) {
   return {
     ...(onDelete !== 'a' && { on_delete: actions[onDelete]! }),
     ...(onUpdate !== 'a' && { on_update: actions[onUpdate]! }),

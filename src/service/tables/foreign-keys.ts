@@ -4,7 +4,8 @@ import { ColumnNameSchema, ConstraintName, nameLength, optionalChoice } from './
 
 /** What PostgreSQL does with rows that refer to a row, if that row is deleted or its key changes (PostgreSQL, CREATE TABLE). */
 const foreignKeyActions = ['no action', 'restrict', 'cascade', 'set null', 'set default'] as const;
-const foreignKeyTimes = ['initially immediate', 'initially deferred'] as const;
+/** When PostgreSQL checks a constraint that is deferrable. */
+export const foreignKeyTimes = ['initially immediate', 'initially deferred'] as const;
 
 export type ForeignKeyAction = (typeof foreignKeyActions)[number];
 export type ForeignKeyTime = (typeof foreignKeyTimes)[number];

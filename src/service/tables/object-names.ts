@@ -65,7 +65,7 @@ export async function chooseNames(
   const keyName = primaryKey && (primaryKey.name ?? choose(nameSeries(table, [], 'pkey'), true));
   const uniqueNames = await mapInTurns(
     unique,
-    (key) => key.name ?? choose(nameSeries(table, key.columns, 'key'), true),
+    (key) => key.name ?? choose(nameSeries(table, [...key.columns, ...key.options.include], 'key'), true),
     weightOfKey,
   );
   const indexNames = await mapInTurns(

@@ -26,6 +26,7 @@ import {
 } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { parseIndexes } from './indexes/parse-indexes.ts';
+import { parseKeyOptions } from './key-options.ts';
 import { maxCommentLength } from './name-schemas.ts';
 import { parseForeignKeys, weightOfEntry } from './parse-foreign-keys.ts';
 import {
@@ -227,8 +228,9 @@ function parseKey(
   pointer: string,
   report: Report,
 ): KeyDefinition | undefined {
-  const key = readMembers(schema, value, pointer, report, keyForm);
+  const key = readMembers(schema as typeof UniqueSchema, value, pointer, report, keyForm);
   if (key === undefined) return undefined;
+  const options = parseKeyOptions(key, schema === PrimaryKeySchema, pointer, report);
   const name = readName(key('name'), `${pointer}/name`, report);
   const at = `${pointer}/columns`;
   const list = key('columns', ': ["id"]');
@@ -241,5 +243,5 @@ function parseKey(
     return undefined;
   }
   const columns = entries.map((entry, index) => readColumnName(entry, `${at}/${index}`, report));
-  return { pointer, name, columns };
+  return { pointer, name, columns, options };
 }

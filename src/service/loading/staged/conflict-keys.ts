@@ -13,16 +13,17 @@ export async function conflictKeysOf(
   columns: LoadColumn[],
 ): Promise<ConflictKey[]> {
   const byName = new Map(columns.map((column) => [column.name, column]));
-  const toConflictKey = ({ columns: names }: KeyDefinition): ConflictKey => ({
+  const toConflictKey = ({ columns: names, options }: KeyDefinition): ConflictKey => ({
     columns: names,
     equals: names.map((name) => {
       const column = byName.get(name);
       const base = baseOfDomain(column);
       return { operator: equalityOperator(column), leftBase: base, rightBase: base };
     }),
-    nullsNotDistinct: false,
+    nullsNotDistinct: !options.areNullsDistinct,
   });
   const uniqueIndexes = indexes.filter(({ isUnique }) => isUnique).map(asKey);
   const keys = [...(primaryKey ? [primaryKey] : []), ...unique, ...uniqueIndexes];
-  return mapInTurns(keys, toConflictKey, weightOfKey);
+  const usable = keys.filter(({ options }) => options.deferrable === undefined);
+  return mapInTurns(usable, toConflictKey, weightOfKey);
 }

@@ -17,7 +17,7 @@ export function conflictOption(
 ): ConflictOption | undefined {
   if (onConflict === 'fail') return undefined;
   if (keys.length > 0) return { action: onConflict, keys: chosenKeys(keys, conflictKey) };
-  const needs = `on_conflict=${onConflict} needs a primary key or a unique constraint`;
+  const needs = `on_conflict=${onConflict} needs a primary key or a unique constraint that is not deferrable`;
   const refusal = (detail: string): AppError => wrongParameter('on_conflict', detail, { code: 'no-key' });
   if (!isNew) {
     throw refusal(
@@ -45,7 +45,7 @@ function chosenKeys(keys: ConflictKey[], conflictKey: readonly string[] | undefi
   const known = keys.map((key) => `conflict_key=${key.columns.map(shortenValue).join(',')}`).join(' or ');
   throw wrongParameter(
     'conflict_key',
-    `The table has no primary key, unique constraint or unique index over exactly these columns. on_conflict needs one. Send ${known}.`,
+    `The table has no primary key, unique constraint or unique index over exactly these columns that is not deferrable. on_conflict needs one. Send ${known}.`,
     { code: 'no-key' },
   );
 }

@@ -45,6 +45,9 @@ export interface TableFacts {
         definition: string | null;
         /** The `id` of each column. */
         columns: number[] | null;
+        deferrable: ForeignKeyTime | null;
+        /** The `id` of each column of INCLUDE, and NULLS NOT DISTINCT; null: it is no primary key and no unique constraint. */
+        key: { include: number[]; areNullsDistinct: boolean } | null;
         /** null: it is not a foreign key. */
         reference: {
           schema: string;
@@ -53,7 +56,6 @@ export interface TableFacts {
           /** `pg_constraint.confdeltype` */
           onDelete: string;
           onUpdate: string;
-          deferrable: ForeignKeyTime | null;
         } | null;
       }[]
     | null;
@@ -95,9 +97,15 @@ const referenceFacts = `CASE WHEN k.contype = 'f' THEN (
             SELECT a.attname FROM pg_attribute a WHERE a.attrelid = f.oid AND a.attnum = member.attnum)
             ORDER BY member.position)
           FROM unnest(k.confkey) WITH ORDINALITY AS member(attnum, position)),
-        'onDelete', k.confdeltype, 'onUpdate', k.confupdtype,
-        'deferrable', CASE WHEN k.condeferred THEN 'initially deferred' WHEN k.condeferrable THEN 'initially immediate' END)
+        'onDelete', k.confdeltype, 'onUpdate', k.confupdtype)
       FROM pg_class f WHERE f.oid = k.confrelid) END`;
+
+/** The options of the constraint `k`. */
+const optionFacts = `
+    'deferrable', CASE WHEN k.condeferred THEN 'initially deferred' WHEN k.condeferrable THEN 'initially immediate' END,
+    'key', CASE WHEN k.contype IN ('p', 'u') THEN (
+      SELECT json_build_object('include', (i.indkey::smallint[])[i.indnkeyatts:], 'areNullsDistinct', NOT i.indnullsnotdistinct)
+      FROM pg_index i WHERE i.indexrelid = k.conindid) END`;
 
 const orderOfConstraints =
   "CASE k.contype WHEN 'f' THEN k.conkey[1] END, CASE k.contype WHEN 'f' THEN k.conname END, k.oid";
@@ -107,11 +115,10 @@ const constraintFacts = `
   SELECT json_agg(json_build_object(
     'name', k.conname, 'kind', k.contype,
     'definition', CASE WHEN NOT k.convalidated OR k.contype NOT IN ('p', 'u', 'f')
-      OR CASE k.contype WHEN 'f' THEN k.confmatchtype <> 's' OR k.confdelsetcols IS NOT NULL ELSE k.condeferrable END
-      OR (SELECT i.indisexclusion OR k.contype <> 'f' AND (i.indnatts > i.indnkeyatts OR i.indnullsnotdistinct)
-          FROM pg_index i WHERE i.indexrelid = k.conindid)
+      OR k.contype = 'f' AND (k.confmatchtype <> 's' OR k.confdelsetcols IS NOT NULL)
+      OR (SELECT i.indisexclusion FROM pg_index i WHERE i.indexrelid = k.conindid)
       THEN CASE WHEN size.is_short THEN coalesce(pg_get_constraintdef(k.oid), '') ELSE '' END END,
-    'columns', k.conkey,
+    'columns', k.conkey, ${optionFacts},
     'reference', ${referenceFacts})
     ORDER BY ${orderOfConstraints})
   FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x')`;
@@ -124,9 +131,8 @@ const constraintFacts = `
  * A default names no column, so `pg_get_expr` gets no table: with a table of 1,600 columns it takes 10 s on PostgreSQL 15. Foreign
  * keys are ordered by their first columns, because they are created in the order of the tables that they refer to (ddl.ts).
  *
- * A table definition can express a constraint completely if the constraint is valid (one that is not enforced is not valid), is a foreign
- * key or not deferrable, has no special match and no list of columns for SET NULL, and has no INCLUDE, NULLS NOT DISTINCT, WITHOUT OVERLAPS or PERIOD. PostgreSQL 18
- * introduced the last two; their index, or the index that they refer to, is that of an exclusion constraint.
+ * A table definition can express a constraint completely if the constraint is valid (one that is not enforced is not valid), has no
+ * special match, no list of columns for SET NULL, no WITHOUT OVERLAPS and no PERIOD. PostgreSQL 18 introduced the last two; their index, or the index that they refer to, is that of an exclusion constraint.
  *
  * @param isMeasured the texts are known to be short enough, for example because the definition of the table was checked
  */
@@ -175,7 +181,7 @@ SELECT json_build_object(
         FROM pg_attrdef d, pg_type t WHERE d.adrelid = c.oid AND d.adnum = a.attnum AND t.oid = a.atttypid) END) ORDER BY a.attnum)
     FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0),
   'constraints', (
-    SELECT json_agg(json_build_object('name', k.conname, 'kind', k.contype, 'definition', NULL, 'columns', k.conkey,
+    SELECT json_agg(json_build_object('name', k.conname, 'kind', k.contype, 'definition', NULL, 'columns', k.conkey, ${optionFacts},
       'reference', ${hasReferences ? referenceFacts : 'NULL'}) ORDER BY ${orderOfConstraints})
     FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f')),
   'indexes', NULL)

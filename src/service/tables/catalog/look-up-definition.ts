@@ -76,6 +76,8 @@ export interface TargetTable {
   }[];
   /** The columns, by `id`, of every unique key that a foreign key can refer to. */
   keys: number[][];
+  /** The same for keys that are deferrable, to which no foreign key can refer. */
+  deferrable: number[][];
 }
 
 // A separate subquery looks up each entry, so PostgreSQL uses an index for any number of entries. Its planner also estimates
@@ -106,6 +108,12 @@ const types = (order: string) => `
               WHERE y.typname = item->>'name' AND y.typnamespace = ${namespaceOid("item->>'schema'")})
             ELSE ${unqualifiedType("item->>'name'", "(item->>'isQuoted')::boolean")} END AS oid
         FROM request, json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
+
+/** The unique keys of the table `c`. */
+const keysOfTarget = (condition: string) => `
+        SELECT coalesce(json_agg((i.indkey::smallint[])[:i.indnkeyatts - 1]), '[]')
+        FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND ${condition}
+          AND i.indpred IS NULL AND i.indexprs IS NULL`;
 
 /**
  * The names of types of `pg_catalog` that are looked up like SQL's own spellings. In every search path a name without a schema means them
@@ -169,10 +177,7 @@ const sections = {
           'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES')
             AND has_schema_privilege(c.relnamespace, 'USAGE'))), '[]')
         FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
-      'keys', (
-        SELECT coalesce(json_agg((i.indkey::smallint[])[:i.indnkeyatts - 1]), '[]')
-        FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
-          AND i.indpred IS NULL AND i.indexprs IS NULL))
+      'keys', (${keysOfTarget('i.indimmediate')}), 'deferrable', (${keysOfTarget('NOT i.indimmediate')}))
     FROM pg_class c WHERE c.relname = x.item->>'table' AND c.relnamespace = ${namespaceOid("x.item->>'schema'")}
       AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${maySee('c')}) ORDER BY x.position)
   FROM request, json_array_elements(r->'targets') WITH ORDINALITY AS x(item, position)`,

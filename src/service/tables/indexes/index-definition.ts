@@ -1,5 +1,6 @@
 /** The indexes of a definition: their schema, and the form that the code uses. */
 import Type from 'typebox';
+import { noOptions } from '../key-options.ts';
 import { ColumnNameSchema, nameLength, optionalChoice } from '../name-schemas.ts';
 
 const orders = ['asc', 'desc'] as const;
@@ -100,7 +101,7 @@ export const IndexDescriptionSchema = Type.Object(
 
 /** Returns the key that a unique index is, without the columns of `include`. */
 export function asKey({ pointer, name, columns }: IndexDefinition) {
-  return { pointer, name, columns: columns.map(({ column }) => column) };
+  return { pointer, name, columns: columns.map(({ column }) => column), options: noOptions };
 }
 
 /** Returns how many items the work on an index counts for (`forEachInTurns`): its columns. */
