@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 7d066e4f2ab4542c646b8765919d4b1fb547a2c7c859b54aefc6a579540df17d.
+// The structure of the OpenAPI document has the SHA-256 b851a9ce4d5287cd47bc19353ce7acc21e8bb00621027d4df9829ec24b90b231.
 
 export interface paths {
   '/healthz': {
@@ -644,6 +644,7 @@ export interface components {
        * @example defaults-too-long
        * @example types-too-nested
        * @example unknown-type
+       * @example type-differs
        * @example unsupported-type
        * @example invalid-type-modifier
        * @example permission-denied
@@ -1114,6 +1115,38 @@ export interface components {
       /** @description Further columns whose values are in the index, but are not searched. */
       include?: string[] | null;
     };
+    /** @description An enum that the table needs. */
+    EnumDefinition: {
+      /**
+       * @description Name of the type, in the schema of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
+       * @example order_state
+       */
+      name: string;
+      /**
+       * @description The values, in their order. Each has at most 63 bytes of UTF-8.
+       * @example [
+       *       "new",
+       *       "paid",
+       *       "sent"
+       *     ]
+       */
+      labels: string[];
+    };
+    /** @description A domain that the table needs. */
+    DomainDefinition: {
+      /**
+       * @description Name of the type, in the schema of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
+       * @example order_state
+       */
+      name: string;
+      /**
+       * @description The type below the domain.
+       * @example numeric(5,2)
+       */
+      base: string;
+      /** @description What its values must satisfy. A domain with a check must exist, because a definition cannot make one. */
+      check?: string | null;
+    };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
     Distribution: {
       /**
@@ -1188,6 +1221,8 @@ export interface components {
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
+      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     TableDefinitionBody: {
@@ -1229,6 +1264,13 @@ export interface components {
       method?: string;
       columns: components['schemas']['IndexColumn'][];
       include?: string[];
+    };
+    /** @description An enum or a domain that the table uses. */
+    TypeDescription: {
+      name: string;
+      labels?: string[];
+      base?: string;
+      check?: string;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
@@ -1287,6 +1329,7 @@ export interface components {
       };
       comment?: string;
       indexes?: components['schemas']['IndexDescription'][];
+      types?: components['schemas']['TypeDescription'][];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -1598,6 +1641,8 @@ export interface components {
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
+      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     /**

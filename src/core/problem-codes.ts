@@ -22,6 +22,7 @@ export const problemCodes = {
       'the defaults, as PostgreSQL writes them, are over 4 MiB in all, or have too many parts',
     'types-too-nested': 'the types of the columns contain more than 1,000,000 other types',
     'unknown-type': 'the database has no such type; the nearest names are suggested',
+    'type-differs': 'an enum or a domain of this name exists, and is not what `types` says',
     'unsupported-type': 'the type is a pseudo-type, which no column can have',
     'invalid-type-modifier': 'the type does not accept this length, precision or scale',
     'permission-denied': 'the role may not use the type',

@@ -227,6 +227,7 @@ test('a constraint that another session drops while the table is described is le
       },
     ],
     indexes: null,
+    types: null,
   };
   const { constraints } = await toDescription('public', 'race', facts, [], undefined);
   assert.deepEqual(constraints, { unique: [], primary_key: { name: '', columns: [] }, foreign_keys: [] });

@@ -148,15 +148,16 @@ function checkNames(table: string, definition: TableDefinition, problems: Defini
   refuseRepeated('constraint', [...keys, ...foreignKeys], problems);
   const relations = namedRelations(definition);
   refuseRepeated('relation', relations, problems);
-  for (const { name, pointer } of relations) {
+  refuseRepeated('type', definition.types, problems);
+  for (const { name, pointer } of [...relations, ...definition.types]) {
     if (name !== table) continue;
-    const detail = 'an index or a sequence cannot have the name of its table';
+    const detail = 'an index, a sequence or a type cannot have the name of its table';
     problems.add({ pointer: `${pointer}/name`, code: 'duplicate-name', detail, value: table });
   }
 }
 
 function refuseRepeated(
-  what: 'constraint' | 'relation',
+  what: 'constraint' | 'relation' | 'type',
   named: { name: string | undefined; pointer: string }[],
   problems: DefinitionProblems,
 ): void {

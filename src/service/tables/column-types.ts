@@ -21,6 +21,8 @@ export interface TypeName {
   /** The modifiers in SQL, with their parentheses: `(12,2)`; '' if there are none. */
   modifiers: string;
   isArray: boolean;
+  /** The schema in which a name without a schema is searched after `pg_catalog`; undefined: the search path. */
+  ownSchema?: string | undefined;
 }
 
 /** The single words that PostgreSQL's grammar reads as types in every search path (gram.y, `SimpleTypename`). */

@@ -31,6 +31,7 @@ import { describeKeyOptions } from './key-options.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 import { resolveDefinition } from './resolve-definition.ts';
+import { saysTypes } from './types/make-types.ts';
 
 /** `same`: every difference counts. `fits`: only a difference counts that prevents rows for the definition from fitting the table. */
 export type Strictness = 'same' | 'fits';
@@ -49,8 +50,11 @@ export async function compareWithExisting(
 ): Promise<Problem[]> {
   const existing = await describeTable(client, options.schema, options.name, options.extraFunctions);
   const table = isPartial ? withColumnsOf(existing, options.table) : options.table;
-  const prepared = await checkDefinition(client, await resolveDefinition(client, { ...options, table }));
-  return compareDefinition(client, prepared, existing, 'fits', options.extraFunctions);
+  const compare = async () => {
+    const prepared = await checkDefinition(client, await resolveDefinition(client, { ...options, table }));
+    return compareDefinition(client, prepared, existing, 'fits', options.extraFunctions);
+  };
+  return saysTypes(table) ? runAndUndo(client, 'made types', compare) : compare();
 }
 
 /** Adds the table's other columns to the definition, because its constraints may name them. */

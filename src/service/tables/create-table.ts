@@ -3,7 +3,7 @@ import type { ClientBase, Pool, QueryResult } from 'pg';
 import { AppError, type Warning } from '../../core/errors.ts';
 import { isNameClash } from '../postgres/named-objects.ts';
 import { pipeline } from '../postgres/pipeline.ts';
-import { runWithSavepoint } from '../postgres/savepoints.ts';
+import { rollBackTo, runWithSavepoint, setSavepoint } from '../postgres/savepoints.ts';
 import { apartInCallersPath } from '../postgres/search-path.ts';
 import { isStatementError } from '../postgres/sqlstate.ts';
 import type { LastStatement } from '../postgres/transaction.ts';
@@ -23,6 +23,7 @@ import { checkDefinition } from './prepare-table.ts';
 import type { ExistingObject, PreparedTable } from './prepared-table.ts';
 import { type ResolvedDefinition, resolveDefinition, resolveDraft } from './resolve-definition.ts';
 import { isTriedByCreation, trialBeforeCreation } from './try-columns.ts';
+import { saysTypes } from './types/make-types.ts';
 
 export interface CreateOptions extends PrepareOptions {
   /** An existing table remains unchanged, and its differences from the definition are reported. */
@@ -96,7 +97,8 @@ export async function createTable(
     return toResult(await endWith(statements, runsNoCode));
   };
   try {
-    return await inTransaction(pool, within, create, await lookUpDefinition(draft.request));
+    if (draft.definition.types.length === 0)
+      return await inTransaction(pool, within, create, await lookUpDefinition(draft.request));
   } catch (error) {
     if (!isStatementError(error) && !isDroppedMeanwhile(error)) throw error;
   }
@@ -157,7 +159,13 @@ function changedMeanwhile(schema: string, name: string, cause?: unknown): AppErr
  * @throws the errors of `createTable`
  */
 export async function createTableWithin(client: ClientBase, options: CreateOptions): Promise<CreateResult> {
-  return createWithCare(client, await resolveDefinition(client, options), options);
+  const create = async () => createWithCare(client, await resolveDefinition(client, options), options);
+  if (!saysTypes(options.table)) return create();
+  await setSavepoint(client, 'made types');
+  const result = await create();
+  // An existing table does not need the types that were made to compare it.
+  if (result.differences !== undefined) await rollBackTo(client, 'made types');
+  return result;
 }
 
 async function createWithCare(

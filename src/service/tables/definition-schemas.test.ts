@@ -68,6 +68,10 @@ const whole = {
       include: ['a'],
     },
   ],
+  types: [
+    { name: 'e', labels: ['l'] },
+    { name: 'd', base: 'int', check: 'x' },
+  ],
   distribution: { kind: 'column', column: 'a', shards: 8, bytes: 1 },
 };
 
@@ -109,6 +113,8 @@ test('the schemas say which members there are, which must be there, and of which
       '/table/constraints/foreign_keys/1',
       '/table/indexes/0',
       '/table/indexes/0/columns/0',
+      '/table/types/0',
+      '/table/types/1',
       '/table/distribution',
     ],
   );

@@ -9,6 +9,13 @@ import {
 import { type IndexDefinition, IndexDescriptionSchema, IndexSchema } from './indexes/index-definition.ts';
 import { type KeyOptions, keyOptionMembers, uniqueOptionMembers } from './key-options.ts';
 import { ColumnNameSchema, Comment, ConstraintName, Name, nameLength } from './name-schemas.ts';
+import {
+  DomainSchema,
+  EnumSchema,
+  maxTypes,
+  type TypeDefinition,
+  TypeDescriptionSchema,
+} from './types/type-definition.ts';
 
 /** The maximum number of columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
 export const maxColumns = 1600;
@@ -228,6 +235,12 @@ export const TableDefinitionSchema = Type.Object(
         description: 'The indexes besides those of the keys. They are made after the rows are loaded.',
       }),
     ),
+    types: Type.Optional(
+      Type.Union([Type.Array(Type.Union([EnumSchema, DomainSchema]), { maxItems: maxTypes }), Type.Null()], {
+        description:
+          'The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made.',
+      }),
+    ),
     distribution: Type.Optional(Type.Union([DistributionSchema, Type.Null()])),
   },
   {
@@ -335,6 +348,7 @@ export const TableDescriptionSchema = Type.Object(
     ),
     comment: Type.Optional(Type.String()),
     indexes: Type.Optional(Type.Array(IndexDescriptionSchema)),
+    types: Type.Optional(Type.Array(TypeDescriptionSchema)),
     distribution: Type.Optional(DistributionDescriptionSchema),
   },
   {
@@ -358,6 +372,7 @@ export interface TableDefinition {
   indexes: IndexDefinition[];
   /** The definition has the member `indexes`, so every other index of a table is a difference. */
   saysIndexes: boolean;
+  types: TypeDefinition[];
   /** Undefined: the schema of the table, or the table that it replaces, decides. */
   distribution: DistributionDefinition | undefined;
 }

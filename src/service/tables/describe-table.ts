@@ -25,6 +25,7 @@ import type { ForeignKeyAction } from './foreign-keys.ts';
 import { describeIndex } from './indexes/describe-indexes.ts';
 import { describeKeyOptions } from './key-options.ts';
 import { typeWidths } from './type-width.ts';
+import { describeTypes } from './types/describe-types.ts';
 
 /**
  * Takes one round trip if the table exists.
@@ -150,6 +151,7 @@ export async function toDescription(
     throw limitExceeded('The comments of the table are too long to be described', maxCommentBytes, 'bytes');
   const columns = facts.columns ?? [];
   const indexes = (facts.indexes ?? []).filter(({ definition }) => definition === null);
+  const types = describeTypes(facts.types);
   return {
     name,
     schema,
@@ -157,6 +159,7 @@ export async function toDescription(
     columns: await mapInTurns(columns, (column) => describeColumn(column, extraFunctions)),
     constraints: await describeConstraints(facts),
     ...(indexes.length > 0 && { indexes: indexes.map(describeIndex) }),
+    ...(types.length > 0 && { types }),
     ...(distribution && { distribution }),
   };
 }

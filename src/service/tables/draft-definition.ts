@@ -26,6 +26,7 @@ import { chooseNames, noNames, type ObjectNames, relationNames } from './object-
 import { parseDefinition } from './parse-definition.ts';
 import { parseRelationName } from './sql-tokens.ts';
 import { remedyOfType } from './type-problems.ts';
+import { OwnTypes } from './types/type-definition.ts';
 
 export interface PrepareOptions {
   schema: string;
@@ -45,6 +46,8 @@ export interface DefinitionDraft {
   name: string;
   definition: TableDefinition;
   columns: ColumnDraft[];
+  /** Which types of the definition it needs. */
+  ownTypes: OwnTypes;
   problems: DefinitionProblems;
   /** The names to look up (`lookUpDefinition`). */
   request: LookUpRequest;
@@ -71,8 +74,9 @@ export async function draftDefinition(options: PrepareOptions): Promise<Definiti
   );
   // A definition with problems needs no names, and it may have thousands of equal constraints.
   const names = problems.count > 0 ? noNames : await chooseNames(name, definition, () => true);
-  const request = await requestOf(schema, name, definition, columns, names);
-  return { schema, name, definition, columns, problems, request, admitSchema };
+  const ownTypes = new OwnTypes(schema, definition.types);
+  const draft = { schema, name, definition, columns, ownTypes, problems, admitSchema };
+  return { ...draft, request: await requestOf(draft, names) };
 }
 
 /** A column whose texts are parsed, and whose names are not looked up yet. */
@@ -133,10 +137,7 @@ function draftColumn(
 }
 
 async function requestOf(
-  schema: string,
-  table: string,
-  definition: TableDefinition,
-  drafts: ColumnDraft[],
+  { schema, name: table, definition, columns: drafts, ownTypes }: Omit<DefinitionDraft, 'request'>,
   names: ObjectNames,
 ): Promise<LookUpRequest> {
   const keys = keysOf(definition);
@@ -148,10 +149,17 @@ async function requestOf(
   const mentions: Mentions = { types: [], functions: [], sequences: [] };
   const types = new Map<string, TypeRequest>();
   await forEachInTurns(drafts, ({ type, column, default: parsed }) => {
+    ownTypes.claim(type);
     if (type !== undefined) addType(types, type, keyColumns.has(column.name));
     if (parsed?.kind === 'expression') mentionsOf(parsed.expression, mentions);
   });
-  await forEachInTurns(mentions.types, (type) => addType(types, type, false));
+  await forEachInTurns(mentions.types, (type) => {
+    ownTypes.claim(type);
+    addType(types, type, false);
+  });
+  // A domain comes after the types below it.
+  for (const { name, base } of definition.types.toReversed())
+    if (base !== undefined && ownTypes.needed.has(name)) ownTypes.claim(parseTypeName(base));
   const targets = definition.foreignKeys
     .filter((key) => key.table !== '' && !(key.schema === schema && key.table === table))
     .map((key) => ({ schema: key.schema, table: key.table }));
@@ -172,8 +180,8 @@ async function requestOf(
 
 function addType(types: Map<string, TypeRequest>, type: TypeName, isKey: boolean): void {
   const key = typeKey(type);
-  const { spelling, schema, name, isQuoted, isArray: array } = type;
-  const known = types.get(key) ?? { spelling, schema, name, isQuoted, array, isKey: false };
+  const { spelling, schema, name, isQuoted, isArray: array, ownSchema } = type;
+  const known = types.get(key) ?? { spelling, schema, name, isQuoted, array, ownSchema, isKey: false };
   // All of SQL's own types, and arrays of them, can be in a key.
   known.isKey ||= isKey && spelling === undefined;
   types.set(key, known);

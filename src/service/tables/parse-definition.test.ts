@@ -60,6 +60,10 @@ test('a definition with every part is parsed', async () => {
         },
       ],
     },
+    types: [
+      { name: 'e', labels: ['x', 'é'] },
+      { name: 'd', base: 'e[]', check: null },
+    ],
     distribution: { kind: 'column', column: 'b', shards: 8, bytes: 8192 },
   });
   assert.deepEqual(problems, []);
@@ -118,6 +122,10 @@ test('a definition with every part is parsed', async () => {
     ],
     indexes: [],
     saysIndexes: false,
+    types: [
+      { pointer: '/table/types/0', name: 'e', labels: ['x', 'é'], base: undefined, check: undefined },
+      { pointer: '/table/types/1', name: 'd', labels: undefined, base: 'e[]', check: undefined },
+    ],
     distribution: { kind: 'column', column: 'b', shards: 8 },
   });
 });

@@ -39,6 +39,7 @@ import {
   readText,
   reportTo,
 } from './read-members.ts';
+import { parseTypes } from './types/type-definition.ts';
 
 const keyForm = ': {"columns": ["id"]}, with the names of the columns of the key';
 
@@ -56,6 +57,7 @@ export async function parseDefinition(
     foreignKeys: [],
     indexes: [],
     saysIndexes: false,
+    types: [],
     distribution: undefined,
   };
   const table = readMembers(
@@ -76,6 +78,7 @@ export async function parseDefinition(
     const indexes = table('indexes', indexesForm);
     definition.saysIndexes = indexes !== undefined;
     definition.indexes = await parseIndexes(indexes, '/table/indexes', report);
+    definition.types = await parseTypes(table('types', typesForm), report);
     definition.distribution = parseDistribution(table('distribution'), report);
   }
   return definition;
@@ -83,6 +86,7 @@ export async function parseDefinition(
 
 const constraintsForm = ': {"primary_key": {"columns": ["id"]}}';
 const indexesForm = ': [{"columns": [{"column": "customer_id"}]}]';
+const typesForm = ': [{"name": "state", "labels": ["new", "paid"]}]';
 const uniqueForm = ': [{"columns": ["email"]}]';
 
 /** Returns the end of the message about a default that has a wrong type. */

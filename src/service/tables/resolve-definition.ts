@@ -24,6 +24,7 @@ import type { ExistingObject, PreparedColumn, PreparedForeignKey, PreparedTable 
 import { byKey, resolveColumns } from './resolve-columns.ts';
 import { bytesOfZones, type ColumnTrial } from './try-columns.ts';
 import { explainUnknownTypes } from './type-problems.ts';
+import { makeTypes } from './types/make-types.ts';
 
 export interface ResolvedDefinition {
   /** The table can be created if there are no problems and the trials succeed. */
@@ -41,6 +42,8 @@ export interface ResolvedDefinition {
 /**
  * Checks a definition and finds what it names in the catalogue.
  *
+ * The types of the definition that are missing are made. Roll this back if the table is not created.
+ *
  * @param before a statement that is sent in the same round trip, before the catalogue is read
  * @throws the errors of `draftDefinition` and `resolveDraft`
  */
@@ -50,7 +53,13 @@ export async function resolveDefinition(
   before: Statement[] = [],
 ): Promise<ResolvedDefinition> {
   const draft = await draftDefinition(options);
-  const results = await pipeline(client, [...before, await lookUpDefinition(draft.request)]);
+  const isMaking = draft.definition.types.length > 0;
+  if (isMaking) {
+    if (before.length > 0) await pipeline(client, before);
+    await makeTypes(client, draft);
+  }
+  const statements = [...(isMaking ? [] : before), await lookUpDefinition(draft.request)];
+  const results = await pipeline(client, statements);
   const { found } = results.at(-1)!.rows[0] as { found: LookUpResult };
   return resolveDraft(client, draft, found);
 }

@@ -5,6 +5,7 @@ import type { DefaultFacts } from '../defaults.ts';
 import { isCitus } from '../distribution/citus-facts.ts';
 import type { ForeignKeyTime } from '../foreign-keys.ts';
 import { type IndexFacts, indexFacts } from '../indexes/describe-indexes.ts';
+import { type TypeFacts, usedTypes } from '../types/describe-types.ts';
 import { hasShortTrees } from './expressions.ts';
 import { qualifiedTypes, shownType } from './names-in-path.ts';
 import { maySee } from './relations.ts';
@@ -61,6 +62,7 @@ export interface TableFacts {
     | null;
   /** Those that are not the indexes of constraints. */
   indexes: IndexFacts[] | null;
+  types: TypeFacts[] | null;
 }
 
 /** The maximum number of bytes of all comments on a table and its columns that are described. */
@@ -150,7 +152,7 @@ SELECT json_build_object(
       'comment', CASE WHEN comments.are_short THEN col_description(c.oid, a.attnum) END,
       'default', CASE WHEN a.atthasdef AND size.is_short THEN (${defaultFacts}) END) ORDER BY a.attnum)
     FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
-  'constraints', (${constraintFacts}), 'indexes', (${indexFacts('size.is_short')}))
+  'constraints', (${constraintFacts}), 'indexes', (${indexFacts('size.is_short')}), 'types', (${usedTypes}))
 FROM pg_class c, LATERAL (
   SELECT $3 OR ${hasShortTrees('c.oid')} AS is_short OFFSET 0) AS size, LATERAL (
   SELECT coalesce(sum(octet_length(d.description)) <= ${maxCommentBytes}, true) AS are_short

@@ -27,6 +27,7 @@ export interface TypeRequest {
   schema: string | undefined;
   name: string | undefined;
   isQuoted: boolean;
+  ownSchema: string | undefined;
   array: boolean;
   /** Whether the query must find out if the type can be a key. */
   isKey: boolean;
@@ -106,6 +107,10 @@ const types = (order: string) => `
           CASE WHEN item->>'spelling' IS NOT NULL THEN to_regtype(item->>'spelling')::oid
             WHEN item->>'schema' IS NOT NULL THEN (SELECT y.oid FROM pg_type y
               WHERE y.typname = item->>'name' AND y.typnamespace = ${namespaceOid("item->>'schema'")})
+            WHEN item->>'ownSchema' IS NOT NULL THEN (SELECT y.oid FROM pg_type y
+              WHERE y.typname = item->>'name'
+                AND y.typnamespace IN ('pg_catalog'::regnamespace, ${namespaceOid("item->>'ownSchema'")})
+              ORDER BY y.typnamespace <> 'pg_catalog'::regnamespace LIMIT 1)
             ELSE ${unqualifiedType("item->>'name'", "(item->>'isQuoted')::boolean")} END AS oid
         FROM request, json_array_elements(r->'types') WITH ORDINALITY AS x(item, position)) w`;
 

@@ -1,10 +1,10 @@
 /** Lists the types that a column may have, in pages, ordered by the bytes of schema and name. */
 import type { ClientBase } from 'pg';
-import { mostDigits, treeBytes } from '../../postgres/expression-trees.ts';
 import { readRowsInCallersPath } from '../../postgres/search-path.ts';
 import { shownType } from '../catalog/names-in-path.ts';
 import { typesOfAliases } from '../column-types.ts';
 import type { ListPlace } from '../list-tables.ts';
+import { checkOf, sizeOfChecks } from './describe-types.ts';
 
 export const typeKinds = ['base', 'enum', 'domain', 'range', 'composite', 'alias'] as const;
 
@@ -37,9 +37,6 @@ export interface TypeScope {
 export const typesPerPage = 1000;
 /** An enum with more labels is listed without them. */
 export const maxListedLabels = 10_000;
-/** A domain whose checks may be longer, as trees or in digits of their numbers, is listed without them. */
-const maxCheckBytes = 65_536;
-const maxCheckDigits = 2 * 1024 * 1024;
 /** A page ends before a type with which its labels and checks might have more bytes, unless it is the first one. */
 const maxPageBytes = 8 * 1024 * 1024;
 
@@ -86,10 +83,7 @@ measured AS MATERIALIZED (
     sum(coalesce(e.bytes, 0) + CASE WHEN k.is_short THEN k.bytes + k.digits ELSE 0 END) OVER so_far AS bytes
   FROM page p, LATERAL (
     SELECT count(*) AS labels, CASE WHEN count(*) <= ${maxListedLabels} THEN sum(octet_length(l.enumlabel::text)) END AS bytes
-    FROM pg_enum l WHERE l.enumtypid = p.oid) e, LATERAL (
-    SELECT sum(x.bytes) AS bytes, sum(x.digits) AS digits, sum(x.bytes) <= ${maxCheckBytes} AND sum(x.digits) <= ${maxCheckDigits} AS is_short
-    FROM (SELECT ${treeBytes('c.conbin')} AS bytes, ${mostDigits('c.conbin')} AS digits
-      FROM pg_constraint c WHERE c.contypid = p.oid AND c.conbin IS NOT NULL OFFSET 0) x) k
+    FROM pg_enum l WHERE l.enumtypid = p.oid) e, LATERAL (${sizeOfChecks('p.oid')}) k
   WINDOW so_far AS (ORDER BY p.schema, p.name))
 SELECT m.schema, m.name, CASE m.kind WHEN 'alias' THEN m.name ELSE ${shownType('m.oid', 'NULL')} END AS type,
   CASE m.kind WHEN 'e' THEN 'enum' WHEN 'd' THEN 'domain' WHEN 'c' THEN 'composite' WHEN 'b' THEN 'base'
@@ -99,7 +93,6 @@ SELECT m.schema, m.name, CASE m.kind WHEN 'alias' THEN m.name ELSE ${shownType('
   CASE m.kind WHEN 'r' THEN (SELECT ${shownType('r.rngsubtype', 'NULL')} FROM pg_range r WHERE r.rngtypid = m.oid)
     WHEN 'm' THEN (SELECT ${shownType('r.rngtypid', 'NULL')} FROM pg_range r WHERE r.rngmultitypid = m.oid)
     ELSE (SELECT ${shownType('m.typbasetype', 'm.typtypmod')} WHERE m.kind IN ('d', 'alias')) END AS base,
-  CASE WHEN m.is_short THEN (SELECT string_agg(pg_get_expr(c.conbin, 0), ' AND ' ORDER BY c.conname)
-    FROM pg_constraint c WHERE c.contypid = m.oid AND c.conbin IS NOT NULL) END AS check,
+  CASE WHEN m.is_short THEN (${checkOf('m.oid')}) END AS check,
   ${extensionOf('m.oid')} AS extension, (SELECT count(*) FROM page) - m.place AS following
 FROM measured m WHERE m.place <= ${typesPerPage} AND (m.bytes <= ${maxPageBytes} OR m.place = 1) ORDER BY m.schema, m.name`);
