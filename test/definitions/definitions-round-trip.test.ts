@@ -1,7 +1,8 @@
-/** Any valid definition that is created, described, and sent again in another schema gives the same table. */
+/** Any valid definition that is created, described, and sent again in another schema or another database gives the same table. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import type { PoolClient } from 'pg';
 import { createTableWithin } from '../../src/service/tables/create-table.ts';
 import type { TableDescription } from '../../src/service/tables/definition.ts';
 import { describeTable } from '../../src/service/tables/describe-table.ts';
@@ -10,10 +11,10 @@ import { rolledBack } from '../support/rolled-back.ts';
 import { sized } from '../support/sized.ts';
 
 let database: TestDatabase;
+/** Has the same objects, so only what a description says can differ. */
+let elsewhere: TestDatabase;
 
-before(async () => {
-  database = await createTestDatabase();
-  await database.pool.query(`
+const objects = `
     CREATE SCHEMA "here"; CREATE SCHEMA "there"; CREATE SCHEMA "O'Neil ""types"".🙂";
     CREATE TYPE "O'Neil ""types"".🙂"."mood (of)" AS ENUM ('glad', 'so ''so''');
     CREATE TYPE pair AS (a integer, b text);
@@ -22,10 +23,14 @@ before(async () => {
     CREATE DOMAIN "serial" AS integer;
     CREATE TABLE owners (id integer, name text);
     CREATE SEQUENCE "Order ""Numbers""";
-    CREATE TABLE "Target ""T""." (id bigint PRIMARY KEY, a integer, b text, UNIQUE (a, b))`);
+    CREATE TABLE "Target ""T""." (id bigint PRIMARY KEY, a integer, b text, UNIQUE (a, b))`;
+
+before(async () => {
+  [database, elsewhere] = await Promise.all([createTestDatabase(), createTestDatabase()]);
+  await Promise.all([database.pool.query(objects), elsewhere.pool.query(objects)]);
 });
 
-after(() => database.drop());
+after(() => Promise.all([database.drop(), elsewhere.drop()]));
 
 const mood = `"O'Neil ""types"".🙂"."mood (of)"`;
 
@@ -182,9 +187,29 @@ const serial = fc
     fc
       .record({ type: fc.constant(type), default: fc.constant(null), is_nullable: fc.boolean() }, {})
       .chain((record) =>
-        fc.constantFrom<object>({}, { identity: 'always' }).map((identity) => ({ ...record, ...identity })),
+        fc
+          .constantFrom<object>({}, { identity: 'always' }, { sequence: { name: null } })
+          .map((identity) => ({ ...record, ...identity })),
       ),
   );
+
+const label = fc.string({ unit: 'binary', maxLength: 20 }).map((text) => cut(text.replaceAll('\0', '')));
+
+/** Enums, and a domain over an array of the first one. */
+const types = fc
+  .record({
+    names: fc.uniqueArray(name, { minLength: 3, maxLength: 3 }),
+    labels: fc.array(fc.uniqueArray(label, { minLength: 1, maxLength: 5 }), { minLength: 2, maxLength: 2 }),
+  })
+  .map(({ names: [first, second, third], labels }) => [
+    { name: first!, labels: labels[0]! },
+    { name: second!, labels: labels[1]! },
+    { name: third!, base: `here.${quoted(first!)}[]` },
+  ]);
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
+}
 
 const action = fc.constantFrom('no action', 'restrict', 'cascade', 'set null', 'set default');
 const time = fc.constantFrom('initially immediate', 'initially deferred');
@@ -203,6 +228,8 @@ const definition = fc
         .map((list) => [...list, '', '', '', '', '', '']),
       order: fc.shuffledSubarray(names),
       table: name,
+      types,
+      typed: fc.array(fc.nat({ max: 8 }), { minLength: names.length, maxLength: names.length }),
       direction: fc.record(
         { order: fc.constantFrom('asc', 'desc'), nulls: fc.constantFrom('first', 'last') },
         { requiredKeys: [] },
@@ -215,8 +242,16 @@ const definition = fc
       rules: fc.record({ on_delete: action, on_update: action, deferrable: time }, { requiredKeys: [] }),
     }),
   )
-  .map(({ names, columns, constraintNames, order, table, rules, direction, options, comment }) => {
-    const defined = names.map((columnName, index) => ({ name: columnName, comment, ...columns[index]! }));
+  .map(({ names, columns, constraintNames, order, rules, direction, options, comment, ...others }) => {
+    const { types, typed } = others;
+    const table = types.some(({ name }) => name === others.table) ? 'another table' : others.table;
+
+    const defined = names.map((columnName, index) => {
+      const own = types[typed[index]!];
+      const literal = own?.labels === undefined ? null : `'${own.labels[0]!.replaceAll("'", "''")}'`;
+      const ofOwn = own && { type: `here.${quoted(own.name)}`, default: literal, is_nullable: true };
+      return { name: columnName, comment, ...(ofOwn ?? columns[index]!) };
+    });
     const typeOf = (columnName: string) => defined.find((entry) => entry.name === columnName)!.type;
     const keyable = order.filter(
       (columnName) => !unordered.test(typeOf(columnName)) && typeOf(columnName) !== 'json',
@@ -271,6 +306,7 @@ const definition = fc
     ];
     return {
       table,
+      types,
       indexes,
       comment,
       columns: defined,
@@ -294,7 +330,28 @@ function comparable(table: TableDescription): TableDescription {
       key.reference_schema === 'public' ? key : { ...key, reference_schema: 'own' },
     ),
   };
-  return { ...table, schema: 'any', constraints };
+  // The other schema uses the types of the first one.
+  const { types: _, ...others } = table;
+  return { ...others, schema: 'any', constraints };
+}
+
+/** Everything that PostgreSQL's catalogue has of the table, as text, without object identifiers. */
+const catalogue = `
+  SELECT json_build_object('comment', obj_description(c.oid, 'pg_class'), 'columns', (
+      SELECT json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,
+        pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum), pg_get_serial_sequence($2, a.attname),
+        (SELECT format_type(q.seqtypid, NULL) FROM pg_sequence q WHERE q.seqrelid = pg_get_serial_sequence($2, a.attname)::regclass),
+        (SELECT json_agg(l.enumlabel ORDER BY l.enumsortorder) FROM pg_enum l WHERE l.enumtypid = a.atttypid)) ORDER BY a.attnum)
+      FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+      WHERE a.attrelid = c.oid AND a.attnum > 0),
+    'constraints', (SELECT json_agg(json_build_array(k.conname, pg_get_constraintdef(k.oid)) ORDER BY k.conname)
+      FROM pg_constraint k WHERE k.conrelid = c.oid),
+    'indexes', (SELECT json_agg(pg_get_indexdef(i.indexrelid) ORDER BY i.indexrelid::regclass::text) FROM pg_index i WHERE i.indrelid = c.oid)) AS found
+  FROM pg_class c WHERE c.oid = $1::regclass`;
+
+async function catalogueOf(client: PoolClient, name: string): Promise<unknown> {
+  const relation = `here.${quoted(name)}`;
+  return (await client.query(catalogue, [relation, relation])).rows[0].found;
 }
 
 test('a valid definition comes back as one that creates the same table', async () => {
@@ -331,8 +388,15 @@ test('a valid definition comes back as one that creates the same table', async (
           ifNotExists: true,
         });
         assert.deepEqual(same.differences, []);
+        const original = await catalogueOf(client, name);
+        await rolledBack(elsewhere.pool, async (other) => {
+          const sending = { schema: 'here', name, table: first.table, ifNotExists: false };
+          const copy = await createTableWithin(other, sending);
+          assert.deepEqual(copy.table, first.table);
+          assert.deepEqual(await catalogueOf(other, name), original);
+        });
       });
     }),
-    { numRuns: sized(15, 150) },
+    { numRuns: sized(15, 1000) },
   );
 });

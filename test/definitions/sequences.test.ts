@@ -22,17 +22,19 @@ async function numberingOf(table: string): Promise<unknown> {
   );
 }
 
-for (const type of ['serial', 'bigserial', 'smallserial']) {
-  test(`a table with ${type} that SQL made comes back as the same table`, async () => {
+for (const [type, numbers] of [['serial'], ['bigserial'], ['smallserial'], ['serial', 'bigint']] as const) {
+  test(`a table with ${type} that SQL made comes back as the same table: numbers of ${numbers ?? type}`, async () => {
     const name = `of "${type}"`;
-    await service.rows(`CREATE TABLE "of ""${type}""" (id ${type} PRIMARY KEY, a text)`);
+    await service.rows(`DROP TABLE IF EXISTS "of ""${type}""";
+      CREATE TABLE "of ""${type}""" (id ${type} PRIMARY KEY, a text)`);
+    if (numbers) await service.rows(`ALTER SEQUENCE "of ""${type}""_id_seq" AS ${numbers}`);
     const path = `/table/${encodeURIComponent(name)}`;
     const before = await numberingOf(name);
     const { body } = await service.get(path);
     const [column] = body.table.columns;
     assert.deepEqual(column, {
       ...{ id: 1, name: 'id', type, is_nullable: false, default: null },
-      sequence: { name: `${name}_id_seq` },
+      sequence: { name: `${name}_id_seq`, ...(numbers && { type: numbers }) },
     });
     const same = await service.post(`${path}?if_not_exists=true`, { table: body.table });
     assert.deepEqual(same.body.differences, []);

@@ -38,7 +38,8 @@ function sequenceStatements({ schema, columns }: PreparedTable, { name, names }:
   }));
   return {
     create: sequences.map(
-      ({ column, sequence }) => qualified`CREATE SEQUENCE ${sequence} AS ${column.typeSql}`,
+      ({ column, sequence }) =>
+        qualified`CREATE SEQUENCE ${sequence} AS ${column.sequenceType ?? column.typeSql}`,
     ),
     give: sequences.map(
       ({ column, sequence }) =>

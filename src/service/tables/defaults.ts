@@ -368,7 +368,7 @@ export interface DefaultFacts extends WrittenDefault {
   /** The types of the expression whose names a definition would read as other types, with their schemas (`qualifiedTypes`); null: none. */
   qualifiedTypes: Record<string, string> | null;
   /** The default takes numbers from a sequence that belongs to the column, as that of `serial` does. */
-  ownSequence: { name: string; isInSchema: boolean } | null;
+  ownSequence: { name: string; isInSchema: boolean; type: 'smallint' | 'integer' | 'bigint' } | null;
 }
 
 interface WrittenDefault {

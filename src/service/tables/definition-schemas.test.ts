@@ -28,7 +28,7 @@ const whole = {
       is_nullable: false,
       default: null,
       comment: 'c',
-      sequence: { name: 's' },
+      sequence: { name: 's', type: 'bigint' },
       identity: 'always',
       generated: null,
       default_is_expression: false,

@@ -8,7 +8,14 @@ import {
 } from './foreign-keys.ts';
 import { type IndexDefinition, IndexDescriptionSchema, IndexSchema } from './indexes/index-definition.ts';
 import { type KeyOptions, keyOptionMembers, uniqueOptionMembers } from './key-options.ts';
-import { ColumnNameSchema, Comment, ConstraintName, Name, nameLength } from './name-schemas.ts';
+import {
+  ColumnNameSchema,
+  Comment,
+  ConstraintName,
+  Name,
+  nameLength,
+  optionalChoice,
+} from './name-schemas.ts';
 import {
   DomainSchema,
   EnumSchema,
@@ -105,6 +112,11 @@ const answerOnly = {
   ),
 };
 
+const sequenceType = optionalChoice(
+  ['smallint', 'integer', 'bigint'],
+  'The type of the numbers of the sequence. Default: that of the column.',
+);
+
 /** The sequence of a column that is numbered as SERIAL numbers it (PostgreSQL 8.1.4), without an identity. */
 export const SequenceSchema = Type.Object(
   {
@@ -114,6 +126,7 @@ export const SequenceSchema = Type.Object(
         examples: ['orders_id_seq'],
       }),
     ),
+    type: sequenceType,
   },
   {
     title: 'Sequence',
@@ -304,7 +317,9 @@ export const TableDescriptionSchema = Type.Object(
           is_nullable: Type.Boolean(),
           default: Type.Union([Type.String(), Type.Null()], { examples: ["'pending'::text", 'now()', null] }),
           comment: Type.Optional(Type.String()),
-          sequence: Type.Optional(Type.Object({ name: Type.String() }, { additionalProperties: false })),
+          sequence: Type.Optional(
+            Type.Object({ name: Type.String(), type: sequenceType }, { additionalProperties: false }),
+          ),
           ...answerOnly,
         },
         {
@@ -395,8 +410,14 @@ export interface ColumnDefinition {
   /** For serial types: the column is GENERATED ALWAYS AS IDENTITY instead of BY DEFAULT. */
   identityAlways: boolean;
   /** For serial types: the column owns a sequence instead of being an identity column. */
-  sequence: { name: string | undefined } | undefined;
+  sequence: SequenceDefinition | undefined;
   comment: string | undefined;
+}
+
+export interface SequenceDefinition {
+  name: string | undefined;
+  /** Undefined: that of the column. */
+  type: string | undefined;
 }
 
 export interface KeyDefinition {

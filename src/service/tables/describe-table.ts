@@ -186,7 +186,11 @@ function describeColumn(
   const sequence = column.default?.ownSequence;
   if (column.identity !== '' || (sequence && column.notNull && serial !== undefined)) {
     description.type = serial ?? column.type;
-    if (sequence?.isInSchema) description.sequence = { name: sequence.name };
+    if (sequence?.isInSchema)
+      description.sequence = {
+        name: sequence.name,
+        ...(sequence.type !== column.type && { type: sequence.type }),
+      };
     if (column.identity === 'a') description.identity = 'always';
   } else if (column.generated !== '') {
     description.generated = column.default && writeTypes(column.default);

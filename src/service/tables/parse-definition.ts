@@ -134,7 +134,9 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
 function parseSequence(value: unknown, pointer: string, report: Report): ColumnDefinition['sequence'] {
   if (value === undefined || value === null) return undefined;
   const sequence = readMembers(SequenceSchema, value, pointer, report, ': {"name": "orders_id_seq"}');
-  return sequence && { name: readName(sequence('name'), `${pointer}/name`, report) };
+  if (sequence === undefined) return undefined;
+  const name = readName(sequence('name'), `${pointer}/name`, report);
+  return { name, type: sequence('type') ?? undefined };
 }
 
 /** Returns the comment; undefined: it is empty, absent, or has a problem, which is reported. */

@@ -54,6 +54,8 @@ export interface PreparedColumn {
   isNullable: boolean;
   /** `sequence`: the default takes numbers from a sequence that the column owns. */
   identity: 'none' | 'by default' | 'always' | 'sequence';
+  /** The type of the sequence that the column owns. */
+  sequenceType: string | undefined;
   /** The default in SQL: a literal or an expression. */
   defaultSql: string | undefined;
   comment: string | undefined;

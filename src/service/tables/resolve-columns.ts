@@ -63,6 +63,7 @@ function resolveColumn(resolution: Resolution, draft: ColumnDraft, isInPrimaryKe
     type,
     isNullable: column.isNullable && !draft.isSerial && !isInPrimaryKey,
     identity: identityOf(draft),
+    sequenceType: column.sequence?.type,
     defaultSql: undefined,
     comment: column.comment,
   };

@@ -79,7 +79,8 @@ const defaultFacts = `
     'category', t.typcategory,
     'takesFractions', ${takesFractions},
     'ownSequence', (
-      SELECT json_build_object('name', s.relname, 'isInSchema', s.relnamespace = c.relnamespace) FROM pg_depend owned
+      SELECT json_build_object('name', s.relname, 'isInSchema', s.relnamespace = c.relnamespace,
+        'type', (SELECT format_type(q.seqtypid, NULL) FROM pg_sequence q WHERE q.seqrelid = s.oid)) FROM pg_depend owned
       JOIN pg_depend used ON used.refclassid = owned.classid AND used.refobjid = owned.objid
       JOIN pg_class s ON s.oid = owned.objid
       WHERE owned.classid = 'pg_class'::regclass AND owned.refclassid = 'pg_class'::regclass

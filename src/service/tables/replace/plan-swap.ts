@@ -98,9 +98,9 @@ async function describeSwapped(
   const before = relationNames(aside.names);
   const after = new Map(relationNames(names).map((name, index) => [before[index], name]));
   const kept = new Map(
-    sequences.map(({ column, sequence }) => [
+    sequences.map(({ column, sequence, type }) => [
       column,
-      { name: parseRelationName(sequence)!.name, isInSchema: true },
+      { name: parseRelationName(sequence)!.name, isInSchema: true, type },
     ]),
   );
   const inherited = new Map(columnComments.map(({ column, text }) => [column, text]));
