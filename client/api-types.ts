@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 b851a9ce4d5287cd47bc19353ce7acc21e8bb00621027d4df9829ec24b90b231.
+// The structure of the OpenAPI document has the SHA-256 517868259e04a58e54dc815c686c875f7c676d3838c13f1d1bfe00d61190fda2.
 
 export interface paths {
   '/healthz': {
@@ -913,6 +913,8 @@ export interface components {
        * @example orders_id_seq
        */
       name?: string | null;
+      /** @description The type of the numbers of the sequence. Default: that of the column. */
+      type?: ('smallint' | 'integer' | 'bigint') | null;
     };
     /** @description A column. */
     ColumnDefinition: {
@@ -1248,6 +1250,8 @@ export interface components {
       comment?: string;
       sequence?: {
         name: string;
+        /** @description The type of the numbers of the sequence. Default: that of the column. */
+        type?: ('smallint' | 'integer' | 'bigint') | null;
       };
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
@@ -2451,6 +2455,8 @@ export interface operations {
         schema?: string;
         /** @description true: an existing table is left unchanged and described (200), with its `differences` from the definition. */
         if_not_exists?: boolean;
+        /** @description true: the service chooses the names of all keys, foreign keys, indexes and sequences, so that the answer for one table makes a second one next to it. */
+        new_names?: boolean;
       };
       header?: {
         /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */

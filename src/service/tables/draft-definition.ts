@@ -21,7 +21,7 @@ import {
   weightOfKey,
 } from './definition.ts';
 import { DefinitionProblems } from './definition-problems.ts';
-import { namedRelations } from './free-names.ts';
+import { forgetNames, namedRelations } from './free-names.ts';
 import { chooseNames, noNames, type ObjectNames, relationNames } from './object-names.ts';
 import { parseDefinition } from './parse-definition.ts';
 import { parseRelationName } from './sql-tokens.ts';
@@ -34,6 +34,8 @@ export interface PrepareOptions {
   name: string;
   /** The `table` of the request: any JSON value. */
   table: unknown;
+  /** The names of keys, foreign keys, indexes and sequences in the definition are left out. */
+  newNames?: boolean;
   /** Functions that defaults may call in addition to the built-in ones: `name` or `schema.name`. */
   extraFunctions?: readonly string[];
   /** Throws if the caller may not refer to the tables of the schema or take numbers from its sequences. */
@@ -67,6 +69,7 @@ export async function draftDefinition(options: PrepareOptions): Promise<Definiti
   const { admitSchema = () => {} } = options;
   const problems = new DefinitionProblems();
   const definition = await parseDefinition(options.table, problems);
+  if (options.newNames) forgetNames(definition);
   for (const other of new Set(definition.foreignKeys.map((key) => key.schema))) admitSchema(other);
   await checkStructure(name, definition, problems);
   const columns = await mapInTurns(definition.columns, (column, index) =>

@@ -12,7 +12,7 @@ const rule =
 const index = 'Put it into the table: "indexes": [{"columns": [{"column": "customer_id"}]}].';
 const identity = 'Send the type "serial" or "bigserial".';
 const enumType =
-  'Create an enum type in the database (CREATE TYPE … AS ENUM) and send its name as the type, or send "text".';
+  'Put an enum into the table: "types": [{"name": "state", "labels": ["new", "paid"]}], and send its name as the type of the column.';
 const afterwards = 'A definition cannot have it. Create the table, and then add it in PostgreSQL, with';
 
 const advice: Record<string, string> = {

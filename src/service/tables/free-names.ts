@@ -94,6 +94,13 @@ export function namedRelations({ columns, primaryKey, unique, indexes }: TableDe
   );
 }
 
+/** Leaves the names of keys, foreign keys, indexes and sequences to the service. */
+export function forgetNames({ columns, primaryKey, unique, foreignKeys, indexes }: TableDefinition): void {
+  const sequences = columns.map(({ sequence }) => sequence);
+  for (const named of [primaryKey, ...unique, ...foreignKeys, ...indexes, ...sequences])
+    if (named !== undefined) named.name = undefined;
+}
+
 /** Adds several names of the series, because looking them up one by one would take a round trip for each. */
 function addNextNames(names: Set<string>, series: NameSeries, attempt: number): void {
   for (let index = 0; index <= attempt; index++) names.add(series.name(attempt + index));

@@ -21,7 +21,8 @@ const modifierRules: [RegExp, string][] = [
 const foreignTypes: [RegExp, (match: RegExpExecArray) => string][] = [
   [
     /^(enum|set)\s*(\(|$)/,
-    () => 'Send "text", or create an enum type in the database (CREATE TYPE … AS ENUM) and send its name.',
+    () =>
+      'Send "text", or the name of an enum that the table has in "types": [{"name": "state", "labels": ["new", "paid"]}].',
   ],
   [
     /\bunsigned\b/,

@@ -35,6 +35,11 @@ const Query = Type.Object({
     description:
       'true: an existing table is left unchanged and described (200), with its `differences` from the definition.',
   }),
+  new_names: Type.Boolean({
+    default: false,
+    description:
+      'true: the service chooses the names of all keys, foreign keys, indexes and sequences, so that the answer for one table makes a second one next to it.',
+  }),
 });
 
 const Body = Type.Object({ table: TableDefinitionSchema }, { title: 'TableDefinitionBody' });
@@ -144,6 +149,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
       name,
       extraFunctions: context.config.database.defaultFunctions,
       ifNotExists: query.if_not_exists,
+      newNames: query.new_names,
       admitSchema: (other: string) => requireSchema(grants, other),
       beforeCommit: (distribution: TableDescription['distribution']) =>
         records.eventStatements([{ type: 'table.created', schema, table: name, distribution }]),
