@@ -297,7 +297,7 @@ const definition = fc
     }
     const indexes = keyable.slice(0, 2).map((column, index) => ({
       name: index === 0 ? '' : free[0] === '' ? '' : `${cut(`i${free[0]}`)}`,
-      columns: [{ column, ...direction }, { column: keyable[0]! }],
+      columns: [{ column, ...direction }, ...(index === 0 ? [] : [{ column: keyable[0]! }])],
       include: keyable.slice(1, 3),
     }));
     const unique = [
