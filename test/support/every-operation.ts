@@ -171,6 +171,21 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
   ];
   await post(`${strict}&on_conflict=update`, { data: updated });
 
+  const typed = {
+    types: [
+      { name: 'pace', labels: ['slow', 'fast'] },
+      { name: 'paces', base: 'pace[]' },
+    ],
+    columns: [
+      { name: 'a', type: 'pace', default: 'slow' },
+      { name: 'b', type: 'paces' },
+    ],
+    constraints: { unique: [{ columns: ['a'], include: ['b'], nulls_not_distinct: true }] },
+  };
+  await post('/table/typed', { table: typed });
+  await post('/table/typed?if_not_exists=true', { table: typed });
+  await post('/table/typed_too/upload/json', { table: typed, data: [{ a: 'fast', b: ['slow'] }] });
+
   const inferred = [{ a: 1.5, b: 'x', c: { d: 1 }, e: true, f: '2024-01-01', g: '2024-01-01T00:00:00Z' }, {}];
   await post('/table/free.dotted/upload/json', { data: inferred });
   await post('/table/free/upload/json?primary_key=a', { data: inferred.slice(0, 1) });

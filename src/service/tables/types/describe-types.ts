@@ -32,16 +32,16 @@ export interface TypeFacts {
 }
 
 /** SQL of the `TypeFacts` of a row of `pg_type`. */
-export const typeFacts = (t: string) => `json_build_object(
+export const typeFacts = (t: string) => `(SELECT json_build_object(
     'name', ${t}.typname, 'kind', ${t}.typtype,
     'labels', CASE ${t}.typtype WHEN 'e' THEN (
       SELECT coalesce(json_agg(l.enumlabel ORDER BY l.enumsortorder), '[]') FROM (
         SELECT * FROM pg_enum l WHERE l.enumtypid = ${t}.oid ORDER BY l.enumsortorder LIMIT ${maxLabels + 1}) l) END,
     'base', CASE ${t}.typtype WHEN 'd' THEN ${shownType(`${t}.typbasetype`, `${t}.typtypmod`)} END,
-    'check', CASE WHEN ${t}.typtype = 'd' AND (SELECT is_short FROM (${sizeOfChecks(`${t}.oid`)}) s) THEN (${checkOf(`${t}.oid`)}) END,
+    'check', CASE WHEN ${t}.typtype = 'd' AND s.is_short THEN (${checkOf(`${t}.oid`)}) END,
     'isWhole', NOT ${t}.typnotnull AND ${t}.typdefault IS NULL
       AND ${t}.typcollation = coalesce((SELECT b.typcollation FROM pg_type b WHERE b.oid = ${t}.typbasetype), ${t}.typcollation)
-      AND (SELECT coalesce(is_short, true) FROM (${sizeOfChecks(`${t}.oid`)}) s))`;
+      AND coalesce(s.is_short, true)) FROM (${sizeOfChecks(`${t}.oid`)}) s)`;
 
 /**
  * Returns SQL of the list of `TypeFacts` of the enums and domains in the schema of the table `c` that its columns use, without those of
