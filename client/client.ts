@@ -103,11 +103,11 @@ function tableCalls(connection: Connection) {
 
     /** Yields the tables that the token may see, of all pages. */
     tables: (options: QueryOf<'listTables'> & RequestOptions = {}): AsyncGenerator<ListedTable> =>
-      itemsOf(connection, '/tables', 'tables', options),
+      itemsOf(connection, 'tables', options),
 
     /** Yields the types that a column may have, of all pages. */
     types: (options: QueryOf<'listTypes'> & RequestOptions = {}): AsyncGenerator<ListedType> =>
-      itemsOf(connection, '/types', 'types', options),
+      itemsOf(connection, 'types', options),
 
     /** Returns the first rows. A number with more digits than a JavaScript number can hold is text. */
     rows(
@@ -138,16 +138,16 @@ function changeCalls(connection: Connection) {
       { signal, idempotencyKey, ...query }: QueryOf<'renameTable'> & ChangeOptions = {},
     ): Promise<Schemas['RenamedTable']> {
       const content = toJson(change);
-      const headers = { 'content-type': 'application/json' };
       const request = {
         method: 'PATCH',
         path: tablePath(name),
         query,
-        headers,
+        headers: { 'content-type': 'application/json' },
+        open: () => ({ content }),
         signal,
         isRepeatable: true,
       } as const;
-      return sendOnce(connection, { ...request, open: () => ({ content }) }, idempotencyKey, jsonOf);
+      return sendOnce(connection, request, idempotencyKey, jsonOf);
     },
   };
 }
@@ -169,8 +169,13 @@ function uploadCalls(connection: Connection) {
       const { rows, file, bytes, name, kind, password, signal, onSent, ...query } = options;
       const source = { rows, file, bytes, name, kind, password };
       const { operation, contentType, ...body } = await uploadBody(source);
-      const headers = { 'content-type': contentType };
-      const request = { method: 'POST', path: `/inspect/${operation}`, query, headers, signal } as const;
+      const request = {
+        method: 'POST',
+        path: `/inspect/${operation}`,
+        query,
+        headers: { 'content-type': contentType },
+        signal,
+      } as const;
       return send(connection, { ...request, onSent, ...body }, jsonOf);
     },
   };
@@ -184,13 +189,13 @@ function loadCalls(connection: Connection) {
 
     /** Yields the loads that the token may see, of all pages, the newest first. */
     loads: (options: QueryOf<'listLoads'> & RequestOptions = {}): AsyncGenerator<ListedLoad> =>
-      itemsOf(connection, '/loads', 'loads', options),
+      itemsOf(connection, 'loads', options),
 
     /** Yields the stored problems of a load that has ended, of all pages: at most 100,000. */
     problems: (
       id: string,
       options: QueryOf<'listLoadProblems'> & RequestOptions = {},
-    ): AsyncGenerator<Problem> => itemsOf(connection, `${loadPath(id)}/problems`, 'problems', options),
+    ): AsyncGenerator<Problem> => itemsOf(connection, 'problems', options, `${loadPath(id)}/problems`),
 
     /** Returns the stored problems of a load that has ended as the text of a CSV file. */
     problemsCsv(id: string, { signal }: RequestOptions = {}): Promise<string> {
@@ -231,9 +236,9 @@ type Page<List extends string, Item> = Record<List, Item[]> & { next: string | n
 /** Yields the items of all pages. @param list the member of a page that has its items */
 async function* itemsOf<List extends string, Item>(
   connection: Connection,
-  path: string,
   list: List,
   options: RequestOptions & { after?: string | number | null },
+  path = `/${list}`,
 ): AsyncGenerator<Item> {
   for (let { after } = options; after !== null; ) {
     const query = { ...options, after };
