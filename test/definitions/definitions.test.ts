@@ -165,7 +165,7 @@ test('unknown types are refused with the name that was probably meant', async ()
 
 test('a type of another database or language is refused with the type to send', async () => {
   const remedies: Record<string, RegExp> = {
-    "enum('a','b')": /Send "text", or create an enum type/,
+    "enum('a','b')": /Send "text", or the name of an enum/,
     'int(11)': /Send "int" without parentheses\.$/,
     'BIGINT(20)': /Send "bigint" without parentheses\.$/,
     'tinyint(1)': /Send "boolean", or "smallint" for numbers\.$/,
