@@ -8,11 +8,22 @@ import { join } from 'node:path';
 import { columnLetters } from '../../src/readers/spreadsheet/cell-address.ts';
 import { openReader, type QualityRun, type Reader, type ReadTable } from './quality-run.ts';
 
-/** The ways in which the files are uploaded. `given`: the parameters of the benchmark are sent, too. */
-const modes: Record<string, { query: Record<string, string>; isGiven: boolean }> = {
-  'no parameter': { query: {}, isGiven: false },
-  'header_row=auto, leave_out': { query: { header_row: 'auto', faulty_rows: 'leave_out' }, isGiven: false },
-  'parameters, leave_out': { query: { faulty_rows: 'leave_out' }, isGiven: true },
+interface Mode {
+  query: Record<string, string>;
+  /** What is sent of the parameters of the benchmark. `names`: also the names of the columns, as a definition. */
+  given?: 'dialect' | 'names';
+}
+
+/** The ways in which the files are uploaded. */
+const modes: Record<string, Mode> = {
+  'no parameter': { query: {} },
+  'header_row=auto, leave_out': { query: { header_row: 'auto', faulty_rows: 'leave_out' } },
+  'header_row=auto, leave_out, natural': {
+    query: { header_row: 'auto', faulty_rows: 'leave_out', values: 'natural' },
+  },
+  'parameters, leave_out': { query: { faulty_rows: 'leave_out' }, given: 'dialect' },
+  // The databases of the benchmark get the names in CREATE TABLE, and skip the header.
+  'parameters and names, leave_out': { query: { faulty_rows: 'leave_out' }, given: 'names' },
 };
 
 const sets = { polluted: 'polluted_files', survey: 'survey_sample' };
@@ -48,7 +59,7 @@ interface FileScore {
 async function scoreFiles(
   reader: Reader,
   folder: string,
-  { query, isGiven }: (typeof modes)[string],
+  { query, given: sentParameters }: Mode,
 ): Promise<Map<string, FileScore>> {
   const scores = new Map<string, FileScore>();
   for (const file of (await readdir(join(folder, 'csv'))).sort()) {
@@ -57,8 +68,12 @@ async function scoreFiles(
     ) as GivenParameters;
     const clean = parseCsv(await readText(join(folder, 'clean', file)));
     const bytes = await readFile(join(folder, 'csv', file));
-    const sent = isGiven ? { ...query, ...queryOf(given) } : query;
-    const table = await reader.read(bytes, sent);
+    const names = sentParameters === 'names' ? namesOf(given) : undefined;
+    const sent =
+      sentParameters === undefined
+        ? query
+        : { ...query, ...queryOf(given), ...(names && queryOfNames(given)) };
+    const table = await reader.read(bytes, sent, names);
     scores.set(
       file,
       'refused' in table
@@ -100,12 +115,29 @@ function queryOf(given: GivenParameters): Record<string, string> {
   const headerLines = Number(given.header_lines);
   if (headerLines === 0) {
     query.header = 'false';
-    if (names.length > 0)
-      query.rename = names.map((name, at) => `column_${columnLetters(at + 1)}:${escapeName(name)}`).join(',');
+    if (names.length > 0) query.rename = renameTo(names);
   } else {
-    query.header_row = String(Number(given.preamble_lines) + headerLines);
+    query.header_row = String(Number(given.preamble_lines) + 1);
+    if (headerLines > 1) query.header_rows = String(headerLines);
   }
   return query;
+}
+
+/** Returns the names of the columns; undefined: the file has none, or a table cannot have them. */
+function namesOf({ column_names: names }: GivenParameters): string[] | undefined {
+  const fit = names.every((name) => name !== '' && Buffer.byteLength(name) <= 63);
+  return names.length > 0 && fit && new Set(names).size === names.length ? names : undefined;
+}
+
+/** Returns the parameters that read the rows below the header under the given names. */
+function queryOfNames(given: GivenParameters): Record<string, string> {
+  const first = Number(given.preamble_lines) + Number(given.header_lines) + 1;
+  const query = { header: 'false', rename: renameTo(given.column_names), extra_columns: 'ignore' };
+  return first === 1 ? query : { ...query, range: `A${first}:XFD` };
+}
+
+function renameTo(names: string[]): string {
+  return names.map((name, at) => `column_${columnLetters(at + 1)}:${escapeName(name)}`).join(',');
 }
 
 /** Scores the rows that were read. Both files have the header in the first row. */

@@ -20,8 +20,17 @@ export interface ReadTable {
 }
 
 export interface Reader {
-  /** Uploads a file and reads its table back. @returns the code of the error if the file was refused */
-  read(bytes: Buffer, query: Record<string, string>): Promise<ReadTable | { refused: string }>;
+  /**
+   * Uploads a file and reads its table back.
+   *
+   * @param names the columns of the definition, which are texts; undefined: the upload has no definition
+   * @returns the code of the error if the file was refused
+   */
+  read(
+    bytes: Buffer,
+    query: Record<string, string>,
+    names?: string[],
+  ): Promise<ReadTable | { refused: string }>;
   close(): Promise<void>;
 }
 
@@ -30,10 +39,11 @@ export async function openReader({ url, token, databaseUrl }: QualityRun): Promi
   const client = new pg.Client({ connectionString: databaseUrl, types: { getTypeParser: () => String } });
   await client.connect();
   return {
-    read: async (bytes, query) => {
+    read: async (bytes, query, names) => {
       await client.query('DROP TABLE IF EXISTS quality');
       const form = new FormData();
       form.append('file', new Blob([new Uint8Array(bytes)]), 'file.csv');
+      if (names !== undefined) form.append('body', definitionOf(names));
       const answer = await fetch(`${url}/api/v1/table/quality/upload/excel?${new URLSearchParams(query)}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}` },
@@ -53,6 +63,11 @@ export async function openReader({ url, token, databaseUrl }: QualityRun): Promi
     },
     close: () => client.end(),
   };
+}
+
+function definitionOf(names: string[]): string {
+  const columns = names.map((name) => ({ name, type: 'text', is_nullable: true }));
+  return JSON.stringify({ table: { columns } });
 }
 
 interface Answer {

@@ -273,7 +273,7 @@ suite('what is refused', () => {
     });
     assertProblem(answer, 422, 'invalid-data');
     assert.deepEqual(problemsOf(answer), [
-      ['/1/a/b', 'a_b', 'repeated-column'],
+      ['/1/a_b', 'a_b', 'repeated-column'],
       ['/2/a/b', 'a_b', 'repeated-key'],
       ['/3', undefined, 'repeated-key'],
       ['/4', undefined, 'repeated-key'],

@@ -83,6 +83,8 @@ export class FlatteningSink extends ForwardingSink {
   /** All members that were seen, for the limit and for the end of the pass. */
   readonly #all: Member[] = [];
   #row = 0;
+  /** The member that has the problem that the inner sink is taking, if another member has its column. */
+  #refused: Member | undefined;
   readonly #unescaper = new StringUnescaper();
   readonly #held: GrowableBytes;
 
@@ -97,9 +99,10 @@ export class FlatteningSink extends ForwardingSink {
     this.#held = new GrowableBytes(limit);
   }
 
-  /** Returns the JSON Pointer in its row of the member with this column. */
+  /** Returns the JSON Pointer in its row of the member with this column. Within a problem it is the member that has the problem. */
   pointerOf(column: string): string | undefined {
-    return this.#byName.get(column)?.pointer;
+    const { name, pointer } = this.#refused ?? {};
+    return name === column ? pointer : this.#byName.get(column)?.pointer;
   }
 
   /** Returns the members that are objects in some rows and NULL in others. NULL gives no value to the columns of the object. */
@@ -145,8 +148,11 @@ export class FlatteningSink extends ForwardingSink {
       }
       this.#addColumn(member);
     }
-    if (member.hasSameName) this.inner.fault(member.column, SAME_COLUMN_NAME, bytes, start, end);
-    else this.inner.cell(member.column, kind, bytes, start, end);
+    if (member.hasSameName) {
+      this.#refused = member;
+      this.inner.fault(member.column, SAME_COLUMN_NAME, bytes, start, end);
+      this.#refused = undefined;
+    } else this.inner.cell(member.column, kind, bytes, start, end);
   }
 
   /**

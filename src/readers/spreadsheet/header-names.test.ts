@@ -77,3 +77,20 @@ test('a shortened header does not cut an emoji, and a long repeated one keeps it
   const { named } = nameColumns([emoji, full, full], 'exact', 1);
   assert.deepEqual(named, ['🙂'.repeat(15), full, `${'b'.repeat(61)}_2`]);
 });
+
+test('long headers of several rows that begin in the same way keep their ends, and others their beginnings', () => {
+  const group = 'Population by age, sex and region of residence at the end of the year';
+  const texts = [`${group} male`, `${group} female`, `${group} male`, `Other ${group}`, 'short'];
+  const { named, warnings } = nameColumns(texts, 'exact', 1, true);
+  assert.deepEqual(named, [
+    'Population by age, sex and reg…ce at the end of the year male',
+    'Population by age, sex and reg…at the end of the year female',
+    'Population by age, sex and reg…ce at the end of the year ma_2',
+    'Other Population by age, sex and region of residence at the end',
+    'short',
+  ]);
+  assert.equal(warnings.length, 4);
+  const umlauts = nameColumns([`${'ä'.repeat(50)}a`, `${'ä'.repeat(50)}b`], 'exact', 1, true).named;
+  assert.deepEqual(umlauts, [`${'ä'.repeat(15)}…${'ä'.repeat(14)}a`, `${'ä'.repeat(15)}…${'ä'.repeat(14)}b`]);
+  assert.deepEqual(nameColumns(texts.slice(0, 2), 'exact', 1).named[1], `${group.slice(0, 60)}_2`);
+});

@@ -16,20 +16,24 @@ export interface ColumnNames {
 
 /**
  * Names the columns of a header row. A repeated header gets the first of `_2`, `_3` … that no other header has. A header
- * that is too long for a name in PostgreSQL is shortened. It gets such a suffix, too, if the name is not unique.
+ * that is too long for a name in PostgreSQL is shortened. It gets such a suffix, too, if the name is not unique. Joined texts differ at
+ * their ends, so they are shortened in the middle if others begin in the same way.
  *
  * @param texts trimmed; `''`: blank
  * @param firstColumn the 1-based column of the sheet with the first text
+ * @param areJoined the texts are those of several rows
  */
 export function nameColumns(
   texts: string[],
   style: 'exact' | 'snake_case',
   firstColumn: number,
+  areJoined = false,
 ): ColumnNames {
   const wanted = texts.map((text) => (style === 'snake_case' ? toSnakeCase(text) : text));
   // A header that is a valid name keeps it, and others get a suffix.
   const taken = new Set(wanted.filter(fitsName));
   const seen = new Set<string>();
+  const alike = areJoined ? beginningsOfSeveral(wanted) : seen;
   const nextSuffix = new Map<string, number>();
   const warnings: Warning[] = [];
   const warnedColumns: number[] = [];
@@ -37,7 +41,8 @@ export function nameColumns(
     if (name === '') return undefined;
     const column = columnLetters(firstColumn + index);
     if (!fitsName(name)) {
-      const cut = cutToBytes(name, maxIdentifierBytes);
+      const beginning = cutToBytes(name, maxIdentifierBytes);
+      const cut = alike.has(beginning) ? cutInTheMiddle(name) : beginning;
       const unique = taken.has(cut) ? freeName(cut, taken, nextSuffix) : cut;
       taken.add(unique);
       warnedColumns.push(firstColumn + index);
@@ -70,6 +75,23 @@ function shortenedHeader(name: string, shortened: string, column: string): Warni
 
 function fitsName(name: string): boolean {
   return Buffer.byteLength(name) <= maxIdentifierBytes;
+}
+
+/** Returns the beginnings that different long names have in common. */
+function beginningsOfSeveral(names: readonly string[]): Set<string> {
+  const beginnings = [...new Set(names)]
+    .filter((name) => !fitsName(name))
+    .map((name) => cutToBytes(name, maxIdentifierBytes));
+  const seen = new Set<string>();
+  return new Set(beginnings.filter((beginning) => seen.size === seen.add(beginning).size));
+}
+
+/** Returns the beginning and the end of a name that is too long, with `…` between them. */
+function cutInTheMiddle(name: string): string {
+  const bytes = (maxIdentifierBytes - Buffer.byteLength('…')) / 2;
+  const reversed = [...name].reverse().join('');
+  const end = [...cutToBytes(reversed, bytes)].reverse().join('');
+  return `${cutToBytes(name, bytes)}…${end}`;
 }
 
 /** Returns the longest beginning of the text with at most `maxBytes` bytes of UTF-8, without cutting a character. */

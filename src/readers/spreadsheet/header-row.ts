@@ -127,6 +127,11 @@ export class HeaderRow {
     this.#texts[place] = text;
   }
 
+  /** Returns whether the texts are those of several rows. */
+  get areJoined(): boolean {
+    return this.#rows > 1;
+  }
+
   get #hasText(): boolean {
     return this.#texts.some((text) => text !== '');
   }

@@ -71,12 +71,12 @@ export class SheetColumns {
    * @throws AppError `limit-exceeded`
    */
   nameFromHeader(): void {
-    const { texts } = this.#header;
+    const { texts, areJoined } = this.#header;
     const { columnNames, limits } = this.#options;
     // The columns are counted before they are named, because naming takes long.
     const named = texts.filter((text) => namesColumn(text, columnNames)).length;
     if (named > limits.maxColumns) throw this.#tooMany();
-    this.#headerNames = nameColumns(texts, columnNames, this.#firstColumn + 1);
+    this.#headerNames = nameColumns(texts, columnNames, this.#firstColumn + 1, areJoined);
     this.#sinkColumns = new Int32Array(texts.length).fill(UNNAMED);
     this.#headerNames.named.forEach((name, place) => {
       if (name !== undefined) this.#add(place, name);

@@ -86,3 +86,19 @@ test('the search for a reading has a bound, whatever the number of fields is', (
   const { user: usual } = process.cpuUsage(plain);
   assert.ok(user < 40 * usual, `${user} µs of processor time, ${usual} µs for usual lines`);
 });
+
+test('lines are counted as CR, LF or CRLF end them, also if a file mixes the three', () => {
+  for (const sliceBytes of [1, 7, 100]) {
+    const [, { lines }] = repair('a,b\r1,x\r\n2,y\n3,"5" x"\r4,"5" y"\n5,z\n', 2, sliceBytes);
+    assert.deepEqual(lines, [4, 5]);
+  }
+});
+
+test('a long record is repaired or not, whatever the slices are', () => {
+  for (const length of [60_000, 65_520, 65_530, 65_536, 66_000, 70_000, 140_000]) {
+    const text = `a,b\n1,"5" ${'x'.repeat(length)}"\n2,y\n3,"5" y"\n4,z\n`;
+    const [whole, { repaired }] = repair(text, 2);
+    assert.equal(repaired, length < 65_525 ? 2 : 1, String(length));
+    for (const sliceBytes of [1_000, 65_536, 65_540]) assert.equal(repair(text, 2, sliceBytes)[0], whole);
+  }
+});

@@ -11,7 +11,7 @@
 
 import { CR, LF } from '../../../../core/bytes/ascii.ts';
 import type { CsvDialect } from '../csv-dialect.ts';
-import { countBytes } from '../field-bytes.ts';
+import { LineEnds } from './line-ends.ts';
 import { RecordWalk } from './record-walk.ts';
 import { isWrong, type ReadField, RectangularReading, withValidQuotes } from './rectangular-reading.ts';
 
@@ -47,8 +47,8 @@ export class QuoteRepair {
   #ends: number[] = [];
   /** The current record is too long to be kept, so its bytes are passed on. */
   #isTooLong = false;
-  /** The number of the line at 0. */
-  #line = 1;
+  /** Counts the lines before 0. */
+  readonly #lines = new LineEnds();
 
   constructor(target: RepairTarget, dialect: CsvDialect) {
     this.#target = target;
@@ -59,32 +59,42 @@ export class QuoteRepair {
   push(bytes: Buffer): void {
     this.#bytes = Buffer.concat([this.#bytes, bytes]);
     this.#process();
-    while (this.#bytes.length > maxBytes && !this.#isTooLong) {
-      if (this.#ends.length > 0) this.#giveUp();
-      else this.#isTooLong = !this.#repairFirstLines();
+    while (this.#at < this.#bytes.length) {
+      // The first record, or the faulty one and those after it, are longer than the limit.
+      if (this.#at === maxBytes) {
+        if (this.#ends.length > 0) this.#giveUp();
+        else this.#isTooLong = !this.#repairFirstLines();
+      }
       this.#process();
     }
-    if (this.#isTooLong) this.#passOn(this.#bytes.length);
   }
 
   finish(): void {
     do {
-      this.#process();
+      this.push(Buffer.alloc(0));
       if (this.#start < this.#bytes.length) this.#endRecord(true);
       if (this.#ends.length > 0 && !this.#repair(this.#ends.at(-1)!)) this.#giveUp();
     } while (this.#start < this.#bytes.length || this.#ends.length > 0);
     this.#passOn(this.#bytes.length);
   }
 
-  /** Walks over the records, and passes on those that are faultless. */
+  /**
+   * Walks over the records within the limit, and passes on those that are faultless. The walk goes no further, so that it does not depend on the
+   * slices which records are too long.
+   */
   #process(): void {
-    while (this.#at < this.#bytes.length) {
-      const found = this.#walk.run(this.#bytes, this.#at, this.#bytes.length);
-      this.#at = found < 0 ? this.#bytes.length : found;
+    for (let end = this.#limit; this.#at < end; end = this.#limit) {
+      const found = this.#walk.run(this.#bytes, this.#at, end);
+      this.#at = found < 0 ? end : found;
       if (found < 0) break;
       this.#endRecord(false);
     }
-    if (this.#ends.length === 0) this.#passOn(this.#start);
+    if (this.#isTooLong) this.#passOn(this.#at);
+    else if (this.#ends.length === 0) this.#passOn(this.#start);
+  }
+
+  get #limit(): number {
+    return Math.min(this.#bytes.length, maxBytes);
   }
 
   /** @param isCut the text ends within the record */
@@ -149,7 +159,7 @@ export class QuoteRepair {
       if (wrong.length === 0) continue;
       this.repaired++;
       if (this.lines.length < maxNamedLines)
-        this.lines.push(this.#line + linesIn(this.#bytes, record[0]!.start));
+        this.lines.push(this.#lines.after(this.#bytes, record[0]!.start));
       for (const field of wrong) {
         parts.push(
           this.#bytes.subarray(from, field.start),
@@ -158,7 +168,7 @@ export class QuoteRepair {
         from = field.end;
       }
     }
-    this.#line += linesIn(this.#bytes, end);
+    this.#lines.add(this.#bytes, end);
     this.#target.push(Buffer.concat([...parts, this.#bytes.subarray(from, end)]));
     this.#rewind(end);
   }
@@ -172,7 +182,7 @@ export class QuoteRepair {
 
   #passOn(length: number): void {
     if (length === 0) return;
-    this.#line += linesIn(this.#bytes, length);
+    this.#lines.add(this.#bytes, length);
     this.#target.push(this.#bytes.subarray(0, length));
     this.#bytes = this.#bytes.subarray(length);
     this.#start = Math.max(0, this.#start - length);
@@ -187,9 +197,4 @@ export class QuoteRepair {
     this.#at = 0;
     this.#walk.begin();
   }
-}
-
-/** Returns the number of line ends in the first bytes. */
-function linesIn(bytes: Buffer, end: number): number {
-  return countBytes(bytes, 0, end, LF) || countBytes(bytes, 0, end, CR);
 }
