@@ -261,6 +261,13 @@ export const uploadParameters: readonly UploadParameter[] = [
     endpoints: ['upload-excel', 'inspect-excel'],
   },
   {
+    name: 'fill_down',
+    group: 'Spreadsheets',
+    value: 'COLUMNS',
+    about: 'columns whose empty cells take the value above: region,year',
+    endpoints: ['upload-excel', 'inspect-excel'],
+  },
+  {
     name: 'column_names',
     group: 'Spreadsheets',
     value: 'HOW',

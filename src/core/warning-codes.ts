@@ -13,6 +13,7 @@ export const warningCodes = {
   'natural-values':
     'with `values=natural`, the values of a column were read in another notation than that of PostgreSQL; the warning says in which one',
   'nothing-renamed': '`rename` names a header or key that the data does not have',
+  'nothing-filled': '`fill_down` names a column that the sheet does not have',
   'null-object':
     'with `flatten` and `on_conflict=update`, an object is NULL in some rows, whose updates leave the columns of its members unchanged',
   'two-digit-year':

@@ -9,6 +9,8 @@ import type { SpreadsheetOptions } from './spreadsheet-options.ts';
 export interface SheetRowsOptions extends SheetWindow, LeftOutOptions {
   columnNames: 'exact' | 'snake_case';
   cellErrors: 'problem' | 'null';
+  /** The columns whose empty cells take the value above them. */
+  fillDown: readonly string[];
   /** How much of the outline is kept. `brief`: enough for warnings. `whole`: enough for a proposal. `only`: like `whole`, but no cell reaches the sink. */
   outline: 'brief' | 'whole' | 'only';
   limits: SpreadsheetLimits;
@@ -26,7 +28,24 @@ export function toRowsOptions(
   limits: SpreadsheetLimits,
   expanded: ExpandedBytes,
 ): SheetRowsOptions {
-  const { columnNames, cellErrors, hidden = 'read', footer = 'read', isOutlined = false } = options;
+  const {
+    columnNames,
+    cellErrors,
+    hidden = 'read',
+    footer = 'read',
+    isOutlined = false,
+    fillDown = [],
+  } = options;
   const outline = isOutlined ? 'whole' : 'brief';
-  return { ...windowOf(options), columnNames, cellErrors, hidden, footer, outline, limits, expanded };
+  return {
+    ...windowOf(options),
+    columnNames,
+    cellErrors,
+    fillDown,
+    hidden,
+    footer,
+    outline,
+    limits,
+    expanded,
+  };
 }

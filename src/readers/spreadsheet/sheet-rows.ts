@@ -124,6 +124,11 @@ export class SheetRows {
     return this.#options;
   }
 
+  /** Returns whether rows may get long values that the source does not have in them. */
+  get repeatsValues(): boolean {
+    return this.#options.fillDown.length > 0;
+  }
+
   /** Returns whether the header may still follow. */
   get isHeaderAhead(): boolean {
     return !this.#columns.areNamed && this.#options.outline !== 'only';

@@ -13,6 +13,7 @@ import {
 import { AppError, type Warning, wrongParameter } from '../../core/errors.ts';
 import { parseRange, placeInSheet, wholeSheet } from './cell-address.ts';
 import { chooseSheet } from './choose-sheet.ts';
+import { FillDownSink } from './fill-down.ts';
 import type { MergedAreas } from './merged-areas.ts';
 import {
   findTableRange,
@@ -185,7 +186,9 @@ export class SheetSource implements RowSource {
     signal.throwIfAborted();
     const { stated } = this.#file;
     if (stated !== undefined) return this.#readStated(stated, sink, signal);
-    const rows = new SheetRows(sink, { ...this.#options, ...this.#window }, this.#merged);
+    const { fillDown, expanded } = this.#options;
+    const filling = fillDown.length === 0 ? undefined : new FillDownSink(sink, fillDown, expanded);
+    const rows = new SheetRows(filling ?? sink, { ...this.#options, ...this.#window }, this.#merged);
     this.#rows = rows;
     this.expanded.beginSheet(this.#index);
     const { warnings = [], merged, text, joined } = await this.#scan(rows, signal);
@@ -194,7 +197,12 @@ export class SheetSource implements RowSource {
     if (merged !== undefined && merged.count > 0) throw new ReadAgain();
     rows.finish();
     if (this.#options.outline === 'whole') this.#proposal ??= proposeTable(rows.outline);
-    this.warnings = [...this.#windowWarnings, ...warnings, ...rows.warningsFor(this)];
+    this.warnings = [
+      ...this.#windowWarnings,
+      ...warnings,
+      ...rows.warningsFor(this),
+      ...(filling?.warnings() ?? []),
+    ];
     this.joinedLines = joined && {
       reason: joined.reason,
       damage: joined.damage && {

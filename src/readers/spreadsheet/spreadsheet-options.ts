@@ -36,6 +36,8 @@ export interface SpreadsheetOptions {
   hidden?: 'read' | 'skip';
   /** The rows after the first empty row below a data row. Default: `read`. */
   footer?: 'read' | 'skip';
+  /** The columns whose empty cells take the value above them. Default: none. */
+  fillDown?: readonly string[];
 }
 
 export interface TextDialect {

@@ -95,7 +95,8 @@ async function pushSlices(
     skipped += skip;
     for (let at = skip; at < text.length; ) {
       signal.throwIfAborted();
-      const end = Math.min(text.length, at + sliceBytes(scanner.headerFields));
+      const size = rows.repeatsValues ? minSliceBytes : sliceBytes(scanner.headerFields);
+      const end = Math.min(text.length, at + size);
       first.push(text.subarray(at, end));
       at = end;
       if (isWatched && scanner.areQuotesWrong) throw new ReadAgain();

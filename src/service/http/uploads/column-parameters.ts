@@ -33,7 +33,12 @@ export function columnChoicesOf(
   };
 }
 
-function namesIn(parameter: string, text: string | undefined): string[] | undefined {
+/**
+ * Returns the names of a list.
+ *
+ * @throws AppError `invalid-parameter`
+ */
+export function namesIn(parameter: string, text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined;
   const names = splitList(text, ',');
   const example = `Send the names separated by commas, as in ${parameter}=order_no,line.`;

@@ -214,6 +214,12 @@ export const parameters = {
     short: 'rows after the first empty row',
     long: 'The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning.',
   }),
+  fill_down: parameter('Spreadsheets', spreadsheets, optionalText(), {
+    value: 'COLUMNS',
+    short: 'columns whose empty cells take the value above: region,year',
+    long: 'The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`; case does not matter. At most 10, and a repeated value has at most 1,000 bytes. Write a backslash before a comma or backslash in a name.',
+    byDefault: 'none',
+  }),
   column_names: parameter('Spreadsheets', spreadsheets, oneOf('exact', 'snake_case'), {
     value: 'HOW',
     short: 'how headers become names',

@@ -14,6 +14,7 @@ import type { SpreadsheetOptions, TextDialect } from '../../../readers/spreadshe
 import type { HttpContext } from '../context.ts';
 import { readSpreadsheetUpload } from '../wire/multipart.ts';
 import type { UploadBody } from './admit-upload.ts';
+import { namesIn } from './column-parameters.ts';
 import { parseDefinitionBody } from './definition-body.ts';
 import type { QueryOn } from './parameters.ts';
 
@@ -151,12 +152,24 @@ function optionsOf(query: SpreadsheetQuery): SpreadsheetOptions {
     ...(query.table_range !== undefined && { tableRange: query.table_range }),
     hidden: query.hidden,
     footer: query.footer,
+    ...fillDownOf(query),
     hasHeader: query.header,
     ...textDialectOf(query),
     trim: query.trim,
     columnNames: query.column_names,
     cellErrors: query.cell_errors === 'null' ? 'null' : 'problem',
   };
+}
+
+/** The most columns that are filled. Each may make a short row of the file much longer. */
+const maxFilledColumns = 10;
+
+function fillDownOf({ fill_down }: SpreadsheetQuery): Pick<SpreadsheetOptions, 'fillDown'> {
+  const fillDown = namesIn('fill_down', fill_down);
+  if (fillDown === undefined) return {};
+  if (fillDown.length > maxFilledColumns)
+    throw wrongParameter('fill_down', `fill_down names at most ${maxFilledColumns} columns.`);
+  return { fillDown };
 }
 
 /** Returns whether the request says which sheet is read. */
