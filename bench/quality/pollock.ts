@@ -12,6 +12,8 @@ interface Mode {
   query: Record<string, string>;
   /** What is sent of the parameters of the benchmark. `names`: also the names of the columns, as a definition. */
   given?: 'dialect' | 'names';
+  /** Dates, times, amounts and numbers are compared as values, because the service stores them as such. Only the polluted files have one notation. */
+  areValues?: boolean;
 }
 
 /** The ways in which the files are uploaded. */
@@ -20,6 +22,7 @@ const modes: Record<string, Mode> = {
   'header_row=auto, leave_out': { query: { header_row: 'auto', faulty_rows: 'leave_out' } },
   'header_row=auto, leave_out, natural': {
     query: { header_row: 'auto', faulty_rows: 'leave_out', values: 'natural' },
+    areValues: true,
   },
   'parameters, leave_out': { query: { faulty_rows: 'leave_out' }, given: 'dialect' },
   // The databases of the benchmark get the names in CREATE TABLE, and skip the header.
@@ -38,6 +41,7 @@ export async function scorePollock(run: QualityRun): Promise<string[][]> {
   for (const [name, mode] of Object.entries(modes)) {
     const line = [name];
     for (const [set, folder] of Object.entries(sets)) {
+      if (mode.areValues && set === 'survey') continue;
       const scores = await scoreFiles(reader, join(run.data, folder), mode);
       const refused = [...scores.values()].filter(({ score }) => score === 0).length;
       line.push(String(scores.size), String(refused), mean(scores, () => 1).toFixed(3));
@@ -59,14 +63,15 @@ interface FileScore {
 async function scoreFiles(
   reader: Reader,
   folder: string,
-  { query, given: sentParameters }: Mode,
+  { query, given: sentParameters, areValues }: Mode,
 ): Promise<Map<string, FileScore>> {
   const scores = new Map<string, FileScore>();
   for (const file of (await readdir(join(folder, 'csv'))).sort()) {
     const given = JSON.parse(
       await readFile(join(folder, 'parameters', `${file}_parameters.json`), 'utf8'),
     ) as GivenParameters;
-    const clean = parseCsv(await readText(join(folder, 'clean', file)));
+    const asCompared = (rows: string[][]) => (areValues ? rows.map((row) => row.map(storedValue)) : rows);
+    const clean = asCompared(parseCsv(await readText(join(folder, 'clean', file))));
     const bytes = await readFile(join(folder, 'csv', file));
     const names = sentParameters === 'names' ? namesOf(given) : undefined;
     const sent =
@@ -78,7 +83,7 @@ async function scoreFiles(
       file,
       'refused' in table
         ? { score: 0, text: table.refused }
-        : scoreOf(clean, rowsOf(table, sent.rename !== undefined), table.warnings),
+        : scoreOf(clean, asCompared(rowsOf(table, sent.rename !== undefined)), table.warnings),
     );
   }
   return scores;
@@ -196,6 +201,16 @@ function normalize(cell: string): string {
   const price = /([$£€])\s*(\d[\d,]*(?:\.\d+)?)/.exec(text);
   if (price !== null) return `${price[1]}${Number(price[2]!.replaceAll(',', ''))}`;
   return cell.toLowerCase();
+}
+
+/** Returns the value of a text of the polluted files as PostgreSQL writes it. */
+function storedValue(cell: string): string {
+  const text = cell.trim();
+  const date = /^(\d\d?)\/(\d\d?)\/(\d{4})$/.exec(text);
+  if (date !== null) return `${date[3]}-${date[2]!.padStart(2, '0')}-${date[1]!.padStart(2, '0')}`;
+  if (/^\d\d:\d\d$/.test(text)) return `${text}:00`;
+  const number = /^[$£€]?\s*(-?\d+(?:\.\d+)?)$/.exec(text.replaceAll(',', ''));
+  return number === null ? cell : String(Number(number[1]));
 }
 
 /** Reads a file as Python's module `csv` does, which the benchmark uses. */
