@@ -3,6 +3,7 @@
 import { COMMA, CR, CTRL_Z, HASH, LF, QUOTE, SEMICOLON, SPACE, TAB } from '../../../core/bytes/ascii.ts';
 import { ReadAgain } from '../../../core/cells/row-source.ts';
 import { AppError, type Warning, wrongParameter } from '../../../core/errors.ts';
+import { guessEncoding } from '../../bytes/guess-encoding.ts';
 import {
   findNonUtf8,
   readTextStart,
@@ -41,7 +42,8 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
   const text = textDecoder(encoding ?? 'utf-8', markBytes).decode(head.subarray(markBytes));
   refuseNul(text, head, encoding);
   const dialect = findDialect(text, head.length === file.size, options.text, options.trim);
-  let found: TextEncoding | undefined = stated === 'utf-8' ? undefined : stated;
+  let found: EncodingFound | undefined =
+    stated === undefined || stated === 'utf-8' ? undefined : { encoding: stated, candidates: [] };
   const mayRepair = dialect.quote !== 0 && options.text.quotes !== 'strict';
   let isRepaired = mayRepair && dialect.isFaulty;
   return {
@@ -52,7 +54,7 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
       found ??= await findEncoding(file, { encoding, markBytes }, signal);
       const isCommented = text[0] === HASH && options.text.comment === undefined;
       const isWatched = mayRepair && !isRepaired;
-      const all = { file, markBytes, encoding: found, dialect, isRepaired, isWatched };
+      const all = { file, markBytes, encoding: found.encoding, dialect, isRepaired, isWatched };
       const scanned = await scanText(all, rows, limits, signal).catch((error: unknown) => {
         isRepaired ||= error instanceof ReadAgain;
         throw error;
@@ -64,7 +66,7 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
       const { unassignedAt } = scanned;
       return {
         ...(joined && { joined }),
-        text: { delimiter: String.fromCharCode(dialect.delimiter), encoding: found },
+        text: { delimiter: String.fromCharCode(dialect.delimiter), encoding: found.encoding },
         warnings: [...detectionWarnings(options, dialect, found, unassignedAt), ...warnings],
       };
     },
@@ -132,7 +134,7 @@ function resultOf(
 function detectionWarnings(
   { text: stated, trim: isTrimmed }: OpenOptions,
   { delimiter, quote, escape: escapeSign, skipsSpace }: DialectFound,
-  encoding: TextEncoding,
+  { encoding, candidates }: EncodingFound,
   unassignedAt: number,
 ): Warning[] {
   const warnings: Warning[] = [];
@@ -155,10 +157,13 @@ function detectionWarnings(
   if (encoding !== 'utf-8' && stated.encoding === undefined) {
     const readAs = `The file was read as ${encodingNames[encoding] ?? encoding}`;
     const detail =
-      unassignedAt < 0
-        ? `${readAs}; if letters are wrong, send \`encoding\`.`
-        : `${readAs}. But Windows-1252 has no character for the byte at position ${unassignedAt}, so the file is in another encoding and letters are wrong: send \`encoding\`, such as shift_jis, gbk, windows-1250 or macintosh.`;
-    warnings.push({ code: 'encoding', detail });
+      candidates.length > 0
+        ? `${readAs}. But its letters look like another alphabet, such as that of ${candidates.join(', ')}: send \`encoding\`.`
+        : unassignedAt < 0
+          ? `${readAs}; if letters are wrong, send \`encoding\`.`
+          : `${readAs}. But Windows-1252 has no character for the byte at position ${unassignedAt}, so the file is in another encoding and letters are wrong: send \`encoding\`, such as shift_jis, gbk, windows-1250 or macintosh.`;
+    const choices = candidates.map((name) => ({ parameters: { encoding: name } }));
+    warnings.push({ code: 'encoding', detail, ...(choices.length > 0 && { choices }) });
   }
   return warnings;
 }
@@ -201,17 +206,30 @@ const encodingNames: Partial<Record<TextEncoding, string>> = {
   'utf-16be': 'UTF-16',
 };
 
+interface EncodingFound {
+  encoding: TextEncoding;
+  /** The encodings that the text may have if this one is wrong. */
+  candidates: TextEncoding[];
+}
+
+/** The bytes of the text from which its encoding is guessed. */
+const guessedBytes = 64 * 1024;
+
 /** Checks the whole file if its beginning does not show the encoding. One byte may decide between UTF-8 and Windows-1252. */
 async function findEncoding(
   file: RandomAccessFile,
   { encoding, markBytes }: TextStart,
   signal: AbortSignal,
-): Promise<TextEncoding> {
-  if (encoding === 'utf-16le' || encoding === 'utf-16be') return encoding;
+): Promise<EncodingFound> {
+  if (encoding === 'utf-16le' || encoding === 'utf-16be') return { encoding, candidates: [] };
   const fault = await findNonUtf8(fileChunks(file, markBytes, signal));
-  if (fault === undefined) return 'utf-8';
-  if (encoding === undefined && !fault.followsUtf8) return 'windows-1252';
+  if (fault === undefined) return { encoding: 'utf-8', candidates: [] };
   const position = markBytes + fault.position;
+  if (encoding === undefined && !fault.followsUtf8) {
+    const guess = guessEncoding(await readRange(file, Math.max(0, position - 1024), guessedBytes));
+    if (guess?.encoding !== undefined) return { encoding: guess.encoding, candidates: [] };
+    return { encoding: 'windows-1252', candidates: guess?.candidates ?? [] };
+  }
   const line = await lineOf(file, position, signal);
   if (encoding === undefined) {
     throw new AppError(
