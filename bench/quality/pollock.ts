@@ -74,10 +74,9 @@ async function scoreFiles(
     const clean = asCompared(parseCsv(await readText(join(folder, 'clean', file))));
     const bytes = await readFile(join(folder, 'csv', file));
     const names = sentParameters === 'names' ? namesOf(given) : undefined;
-    const sent =
-      sentParameters === undefined
-        ? query
-        : { ...query, ...queryOf(given), ...(names && queryOfNames(given)) };
+    const own =
+      names !== undefined ? queryOfNames(given) : sentParameters === undefined ? {} : queryOf(given);
+    const sent = { ...query, ...own };
     const table = await reader.read(bytes, sent, names);
     scores.set(
       file,
@@ -136,9 +135,10 @@ function namesOf({ column_names: names }: GivenParameters): string[] | undefined
 
 /** Returns the parameters that read the rows below the header under the given names. */
 function queryOfNames(given: GivenParameters): Record<string, string> {
+  const { header_row: _, header_rows: __, ...query } = queryOf(given);
   const first = Number(given.preamble_lines) + Number(given.header_lines) + 1;
-  const query = { header: 'false', rename: renameTo(given.column_names), extra_columns: 'ignore' };
-  return first === 1 ? query : { ...query, range: `A${first}:XFD` };
+  const names = { header: 'false', rename: renameTo(given.column_names), extra_columns: 'ignore' };
+  return { ...query, ...names, ...(first > 1 && { range: `A${first}:XFD` }) };
 }
 
 function renameTo(names: string[]): string {

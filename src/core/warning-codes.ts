@@ -85,7 +85,8 @@ export const warningCodes = {
   delimiter: 'the service detected a delimiter other than a comma in a text file (.csv)',
   quote: "the service detected `'` as the quotation mark of a text file (.csv)",
   escape: 'the service detected that a backslash comes before quotation marks in a text file (.csv)',
-  encoding: 'a text file (.csv) is not UTF-8, and the service detected another encoding',
+  encoding:
+    'a text file (.csv) is not UTF-8, and the service detected another encoding; `choices` has the candidates if none is sure',
 } as const;
 
 export type WarningCode = keyof typeof warningCodes;

@@ -3,7 +3,7 @@
  *
  * In a text with a Latin alphabet most letters are ASCII, and the others are alone between them. Such a text is read as Windows-1252, because
  * its few letters do not show which of the Latin encodings it has. In all other texts most of the bytes above 7F come in runs, so
- * Windows-1252 would be wrong. Their encoding is guessed from the frequencies of letters, with thresholds that were measured (docs/quality.md).
+ * Windows-1252 would be wrong. Their encoding is guessed from the frequencies of letters, with thresholds that were measured (docs/decisions/0063-guessed-encodings.md).
  */
 
 import { analyse } from 'chardet';

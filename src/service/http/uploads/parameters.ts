@@ -268,7 +268,8 @@ export const parameters = {
     value: 'NAME',
     short: 'the encoding, such as windows-1250',
     long: 'For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused.',
-    byDefault: 'detected among UTF-8, UTF-16 and Windows-1252',
+    byDefault:
+      'detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252',
   }),
   comment: parameter('Text files', spreadsheets, optionalText(), {
     value: 'SIGN',
