@@ -41,7 +41,10 @@ export async function scorePollock(run: QualityRun): Promise<string[][]> {
   for (const [name, mode] of Object.entries(modes)) {
     const line = [name];
     for (const [set, folder] of Object.entries(sets)) {
-      if (mode.areValues && set === 'survey') continue;
+      if (mode.areValues && set === 'survey') {
+        line.push('', '', '');
+        continue;
+      }
       const scores = await scoreFiles(reader, join(run.data, folder), mode);
       const refused = [...scores.values()].filter(({ score }) => score === 0).length;
       line.push(String(scores.size), String(refused), mean(scores, () => 1).toFixed(3));
