@@ -205,6 +205,7 @@ test('parameters of texts and columns work, and those of sheets are refused by n
     'header=false',
     'header_row=auto',
     'table_range=A1:B2',
+    'fill_down=a',
     'delimiter=%3B',
   ]) {
     const refused = await upload(nextTable(), file, `?${query}`);

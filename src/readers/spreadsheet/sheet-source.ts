@@ -113,13 +113,14 @@ function refuseTextDialect(dialect: TextDialect): void {
  * @throws AppError `invalid-parameter`
  */
 function refuseParametersOfSheets(options: SpreadsheetOptions): void {
-  const { headerRow, headerRows = 1, range, tableRange, hasHeader = true } = options;
+  const { headerRow, headerRows = 1, range, tableRange, hasHeader = true, fillDown } = options;
   const sent = {
     header_row: headerRow !== undefined,
     header_rows: headerRows > 1,
     header: !hasHeader,
     range: range !== undefined,
     table_range: tableRange !== undefined,
+    fill_down: fillDown !== undefined,
   };
   const parameter = Object.entries(sent).find(([, isSent]) => isSent)?.[0];
   if (parameter === undefined) return;
