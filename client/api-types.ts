@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 77b10a0b749950e5d5b8c93075933515f031172c6fb5f54efd1248ede78da023.
+// The structure of the OpenAPI document has the SHA-256 8003d375d925b0784be32861137d9e1c5de453a611c067e095bce3b4aec9a244.
 
 export interface paths {
   '/healthz': {
@@ -159,6 +159,26 @@ export interface paths {
      * @description Lists the tables and partitioned tables that the token may see: in the schemas of its claim `schemas`, on which its role has a privilege. Needs the scope `table:read`.
      */
     get: operations['listTables'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/types': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Types
+     * @description Lists the types that a column may have: in the schemas of the token's claim `schemas`, on which its role has the privilege `USAGE`. Needs the scope `table:read`.
+     */
+    get: operations['listTypes'];
     put?: never;
     post?: never;
     delete?: never;
@@ -672,6 +692,7 @@ export interface components {
        * @example defaults-too-long
        * @example types-too-nested
        * @example unknown-type
+       * @example type-differs
        * @example unsupported-type
        * @example invalid-type-modifier
        * @example permission-denied
@@ -941,6 +962,8 @@ export interface components {
        * @example orders_id_seq
        */
       name?: string | null;
+      /** @description The type of the numbers of the sequence. Default: that of the column. */
+      type?: ('smallint' | 'integer' | 'bigint') | null;
     };
     /** @description A column. */
     ColumnDefinition: {
@@ -997,6 +1020,12 @@ export interface components {
        *     ]
        */
       columns?: string[] | null;
+      /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+      include?: string[] | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
+      /** @description true: two rows with NULL in the key conflict like two rows with the same value. Default: false. */
+      nulls_not_distinct?: boolean | null;
     };
     /** @description The primary key. With an empty name and no columns the table has none. */
     PrimaryKey: {
@@ -1012,6 +1041,10 @@ export interface components {
        *     ]
        */
       columns?: string[] | null;
+      /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+      include?: string[] | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
     };
     /** @description One pair of columns of a foreign key. Entries that share a non-empty name form one composite key, in their order. */
     ForeignKey: {
@@ -1094,7 +1127,7 @@ export interface components {
       foreign_keys?:
         | (components['schemas']['ForeignKey'] | components['schemas']['WholeForeignKey'])[]
         | null;
-      /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
+      /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, WHERE, …). Leave them out of a request. */
       others?: components['schemas']['OtherConstraint'][];
     };
     /** @description A column of an index. */
@@ -1132,6 +1165,38 @@ export interface components {
       columns: components['schemas']['IndexColumn'][];
       /** @description Further columns whose values are in the index, but are not searched. */
       include?: string[] | null;
+    };
+    /** @description An enum that the table needs. */
+    EnumDefinition: {
+      /**
+       * @description Name of the type, in the schema of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
+       * @example order_state
+       */
+      name: string;
+      /**
+       * @description The values, in their order. Each has at most 63 bytes of UTF-8.
+       * @example [
+       *       "new",
+       *       "paid",
+       *       "sent"
+       *     ]
+       */
+      labels: string[];
+    };
+    /** @description A domain that the table needs. */
+    DomainDefinition: {
+      /**
+       * @description Name of the type, in the schema of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
+       * @example order_state
+       */
+      name: string;
+      /**
+       * @description The type below the domain.
+       * @example numeric(5,2)
+       */
+      base: string;
+      /** @description What its values must satisfy. A domain with a check must exist, because a definition cannot make one. */
+      check?: string | null;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
     Distribution: {
@@ -1207,6 +1272,8 @@ export interface components {
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
+      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     TableDefinitionBody: {
@@ -1232,6 +1299,8 @@ export interface components {
       comment?: string;
       sequence?: {
         name: string;
+        /** @description The type of the numbers of the sequence. Default: that of the column. */
+        type?: ('smallint' | 'integer' | 'bigint') | null;
       };
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
@@ -1248,6 +1317,13 @@ export interface components {
       method?: string;
       columns: components['schemas']['IndexColumn'][];
       include?: string[];
+    };
+    /** @description An enum or a domain that the table uses. */
+    TypeDescription: {
+      name: string;
+      labels?: string[];
+      base?: string;
+      check?: string;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
@@ -1272,11 +1348,21 @@ export interface components {
         unique: {
           name: string;
           columns: string[];
+          /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+          include?: string[] | null;
+          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+          deferrable?: ('initially immediate' | 'initially deferred') | null;
+          /** @description true: two rows with NULL in the key conflict like two rows with the same value. Default: false. */
+          nulls_not_distinct?: boolean | null;
         }[];
         /** @description With an empty name and no columns the table has no primary key. */
         primary_key: {
           name: string;
           columns: string[];
+          /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+          include?: string[] | null;
+          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+          deferrable?: ('initially immediate' | 'initially deferred') | null;
         };
         foreign_keys: {
           name: string;
@@ -1291,11 +1377,12 @@ export interface components {
           /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
           deferrable?: ('initially immediate' | 'initially deferred') | null;
         }[];
-        /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, WHERE, …). Leave them out of a request. */
+        /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, WHERE, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
       comment?: string;
       indexes?: components['schemas']['IndexDescription'][];
+      types?: components['schemas']['TypeDescription'][];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -1403,6 +1490,36 @@ export interface components {
       /** @description Ordered by schema and name. */
       tables: components['schemas']['ListedTable'][];
       /** @description Send this as `after` to get the tables that follow. null: there are no more. */
+      next: string | null;
+    };
+    ListedType: {
+      /**
+       * @description The name in `pg_type`, or the alias.
+       * @example mood
+       */
+      name: string;
+      /** @example sales */
+      schema: string;
+      /**
+       * @description The name to send as the `type` of a column.
+       * @example sales.mood
+       */
+      type: string;
+      /** @enum {string} */
+      kind: 'base' | 'enum' | 'domain' | 'range' | 'composite' | 'alias';
+      /** @description The labels of an enum, in their order. Absent if there are more than 10000. */
+      labels?: string[];
+      /** @description The type of a domain or an alias, the type of the values of a range, or the ranges of a multirange. */
+      base?: string;
+      /** @description What the values of a domain must satisfy. Absent if it is too long. */
+      check?: string;
+      /** @description The extension that the type belongs to. */
+      extension?: string;
+    };
+    ListedTypes: {
+      /** @description Ordered by schema and name. */
+      types: components['schemas']['ListedType'][];
+      /** @description Send this as `after` to get the types that follow. null: there are no more. */
       next: string | null;
     };
     FirstRows: {
@@ -1600,6 +1717,8 @@ export interface components {
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
+      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     /**
@@ -2462,6 +2581,8 @@ export interface operations {
         schema?: string;
         /** @description true: an existing table is left unchanged and described (200), with its `differences` from the definition. */
         if_not_exists?: boolean;
+        /** @description true: the service chooses the names of all keys, foreign keys, indexes and sequences, so that the answer for one table makes a second one next to it. */
+        new_names?: boolean;
       };
       header?: {
         /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
@@ -2797,6 +2918,53 @@ export interface operations {
         };
         content: {
           'application/json': components['schemas']['ListedTables'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. */
+      409: components['responses']['Conflict'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  listTypes: {
+    parameters: {
+      query?: {
+        /** @description Only the types of this schema. Default: PostgreSQL's own types, those of extensions, the aliases, and those of all schemas that the token allows. */
+        schema?: string;
+        /** @description The value of `next` in the answer before, to get the types that follow. */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The types, in pages. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ListedTypes'];
         };
       };
       /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
