@@ -11,12 +11,19 @@ const MOST_ANCHORS = 16;
 /** PostgreSQL refuses higher numbers of repetitions. */
 const MOST_REPETITIONS = 255;
 
-export function isCostlyPattern(bytes: Buffer, start: number, end: number): boolean {
+/** Returns whether a regular expression needs much memory or time. */
+export function isCostlyExpression(pattern: string): boolean {
+  const bytes = Buffer.from(pattern);
+  return isCostlyPattern(bytes, 0, bytes.length, true);
+}
+
+/** @param isPattern the text itself is a regular expression, without a keyword before it */
+export function isCostlyPattern(bytes: Buffer, start: number, end: number, isPattern = false): boolean {
   let characters = 0;
   let anchors = 0;
   let factor = 1;
   let matched = 0;
-  let hasPattern = false;
+  let hasPattern = isPattern;
   let hasComment = false;
   let isEscaped = false;
   let last = 0;
