@@ -29,6 +29,8 @@ export const problemCodes = {
     'unknown-operator-class': 'PostgreSQL and its extensions have no such operator class',
     'invalid-index': 'PostgreSQL cannot make the index; `detail` has its message',
     'invalid-default': 'the default is not valid for the type of the column',
+    'invalid-expression':
+      'the expression has something that is not possible in a definition, or PostgreSQL refuses it; `detail` says what',
     'unknown-function': 'a default may not call this function',
     'unknown-sequence': 'the sequence does not exist',
     'not-supported': 'answers may have this member, but a definition cannot',

@@ -220,6 +220,8 @@ test('a constraint that another session drops while the table is described is le
         name: 'positive',
         kind: 'c',
         definition: '',
+        ownCode: null,
+        qualifiedTypes: null,
         columns: [1],
         deferrable: null,
         key: null,

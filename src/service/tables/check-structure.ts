@@ -145,7 +145,7 @@ async function checkIdenticalKeys(unique: KeyDefinition[], problems: DefinitionP
 function checkNames(table: string, definition: TableDefinition, problems: DefinitionProblems): void {
   const keys = keysOf(definition);
   const foreignKeys = definition.foreignKeys.map(({ name, pairs }) => ({ name, pointer: pairs[0]!.pointer }));
-  refuseRepeated('constraint', [...keys, ...foreignKeys], problems);
+  refuseRepeated('constraint', [...keys, ...foreignKeys, ...definition.checks], problems);
   const relations = namedRelations(definition);
   refuseRepeated('relation', relations, problems);
   refuseRepeated('type', definition.types, problems);

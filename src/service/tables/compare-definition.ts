@@ -25,6 +25,7 @@ import {
 } from './definition.ts';
 import { describeTable, readTable, toDescription } from './describe-table.ts';
 import type { PrepareOptions } from './draft-definition.ts';
+import type { CheckDefinition, CheckDescription } from './expressions/checks.ts';
 import { compareIndexes } from './indexes/compare-indexes.ts';
 import { createIndex } from './indexes/create-index.ts';
 import { describeKeyOptions } from './key-options.ts';
@@ -79,12 +80,19 @@ export async function compareDefinition(
   strictness: Strictness,
   extraFunctions: readonly string[] = [],
 ): Promise<Problem[]> {
-  const { columns, indexes = [] } = await describeAlone(client, prepared, extraFunctions);
+  const { columns, constraints, indexes = [] } = await describeAlone(client, prepared, extraFunctions);
   const differences: Problem[] = [];
   const report: Report = (pointer, detail, code = 'differs') => differences.push({ pointer, code, detail });
   await compareColumns(columns, existing.columns, strictness, report);
   await compareKeys(prepared, existing, strictness, report);
   await compareForeignKeys(prepared.foreignKeys, existing, strictness, report);
+  compareChecks(
+    prepared.checks,
+    constraints.checks ?? [],
+    existing.constraints.checks ?? [],
+    strictness,
+    report,
+  );
   compareDistribution(prepared.distribution, existing.distribution, strictness, report);
   if (strictness === 'same') {
     compareComments(prepared, existing, report);
@@ -193,12 +201,49 @@ function compareColumn(
     const shown = existing.identity === 'always' ? '' : 'not ';
     report(`${pointer}/identity`, `the column "${name}" is ${shown}GENERATED ALWAYS AS IDENTITY`);
   }
-  if (existing.generated) {
-    report(`${pointer}/generated`, `the column "${name}" is generated from other columns`);
+  if (wanted.generated !== existing.generated || wanted.generated_kind !== existing.generated_kind) {
+    const kind = existing.generated_kind ?? 'stored';
+    const how = `is generated from other columns (${kind}): ${shorten(existing.generated ?? '')}`;
+    report(`${pointer}/generated`, `the column "${name}" ${existing.generated ? how : 'is not generated'}`);
   } else if (constantOf(wanted.default) !== constantOf(existing.default)) {
     const shown = existing.default === null ? 'no default' : `the default ${shorten(existing.default)}`;
     report(`${pointer}/default`, `the column "${name}" has ${shown}`);
   }
+}
+
+/**
+ * Checks are equal if PostgreSQL writes their expressions in the same way. A name counts if the definition gives it.
+ *
+ * @param described how PostgreSQL describes the checks of the definition, which are named after their places
+ */
+function compareChecks(
+  wanted: CheckDefinition[],
+  described: CheckDescription[],
+  existing: CheckDescription[],
+  strictness: Strictness,
+  report: Report,
+): void {
+  const namesByExpression = new Map<string, string[]>();
+  for (const { name, expression } of existing)
+    namesByExpression.set(expression, [...(namesByExpression.get(expression) ?? []), name]);
+  for (const [index, { pointer, name, expression: text }] of wanted.entries()) {
+    const expression = described.find((check) => check.name === String(index))?.expression ?? '';
+    const names = namesByExpression.get(expression);
+    const found = names?.includes(name ?? '') ? name : names?.[0];
+    if (names === undefined || found === undefined) {
+      report(pointer, `the table has no check ${shorten(expression || text)}`);
+      continue;
+    }
+    names.splice(names.indexOf(found), 1);
+    if (strictness === 'same' && name !== undefined && name !== found)
+      report(`${pointer}/name`, `the check is named "${found}" in the table`);
+  }
+  if (strictness === 'fits') return;
+  for (const name of [...namesByExpression.values()].flat())
+    report(
+      '/table/constraints/checks',
+      `the table has the check "${name}", which the definition does not have`,
+    );
 }
 
 /** Makes two spellings of a constant equal. In columns of the same type, `'0'::bigint` and `0` are equal. */

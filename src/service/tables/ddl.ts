@@ -13,7 +13,7 @@ import { createIndex } from './indexes/create-index.ts';
 import { type IndexDefinition, weightOfIndex } from './indexes/index-definition.ts';
 import { keyClause } from './key-options.ts';
 import type { ObjectNames } from './object-names.ts';
-import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
+import type { PreparedColumn, PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 
 /** The names of a table and its parts in the database. While a table is built to replace another one, they differ from the definition. */
 export interface Naming {
@@ -22,11 +22,11 @@ export interface Naming {
 }
 
 /**
- * Returns `CREATE TABLE` without keys and foreign keys. Columns of the primary key are NOT NULL from the start, so PostgreSQL does not
+ * Returns `CREATE TABLE` with its checks, but without keys and foreign keys. Columns of the primary key are NOT NULL from the start, so PostgreSQL does not
  * search for NULLs when the key is added.
  */
 export function createBareTable(table: PreparedTable, naming: Naming): CallersStatement {
-  return qualified`CREATE TABLE ${quoteQualified(table.schema, naming.name)} (${columnClauses(table, naming.names).join(', ')})`;
+  return qualified`CREATE TABLE ${quoteQualified(table.schema, naming.name)} (${[...columnClauses(table, naming.names), ...checkClauses(table, naming.names.checks)].join(', ')})`;
 }
 
 /** Returns the statements that make the sequences of the columns that own one, and those that then give them to the columns. */
@@ -48,9 +48,9 @@ function sequenceStatements({ schema, columns }: PreparedTable, { name, names }:
   };
 }
 
-/** Returns the statement that creates a temporary table with the columns alone, to see how PostgreSQL reads them. */
+/** Returns the statement that creates a temporary table with the columns and checks, to see how PostgreSQL reads them. The checks are named after their places. */
 export function createTemporaryTable(table: PreparedTable, name: string): CallersStatement {
-  return qualified`CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${columnClauses(table).join(', ')})`;
+  return qualified`CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${[...columnClauses(table), ...checkClauses(table, nameChecks(table))].join(', ')})`;
 }
 
 /** Returns the statements that create a table without keys, foreign keys and indexes and, if it is a table of Citus, distribute it. */
@@ -72,7 +72,11 @@ export async function createWholeTable(table: PreparedTable): Promise<CallersSta
     primaryKey !== undefined && unique.some((key) => isSameList(key.columns, primaryKey.columns));
   if (isMerged || isSharded(placement))
     return [...createPlacedTable(table, table), ...(await addConstraints(table, table))];
-  const clauses = [...columnClauses(table, table.names), ...(await constraintClauses(table, table))];
+  const clauses = [
+    ...columnClauses(table, table.names),
+    ...checkClauses(table, table.names.checks),
+    ...(await constraintClauses(table, table)),
+  ];
   const { create, give } = sequenceStatements(table, table);
   return [
     ...create,
@@ -85,6 +89,11 @@ export async function createWholeTable(table: PreparedTable): Promise<CallersSta
 
 export function hasConstraints({ primaryKey, unique, foreignKeys, indexes }: PreparedTable): boolean {
   return primaryKey !== undefined || unique.length > 0 || foreignKeys.length > 0 || indexes.length > 0;
+}
+
+/** Returns whether the bare table has expressions that may refuse rows. */
+export function hasExpressions({ checks, columns }: PreparedTable): boolean {
+  return checks.length > 0 || columns.some(({ generated }) => generated !== undefined);
 }
 
 /** Returns the statements that add the keys, foreign keys and indexes. */
@@ -170,8 +179,23 @@ function columnClauses(table: PreparedTable, names?: ObjectNames): string[] {
     }
     if (!isNullable) clause += `${constraintName(names?.notNull.get(name))} NOT NULL`;
     if (defaultSql !== undefined) clause += ` DEFAULT ${defaultSql}`;
+    if (column.generated !== undefined) clause += generatedClause(column.generated);
     return clause;
   });
+}
+
+export function generatedClause({ kind, sql }: NonNullable<PreparedColumn['generated']>): string {
+  return ` GENERATED ALWAYS AS (${sql}) ${kind.toUpperCase()}`;
+}
+
+/** @param names PostgreSQL chooses a name that is absent */
+function checkClauses({ checks }: PreparedTable, names: string[]): string[] {
+  return checks.map(({ sql }, index) => `${constraintName(names[index])} CHECK (${sql})`);
+}
+
+/** Returns the names that the checks have in a temporary table: their places. */
+function nameChecks({ checks }: PreparedTable): string[] {
+  return checks.map((_, index) => String(index));
 }
 
 /** Orders foreign keys by the tables that they refer to, so that all sessions lock these tables in the same order. */

@@ -401,7 +401,10 @@ export function describeDefault(
 }
 
 /** Writes the types of an expression so that a definition reads them as the same types. @param expression as `pg_get_expr` writes it */
-export function writeTypes({ expression, qualifiedTypes }: DefaultFacts): string {
+export function writeTypes({
+  expression,
+  qualifiedTypes,
+}: Pick<DefaultFacts, 'expression' | 'qualifiedTypes'>): string {
   if (qualifiedTypes === null) return expression;
   return expression.replace(/'(?:[^']|'')*'|::(\w+|"(?:[^"]|"")*")|"(?:[^"]|"")*"/g, (text, name?: string) =>
     name !== undefined && Object.hasOwn(qualifiedTypes, name) ? `::${qualifiedTypes[name]}` : text,

@@ -1,6 +1,13 @@
 /** The types of a table definition: the schemas of `table` in requests and answers, and the form that the code uses. */
 import Type from 'typebox';
 import {
+  type CheckDefinition,
+  CheckDescriptionSchema,
+  CheckSchema,
+  type GeneratedDefinition,
+  generatedKinds,
+} from './expressions/checks.ts';
+import {
   type ForeignKeyDefinition,
   ForeignKeySchema,
   foreignKeyRules,
@@ -66,7 +73,7 @@ const OtherConstraintSchema = Type.Object(
 const others = Type.Optional(
   Type.Array(OtherConstraintSchema, {
     description:
-      'Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, WHERE, …). Leave them out of a request.',
+      'Only in answers: constraints and indexes that a definition cannot express (EXCLUDE, MATCH FULL, …). Leave them out of a request.',
   }),
 );
 
@@ -77,12 +84,13 @@ export const ConstraintsSchema = Type.Object(
     foreign_keys: Type.Optional(
       Type.Union([Type.Array(Type.Union([ForeignKeySchema, WholeForeignKeySchema])), Type.Null()]),
     ),
+    checks: Type.Optional(Type.Union([Type.Array(CheckSchema), Type.Null()])),
     others,
   },
   {
     title: 'Constraints',
     additionalProperties: false,
-    description: 'Keys and foreign keys. If absent or null, the table has none.',
+    description: 'Keys, foreign keys and CHECK constraints. If absent or null, the table has none.',
   },
 );
 
@@ -92,7 +100,7 @@ const typeDescription =
 const defaultDescription =
   "null: there is no default. '…' or '…'::type: an SQL literal. A call of an allowed function with literal arguments (now(), gen_random_uuid(), nextval('…')) or a keyword such as CURRENT_TIMESTAMP: that expression. Anything else: literal text in the input syntax of the column's type (0, true, pending, {}).";
 
-const answerOnly = {
+const expressionMembers = {
   identity: Type.Optional(
     Type.Union([Type.Literal('always'), Type.Null()], {
       description: 'always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value.',
@@ -101,13 +109,18 @@ const answerOnly = {
   generated: Type.Optional(
     Type.Union([Type.String(), Type.Null()], {
       description:
-        'Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request.',
+        'The expression of a GENERATED ALWAYS AS (…) column, over other columns of this table. PostgreSQL computes its values.',
+      examples: ['net * 1.19'],
     }),
+  ),
+  generated_kind: optionalChoice(
+    generatedKinds,
+    'Whether the values of a generated column are `stored` (default), or computed when they are read: `virtual`, from PostgreSQL 18 on.',
   ),
   default_is_expression: Type.Optional(
     Type.Boolean({
       description:
-        'Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request.',
+        "true: `default` is an SQL expression, such as `now() + interval '1 day'`, even if it has operators or other functions.",
     }),
   ),
 };
@@ -159,7 +172,7 @@ export const ColumnSchema = Type.Object(
     ),
     comment: Comment('Without VAT'),
     sequence: Type.Optional(Type.Union([SequenceSchema, Type.Null()])),
-    ...answerOnly,
+    ...expressionMembers,
   },
   { title: 'ColumnDefinition', additionalProperties: false, description: 'A column.' },
 );
@@ -320,7 +333,7 @@ export const TableDescriptionSchema = Type.Object(
           sequence: Type.Optional(
             Type.Object({ name: Type.String(), type: sequenceType }, { additionalProperties: false }),
           ),
-          ...answerOnly,
+          ...expressionMembers,
         },
         {
           title: 'ColumnDescription',
@@ -357,6 +370,7 @@ export const TableDescriptionSchema = Type.Object(
             { additionalProperties: false },
           ),
         ),
+        checks: Type.Optional(Type.Array(CheckDescriptionSchema)),
         others,
       },
       { additionalProperties: false },
@@ -384,6 +398,7 @@ export interface TableDefinition {
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: ForeignKeyDefinition[];
+  checks: CheckDefinition[];
   indexes: IndexDefinition[];
   /** The definition has the member `indexes`, so every other index of a table is a difference. */
   saysIndexes: boolean;
@@ -407,6 +422,10 @@ export interface ColumnDefinition {
   isNullable: boolean;
   /** The default as the caller wrote it; undefined: none. */
   default: string | undefined;
+  /** `default` is an SQL expression. */
+  defaultIsExpression: boolean;
+  /** Undefined: the column is not generated from others. */
+  generated: GeneratedDefinition | undefined;
   /** For serial types: the column is GENERATED ALWAYS AS IDENTITY instead of BY DEFAULT. */
   identityAlways: boolean;
   /** For serial types: the column owns a sequence instead of being an identity column. */

@@ -21,8 +21,10 @@ import { describeDefault, writeTypes } from './defaults.ts';
 import type { ColumnDescription, DistributionDescription, TableDescription } from './definition.ts';
 import { describeDistribution } from './distribution/describe-distribution.ts';
 import { hintAtDottedName } from './dotted-name.ts';
+import type { CheckDescription } from './expressions/checks.ts';
+import { expressionOfCheck, KnownExpressions } from './expressions/describe-expressions.ts';
 import type { ForeignKeyAction } from './foreign-keys.ts';
-import { describeIndex } from './indexes/describe-indexes.ts';
+import { describeIndex, type IndexFacts } from './indexes/describe-indexes.ts';
 import { describeKeyOptions } from './key-options.ts';
 import { typeWidths } from './type-width.ts';
 import { describeTypes } from './types/describe-types.ts';
@@ -150,18 +152,38 @@ export async function toDescription(
   if (!facts.hasShortComments)
     throw limitExceeded('The comments of the table are too long to be described', maxCommentBytes, 'bytes');
   const columns = facts.columns ?? [];
-  const indexes = (facts.indexes ?? []).filter(({ definition }) => definition === null);
   const types = describeTypes(facts.types);
+  const names = columns.map((column) => column.name);
+  const known = new KnownExpressions(names, extraFunctions);
+  const constraints = await describeConstraints(facts, known);
+  const indexes: IndexFacts[] = [];
+  for (const index of facts.indexes ?? []) {
+    const other = index.definition ?? ((await isExpressible(index, known)) ? null : index.text);
+    if (other === null) indexes.push(index);
+    else if (other !== '')
+      constraints.others = [...(constraints.others ?? []), { name: index.name, definition: other }];
+  }
   return {
     name,
     schema,
     ...(facts.comment !== null && { comment: facts.comment }),
     columns: await mapInTurns(columns, (column) => describeColumn(column, extraFunctions)),
-    constraints: await describeConstraints(facts),
+    constraints,
     ...(indexes.length > 0 && { indexes: indexes.map(describeIndex) }),
     ...(types.length > 0 && { types }),
     ...(distribution && { distribution }),
   };
+}
+
+/** Returns whether a definition can have the expressions of an index. */
+async function isExpressible(
+  { text, columns, where, ownCode }: IndexFacts,
+  known: KnownExpressions,
+): Promise<boolean> {
+  const texts = [...columns.map(({ expression }) => expression), where].filter(
+    (expression) => expression !== null,
+  );
+  return text === null || known.has(texts, ownCode);
 }
 
 const serialNames: Record<string, string> = {
@@ -194,6 +216,7 @@ function describeColumn(
     if (column.identity === 'a') description.identity = 'always';
   } else if (column.generated !== '') {
     description.generated = column.default && writeTypes(column.default);
+    if (column.generated === 'v') description.generated_kind = 'virtual';
   } else if (column.default !== null) {
     const expression = writeTypes(column.default);
     const { text, isExpression } = describeDefault({ ...column.default, expression }, extraFunctions);
@@ -203,7 +226,10 @@ function describeColumn(
   return description;
 }
 
-async function describeConstraints(facts: TableFacts): Promise<TableDescription['constraints']> {
+async function describeConstraints(
+  facts: TableFacts,
+  known: KnownExpressions,
+): Promise<TableDescription['constraints']> {
   const columnNames = new Map(facts.columns?.map((column) => [column.id, column.name]));
   const constraints: TableDescription['constraints'] = {
     unique: [],
@@ -211,11 +237,18 @@ async function describeConstraints(facts: TableFacts): Promise<TableDescription[
     foreign_keys: [],
   };
   const others: { name: string; definition: string }[] = [];
+  const checks: CheckDescription[] = [];
+  for (const { name, kind, definition, ownCode, qualifiedTypes } of facts.constraints ?? []) {
+    const expression = kind === 'c' ? expressionOfCheck(definition ?? '') : undefined;
+    if (expression !== undefined && (await known.has([expression], ownCode)))
+      checks.push({ name, expression: writeTypes({ expression, qualifiedTypes }) });
+    else if (kind === 'c' && definition) others.push({ name, definition });
+  }
   const describeConstraint = ({ name, kind, definition, columns: ids, key, ...facts }: ConstraintFacts) => {
     const namesOf = (ids: number[]) => ids.map((id) => columnNames.get(id)!);
     const columns = namesOf(ids ?? []);
     const { reference, deferrable } = facts;
-    if (definition === '') return;
+    if (definition === '' || kind === 'c') return;
     if (definition !== null) others.push({ name, definition });
     else if (key !== null) {
       const { areNullsDistinct } = key;
@@ -242,7 +275,7 @@ async function describeConstraints(facts: TableFacts): Promise<TableDescription[
   };
   const weigh = ({ columns }: ConstraintFacts) => columns?.length ?? 1;
   await forEachInTurns(facts.constraints ?? [], describeConstraint, weigh);
-  for (const { name, definition } of facts.indexes ?? []) if (definition) others.push({ name, definition });
+  if (checks.length > 0) constraints.checks = checks;
   if (others.length > 0) constraints.others = others;
   return constraints;
 }

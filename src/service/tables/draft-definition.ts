@@ -21,6 +21,7 @@ import {
   weightOfKey,
 } from './definition.ts';
 import { DefinitionProblems } from './definition-problems.ts';
+import { addMentions, draftExpressions, type ExpressionDraft } from './expressions/draft-expressions.ts';
 import { forgetNames, namedRelations } from './free-names.ts';
 import { chooseNames, noNames, type ObjectNames, relationNames } from './object-names.ts';
 import { parseDefinition } from './parse-definition.ts';
@@ -50,6 +51,7 @@ export interface DefinitionDraft {
   columns: ColumnDraft[];
   /** Which types of the definition it needs. */
   ownTypes: OwnTypes;
+  expressions: ExpressionDraft[];
   problems: DefinitionProblems;
   /** The names to look up (`lookUpDefinition`). */
   request: LookUpRequest;
@@ -75,10 +77,12 @@ export async function draftDefinition(options: PrepareOptions): Promise<Definiti
   const columns = await mapInTurns(definition.columns, (column, index) =>
     draftColumn(column, columnPointer(index), extraFunctions, problems),
   );
+  const ofParser = columns.filter((draft) => draft.hasExpression).map(({ column }) => column.name);
+  const expressions = await draftExpressions(definition, new Set(ofParser), extraFunctions, problems);
   // A definition with problems needs no names, and it may have thousands of equal constraints.
   const names = problems.count > 0 ? noNames : await chooseNames(name, definition, () => true);
   const ownTypes = new OwnTypes(schema, definition.types);
-  const draft = { schema, name, definition, columns, ownTypes, problems, admitSchema };
+  const draft = { schema, name, definition, columns, expressions, ownTypes, problems, admitSchema };
   return { ...draft, request: await requestOf(draft, names) };
 }
 
@@ -89,6 +93,8 @@ export interface ColumnDraft {
   type: TypeName | undefined;
   isSerial: boolean;
   default: ParsedDefault | undefined;
+  /** The default is an expression for the parser (expressions/). */
+  hasExpression: boolean;
 }
 
 function draftColumn(
@@ -129,20 +135,28 @@ function draftColumn(
       value: shorten(column.default),
     });
   }
+  if (serial !== undefined && column.generated !== undefined) {
+    const detail = `a ${column.type} column cannot be generated from others; use the type ${serial}`;
+    problems.add({ pointer: `${pointer}/type`, code: 'not-supported', detail });
+  }
   const hasDefault = serial === undefined && column.default !== undefined;
+  const parsed = hasDefault ? parseDefault(column.default!, extraFunctions) : undefined;
+  const hasExpression = column.defaultIsExpression && parsed?.kind === 'literal';
   return {
     pointer,
     column,
     type,
     isSerial: serial !== undefined,
-    default: hasDefault ? parseDefault(column.default!, extraFunctions) : undefined,
+    default: hasExpression ? undefined : parsed,
+    hasExpression,
   };
 }
 
 async function requestOf(
-  { schema, name: table, definition, columns: drafts, ownTypes }: Omit<DefinitionDraft, 'request'>,
+  draft: Omit<DefinitionDraft, 'request'>,
   names: ObjectNames,
 ): Promise<LookUpRequest> {
+  const { schema, name: table, definition, columns: drafts, ownTypes } = draft;
   const keys = keysOf(definition);
   const keyColumns = new Set<string>();
   const addKeyColumns = (key: KeyDefinition) => {
@@ -156,6 +170,7 @@ async function requestOf(
     if (type !== undefined) addType(types, type, keyColumns.has(column.name));
     if (parsed?.kind === 'expression') mentionsOf(parsed.expression, mentions);
   });
+  await addMentions(draft.expressions, mentions);
   await forEachInTurns(mentions.types, (type) => {
     ownTypes.claim(type);
     addType(types, type, false);

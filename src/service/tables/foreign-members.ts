@@ -10,6 +10,7 @@ const reference =
 const rule =
   'Put it into the foreign key of the table: "constraints": {"foreign_keys": [{"column": "customer_id", "reference_table": "customers", "reference_column": "id", "on_delete": "cascade"}]}.';
 const index = 'Put it into the table: "indexes": [{"columns": [{"column": "customer_id"}]}].';
+const check = 'Put it into the table: "constraints": {"checks": [{"expression": "amount >= 0"}]}.';
 const identity = 'Send the type "serial" or "bigserial".';
 const enumType =
   'Put an enum into the table: "types": [{"name": "state", "labels": ["new", "paid"]}], and send its name as the type of the column.';
@@ -50,8 +51,9 @@ const advice: Record<string, string> = {
   on_update: rule,
   ondelete: rule,
   onupdate: rule,
-  check: `${afterwards} a CHECK constraint.`,
-  checks: `${afterwards} a CHECK constraint.`,
+  check,
+  checks: check,
+  constraint: check,
   index,
   indexes: index,
   indices: index,

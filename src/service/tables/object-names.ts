@@ -15,10 +15,11 @@ import { columnsOfIndex, weightOfIndex } from './indexes/index-definition.ts';
 export interface ObjectNames {
   /** Undefined: the table has no primary key. */
   primaryKey: string | undefined;
-  /** The names in the order of the definition, as those of `foreignKeys` and `indexes`. */
+  /** The names in the order of the definition, as those of `foreignKeys`, `indexes` and `checks`. */
   unique: string[];
   foreignKeys: string[];
   indexes: string[];
+  checks: string[];
   /** The name of the sequence of each numbered column, by column. */
   sequences: Map<string, string>;
   /** The name of each NOT NULL constraint, by column. Versions before PostgreSQL 18 ignore the name. */
@@ -43,7 +44,7 @@ export async function chooseNames(
   definition: TableDefinition,
   isFree: (name: string, series: NameSeries, attempt: number) => boolean,
 ): Promise<ObjectNames> {
-  const { columns, primaryKey, unique, foreignKeys, indexes } = definition;
+  const { columns, primaryKey, unique, foreignKeys, indexes, checks } = definition;
   const used = new Set([table, ...givenNames(definition)]);
   // Thousands of long names may be equal after they are cut. So the search for the next name of a series continues with the next attempt.
   const nextAttempts = new Map<string, number>();
@@ -77,6 +78,11 @@ export async function chooseNames(
     const own = key.pairs.map((pair) => pair.column);
     return key.name ?? choose(nameSeries(table, own, 'fkey'), false);
   });
+  // PostgreSQL names a check after its column if it has only one.
+  const checkNames = checks.map(
+    ({ name, columns: own }) =>
+      name ?? choose(nameSeries(table, own.length === 1 ? own : [], 'check'), false),
+  );
   const notNull = new Map<string, string>();
   await forEachInTurns(columns, ({ name, isNullable }) => {
     const isNotNull = !isNullable || sequences.has(name) || primaryKey?.columns.includes(name);
@@ -87,6 +93,7 @@ export async function chooseNames(
     unique: uniqueNames,
     foreignKeys: foreignKeyNames,
     indexes: indexNames,
+    checks: checkNames,
     sequences,
     notNull,
   };
@@ -110,8 +117,10 @@ export function namesAside(names: ObjectNames, aside: string): ObjectNames {
   };
 }
 
-function givenNames({ columns, primaryKey, unique, foreignKeys, indexes }: TableDefinition): string[] {
-  const named = [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...foreignKeys, ...indexes];
+function givenNames(definition: TableDefinition): string[] {
+  const { columns, primaryKey, unique, foreignKeys, indexes, checks } = definition;
+  const keys = [...(primaryKey === undefined ? [] : [primaryKey]), ...unique];
+  const named = [...keys, ...foreignKeys, ...indexes, ...checks];
   const sequences = columns.map(({ sequence }) => sequence?.name);
   return [...named.map((constraint) => constraint.name), ...sequences].filter((name) => name !== undefined);
 }
@@ -153,6 +162,7 @@ export const noNames: ObjectNames = {
   unique: [],
   foreignKeys: [],
   indexes: [],
+  checks: [],
   sequences: new Map(),
   notNull: new Map(),
 };

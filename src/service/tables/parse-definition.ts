@@ -25,6 +25,7 @@ import {
   UniqueSchema,
 } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
+import { type GeneratedDefinition, parseChecks } from './expressions/checks.ts';
 import { parseIndexes } from './indexes/parse-indexes.ts';
 import { parseKeyOptions } from './key-options.ts';
 import { maxCommentLength } from './name-schemas.ts';
@@ -55,6 +56,7 @@ export async function parseDefinition(
     primaryKey: undefined,
     unique: [],
     foreignKeys: [],
+    checks: [],
     indexes: [],
     saysIndexes: false,
     types: [],
@@ -87,6 +89,7 @@ export async function parseDefinition(
 const constraintsForm = ': {"primary_key": {"columns": ["id"]}}';
 const indexesForm = ': [{"columns": [{"column": "customer_id"}]}]';
 const typesForm = ': [{"name": "state", "labels": ["new", "paid"]}]';
+const checksForm = ': [{"expression": "amount >= 0"}]';
 const uniqueForm = ': [{"columns": ["email"]}]';
 
 /** Returns the end of the message about a default that has a wrong type. */
@@ -113,17 +116,18 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
     return {
       ...{ name: '', type: '', default: undefined, isNullable: true },
       ...{ identityAlways: false, comment: undefined, sequence: undefined },
+      ...{ defaultIsExpression: false, generated: undefined },
     };
   }
   const name = column('name');
   const type = column('type', ': a PostgreSQL type such as text, bigint or numeric(12,2)');
   const sent = column('default', defaultForm(value));
-  // A default that is refused as a whole is not checked.
-  const isRefused = refuseMembersOfAnswers(column, sent, pointer, report);
   return {
     name: readName(name, `${pointer}/name`, report) ?? '',
     type: readText(type, `${pointer}/type`, report) ?? '',
-    default: isRefused ? undefined : readText(sent?.toString(), `${pointer}/default`, report),
+    default: readText(sent?.toString(), `${pointer}/default`, report),
+    defaultIsExpression: column('default_is_expression') ?? false,
+    generated: parseGenerated(column, pointer, report),
     isNullable: column('is_nullable') ?? true,
     identityAlways: column('identity') === 'always',
     comment: readComment(column('comment'), `${pointer}/comment`, report),
@@ -156,26 +160,19 @@ export function readComment(
   return undefined;
 }
 
-/**
- * Refuses members that only answers have. Ignoring them would create a table that differs from the original.
- *
- * @returns whether the default is refused
- */
-function refuseMembersOfAnswers(
+function parseGenerated(
   column: Members<typeof ColumnSchema>,
-  sent: unknown,
   pointer: string,
   report: Report,
-): boolean {
-  if (typeof column('generated') === 'string') {
-    const detail = 'a generated column cannot be defined here; leave "generated" out for an ordinary column';
-    report(`${pointer}/generated`, 'not-supported', detail);
-  }
-  if (column('default_is_expression') !== true) return false;
-  const detail =
-    'this default is an expression that cannot be defined here; leave "default" and "default_is_expression" out';
-  report(`${pointer}/default`, 'not-supported', detail, sent ?? undefined);
-  return true;
+): GeneratedDefinition | undefined {
+  const expression = readText(column('generated'), `${pointer}/generated`, report);
+  const kind = column('generated_kind') ?? 'stored';
+  if (!expression) return undefined;
+  const other = ['default', 'identity', 'sequence'] as const;
+  const excess = other.find((name) => (column(name) ?? null) !== null);
+  if (excess !== undefined)
+    report(`${pointer}/${excess}`, 'not-supported', 'a generated column cannot have it; leave it out');
+  return { expression, kind };
 }
 
 async function parseConstraints(value: unknown, definition: TableDefinition, report: Report): Promise<void> {
@@ -195,6 +192,7 @@ async function parseConstraints(value: unknown, definition: TableDefinition, rep
   await forEachInTurns(unique, addUnique, weightOfEntry);
   const foreignKeys = entriesOf(constraints('foreign_keys'), `${pointer}/foreign_keys`, report);
   definition.foreignKeys = await parseForeignKeys(foreignKeys, `${pointer}/foreign_keys`, report);
+  definition.checks = await parseChecks(constraints('checks', checksForm), `${pointer}/checks`, report);
   if (entriesOf(constraints('others'), `${pointer}/others`, report).length > 0) {
     const detail = 'these constraints cannot be defined here; leave "others" out';
     report(`${pointer}/others`, 'not-supported', detail);

@@ -2,9 +2,10 @@
 
 import type { ClientBase } from 'pg';
 import type { Warning } from '../../core/errors.ts';
-import type { CatalogType } from './column-types.ts';
+import type { CatalogType, TypeName } from './column-types.ts';
 import type { DistributionDefinition, KeyDefinition } from './definition.ts';
 import type { Placement } from './distribution/placement.ts';
+import type { CheckDefinition, GeneratedDefinition } from './expressions/checks.ts';
 import type { ForeignKeyDefinition } from './foreign-keys.ts';
 import type { IndexDefinition } from './indexes/index-definition.ts';
 import type { ObjectNames } from './object-names.ts';
@@ -17,6 +18,7 @@ export interface PreparedTable {
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: PreparedForeignKey[];
+  checks: CheckDefinition[];
   indexes: IndexDefinition[];
   /** See `TableDefinition`. */
   saysIndexes: boolean;
@@ -45,12 +47,17 @@ export interface ExistingObject {
 }
 
 export interface PreparedColumn {
+  /** The JSON Pointer of the column. */
+  pointer: string;
   name: string;
   /** The type as the caller wrote it. */
   typeText: string;
   /** The type in SQL, qualified and with modifiers. */
   typeSql: string;
+  typeName: TypeName;
   type: CatalogType;
+  /** `sql`: the expression, when its names were looked up. */
+  generated: { kind: GeneratedDefinition['kind']; sql: string | undefined } | undefined;
   isNullable: boolean;
   /** `sequence`: the default takes numbers from a sequence that the column owns. */
   identity: 'none' | 'by default' | 'always' | 'sequence';

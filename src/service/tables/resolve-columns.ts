@@ -7,7 +7,14 @@ import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import type { CatalogSequence, LookUpRequest } from './catalog/look-up-definition.ts';
 import { type CatalogType, type TypeName, typeSql } from './column-types.ts';
 import type { Found } from './complete-look-up.ts';
-import { expressionSql, type Mentions, mentionsOf, type Names, type ParsedDefault } from './defaults.ts';
+import {
+  expressionSql,
+  type Mentions,
+  mentionsOf,
+  type Names,
+  type ParsedDefault,
+  takesNumbers,
+} from './defaults.ts';
 import { isAdmitted } from './dotted-name.ts';
 import { type ColumnDraft, type DefinitionDraft, functionRequest, typeKey } from './draft-definition.ts';
 import { explainPresent } from './moment-defaults.ts';
@@ -27,13 +34,13 @@ export interface ResolvedColumns {
 }
 
 /** The columns so far, and what is needed to resolve the next one. */
-interface Resolution extends ResolvedColumns, Pick<DefinitionDraft, 'problems' | 'admitSchema'> {
+export interface Resolution extends ResolvedColumns, Pick<DefinitionDraft, 'problems' | 'admitSchema'> {
   known: KnownNames;
   padded: PaddedColumn[];
 }
 
 /** Resolves the columns, and adds the problems of names that were not found. It works in turns. */
-export async function resolveColumns(draft: DefinitionDraft, found: Found): Promise<ResolvedColumns> {
+export async function resolveColumns(draft: DefinitionDraft, found: Found): Promise<Resolution> {
   const { definition, problems, admitSchema } = draft;
   const known = await knownNames(draft.request, found);
   const lists = { columns: [], trials: [], warnings: [], unknownTypes: [], padded: [] };
@@ -57,10 +64,13 @@ function resolveColumn(resolution: Resolution, draft: ColumnDraft, isInPrimaryKe
   if (type === undefined) return;
   const sql = typeSql(draft.type!, type);
   const prepared: PreparedColumn = {
+    pointer,
     name: column.name,
     typeText: column.type,
     typeSql: sql,
+    typeName: draft.type!,
     type,
+    generated: column.generated && { kind: column.generated.kind, sql: undefined },
     isNullable: column.isNullable && !draft.isSerial && !isInPrimaryKey,
     identity: identityOf(draft),
     sequenceType: column.sequence?.type,
@@ -107,12 +117,15 @@ function defaultTrial(
   names: Names,
 ): NonNullable<ColumnTrial['default']> {
   if (parsed.kind === 'literal') {
-    return { text, sql: quoteLiteral(parsed.text), literal: parsed.text, hint: parsed.hint };
+    const { text: literal, hint } = parsed;
+    return { text, sql: quoteLiteral(literal), literal, hint, isComputed: false, takesNumbers: false };
   }
-  return { text, sql: expressionSql(parsed.expression, names), expression: parsed.expression };
+  const { expression } = parsed;
+  const sql = expressionSql(expression, names);
+  return { text, sql, expression, isComputed: true, takesNumbers: takesNumbers(expression) };
 }
 
-function checkedType(
+export function checkedType(
   { problems, admitSchema, known, unknownTypes }: Resolution,
   name: TypeName,
   text: string,
@@ -185,7 +198,7 @@ function checkMentions(
   return problems.count === before;
 }
 
-function sequenceProblem({ known, admitSchema }: Resolution, text: string): string | undefined {
+export function sequenceProblem({ known, admitSchema }: Resolution, text: string): string | undefined {
   const shown = shorten(text);
   const sequence = known.findSequence(text);
   // `admitSequences` checks a sequence that exists.

@@ -15,6 +15,7 @@ import type { DefinitionProblems } from './definition-problems.ts';
 import { choosePlacement, refuseDistribution } from './distribution/choose-placement.ts';
 import type { Placement } from './distribution/placement.ts';
 import { type DefinitionDraft, draftDefinition, type PrepareOptions } from './draft-definition.ts';
+import { resolveExpressions } from './expressions/resolve-expressions.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
 import { asKey } from './indexes/index-definition.ts';
 import { findOperatorClasses } from './indexes/operator-classes.ts';
@@ -77,11 +78,17 @@ export async function resolveDraft(
   const { schema, name, definition, problems, request } = draft;
   const found = await completeLookUp(client, answer);
   refuseMissingSchema(schema, found);
-  const { columns, trials, warnings, unknownTypes } = await resolveColumns(draft, found);
+  const resolution = await resolveColumns(draft, found);
+  const { columns, trials, warnings, unknownTypes } = resolution;
+  await resolveExpressions(client, draft.expressions, definition, resolution);
   noteKeptBytes(client, bytesOfZones(trials));
   noteTable(client, {
     columns: columns.length,
-    rules: keysOf(definition).length + definition.foreignKeys.length + definition.indexes.length,
+    rules:
+      keysOf(definition).length +
+      definition.foreignKeys.length +
+      definition.indexes.length +
+      definition.checks.length,
   });
   await explainUnknownTypes(client, unknownTypes, draft.admitSchema);
   const existing = found.existing ?? undefined;
@@ -97,7 +104,7 @@ export async function resolveDraft(
     isSelf: key.schema === schema && key.table === name,
   }));
   await checkReferences(client, draft, foreignKeys, columns, found.targets);
-  const { primaryKey, unique, indexes, saysIndexes, comment } = definition;
+  const { primaryKey, unique, checks, indexes, saysIndexes, comment } = definition;
   await findOperatorClasses(client, indexes, problems);
   const placement = await placementOf(client, draft, found, columns, foreignKeys);
   const named = { schema, name, definition, isFreed };
@@ -110,6 +117,7 @@ export async function resolveDraft(
       primaryKey,
       unique,
       foreignKeys,
+      checks,
       indexes,
       saysIndexes,
       comment,

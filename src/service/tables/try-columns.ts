@@ -14,7 +14,7 @@ import { conditionOf } from '../postgres/sqlstate.ts';
 import { findFailingItems } from './attempt.ts';
 import { firstUnpinnedOid } from './catalog/names-in-path.ts';
 import type { CatalogType, TypeName } from './column-types.ts';
-import { type Expression, takesNumbers } from './defaults.ts';
+import type { Expression } from './defaults.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { explainModifiers } from './type-problems.ts';
 
@@ -37,8 +37,12 @@ interface DefaultTrial {
   literal?: string;
   /** The advice that the message has if the literal is refused. */
   hint?: string;
-  /** The expression of a default that is not a literal. */
+  /** The expression of a default that is not a literal, unless the parser has read it. */
   expression?: Expression;
+  /** The default is not a literal. */
+  isComputed: boolean;
+  /** It takes a number from a sequence when it is evaluated. */
+  takesNumbers: boolean;
 }
 
 /** Returns the bytes that PostgreSQL keeps for the names of time zones in the defaults when they are tried. */
@@ -114,8 +118,8 @@ async function trialColumns(trials: ColumnTrial[]): Promise<string[]> {
   const record: string[] = [];
   const values: string[] = [];
   await forEachInTurns(trials, ({ type, typeSql, default: tried }, index) => {
-    if (tried?.expression !== undefined) {
-      if (!takesNumbers(tried.expression)) values.push(valueCheck(tried.sql, type, typeSql));
+    if (tried?.isComputed) {
+      if (!tried.takesNumbers) values.push(valueCheck(tried.sql, type, typeSql));
     } else if (tried === undefined || isJson(type)) {
       values.push(`CAST(${tried?.sql ?? 'NULL'} AS ${typeSql}) IS NULL`);
     } else {
@@ -136,7 +140,7 @@ async function trialColumns(trials: ColumnTrial[]): Promise<string[]> {
 
 async function unassignableColumn(trials: ColumnTrial[]): Promise<string> {
   const rows = await mapInTurns(trials, ({ type, default: tried }, index) =>
-    tried?.expression === undefined ? undefined : sourceRow(index, tried.sql, type),
+    tried?.isComputed ? sourceRow(index, tried.sql, type) : undefined,
   );
   const sources = rows.filter((row) => row !== undefined);
   return `${sources.length === 0 ? 'NULL' : unassignable(sources)} AS unassignable`;

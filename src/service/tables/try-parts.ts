@@ -1,45 +1,91 @@
-/** Tries the parts of a definition that only PostgreSQL can judge: its indexes. An upload adds them only after its rows. */
-import type { ClientBase } from 'pg';
+/**
+ * Tries the parts of a definition that only PostgreSQL can judge: its checks, generated columns and indexes. An upload adds the indexes only after
+ * its rows.
+ */
+import type { ClientBase, DatabaseError } from 'pg';
 import { shorten } from '../../core/identifiers.ts';
-import { qualified } from '../postgres/callers-statement.ts';
+import type { ProblemCode } from '../../core/problem-codes.ts';
+import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
 import { runAndUndo } from '../postgres/savepoints.ts';
-import { inCallersPath, queryInCallersPath } from '../postgres/search-path.ts';
-import { quoteQualified, randomName } from '../postgres/sql.ts';
+import { inCallersPath } from '../postgres/search-path.ts';
+import { quoteIdentifier, quoteQualified, randomName } from '../postgres/sql.ts';
 import { findFailingItems } from './attempt.ts';
-import { createBareTable } from './ddl.ts';
+import { createBareTable, generatedClause, hasExpressions } from './ddl.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { createIndex } from './indexes/create-index.ts';
-import type { IndexDefinition } from './indexes/index-definition.ts';
 import { noNames } from './object-names.ts';
 import type { PreparedTable } from './prepared-table.ts';
 
-/** Adds a problem for each index that PostgreSQL refuses. It makes a table with another name, and undoes that. */
+/** A part, and the statement that adds it to the trial table. */
+interface Part {
+  pointer: string;
+  code: ProblemCode;
+  statement: CallersStatement;
+}
+
+/** Adds a problem for each part that PostgreSQL refuses. It makes a table with another name, and undoes that. */
 export async function tryParts(
   client: ClientBase,
   table: PreparedTable,
   problems: DefinitionProblems,
 ): Promise<void> {
-  const { indexes, schema } = table;
-  if (indexes.length === 0) return;
-  const name = randomName('trial');
-  const relation = quoteQualified(schema, name);
+  const { columns, indexes, schema } = table;
+  if (indexes.length === 0 && !hasExpressions(table)) return;
+  const naming = { name: randomName('trial'), names: noNames };
+  const relation = quoteQualified(schema, naming.name);
   await runAndUndo(client, 'parts', async () => {
-    await queryInCallersPath(client, createBareTable(table, { name, names: noNames }));
-    const toStatement = async (tried: IndexDefinition[]) => ({
-      text: inCallersPath(
-        ...tried.map((index) => createIndex(relation, index, undefined)),
-        qualified`SELECT 1`,
-      ),
+    const whole = { pointer: '/table', code: 'invalid-expression' as const };
+    let refusal: DatabaseError | undefined;
+    await tryAll(client, [{ ...whole, statement: createBareTable(table, naming) }], (_, error) => {
+      refusal = error;
     });
-    await findFailingItems(
-      client,
-      indexes,
-      toStatement,
-      () => {},
-      (index, error) => {
-        const detail = `PostgreSQL cannot make this index: ${shorten(error.message)}`;
-        problems.add({ pointer: index.pointer, code: 'invalid-index', detail });
-      },
-    );
+    const refuse = ({ pointer, code }: Part, error: DatabaseError) => {
+      const what = code === 'invalid-index' ? 'index' : 'expression';
+      const detail = `PostgreSQL cannot make this ${what}: ${shorten(error.message)}`;
+      problems.add({ pointer, code, detail });
+    };
+    if (refusal === undefined) {
+      const parts = indexes.map((index): Part => {
+        const statement = createIndex(relation, index, undefined);
+        return { pointer: index.pointer, code: 'invalid-index', statement };
+      });
+      await tryAll(client, parts, refuse);
+      return;
+    }
+    const bare = {
+      ...table,
+      checks: [],
+      columns: columns.map((column) => ({ ...column, generated: undefined })),
+    };
+    const create = createBareTable(bare, naming);
+    await tryAll(client, [{ ...whole, statement: create }], refuse);
+    if (problems.count === 0) await tryAll(client, expressionsOf(table, relation), refuse);
+    if (problems.count === 0) refuse({ ...whole, statement: create }, refusal);
   });
+}
+
+function expressionsOf({ checks, columns }: PreparedTable, relation: string): Part[] {
+  const code = 'invalid-expression';
+  const parts = checks.map(({ pointer, sql }): Part => {
+    const statement = qualified`ALTER TABLE ${relation} ADD CHECK (${sql!})`;
+    return { pointer: `${pointer}/expression`, code, statement };
+  });
+  for (const { pointer, name, typeSql, generated } of columns) {
+    if (generated === undefined) continue;
+    const column = quoteIdentifier(name);
+    const statement = qualified`ALTER TABLE ${relation} DROP COLUMN ${column}, ADD COLUMN ${column} ${typeSql}${generatedClause(generated)}`;
+    parts.push({ pointer: `${pointer}/generated`, code, statement });
+  }
+  return parts;
+}
+
+function tryAll(
+  client: ClientBase,
+  parts: Part[],
+  onFailure: (part: Part, error: DatabaseError) => void,
+): Promise<void> {
+  const toStatement = async (tried: Part[]) => ({
+    text: inCallersPath(...tried.map(({ statement }) => statement), qualified`SELECT 1`),
+  });
+  return findFailingItems(client, parts, toStatement, () => {}, onFailure);
 }

@@ -22,7 +22,11 @@ export async function conflictKeysOf(
     }),
     nullsNotDistinct: !options.areNullsDistinct,
   });
-  const uniqueIndexes = indexes.filter(({ isUnique }) => isUnique).map(asKey);
+  const uniqueIndexes = indexes
+    .filter(
+      ({ isUnique, where, columns }) => isUnique && !where && !columns.some(({ expression }) => expression),
+    )
+    .map(asKey);
   const keys = [...(primaryKey ? [primaryKey] : []), ...unique, ...uniqueIndexes];
   const usable = keys.filter(({ options }) => options.deferrable === undefined);
   return mapInTurns(usable, toConflictKey, weightOfKey);

@@ -20,6 +20,7 @@ import {
   continueNumberingAfter,
   createPlacedTable,
   hasConstraints,
+  hasExpressions,
   highestNumber,
   type Naming,
 } from '../../tables/ddl.ts';
@@ -112,7 +113,8 @@ export class NewTable implements RowTarget {
     this.replaces = replaces;
     this.isSharded = isSharded(table.placement);
     this.keepsOrder = table.placement?.kind !== 'column';
-    this.mayRefuseRows = (!this.keepsOrder && hasConstraints(table)) || columns.some(isDomain);
+    this.mayRefuseRows =
+      (!this.keepsOrder && hasConstraints(table)) || columns.some(isDomain) || hasExpressions(table);
     this.primaryKey = table.primaryKey?.columns;
     this.warnings = table.warnings;
     this.#table = table;

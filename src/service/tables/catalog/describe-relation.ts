@@ -7,7 +7,7 @@ import type { ForeignKeyTime } from '../foreign-keys.ts';
 import { type IndexFacts, indexFacts } from '../indexes/describe-indexes.ts';
 import { type TypeFacts, usedTypes } from '../types/describe-types.ts';
 import { hasShortTrees } from './expressions.ts';
-import { qualifiedTypes, shownType } from './names-in-path.ts';
+import { ownCode, qualifiedTypes, shownType } from './names-in-path.ts';
 import { maySee } from './relations.ts';
 
 /** A table in PostgreSQL's catalogue. */
@@ -44,6 +44,10 @@ export interface TableFacts {
         kind: string;
         /** PostgreSQL's text of the constraint; null: a table definition can express the constraint completely; '': another session has just dropped it. */
         definition: string | null;
+        /** A check: the functions and operators in it that belong neither to PostgreSQL nor to an extension. */
+        ownCode: string[] | null;
+        /** A check: its types, as those of `DefaultFacts`. */
+        qualifiedTypes: Record<string, string> | null;
         /** The `id` of each column. */
         columns: number[] | null;
         deferrable: ForeignKeyTime | null;
@@ -121,6 +125,8 @@ const constraintFacts = `
       OR k.contype = 'f' AND (k.confmatchtype <> 's' OR k.confdelsetcols IS NOT NULL)
       OR (SELECT i.indisexclusion FROM pg_index i WHERE i.indexrelid = k.conindid)
       THEN CASE WHEN size.is_short THEN coalesce(pg_get_constraintdef(k.oid), '') ELSE '' END END,
+    'ownCode', CASE WHEN k.contype = 'c' THEN ${ownCode('pg_constraint', 'k.oid')} END,
+    'qualifiedTypes', CASE WHEN k.contype = 'c' THEN ${qualifiedTypes('k.oid', 'pg_constraint')} END,
     'columns', k.conkey, ${optionFacts},
     'reference', ${referenceFacts})
     ORDER BY ${orderOfConstraints})

@@ -73,11 +73,24 @@ export const shownType = (
  * Returns SQL for the types in a default that `pg_get_expr` writes with a name that a definition reads as another type: an object of the
  * qualified names by their names. NULL: there are none.
  *
- * @param expression the object identifier of a row of `pg_attrdef`
+ * @param owner the object identifier of the row that has the expression
+ * @param catalog the table of the row
  */
-export const qualifiedTypes = (expression: string) => `(
+export const qualifiedTypes = (owner: string, catalog = 'pg_attrdef') => `(
   SELECT json_object_agg(quote_ident(element.typname), quote_ident(n.nspname) || '.' || quote_ident(element.typname))
   FROM pg_depend used JOIN pg_type type_used ON type_used.oid = used.refobjid
   JOIN pg_type element ON element.oid = ${elementType('type_used')} JOIN pg_namespace n ON n.oid = element.typnamespace
-  WHERE used.classid = 'pg_attrdef'::regclass AND used.objid = ${expression} AND used.refclassid = 'pg_type'::regclass
+  WHERE used.classid = '${catalog}'::regclass AND used.objid = ${owner} AND used.refclassid = 'pg_type'::regclass
     AND ${isReadAsAnother('element')})`;
+
+/**
+ * Returns SQL for the functions and operators in an expression that belong neither to PostgreSQL nor to an extension: a list of their names.
+ * PostgreSQL notes no dependency on its own. NULL: there are none.
+ */
+export const ownCode = (catalog: string, owner: string) => `(
+  SELECT json_agg(coalesce(p.pronamespace::regnamespace || '.' || p.proname, 'operator'))
+  FROM pg_depend used LEFT JOIN pg_proc p ON used.refclassid = 'pg_proc'::regclass AND p.oid = used.refobjid
+  WHERE used.classid = '${catalog}'::regclass AND used.objid = ${owner}
+    AND used.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
+    AND NOT EXISTS (SELECT FROM pg_depend e
+      WHERE e.classid = used.refclassid AND e.objid = used.refobjid AND e.deptype = 'e'))`;

@@ -47,13 +47,14 @@ function contentOf({ name: _, ...content }: IndexDescription): string {
   return JSON.stringify(content);
 }
 
-function inWords({ unique, method, columns, include }: IndexDescription): string {
-  const names = columns.map(({ column, order, nulls, operator_class }) =>
-    [`"${column}"`, operator_class, order, nulls && `nulls ${nulls}`].filter(Boolean).join(' '),
+function inWords({ unique, method, columns, include, where }: IndexDescription): string {
+  const names = columns.map(({ column, expression, order, nulls, operator_class }) =>
+    [expression ?? `"${column}"`, operator_class, order, nulls && `nulls ${nulls}`].filter(Boolean).join(' '),
   );
   const kind = [unique && 'that is unique', method && `of the method ${method}`]
     .filter(Boolean)
     .join(' and ');
   const over = `${kind === '' ? '' : `${kind} `}over ${names.join(', ')}`;
-  return include === undefined ? over : `${over} with ${include.map((name) => `"${name}"`).join(', ')}`;
+  const included = include === undefined ? '' : ` with ${include.map((name) => `"${name}"`).join(', ')}`;
+  return `${over}${included}${where === undefined ? '' : ` where ${where}`}`;
 }

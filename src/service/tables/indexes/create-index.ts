@@ -12,9 +12,9 @@ export function createIndex(
   index: IndexDefinition,
   name: string | undefined,
 ): CallersStatement {
-  const columns = index.columns.map(({ column, order, nulls, operatorClassSql }) => {
+  const columns = index.columns.map(({ column, expressionSql, order, nulls, operatorClassSql }) => {
     const parts = [
-      quoteIdentifier(column),
+      expressionSql === undefined ? quoteIdentifier(column) : `(${expressionSql})`,
       operatorClassSql,
       order?.toUpperCase(),
       nulls && `NULLS ${nulls.toUpperCase()}`,
@@ -24,5 +24,6 @@ export function createIndex(
   const what = index.isUnique ? 'UNIQUE INDEX' : 'INDEX';
   const include =
     index.include.length === 0 ? '' : ` INCLUDE (${index.include.map(quoteIdentifier).join(', ')})`;
-  return qualified`CREATE ${what} ${name === undefined ? '' : quoteIdentifier(name)} ON ${relation} USING ${quoteIdentifier(index.method)} (${columns.join(', ')})${include}`;
+  const where = index.whereSql === undefined ? '' : ` WHERE ${index.whereSql}`;
+  return qualified`CREATE ${what} ${name === undefined ? '' : quoteIdentifier(name)} ON ${relation} USING ${quoteIdentifier(index.method)} (${columns.join(', ')})${include}${where}`;
 }

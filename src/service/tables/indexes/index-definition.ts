@@ -8,7 +8,18 @@ const placesOfNulls = ['first', 'last'] as const;
 
 export const IndexColumnSchema = Type.Object(
   {
-    column: Type.String({ ...nameLength, description: 'A column of this table.', examples: ['ordered_on'] }),
+    column: Type.Optional(
+      Type.Union([Type.String({ maxLength: nameLength.maxLength }), Type.Null()], {
+        description: 'A column of this table.',
+        examples: ['ordered_on'],
+      }),
+    ),
+    expression: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description: 'Instead of `column`: an expression over columns of this table.',
+        examples: ['lower(name)'],
+      }),
+    ),
     order: optionalChoice(orders, 'The order of the values. Default: `asc`.'),
     nulls: optionalChoice(
       placesOfNulls,
@@ -22,7 +33,11 @@ export const IndexColumnSchema = Type.Object(
       }),
     ),
   },
-  { title: 'IndexColumn', additionalProperties: false, description: 'A column of an index.' },
+  {
+    title: 'IndexColumn',
+    additionalProperties: false,
+    description: 'A column or an expression of an index.',
+  },
 );
 
 export const IndexSchema = Type.Object(
@@ -55,6 +70,13 @@ export const IndexSchema = Type.Object(
         description: 'Further columns whose values are in the index, but are not searched.',
       }),
     ),
+    where: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          'A boolean expression over columns of this table. The index has only the rows for which it is true.',
+        examples: ['deleted_at IS NULL'],
+      }),
+    ),
   },
   { title: 'Index', additionalProperties: false, description: 'An index that is not the index of a key.' },
 );
@@ -68,11 +90,19 @@ export interface IndexDefinition {
   method: string;
   columns: IndexColumn[];
   include: string[];
+  /** The condition, as the caller wrote it. */
+  where: string | undefined;
+  /** The condition in SQL, when its names were looked up. */
+  whereSql?: string | undefined;
 }
 
 export interface IndexColumn {
   pointer: string;
+  /** '': the index has an expression there. */
   column: string;
+  /** The expression, as the caller wrote it. */
+  expression: string | undefined;
+  expressionSql?: string | undefined;
   order: (typeof orders)[number] | undefined;
   nulls: (typeof placesOfNulls)[number] | undefined;
   /** The operator class, as the caller wrote it. */
@@ -91,6 +121,7 @@ export const IndexDescriptionSchema = Type.Object(
     method: Type.Optional(Type.String({ description: 'Absent: btree.' })),
     columns: Type.Array(IndexColumnSchema),
     include: Type.Optional(Type.Array(Type.String())),
+    where: Type.Optional(Type.String()),
   },
   {
     title: 'IndexDescription',
@@ -109,7 +140,7 @@ export function weightOfIndex({ columns, include }: IndexDefinition): number {
   return columns.length + include.length;
 }
 
-/** Returns the names of all columns of an index, those of `include` last. */
+/** Returns the names of all columns of an index, those of `include` last. PostgreSQL names an index after `expr` if it has an expression. */
 export function columnsOfIndex({ columns, include }: IndexDefinition): string[] {
-  return [...columns.map(({ column }) => column), ...include];
+  return [...columns.map(({ column }) => column || 'expr'), ...include];
 }

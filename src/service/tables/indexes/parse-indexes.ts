@@ -39,6 +39,7 @@ function parseIndex(value: unknown, pointer: string, report: Report): IndexDefin
     isUnique: index('unique') ?? false,
     method: readName(index('method'), `${pointer}/method`, report) ?? 'btree',
     columns: columns.filter((column) => column !== undefined),
+    where: readText(index('where'), `${pointer}/where`, report) || undefined,
     include: include.map((entry, place) => readColumnName(entry, `${pointer}/include/${place}`, report)),
   };
 }
@@ -46,9 +47,14 @@ function parseIndex(value: unknown, pointer: string, report: Report): IndexDefin
 function parseColumn(value: unknown, pointer: string, report: Report): IndexColumn | undefined {
   const column = readMembers(IndexColumnSchema, value, pointer, report, columnForm);
   if (column === undefined) return undefined;
+  const name = column('column');
+  const expression = column('expression');
+  if (!name === !expression && name !== null && expression !== null)
+    report(`${pointer}/column`, 'missing', 'an entry has either a "column" or an "expression"');
   return {
     pointer,
-    column: readName(column('column'), `${pointer}/column`, report) ?? '',
+    column: (expression ? undefined : readName(name, `${pointer}/column`, report)) ?? '',
+    expression: readText(expression, `${pointer}/expression`, report) || undefined,
     order: column('order') ?? undefined,
     nulls: column('nulls') ?? undefined,
     operatorClass: readText(column('operator_class'), `${pointer}/operator_class`, report) || undefined,
