@@ -99,6 +99,9 @@ async function copyOtherFiles(project: string, folder: string): Promise<void> {
   await cp(join(project, 'LICENSE'), join(folder, 'LICENSE'));
   const page = join(project, 'node_modules', '@fastify', 'swagger-ui', 'static');
   await cp(page, join(folder, 'static'), { recursive: true, filter: (path) => !path.endsWith('.map') });
+  // The parser of expressions looks for its file next to its module, which is here in the bundle.
+  const parser = join(project, 'node_modules', 'libpg-query', 'wasm', 'libpg-query.wasm');
+  await cp(parser, join(folder, 'libpg-query.wasm'));
   await writeFile(join(folder, 'console.json'), toText(await packConsole(project)));
   await mkdir(join(folder, 'docs'));
   for (const file of await readdir(join(project, 'docs'))) {

@@ -20,6 +20,8 @@ export interface FunctionRule {
   most?: number;
   /** The value is a time or a range of times, so it is not read from a text when it is cast. */
   isTime?: true;
+  /** How many times as long as its arguments the value may be, if it is longer. */
+  grows?: number;
   /** The first argument is the name of a text search configuration of PostgreSQL. */
   hasConfiguration?: true;
 }
@@ -53,6 +55,7 @@ const rules: [FunctionRule, string][] = [
     tstzrange range_merge host hostmask netmask network broadcast abbrev set_masklen textcat quote_ident`,
   ],
   [{ literals: [1] }, 'to_char encode decode convert_to split_part btrim ltrim rtrim '],
+  [{ literals: [1], grows: 8 }, 'normalize'],
   [{ literals: [1], isSmall: true }, 'strpos position'],
   [{ literals: [1, 2] }, 'string_to_array'],
   [{ literals: [1, 2], replaces: [1, 2] }, 'replace translate'],

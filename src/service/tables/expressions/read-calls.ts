@@ -37,7 +37,7 @@ export function readCall(reader: Reader, fields: RawFields, depth: number): Valu
     isVariadic: fields.func_variadic === true,
     syntax: fields.funcformat === 'COERCE_SQL_SYNTAX' ? syntaxOf(name.name, args) : undefined,
   };
-  return reader.value(node, values, fields, rule.isSmall ? 0 : sum(values));
+  return reader.value(node, values, fields, rule.isSmall ? 0 : sum(values) * (rule.grows ?? 1));
 }
 
 function originOf(
@@ -85,7 +85,8 @@ function checkArguments(
   }
   const [search, replacement] = (rule.replaces ?? []).map((index) => args[index] && literalOf(args[index]));
   const most = rule.pattern === undefined ? (search?.length ?? 0) : 1;
-  if (replacement !== undefined && replacement.length > most)
+  const isPartOfMatch = rule.pattern !== undefined && /^\\[1-9&]$/.test(replacement ?? '');
+  if (replacement !== undefined && replacement.length > most && !isPartOfMatch)
     reader.refuse(`replaces a text with a longer one in ${name}()`, fields);
 }
 
@@ -103,12 +104,14 @@ function isNumber(node: ExpressionNode): boolean {
 
 /** Returns the SQL between the arguments of a call that PostgreSQL writes in the form of the SQL standard. */
 function syntaxOf(name: string, args: ExpressionNode[]): string[] | undefined {
-  const [first] = args;
+  const [first, second] = args;
   const count = args.length;
   if (name === 'timezone' && count === 2) return ['zone'];
   if (name === 'extract' && first?.kind === 'text' && /^[a-z_]+$/.test(first.text))
     return ['EXTRACT(', ' FROM ', ')'];
   if (name === 'position') return ['POSITION'];
+  if (name === 'normalize')
+    return /^NFK?[CD]$/.test(second?.kind === 'text' ? second.text : '') ? ['NORMALIZE'] : undefined;
   if (name === 'substring' && isNumber(args[1]!))
     return ['SUBSTRING(', ' FROM ', ...(count === 3 ? [' FOR '] : []), ')'];
   if (name === 'overlay') return ['OVERLAY(', ' PLACING ', ' FROM ', ...(count === 4 ? [' FOR '] : []), ')'];
