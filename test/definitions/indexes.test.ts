@@ -29,6 +29,15 @@ const indexes = [
   { name: 'hashed', method: 'hash', columns: [{ column: 'id' }] },
   { name: 'one a day', unique: true, columns: [{ column: 'day' }, { column: 'name' }], include: ['n'] },
   { name: 'nulls', columns: [{ column: 'n', nulls: 'first' }] },
+  {
+    name: 'of expressions',
+    unique: true,
+    columns: [
+      { expression: 'lower(name)', operator_class: 'text_pattern_ops' },
+      { expression: '(n + (1)::numeric)', order: 'desc' },
+    ],
+    where: '(n > (0)::numeric)',
+  },
 ];
 const texts = [
   'INDEX "by name" ON public.TABLE USING btree (name)',
@@ -36,6 +45,7 @@ const texts = [
   'INDEX "in tags" ON public.TABLE USING gin (tags jsonb_path_ops)',
   'INDEX newest ON public.TABLE USING btree (day DESC NULLS LAST, id)',
   'INDEX nulls ON public.TABLE USING btree (n NULLS FIRST)',
+  'UNIQUE INDEX "of expressions" ON public.TABLE USING btree (lower(name) text_pattern_ops, ((n + (1)::numeric)) DESC) WHERE (n > (0)::numeric)',
   'UNIQUE INDEX "one a day" ON public.TABLE USING btree (day, name) INCLUDE (n)',
   'INDEX pattern ON public.TABLE USING btree (name text_pattern_ops)',
 ];
@@ -127,6 +137,13 @@ suite('what is refused, with its place, before a row is read', () => {
       /./,
     ],
     ['no columns', { columns: [] }, 'columns', 'missing', /no columns/],
+    [
+      'a column and an expression',
+      { columns: [{ column: 'id', expression: 'lower(name)' }] },
+      'columns/0/column',
+      'missing',
+      /either a "column" or an "expression"/,
+    ],
     ['a name as the list', { columns: 'name' }, 'columns', 'wrong-type', /\[\{"column"/],
     [
       'a type without an order',
@@ -165,11 +182,11 @@ suite('what is refused, with its place, before a row is read', () => {
       /no operator class/,
     ],
     [
-      'an expression',
-      { columns: [{ expression: 'lower(name)' }] },
-      'columns/0/expression',
-      'unknown-property',
-      /not known/,
+      'an expression that PostgreSQL refuses',
+      { columns: [{ expression: 'day::text' }] },
+      '',
+      'invalid-index',
+      /IMMUTABLE/,
     ],
   ];
   before(async () => {
@@ -200,11 +217,13 @@ suite('what is refused, with its place, before a row is read', () => {
 
 test('indexes that a definition cannot have are in others, and refuse a copy', async () => {
   await service.rows('CREATE TABLE special (id int, name text, n numeric)');
+  await service.rows("CREATE FUNCTION own_lower(text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT $1'");
   for (const text of [
-    'partial ON special (id) WHERE n > 0',
-    'lowered ON special (lower(name))',
     'filled ON special (id) WITH (fillfactor = 50)',
     'collated ON special (name COLLATE "C")',
+    'collated_too ON special (lower(name) COLLATE "C")',
+    'of_function ON special (own_lower(name))',
+    'where_function ON special (id) WHERE own_lower(name) IS NULL',
   ])
     await service.rows(`CREATE INDEX ${text}`);
   await service.rows('CREATE UNIQUE INDEX null_once ON special (id) NULLS NOT DISTINCT');
@@ -213,7 +232,7 @@ test('indexes that a definition cannot have are in others, and refuse a copy', a
   assert.deepEqual(body.table.indexes, [{ name: 'plain', columns: [{ column: 'id' }] }]);
   assert.deepEqual(
     body.table.constraints.others.map(({ name }: { name: string }) => name),
-    ['partial', 'lowered', 'filled', 'collated', 'null_once'],
+    ['filled', 'collated', 'collated_too', 'of_function', 'where_function', 'null_once'],
   );
   const copy = await service.post('/table/special_copy', { table: body.table });
   assert.equal(copy.status, 422);

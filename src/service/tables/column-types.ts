@@ -88,6 +88,9 @@ export const typesOfAliases: Record<string, string> = {
   ...Object.fromEntries(Object.entries(aliases).map(([name, { plain }]) => [name, plain])),
   ...serials,
 };
+/** `regclass` and similar types. Their input functions reveal whether an object exists, in schemas that the token does not allow, too. */
+export const namesObjects =
+  /^reg(class|collation|config|dictionary|namespace|oper|operator|proc|procedure|role|type)$/;
 
 /** Returns the integer type of a serial type; undefined for every other type. */
 export function serialBase(text: string): string | undefined {

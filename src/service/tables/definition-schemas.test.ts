@@ -31,6 +31,7 @@ const whole = {
       sequence: { name: 's', type: 'bigint' },
       identity: 'always',
       generated: null,
+      generated_kind: 'virtual',
       default_is_expression: false,
     },
   ],
@@ -59,13 +60,15 @@ const whole = {
         ...{ on_delete: 'restrict', on_update: 'set default', deferrable: 'initially immediate' },
       },
     ],
+    checks: [{ name: 'c', expression: 'a > 0' }],
     others: [],
   },
   indexes: [
     {
       ...{ name: 'i', unique: true, method: 'btree' },
-      columns: [{ column: 'a', order: 'desc', nulls: 'last', operator_class: 'int4_ops' }],
+      columns: [{ column: 'a', expression: null, order: 'desc', nulls: 'last', operator_class: 'int4_ops' }],
       include: ['a'],
+      where: 'a > 0',
     },
   ],
   types: [
@@ -111,6 +114,7 @@ test('the schemas say which members there are, which must be there, and of which
       '/table/constraints/primary_key',
       '/table/constraints/foreign_keys/0',
       '/table/constraints/foreign_keys/1',
+      '/table/constraints/checks/0',
       '/table/indexes/0',
       '/table/indexes/0/columns/0',
       '/table/types/0',

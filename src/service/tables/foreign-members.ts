@@ -53,7 +53,6 @@ const advice: Record<string, string> = {
   onupdate: rule,
   check,
   checks: check,
-  constraint: check,
   index,
   indexes: index,
   indices: index,

@@ -72,10 +72,12 @@ test('a definition with every part is parsed', async () => {
       {
         ...{ name: 'A "b"', type: 'text', isNullable: false, default: '' },
         ...{ identityAlways: false, comment: 'c', sequence: undefined },
+        ...{ defaultIsExpression: false, generated: undefined },
       },
       {
         ...{ name: 'b', type: 'serial', isNullable: true, default: undefined },
         ...{ identityAlways: true, comment: undefined, sequence: undefined },
+        ...{ defaultIsExpression: false, generated: undefined },
       },
     ],
     comment: 'of the table',
@@ -120,6 +122,7 @@ test('a definition with every part is parsed', async () => {
         rules: { onDelete: 'set null', onUpdate: undefined, deferrable: undefined },
       },
     ],
+    checks: [],
     indexes: [],
     saysIndexes: false,
     types: [
@@ -165,8 +168,8 @@ test('wrong shapes are all reported, each with its place', async () => {
         { name: '', type: '', typ: 'x', 'a/b~c': 1 },
         { name: 'ok', type: 'text\0', default: '\ud800' },
         { name: 'x'.repeat(64), type: 'text', identity: 'sometimes' },
-        { name: 'g', type: 'text', generated: 'upper(x)' },
-        { name: 'h', type: 'text', default: 'lower(x)', default_is_expression: true },
+        { name: 'g', type: 'text', generated: 'upper(x)', default: 'x' },
+        { name: 'h', type: 'text', default: 'lower(x)', default_is_expression: 'yes' },
         { name: 'nul\0', type: 'text' },
         { name: '\udc00', type: 'text' },
       ],
@@ -175,7 +178,7 @@ test('wrong shapes are all reported, each with its place', async () => {
         primary_key: [],
         foreign_keys: [1, { column: 'ok' }, { column: 'ok', reference_table: 7, reference_column: 'x' }],
         others: [{}],
-        checks: [],
+        checks: [{ expression: '' }, 'a > 0'],
       },
     }),
     [
@@ -194,11 +197,12 @@ test('wrong shapes are all reported, each with its place', async () => {
       '/table/columns/4/type invalid-text',
       '/table/columns/5/identity wrong-type',
       '/table/columns/5/name invalid-name',
-      '/table/columns/6/generated not-supported',
-      '/table/columns/7/default not-supported',
+      '/table/columns/6/default not-supported',
+      '/table/columns/7/default_is_expression wrong-type',
       '/table/columns/8/name invalid-name',
       '/table/columns/9/name invalid-name',
-      '/table/constraints/checks unknown-property',
+      '/table/constraints/checks/0/expression missing',
+      '/table/constraints/checks/1 wrong-type',
       '/table/constraints/foreign_keys/0 wrong-type',
       '/table/constraints/foreign_keys/1/reference_column missing',
       '/table/constraints/foreign_keys/1/reference_table missing',
@@ -208,18 +212,6 @@ test('wrong shapes are all reported, each with its place', async () => {
       '/table/constraints/unique wrong-type',
     ],
   );
-});
-
-test('a default that a definition cannot have is refused without being checked', async () => {
-  const table = {
-    columns: [{ ...column, type: 'integer', default: 'now() + 1', default_is_expression: true }],
-  };
-  const { definition, problems } = await parse(table);
-  assert.deepEqual(
-    problems.map(({ code }) => code),
-    ['not-supported'],
-  );
-  assert.equal(definition.columns[0]!.default, undefined);
 });
 
 test('a misspelled property gets a suggestion', async () => {

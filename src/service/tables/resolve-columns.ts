@@ -5,7 +5,7 @@ import { forEachInTurns } from '../../core/pause-for-others.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import type { CatalogSequence, LookUpRequest } from './catalog/look-up-definition.ts';
-import { type CatalogType, type TypeName, typeSql } from './column-types.ts';
+import { type CatalogType, namesObjects, type TypeName, typeSql } from './column-types.ts';
 import type { Found } from './complete-look-up.ts';
 import {
   expressionSql,
@@ -164,10 +164,6 @@ export function checkedType(
 function mayKnow({ schema, isOfExtension }: CatalogType, admitSchema: (schema: string) => void): boolean {
   return isSystemSchema(schema) || isOfExtension || isAdmitted(schema, admitSchema);
 }
-
-/** `regclass` and similar types. Their input functions reveal whether an object exists, in schemas that the token does not allow, too. */
-const namesObjects =
-  /^reg(class|collation|config|dictionary|namespace|oper|operator|proc|procedure|role|type)$/;
 
 function checkMentions(
   resolution: Resolution,

@@ -4,7 +4,7 @@
  */
 import { shorten } from '../../../core/identifiers.ts';
 import { quoteIdentifier, quoteLiteral } from '../../postgres/sql.ts';
-import { parseTypeName, reservedTypeNames, type TypeName } from '../column-types.ts';
+import { namesObjects, parseTypeName, reservedTypeNames, type TypeName } from '../column-types.ts';
 import type { ExpressionNode } from './expression.ts';
 import {
   constant,
@@ -214,7 +214,7 @@ function readCast(reader: Reader, fields: RawFields, depth: number): Value {
   const argument = value.node;
   if (type.name === 'regconfig' && argument.kind === 'text')
     return constant(configurationOf(reader, argument.text, fields));
-  if (type.name !== undefined && /^reg/.test(type.name) && type.schema !== undefined)
+  if (namesObjects.test(type.name ?? '') && (type.schema ?? 'pg_catalog') === 'pg_catalog')
     reader.refuse('cannot name an object of the database', fields);
   // A text is padded to this length for each row.
   const [, length] = /^\((\d+)\)$/.exec(type.modifiers) ?? [];

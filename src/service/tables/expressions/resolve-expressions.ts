@@ -83,15 +83,11 @@ function setExpressions(
 }
 
 /** Checks that the caller may use the types and sequences that an expression names, and that they exist. */
-function areNamesKnown({ pointer, text, node }: ExpressionDraft, resolution: Resolution): boolean {
+function areNamesKnown({ pointer, node }: ExpressionDraft, resolution: Resolution): boolean {
   const before = resolution.problems.count;
   visitExpression(node, (part) => {
-    if (part.kind === 'cast') {
-      const name = part.type.name ?? part.type.spelling!;
-      if (/^reg/.test(name) && !part.type.isArray)
-        refuseExpression(resolution.problems, pointer, text, 'cannot name an object of the database');
-      else checkedType(resolution, part.type, name, pointer);
-    }
+    if (part.kind === 'cast')
+      checkedType(resolution, part.type, part.type.name ?? part.type.spelling!, pointer);
     const problem = part.kind === 'sequence' ? sequenceProblem(resolution, part.name) : undefined;
     if (problem !== undefined)
       resolution.problems.add({ pointer, code: 'unknown-sequence', detail: problem });

@@ -84,7 +84,7 @@ export function describeIndex(facts: IndexFacts): IndexDescription {
     ...(isUnique && { unique: true }),
     ...(method !== 'btree' && { method }),
     columns: columns.map(({ column, expression, isDescending, areNullsFirst, operatorClass }) => ({
-      ...(column === null ? { expression: write(expression ?? '') } : { column }),
+      ...(column === null ? { expression: write(withoutParentheses(expression ?? '')) } : { column }),
       ...(isDescending && { order: 'desc' as const }),
       ...(areNullsFirst !== isDescending && {
         nulls: areNullsFirst ? ('first' as const) : ('last' as const),
@@ -94,4 +94,9 @@ export function describeIndex(facts: IndexFacts): IndexDescription {
     ...(include !== null && { include }),
     ...(where !== null && { where: write(where) }),
   };
+}
+
+/** PostgreSQL puts an expression of an index that is not the call of a function into parentheses. */
+function withoutParentheses(expression: string): string {
+  return expression.startsWith('(') ? expression.slice(1, -1) : expression;
 }
