@@ -140,7 +140,7 @@ suite('what is refused, with its place, before a row is read', () => {
     [
       'a column and an expression',
       { columns: [{ column: 'id', expression: 'lower(name)' }] },
-      'columns/0/column',
+      'columns/0',
       'missing',
       /either a "column" or an "expression"/,
     ],

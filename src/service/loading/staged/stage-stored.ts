@@ -50,7 +50,7 @@ export async function stageStored(
   };
   if (!areRead) await fill();
   const shapes = new Shapes(1);
-  shapes.numberOf([...columns.keys()]);
+  shapes.numberOf([...columns.keys()].filter((index) => !columns[index]!.isGenerated));
   const load = { relation, columns, isBare: isNew, changesRows, hasRules, isSharded, shapes, places };
   return { ...load, conflict: undefined, ...(areRead && { fill }) };
 }

@@ -69,8 +69,12 @@ export class Reader {
     return this.#options.use;
   }
 
-  isOfSetting({ schema, name }: CallNode['name']): boolean {
-    return this.#options.extraFunctions.includes(schema === undefined ? name : `${schema}.${name}`);
+  /** Returns the function of DEFAULT_FUNCTIONS that a name means. PostgreSQL writes a function of the search path without its schema. */
+  functionOfSetting({ schema, name }: CallNode['name']): CallNode['name'] | undefined {
+    const { extraFunctions } = this.#options;
+    if (extraFunctions.includes(schema === undefined ? name : `${schema}.${name}`)) return { schema, name };
+    const found = schema === undefined ? extraFunctions.find((full) => full.endsWith(`.${name}`)) : undefined;
+    return found === undefined ? undefined : { schema: found.slice(0, -name.length - 1), name };
   }
 
   /** @param parts the expressions that are computed for this one, each as often as it is computed @param size the length of the value, if it is new */

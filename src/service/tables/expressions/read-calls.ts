@@ -31,7 +31,7 @@ export function readCall(reader: Reader, fields: RawFields, depth: number): Valu
   checkArguments(reader, name.name, rule, args, fields);
   const node: CallNode = {
     kind: 'call',
-    name,
+    name: from.name ?? name,
     from: from.kind,
     arguments: args,
     isVariadic: fields.func_variadic === true,
@@ -43,13 +43,14 @@ export function readCall(reader: Reader, fields: RawFields, depth: number): Valu
 function originOf(
   reader: Reader,
   name: CallNode['name'],
-): { kind: CallNode['from']; rule: FunctionRule } | undefined {
+): { kind: CallNode['from']; rule: FunctionRule; name?: CallNode['name'] } | undefined {
   if (name.schema === undefined || name.schema === 'pg_catalog') {
     const rule =
       functionRules.get(name.name) ?? (reader.use === 'default' ? rulesOfDefaults.get(name.name) : undefined);
     if (rule !== undefined) return { kind: 'pg_catalog', rule };
   }
-  if (reader.isOfSetting(name)) return { kind: 'setting', rule: {} };
+  const ofSetting = reader.functionOfSetting(name);
+  if (ofSetting !== undefined) return { kind: 'setting', rule: {}, name: ofSetting };
   const rule = name.schema === 'pg_catalog' ? undefined : extensionFunctions.get(name.name);
   return rule && { kind: 'extension', rule };
 }

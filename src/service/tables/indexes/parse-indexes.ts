@@ -50,7 +50,7 @@ function parseColumn(value: unknown, pointer: string, report: Report): IndexColu
   const name = column('column');
   const expression = column('expression');
   if (!name === !expression && name !== null && expression !== null)
-    report(`${pointer}/column`, 'missing', 'an entry has either a "column" or an "expression"');
+    report(pointer, 'missing', 'an entry has either a "column" or an "expression"');
   return {
     pointer,
     column: (expression ? undefined : readName(name, `${pointer}/column`, report)) ?? '',
