@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 8003d375d925b0784be32861137d9e1c5de453a611c067e095bce3b4aec9a244.
+// The structure of the OpenAPI document has the SHA-256 1d75efd666bab8d63fac6edc0fa1519edef159897e1fbecf38d3252872d236d5.
 
 export interface paths {
   '/healthz': {
@@ -109,18 +109,10 @@ export interface paths {
      *     ```
      */
     post: operations['createTable'];
-    /**
-     * Drop Table
-     * @description Drops a table with its rows and its partitions. It is refused if another object needs the table, such as a view or a foreign key. Needs the scope `table:drop`.
-     */
-    delete: operations['dropTable'];
+    delete?: never;
     options?: never;
     head?: never;
-    /**
-     * Rename Table
-     * @description Gives a table another name, another schema or another comment. Other sessions wait for it only for a moment. Needs the scope `table:alter`, and a token that may use both schemas.
-     */
-    patch: operations['renameTable'];
+    patch?: never;
     trace?: never;
   };
   '/api/v1/webhooks': {
@@ -159,26 +151,6 @@ export interface paths {
      * @description Lists the tables and partitioned tables that the token may see: in the schemas of its claim `schemas`, on which its role has a privilege. Needs the scope `table:read`.
      */
     get: operations['listTables'];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  '/api/v1/types': {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    /**
-     * List Types
-     * @description Lists the types that a column may have: in the schemas of the token's claim `schemas`, on which its role has the privilege `USAGE`. Needs the scope `table:read`.
-     */
-    get: operations['listTypes'];
     put?: never;
     post?: never;
     delete?: never;
@@ -529,46 +501,6 @@ export interface webhooks {
     patch?: never;
     trace?: never;
   };
-  'table.changed': {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
-    /**
-     * Table Changed
-     * @description A table got another name, schema or comment. The receiver answers with 2xx within 10 seconds.
-     */
-    post: operations['onTableChanged'];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  'table.dropped': {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
-    /**
-     * Table Dropped
-     * @description A table was dropped. The receiver answers with 2xx within 10 seconds.
-     */
-    post: operations['onTableDropped'];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
   'rows.loaded': {
     parameters: {
       query?: never;
@@ -692,13 +624,13 @@ export interface components {
        * @example defaults-too-long
        * @example types-too-nested
        * @example unknown-type
-       * @example type-differs
        * @example unsupported-type
        * @example invalid-type-modifier
        * @example permission-denied
        * @example unknown-operator-class
        * @example invalid-index
        * @example invalid-default
+       * @example invalid-expression
        * @example unknown-function
        * @example unknown-sequence
        * @example not-supported
@@ -787,7 +719,6 @@ export interface components {
        * @example other-notation
        * @example natural-values
        * @example nothing-renamed
-       * @example nothing-filled
        * @example null-object
        * @example two-digit-year
        * @example repeated-keys
@@ -962,8 +893,6 @@ export interface components {
        * @example orders_id_seq
        */
       name?: string | null;
-      /** @description The type of the numbers of the sequence. Default: that of the column. */
-      type?: ('smallint' | 'integer' | 'bigint') | null;
     };
     /** @description A column. */
     ColumnDefinition: {
@@ -1001,9 +930,14 @@ export interface components {
       sequence?: components['schemas']['Sequence'] | null;
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
-      /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
+      /**
+       * @description The expression of a GENERATED ALWAYS AS (…) column, over other columns of this table. PostgreSQL computes its values.
+       * @example net * 1.19
+       */
       generated?: string | null;
-      /** @description Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request. */
+      /** @description Whether the values of a generated column are `stored` (default), or computed when they are read: `virtual`, from PostgreSQL 18 on. */
+      generated_kind?: ('stored' | 'virtual') | null;
+      /** @description true: `default` is an SQL expression, such as `now() + interval '1 day'`, even if it has operators or other functions. */
       default_is_expression?: boolean;
     };
     /** @description A unique constraint. An entry with an empty name and no columns is ignored. */
@@ -1020,12 +954,6 @@ export interface components {
        *     ]
        */
       columns?: string[] | null;
-      /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
-      include?: string[] | null;
-      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
-      deferrable?: ('initially immediate' | 'initially deferred') | null;
-      /** @description true: two rows with NULL in the key conflict like two rows with the same value. Default: false. */
-      nulls_not_distinct?: boolean | null;
     };
     /** @description The primary key. With an empty name and no columns the table has none. */
     PrimaryKey: {
@@ -1041,10 +969,6 @@ export interface components {
        *     ]
        */
       columns?: string[] | null;
-      /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
-      include?: string[] | null;
-      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
-      deferrable?: ('initially immediate' | 'initially deferred') | null;
     };
     /** @description One pair of columns of a foreign key. Entries that share a non-empty name form one composite key, in their order. */
     ForeignKey: {
@@ -1114,29 +1038,48 @@ export interface components {
       /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
       deferrable?: ('initially immediate' | 'initially deferred') | null;
     };
+    /** @description A CHECK constraint. */
+    Check: {
+      /**
+       * @description Name of the constraint, 1 to 63 bytes of UTF-8. Empty, null or absent: the service chooses one.
+       * @example orders_amount_check
+       */
+      name?: string | null;
+      /**
+       * @description A boolean expression over columns of this table. A row for which it is false is refused.
+       * @example amount >= 0
+       */
+      expression: string;
+    };
     /** @description A constraint or index that a definition cannot express, as PostgreSQL writes it. */
     OtherConstraint: {
       name: string;
       /** @example CHECK ((amount > (0)::numeric)) */
       definition: string;
     };
-    /** @description Keys and foreign keys. If absent or null, the table has none. */
+    /** @description Keys, foreign keys and CHECK constraints. If absent or null, the table has none. */
     Constraints: {
       unique?: components['schemas']['UniqueKey'][] | null;
       primary_key?: components['schemas']['PrimaryKey'] | null;
       foreign_keys?:
         | (components['schemas']['ForeignKey'] | components['schemas']['WholeForeignKey'])[]
         | null;
-      /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, WHERE, …). Leave them out of a request. */
+      checks?: components['schemas']['Check'][] | null;
+      /** @description Only in answers: constraints and indexes that a definition cannot express (EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, …). Leave them out of a request. */
       others?: components['schemas']['OtherConstraint'][];
     };
-    /** @description A column of an index. */
+    /** @description A column or an expression of an index. */
     IndexColumn: {
       /**
        * @description A column of this table.
        * @example ordered_on
        */
-      column: string;
+      column?: string | null;
+      /**
+       * @description Instead of `column`: an expression over columns of this table.
+       * @example lower(name)
+       */
+      expression?: string | null;
       /** @description The order of the values. Default: `asc`. */
       order?: ('asc' | 'desc') | null;
       /** @description Where NULL is in this order. Default: `last`, and `first` with `desc`. */
@@ -1165,38 +1108,11 @@ export interface components {
       columns: components['schemas']['IndexColumn'][];
       /** @description Further columns whose values are in the index, but are not searched. */
       include?: string[] | null;
-    };
-    /** @description An enum that the table needs. */
-    EnumDefinition: {
       /**
-       * @description Name of the type, in the schema of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
-       * @example order_state
+       * @description A boolean expression over columns of this table. The index has only the rows for which it is true.
+       * @example deleted_at IS NULL
        */
-      name: string;
-      /**
-       * @description The values, in their order. Each has at most 63 bytes of UTF-8.
-       * @example [
-       *       "new",
-       *       "paid",
-       *       "sent"
-       *     ]
-       */
-      labels: string[];
-    };
-    /** @description A domain that the table needs. */
-    DomainDefinition: {
-      /**
-       * @description Name of the type, in the schema of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
-       * @example order_state
-       */
-      name: string;
-      /**
-       * @description The type below the domain.
-       * @example numeric(5,2)
-       */
-      base: string;
-      /** @description What its values must satisfy. A domain with a check must exist, because a definition cannot make one. */
-      check?: string | null;
+      where?: string | null;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
     Distribution: {
@@ -1272,8 +1188,6 @@ export interface components {
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
-      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
-      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     TableDefinitionBody: {
@@ -1299,15 +1213,23 @@ export interface components {
       comment?: string;
       sequence?: {
         name: string;
-        /** @description The type of the numbers of the sequence. Default: that of the column. */
-        type?: ('smallint' | 'integer' | 'bigint') | null;
       };
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
-      /** @description Only in answers: the expression of a GENERATED ALWAYS AS (…) column. Leave it out of a request. */
+      /**
+       * @description The expression of a GENERATED ALWAYS AS (…) column, over other columns of this table. PostgreSQL computes its values.
+       * @example net * 1.19
+       */
       generated?: string | null;
-      /** @description Only in answers: true if `default` is an expression that a definition cannot have. Leave both members out of a request. */
+      /** @description Whether the values of a generated column are `stored` (default), or computed when they are read: `virtual`, from PostgreSQL 18 on. */
+      generated_kind?: ('stored' | 'virtual') | null;
+      /** @description true: `default` is an SQL expression, such as `now() + interval '1 day'`, even if it has operators or other functions. */
       default_is_expression?: boolean;
+    };
+    /** @description A CHECK constraint. */
+    CheckDescription: {
+      name: string;
+      expression: string;
     };
     /** @description An index that is not the index of a key. */
     IndexDescription: {
@@ -1317,13 +1239,7 @@ export interface components {
       method?: string;
       columns: components['schemas']['IndexColumn'][];
       include?: string[];
-    };
-    /** @description An enum or a domain that the table uses. */
-    TypeDescription: {
-      name: string;
-      labels?: string[];
-      base?: string;
-      check?: string;
+      where?: string;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
@@ -1348,21 +1264,11 @@ export interface components {
         unique: {
           name: string;
           columns: string[];
-          /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
-          include?: string[] | null;
-          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
-          deferrable?: ('initially immediate' | 'initially deferred') | null;
-          /** @description true: two rows with NULL in the key conflict like two rows with the same value. Default: false. */
-          nulls_not_distinct?: boolean | null;
         }[];
         /** @description With an empty name and no columns the table has no primary key. */
         primary_key: {
           name: string;
           columns: string[];
-          /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
-          include?: string[] | null;
-          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
-          deferrable?: ('initially immediate' | 'initially deferred') | null;
         };
         foreign_keys: {
           name: string;
@@ -1377,12 +1283,12 @@ export interface components {
           /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
           deferrable?: ('initially immediate' | 'initially deferred') | null;
         }[];
-        /** @description Only in answers: constraints and indexes that a definition cannot express (CHECK, EXCLUDE, MATCH FULL, WHERE, …). Leave them out of a request. */
+        checks?: components['schemas']['CheckDescription'][];
+        /** @description Only in answers: constraints and indexes that a definition cannot express (EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
       comment?: string;
       indexes?: components['schemas']['IndexDescription'][];
-      types?: components['schemas']['TypeDescription'][];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -1394,27 +1300,6 @@ export interface components {
       table: components['schemas']['TableDescription'];
       /** @description Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text. */
       warnings?: components['schemas']['Warning'][];
-    };
-    /** @description What changes. Absent members stay. */
-    TableChange: {
-      /**
-       * @description The new name of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
-       * @example orders
-       */
-      name?: string;
-      /**
-       * @description The new schema of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
-       * @example archive
-       */
-      schema?: string;
-      /**
-       * @description A comment (COMMENT ON). Empty, null or absent: none.
-       * @example One row for each order
-       */
-      comment?: string | null;
-    };
-    RenamedTable: {
-      table: components['schemas']['TableDescription'];
     };
     DescribedTable: {
       table: components['schemas']['TableDescription'];
@@ -1430,8 +1315,6 @@ export interface components {
         | 'table.created'
         | 'table.replaced'
         | 'table.emptied'
-        | 'table.changed'
-        | 'table.dropped'
         | 'rows.loaded'
         | 'load.refused'
         | 'load.failed'
@@ -1490,36 +1373,6 @@ export interface components {
       /** @description Ordered by schema and name. */
       tables: components['schemas']['ListedTable'][];
       /** @description Send this as `after` to get the tables that follow. null: there are no more. */
-      next: string | null;
-    };
-    ListedType: {
-      /**
-       * @description The name in `pg_type`, or the alias.
-       * @example mood
-       */
-      name: string;
-      /** @example sales */
-      schema: string;
-      /**
-       * @description The name to send as the `type` of a column.
-       * @example sales.mood
-       */
-      type: string;
-      /** @enum {string} */
-      kind: 'base' | 'enum' | 'domain' | 'range' | 'composite' | 'alias';
-      /** @description The labels of an enum, in their order. Absent if there are more than 10000. */
-      labels?: string[];
-      /** @description The type of a domain or an alias, the type of the values of a range, or the ranges of a multirange. */
-      base?: string;
-      /** @description What the values of a domain must satisfy. Absent if it is too long. */
-      check?: string;
-      /** @description The extension that the type belongs to. */
-      extension?: string;
-    };
-    ListedTypes: {
-      /** @description Ordered by schema and name. */
-      types: components['schemas']['ListedType'][];
-      /** @description Send this as `after` to get the types that follow. null: there are no more. */
       next: string | null;
     };
     FirstRows: {
@@ -1717,8 +1570,6 @@ export interface components {
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
-      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
-      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     /**
@@ -2075,60 +1926,6 @@ export interface components {
          */
         load?: string;
         distribution?: components['schemas']['DistributionDescription'];
-      };
-    };
-    /** @description A table got another name, schema or comment. A CloudEvent (1.0). */
-    TableChangedEvent: {
-      /** @constant */
-      specversion: '1.0';
-      /** Format: uuid */
-      id: string;
-      /**
-       * Format: uri-reference
-       * @description The URL of the table, relative to the service.
-       */
-      source: string;
-      /** @constant */
-      type: 'table.changed';
-      /** Format: date-time */
-      time: string;
-      /** @constant */
-      datacontenttype: 'application/json';
-      data: {
-        schema: string;
-        table: string;
-        /** @description The name that it had. */
-        renamed_from?: {
-          schema: string;
-          table: string;
-        };
-        /** @description The name that it has now, in an event about the schema that it had. */
-        renamed_to?: {
-          schema: string;
-          table: string;
-        };
-      };
-    };
-    /** @description A table was dropped. A CloudEvent (1.0). */
-    TableDroppedEvent: {
-      /** @constant */
-      specversion: '1.0';
-      /** Format: uuid */
-      id: string;
-      /**
-       * Format: uri-reference
-       * @description The URL of the table, relative to the service.
-       */
-      source: string;
-      /** @constant */
-      type: 'table.dropped';
-      /** Format: date-time */
-      time: string;
-      /** @constant */
-      datacontenttype: 'application/json';
-      data: {
-        schema: string;
-        table: string;
       };
     };
     /** @description An upload added or updated rows. A CloudEvent (1.0). */
@@ -2581,8 +2378,6 @@ export interface operations {
         schema?: string;
         /** @description true: an existing table is left unchanged and described (200), with its `differences` from the definition. */
         if_not_exists?: boolean;
-        /** @description true: the service chooses the names of all keys, foreign keys, indexes and sequences, so that the answer for one table makes a second one next to it. */
-        new_names?: boolean;
       };
       header?: {
         /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
@@ -2652,144 +2447,6 @@ export interface operations {
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. */
-      422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
-      429: components['responses']['TooManyRequests'];
-      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
-      500: components['responses']['InternalServerError'];
-      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
-      501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
-      503: components['responses']['ServiceUnavailable'];
-    };
-  };
-  dropTable: {
-    parameters: {
-      query?: {
-        /**
-         * @description The schema of the table.
-         * @example public
-         */
-        schema?: string;
-        /** @description true: a table that does not exist is no error. */
-        if_exists?: boolean;
-        /** @description true: checks that the table could be dropped, and keeps it. */
-        dry_run?: boolean;
-      };
-      header?: {
-        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
-        'Idempotency-Key'?: string;
-      };
-      path: {
-        /**
-         * @description The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.
-         * @example orders
-         */
-        table_name: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description There is no such table any more. With `dry_run`: it could be dropped. */
-      204: {
-        headers: {
-          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: string;
-          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          'application/json': unknown;
-        };
-      };
-      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
-      401: components['responses']['Unauthorized'];
-      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
-      403: components['responses']['Forbidden'];
-      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
-      404: components['responses']['NotFound'];
-      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
-      406: components['responses']['NotAcceptable'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
-      409: components['responses']['Conflict'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. */
-      422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
-      429: components['responses']['TooManyRequests'];
-      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
-      500: components['responses']['InternalServerError'];
-      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
-      501: components['responses']['NotImplemented'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
-      503: components['responses']['ServiceUnavailable'];
-    };
-  };
-  renameTable: {
-    parameters: {
-      query?: {
-        /**
-         * @description The schema of the table.
-         * @example public
-         */
-        schema?: string;
-      };
-      header?: {
-        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
-        'Idempotency-Key'?: string;
-        /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
-        'Content-Encoding'?: string;
-      };
-      path: {
-        /**
-         * @description The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.
-         * @example orders
-         */
-        table_name: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        'application/json': components['schemas']['TableChange'];
-      };
-    };
-    responses: {
-      /** @description The table as it is now. */
-      200: {
-        headers: {
-          /** @description The URL that describes the table. */
-          Location?: string;
-          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: string;
-          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          'application/json': components['schemas']['RenamedTable'];
-        };
-      };
-      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. */
-      400: components['responses']['BadRequest'];
-      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
-      401: components['responses']['Unauthorized'];
-      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
-      403: components['responses']['Forbidden'];
-      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
-      404: components['responses']['NotFound'];
-      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
-      406: components['responses']['NotAcceptable'];
-      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
-      408: components['responses']['RequestTimeout'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
-      409: components['responses']['Conflict'];
-      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
-      413: components['responses']['ContentTooLarge'];
-      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
-      415: components['responses']['UnsupportedMediaType'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
@@ -2918,53 +2575,6 @@ export interface operations {
         };
         content: {
           'application/json': components['schemas']['ListedTables'];
-        };
-      };
-      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
-      401: components['responses']['Unauthorized'];
-      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
-      403: components['responses']['Forbidden'];
-      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. */
-      404: components['responses']['NotFound'];
-      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
-      406: components['responses']['NotAcceptable'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. */
-      409: components['responses']['Conflict'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
-      422: components['responses']['UnprocessableContent'];
-      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
-      429: components['responses']['TooManyRequests'];
-      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
-      500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
-      503: components['responses']['ServiceUnavailable'];
-    };
-  };
-  listTypes: {
-    parameters: {
-      query?: {
-        /** @description Only the types of this schema. Default: PostgreSQL's own types, those of extensions, the aliases, and those of all schemas that the token allows. */
-        schema?: string;
-        /** @description The value of `next` in the answer before, to get the types that follow. */
-        after?: string;
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description The types, in pages. */
-      200: {
-        headers: {
-          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
-          'RateLimit-Policy'?: string;
-          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
-          RateLimit?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          'application/json': components['schemas']['ListedTypes'];
         };
       };
       /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
@@ -3804,8 +3414,6 @@ export interface operations {
         hidden?: 'read' | 'skip';
         /** @description The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning. */
         footer?: 'read' | 'skip';
-        /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`; case does not matter. At most 10, and a repeated value has at most 1,000 bytes. Write a backslash before a comma or backslash in a name. Default: none. */
-        fill_down?: string;
         /** @description How headers become names. `exact`: the text of the header without outer space. `snake_case`: lower case with underscores; `Site no` becomes `site_no`. */
         column_names?: 'exact' | 'snake_case';
         /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
@@ -3822,7 +3430,7 @@ export interface operations {
         escape?: '\\' | 'none';
         /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
         quoted?: 'any' | 'text';
-        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
+        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
         comment?: string;
@@ -3968,8 +3576,6 @@ export interface operations {
         hidden?: 'read' | 'skip';
         /** @description The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning. */
         footer?: 'read' | 'skip';
-        /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`; case does not matter. At most 10, and a repeated value has at most 1,000 bytes. Write a backslash before a comma or backslash in a name. Default: none. */
-        fill_down?: string;
         /** @description How headers become names. `exact`: the text of the header without outer space. `snake_case`: lower case with underscores; `Site no` becomes `site_no`. */
         column_names?: 'exact' | 'snake_case';
         /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
@@ -3984,7 +3590,7 @@ export interface operations {
         escape?: '\\' | 'none';
         /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
         quoted?: 'any' | 'text';
-        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
+        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
         comment?: string;
@@ -4142,92 +3748,6 @@ export interface operations {
     requestBody: {
       content: {
         'application/cloudevents+json': components['schemas']['TableEmptiedEvent'];
-      };
-    };
-    responses: {
-      /** @description The receiver ends the webhook. */
-      410: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description The event has arrived. */
-      '2XX': {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description The service tries again later. */
-      default: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-    };
-  };
-  onTableChanged: {
-    parameters: {
-      query?: never;
-      header: {
-        /** @description The id of the event. It is the same in each attempt. */
-        'webhook-id': string;
-        /** @description When the attempt began, in seconds since 1970. */
-        'webhook-timestamp': string;
-        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
-        'webhook-signature': string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        'application/cloudevents+json': components['schemas']['TableChangedEvent'];
-      };
-    };
-    responses: {
-      /** @description The receiver ends the webhook. */
-      410: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description The event has arrived. */
-      '2XX': {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description The service tries again later. */
-      default: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-    };
-  };
-  onTableDropped: {
-    parameters: {
-      query?: never;
-      header: {
-        /** @description The id of the event. It is the same in each attempt. */
-        'webhook-id': string;
-        /** @description When the attempt began, in seconds since 1970. */
-        'webhook-timestamp': string;
-        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
-        'webhook-signature': string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        'application/cloudevents+json': components['schemas']['TableDroppedEvent'];
       };
     };
     responses: {
