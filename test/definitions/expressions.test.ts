@@ -129,7 +129,7 @@ test('rows that a new table refuses are named, as those of an existing table are
     );
   }
   const repeated = await found('/table/fresh/upload/json', { table: definition, data: data.slice(0, 3) });
-  assert.equal(repeated.length, 1, repeated.join("\n"));
+  assert.equal(repeated.length, 1, repeated.join('\n'));
   assert.match(repeated[0], /^3 .*fresh_expr_idx/);
   const left = await service.post('/table/fresh/upload/json?faulty_rows=leave_out', {
     table: definition,

@@ -10,7 +10,7 @@ import { type LookUpResult, lookUpDefinition } from './catalog/look-up-definitio
 import type { TakenName } from './catalog/relations.ts';
 import { checkKeyTypes, checkReferences, checkTextTrees } from './check-keys.ts';
 import { completeLookUp, type Found } from './complete-look-up.ts';
-import { keysOf } from './definition.ts';
+import { keysOf, type TableDefinition } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { choosePlacement, refuseDistribution } from './distribution/choose-placement.ts';
 import type { Placement } from './distribution/placement.ts';
@@ -82,14 +82,7 @@ export async function resolveDraft(
   const { columns, trials, warnings, unknownTypes } = resolution;
   await resolveExpressions(client, draft.expressions, definition, resolution);
   noteKeptBytes(client, bytesOfZones(trials));
-  noteTable(client, {
-    columns: columns.length,
-    rules:
-      keysOf(definition).length +
-      definition.foreignKeys.length +
-      definition.indexes.length +
-      definition.checks.length,
-  });
+  noteTable(client, { columns: columns.length, rules: rulesOf(definition) });
   await explainUnknownTypes(client, unknownTypes, draft.admitSchema);
   const existing = found.existing ?? undefined;
   const sequences = new Set(found.sequences.map((sequence) => sequence?.oid));
@@ -132,6 +125,11 @@ export async function resolveDraft(
     problems,
     admitSequences: () => admitSequences(draft, found),
   };
+}
+
+function rulesOf(definition: TableDefinition): number {
+  const { foreignKeys, indexes, checks } = definition;
+  return keysOf(definition).length + foreignKeys.length + indexes.length + checks.length;
 }
 
 /**
