@@ -28,11 +28,12 @@ const types = [
   typeNamed('interval', 1186, 'T'),
 ];
 
-const ofCitext = { schema: 'public', types: [20_000, 20_000], result: 16 };
+const ofCitext = { schema: 'public', types: [20_000, 20_000], result: 16, isAlone: true };
 const ofExtensions: ExtensionObject[] = [
   { ...ofCitext, isOperator: true, name: '=' },
   { ...ofCitext, isOperator: false, name: 'strpos' },
   { ...ofCitext, isOperator: false, name: 'similarity', types: [25, 25] },
+  { ...ofCitext, isOperator: true, name: '%', types: [25, 25] },
 ];
 
 const names: ExpressionNames = {
@@ -110,6 +111,7 @@ const written: [string, string][] = [
     `strpos(c, 'x') > 0 AND strpos(a, 'x') > 0`,
     `(("public"."strpos"("c", 'x') @(>) 0) AND ("strpos"("a", 'x') @(>) 0))`,
   ],
+  [`a % 'x' OR n % 2 = 0`, `(("a" OPERATOR("public".%) 'x') OR (("n" @(%) 2) @(=) 0))`],
   [`similarity(a, 'x') > 0.5`, `("public"."similarity"("a", 'x') @(>) 0.5)`],
   [`own(a) AND public.other(a)`, `("public"."own"("a") AND "public"."other"("a"))`],
 ];

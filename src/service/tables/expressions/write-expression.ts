@@ -138,7 +138,7 @@ function operatorOf(
       object.isOperator &&
       object.name === name &&
       (schema === undefined || object.schema === schema) &&
-      takesOwnType(object, types),
+      (takesOwnType(object, types) || (object.isAlone && object.types[0] === types[0])),
   );
 }
 
@@ -225,12 +225,13 @@ export function namesOfExtensions(
   });
 }
 
-/** Returns whether the expression calls a function of an extension, or names another schema in an operator. */
+/** Returns whether the expression calls a function of an extension, or has an operator that is probably one of an extension. */
 export function needsExtension(node: ExpressionNode): boolean {
   let needs = false;
   visitExpression(node, (part) => {
     if (part.kind === 'call') needs ||= part.from === 'extension' && extensionFunctions.has(part.name.name);
-    if (part.kind === 'operator') needs ||= part.schema !== undefined && part.schema !== 'pg_catalog';
+    if (part.kind === 'operator')
+      needs ||= (part.schema ?? 'pg_catalog') !== 'pg_catalog' || /^(<?%|%>)$/.test(part.name);
   });
   return needs;
 }
