@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 1d75efd666bab8d63fac6edc0fa1519edef159897e1fbecf38d3252872d236d5.
+// The structure of the OpenAPI document has the SHA-256 318fffa324c7993cc403b059ac67c0acdda856e17b9462a348c16593b65f99c3.
 
 export interface paths {
   '/healthz': {
@@ -109,10 +109,18 @@ export interface paths {
      *     ```
      */
     post: operations['createTable'];
-    delete?: never;
+    /**
+     * Drop Table
+     * @description Drops a table with its rows and its partitions. It is refused if another object needs the table, such as a view or a foreign key. Needs the scope `table:drop`.
+     */
+    delete: operations['dropTable'];
     options?: never;
     head?: never;
-    patch?: never;
+    /**
+     * Rename Table
+     * @description Gives a table another name, another schema or another comment. Other sessions wait for it only for a moment. Needs the scope `table:alter`, and a token that may use both schemas.
+     */
+    patch: operations['renameTable'];
     trace?: never;
   };
   '/api/v1/webhooks': {
@@ -495,6 +503,46 @@ export interface webhooks {
      * @description An upload emptied a table. The receiver answers with 2xx within 10 seconds.
      */
     post: operations['onTableEmptied'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'table.changed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Table Changed
+     * @description A table got another name, schema or comment. The receiver answers with 2xx within 10 seconds.
+     */
+    post: operations['onTableChanged'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'table.dropped': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Table Dropped
+     * @description A table was dropped. The receiver answers with 2xx within 10 seconds.
+     */
+    post: operations['onTableDropped'];
     delete?: never;
     options?: never;
     head?: never;
@@ -1301,6 +1349,27 @@ export interface components {
       /** @description Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text. */
       warnings?: components['schemas']['Warning'][];
     };
+    /** @description What changes. Absent members stay. */
+    TableChange: {
+      /**
+       * @description The new name of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
+       * @example orders
+       */
+      name?: string;
+      /**
+       * @description The new schema of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
+       * @example archive
+       */
+      schema?: string;
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example One row for each order
+       */
+      comment?: string | null;
+    };
+    RenamedTable: {
+      table: components['schemas']['TableDescription'];
+    };
     DescribedTable: {
       table: components['schemas']['TableDescription'];
     };
@@ -1315,6 +1384,8 @@ export interface components {
         | 'table.created'
         | 'table.replaced'
         | 'table.emptied'
+        | 'table.changed'
+        | 'table.dropped'
         | 'rows.loaded'
         | 'load.refused'
         | 'load.failed'
@@ -1928,6 +1999,60 @@ export interface components {
         distribution?: components['schemas']['DistributionDescription'];
       };
     };
+    /** @description A table got another name, schema or comment. A CloudEvent (1.0). */
+    TableChangedEvent: {
+      /** @constant */
+      specversion: '1.0';
+      /** Format: uuid */
+      id: string;
+      /**
+       * Format: uri-reference
+       * @description The URL of the table, relative to the service.
+       */
+      source: string;
+      /** @constant */
+      type: 'table.changed';
+      /** Format: date-time */
+      time: string;
+      /** @constant */
+      datacontenttype: 'application/json';
+      data: {
+        schema: string;
+        table: string;
+        /** @description The name that it had. */
+        renamed_from?: {
+          schema: string;
+          table: string;
+        };
+        /** @description The name that it has now, in an event about the schema that it had. */
+        renamed_to?: {
+          schema: string;
+          table: string;
+        };
+      };
+    };
+    /** @description A table was dropped. A CloudEvent (1.0). */
+    TableDroppedEvent: {
+      /** @constant */
+      specversion: '1.0';
+      /** Format: uuid */
+      id: string;
+      /**
+       * Format: uri-reference
+       * @description The URL of the table, relative to the service.
+       */
+      source: string;
+      /** @constant */
+      type: 'table.dropped';
+      /** Format: date-time */
+      time: string;
+      /** @constant */
+      datacontenttype: 'application/json';
+      data: {
+        schema: string;
+        table: string;
+      };
+    };
     /** @description An upload added or updated rows. A CloudEvent (1.0). */
     RowsLoadedEvent: {
       /** @constant */
@@ -2447,6 +2572,144 @@ export interface operations {
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  dropTable: {
+    parameters: {
+      query?: {
+        /**
+         * @description The schema of the table.
+         * @example public
+         */
+        schema?: string;
+        /** @description true: a table that does not exist is no error. */
+        if_exists?: boolean;
+        /** @description true: checks that the table could be dropped, and keeps it. */
+        dry_run?: boolean;
+      };
+      header?: {
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /**
+         * @description The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.
+         * @example orders
+         */
+        table_name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description There is no such table any more. With `dry_run`: it could be dropped. */
+      204: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': unknown;
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      409: components['responses']['Conflict'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  renameTable: {
+    parameters: {
+      query?: {
+        /**
+         * @description The schema of the table.
+         * @example public
+         */
+        schema?: string;
+      };
+      header?: {
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        'Idempotency-Key'?: string;
+        /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
+        'Content-Encoding'?: string;
+      };
+      path: {
+        /**
+         * @description The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.
+         * @example orders
+         */
+        table_name: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['TableChange'];
+      };
+    };
+    responses: {
+      /** @description The table as it is now. */
+      200: {
+        headers: {
+          /** @description The URL that describes the table. */
+          Location?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['RenamedTable'];
+        };
+      };
+      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      409: components['responses']['Conflict'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
@@ -3748,6 +4011,92 @@ export interface operations {
     requestBody: {
       content: {
         'application/cloudevents+json': components['schemas']['TableEmptiedEvent'];
+      };
+    };
+    responses: {
+      /** @description The receiver ends the webhook. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The event has arrived. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The service tries again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onTableChanged: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The id of the event. It is the same in each attempt. */
+        'webhook-id': string;
+        /** @description When the attempt began, in seconds since 1970. */
+        'webhook-timestamp': string;
+        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/cloudevents+json': components['schemas']['TableChangedEvent'];
+      };
+    };
+    responses: {
+      /** @description The receiver ends the webhook. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The event has arrived. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description The service tries again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onTableDropped: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The id of the event. It is the same in each attempt. */
+        'webhook-id': string;
+        /** @description When the attempt began, in seconds since 1970. */
+        'webhook-timestamp': string;
+        /** @description The signature (Standard Webhooks): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/cloudevents+json': components['schemas']['TableDroppedEvent'];
       };
     };
     responses: {

@@ -49,11 +49,12 @@ export async function checkTextTrees(
 ): Promise<void> {
   const byName = firstByName(columns);
   const check = (index: IndexDefinition) => {
-    for (const { column, pointer } of index.method === 'spgist' ? index.columns : []) {
-      if (!textTypes.has(byName.get(column)?.type.baseOid)) continue;
+    for (const { column, expression, pointer } of index.method === 'spgist' ? index.columns : []) {
+      if (!expression && !textTypes.has(byName.get(column)?.type.baseOid)) continue;
       const detail =
         'PostgreSQL needs too much memory for long texts in an index of the method spgist. Use the method btree, or gin with the operator class gin_trgm_ops';
-      problems.add({ pointer: `${pointer}/column`, code: 'type-not-indexable', detail });
+      const member = expression ? 'expression' : 'column';
+      problems.add({ pointer: `${pointer}/${member}`, code: 'type-not-indexable', detail });
     }
   };
   await forEachInTurns(indexes, check, weightOfIndex);

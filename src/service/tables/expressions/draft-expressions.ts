@@ -5,6 +5,7 @@ import { forEachInTurns } from '../../../core/pause-for-others.ts';
 import type { Mentions } from '../defaults.ts';
 import { columnPointer, type TableDefinition } from '../definition.ts';
 import type { DefinitionProblems } from '../definition-problems.ts';
+import type { IndexDefinition } from '../indexes/index-definition.ts';
 import { type ExpressionNode, type ExpressionUse, visitExpression } from './expression.ts';
 import { Parser } from './parse-sql.ts';
 import { readExpression } from './read-expression.ts';
@@ -68,7 +69,27 @@ export async function draftExpressions(
     const node = byPointer.get(`${check.pointer}/expression`);
     check.columns = node === undefined ? [] : columnsOf(node);
   }
+  for (const index of definition.indexes) refuseRepeated(index, byPointer, problems);
   return drafts;
+}
+
+/** For an index of the method `gin` PostgreSQL needs the memory of all its columns at once. */
+function refuseRepeated(
+  { method, columns }: IndexDefinition,
+  nodes: ReadonlyMap<string, ExpressionNode>,
+  problems: DefinitionProblems,
+): void {
+  const seen = new Set<string>();
+  for (const { column, pointer, expression } of method === 'btree' || method === 'hash' ? [] : columns) {
+    const node = nodes.get(`${pointer}/expression`);
+    for (const name of node === undefined ? [column] : columnsOf(node)) {
+      if (seen.has(name) && expression) {
+        const detail = `the column "${shorten(name)}" occurs twice in this index`;
+        problems.add({ pointer: `${pointer}/expression`, code: 'repeated-column', detail });
+      }
+      seen.add(name);
+    }
+  }
 }
 
 function textsOf(
