@@ -12,7 +12,7 @@ export type RawFields = Record<string, any>;
 /** The maximum number of characters of an expression. */
 export const maxExpressionLength = 16_384;
 /** The maximum number of words and symbols of an expression, because the parser needs about 10 µs for each of them. */
-const maxWords = 4000;
+const maxWords = 2000;
 
 export type Parsed =
   | { node: RawNode; problem?: undefined }
