@@ -225,6 +225,27 @@ suite('what is refused, with its place', () => {
       ],
     ));
 
+  test('a generated column in keys', () =>
+    refuse(
+      {
+        columns: [
+          { name: 'a', type: 'integer', generated: '1', generated_kind: 'virtual' },
+          { name: 'b', type: 'integer', generated: '1' },
+        ],
+        constraints: {
+          primary_key: { columns: ['a'] },
+          foreign_keys: [
+            { column: 'b', reference_table: 'made', reference_column: 'id', on_update: 'cascade' },
+          ],
+        },
+      },
+      [
+        ['/table/constraints/foreign_keys/0', 'not-supported', /foreign key/],
+        ['/table/constraints/foreign_keys/0/reference_column', 'reference-not-unique', /./],
+        ['/table/constraints/primary_key/columns', 'not-supported', /virtual/],
+      ],
+    ));
+
   test('too many expressions, and too long ones', async () => {
     const { body } = await service.post('/table/refused', { table: checks(...Array(1601).fill('id > 0')) });
     assert.match(body.errors[0].detail, /1,601 expressions/);

@@ -30,7 +30,27 @@ export async function checkStructure(
   const weightOfPairs = ({ pairs }: ForeignKeyDefinition) => pairs.length;
   await forEachInTurns(definition.foreignKeys, (key) => checkForeignKey(key, names, problems), weightOfPairs);
   await forEachInTurns(definition.indexes, (index) => checkIndex(index, names, problems), weightOfIndex);
+  refuseGenerated(definition, problems);
   checkNames(table, definition, problems);
+}
+
+/** PostgreSQL has no keys of virtual columns, and changes no generated column for a foreign key. */
+function refuseGenerated(definition: TableDefinition, problems: DefinitionProblems): void {
+  const kinds = new Map(definition.columns.map(({ name, generated }) => [name, generated?.kind]));
+  const refuse = (pointer: string, detail: string) =>
+    problems.add({ pointer, code: 'not-supported', detail });
+  for (const { pointer, columns } of keysOf(definition))
+    if (columns.some((column) => kinds.get(column) === 'virtual'))
+      refuse(`${pointer}/columns`, 'a virtual generated column cannot be in a key');
+  for (const { pairs, rules } of definition.foreignKeys) {
+    const kind = pairs.map(({ column }) => kinds.get(column)).find((found) => found !== undefined);
+    const { onDelete = '', onUpdate = '' } = rules;
+    if (kind === 'virtual' || (kind && (/^set/.test(onDelete) || /^(set|cascade)/.test(onUpdate))))
+      refuse(
+        pairs[0]!.pointer,
+        'PostgreSQL cannot change a generated column for these rules of a foreign key',
+      );
+  }
 }
 
 function checkColumns(definition: TableDefinition, problems: DefinitionProblems): void {

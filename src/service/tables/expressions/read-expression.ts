@@ -151,6 +151,8 @@ function readConstant(reader: Reader, fields: RawFields): Value {
     if (!/^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^-?0[xob][0-9a-f]+$/i.test(sql))
       reader.refuse('has a number that is not possible', fields);
     reader.countDigits(sql, fields);
+    // PostgreSQL 15 does not read the other bases.
+    if (/^-?0[xob]/i.test(sql)) sql = String((sql.startsWith('-') ? -1n : 1n) * BigInt(sql.replace('-', '')));
   }
   return constant({ kind: 'constant', sql: sql.startsWith('-') ? `(${sql})` : sql });
 }

@@ -27,6 +27,7 @@ export async function resolveExpressions(
   resolution: Resolution,
 ): Promise<void> {
   if (drafts.length === 0) return;
+  await refuseVirtual(client, resolution);
   const { problems, known, columns } = resolution;
   const possible = drafts.filter((draft) => areNamesKnown(draft, resolution));
   const names: ExpressionNames = {
@@ -52,6 +53,18 @@ export async function resolveExpressions(
     for (const column of index.columns) column.expressionSql = sqls.get(`${column.pointer}/expression`);
   }
   for (const column of columns) setExpressions(column, drafts, sqls, resolution);
+}
+
+/** Refuses virtual generated columns of a server that does not know the word, before a statement has it. */
+async function refuseVirtual(client: ClientBase, { columns, problems }: Resolution): Promise<void> {
+  const virtual = columns.filter(({ generated }) => generated?.kind === 'virtual');
+  if (virtual.length === 0) return;
+  const { rows } = await client.query(
+    `SELECT current_setting('server_version_num')::int >= 180000 AS "isKnown"`,
+  );
+  const detail = 'virtual generated columns need PostgreSQL 18 or newer; send stored';
+  for (const { pointer } of rows[0].isKnown ? [] : virtual)
+    problems.add({ pointer: `${pointer}/generated_kind`, code: 'not-supported', detail });
 }
 
 function setExpressions(

@@ -83,10 +83,9 @@ function standardSql({ syntax = [], arguments: nodes }: CallNode, args: string[]
   if (head === 'zone') return `(${second} AT TIME ZONE ${first})`;
   if (head === 'POSITION') return `POSITION((${second}) IN (${first}))`;
   if (head.startsWith('TRIM')) return `${head}${second ?? ''} FROM ${first})`;
-  const [field, form] = nodes;
+  const form = nodes[1];
   if (head === 'NORMALIZE' && form?.kind === 'text') return `NORMALIZE(${first}, ${form.text})`;
-  const parts = head === 'EXTRACT(' && field?.kind === 'text' ? [field.text, ...args.slice(1)] : args;
-  return parts.map((part, index) => `${syntax[index]}${part}`).join('') + syntax.at(-1);
+  return args.map((part, index) => `${syntax[index]}${part}`).join('') + syntax.at(-1);
 }
 
 function functionOf(node: CallNode, names: ExpressionNames): CatalogFunction {
