@@ -26,7 +26,7 @@ export interface LastOfCreation {
  * @param found what was looked up for the definition
  */
 export function lastOfCreation(
-  { request, definition }: DefinitionDraft,
+  { request, definition, expressions }: DefinitionDraft,
   found: LookUpResult,
   table: PreparedTable,
 ): LastOfCreation {
@@ -36,6 +36,7 @@ export function lastOfCreation(
     found.schema?.hasEventTriggers === false &&
     placement === undefined &&
     definition.indexes.length === 0 &&
+    expressions.length === 0 &&
     definition.comment === undefined &&
     columns.every(({ comment, identity }) => comment === undefined && identity !== 'sequence') &&
     (found.types ?? []).every((type) => type !== null && type.oid < firstUnpinnedOid) &&
