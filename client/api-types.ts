@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 318fffa324c7993cc403b059ac67c0acdda856e17b9462a348c16593b65f99c3.
+// The structure of the OpenAPI document has the SHA-256 27caacdddf8229394de6ff81cb60ac5d8fbf75200020c5bc9fa000294b89cee8.
 
 export interface paths {
   '/healthz': {
@@ -159,6 +159,26 @@ export interface paths {
      * @description Lists the tables and partitioned tables that the token may see: in the schemas of its claim `schemas`, on which its role has a privilege. Needs the scope `table:read`.
      */
     get: operations['listTables'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/types': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Types
+     * @description Lists the types that a column may have: in the schemas of the token's claim `schemas`, on which its role has the privilege `USAGE`. Needs the scope `table:read`.
+     */
+    get: operations['listTypes'];
     put?: never;
     post?: never;
     delete?: never;
@@ -672,6 +692,7 @@ export interface components {
        * @example defaults-too-long
        * @example types-too-nested
        * @example unknown-type
+       * @example type-differs
        * @example unsupported-type
        * @example invalid-type-modifier
        * @example permission-denied
@@ -767,6 +788,7 @@ export interface components {
        * @example other-notation
        * @example natural-values
        * @example nothing-renamed
+       * @example nothing-filled
        * @example null-object
        * @example two-digit-year
        * @example repeated-keys
@@ -941,6 +963,8 @@ export interface components {
        * @example orders_id_seq
        */
       name?: string | null;
+      /** @description The type of the numbers of the sequence. Default: that of the column. */
+      type?: ('smallint' | 'integer' | 'bigint') | null;
     };
     /** @description A column. */
     ColumnDefinition: {
@@ -1002,6 +1026,12 @@ export interface components {
        *     ]
        */
       columns?: string[] | null;
+      /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+      include?: string[] | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
+      /** @description true: two rows with NULL in the key conflict like two rows with the same value. Default: false. */
+      nulls_not_distinct?: boolean | null;
     };
     /** @description The primary key. With an empty name and no columns the table has none. */
     PrimaryKey: {
@@ -1017,6 +1047,10 @@ export interface components {
        *     ]
        */
       columns?: string[] | null;
+      /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+      include?: string[] | null;
+      /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+      deferrable?: ('initially immediate' | 'initially deferred') | null;
     };
     /** @description One pair of columns of a foreign key. Entries that share a non-empty name form one composite key, in their order. */
     ForeignKey: {
@@ -1113,7 +1147,7 @@ export interface components {
         | (components['schemas']['ForeignKey'] | components['schemas']['WholeForeignKey'])[]
         | null;
       checks?: components['schemas']['Check'][] | null;
-      /** @description Only in answers: constraints and indexes that a definition cannot express (EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, …). Leave them out of a request. */
+      /** @description Only in answers: constraints and indexes that a definition cannot express (EXCLUDE, MATCH FULL, …). Leave them out of a request. */
       others?: components['schemas']['OtherConstraint'][];
     };
     /** @description A column or an expression of an index. */
@@ -1161,6 +1195,38 @@ export interface components {
        * @example deleted_at IS NULL
        */
       where?: string | null;
+    };
+    /** @description An enum that the table needs. */
+    EnumDefinition: {
+      /**
+       * @description Name of the type, in the schema of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
+       * @example order_state
+       */
+      name: string;
+      /**
+       * @description The values, in their order. Each has at most 63 bytes of UTF-8.
+       * @example [
+       *       "new",
+       *       "paid",
+       *       "sent"
+       *     ]
+       */
+      labels: string[];
+    };
+    /** @description A domain that the table needs. */
+    DomainDefinition: {
+      /**
+       * @description Name of the type, in the schema of the table. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
+       * @example order_state
+       */
+      name: string;
+      /**
+       * @description The type below the domain.
+       * @example numeric(5,2)
+       */
+      base: string;
+      /** @description What its values must satisfy. A domain with a check must exist, because a definition cannot make one. */
+      check?: string | null;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
     Distribution: {
@@ -1236,6 +1302,8 @@ export interface components {
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
+      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     TableDefinitionBody: {
@@ -1261,6 +1329,8 @@ export interface components {
       comment?: string;
       sequence?: {
         name: string;
+        /** @description The type of the numbers of the sequence. Default: that of the column. */
+        type?: ('smallint' | 'integer' | 'bigint') | null;
       };
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
@@ -1289,6 +1359,13 @@ export interface components {
       include?: string[];
       where?: string;
     };
+    /** @description An enum or a domain that the table uses. */
+    TypeDescription: {
+      name: string;
+      labels?: string[];
+      base?: string;
+      check?: string;
+    };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
       /**
@@ -1312,11 +1389,21 @@ export interface components {
         unique: {
           name: string;
           columns: string[];
+          /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+          include?: string[] | null;
+          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+          deferrable?: ('initially immediate' | 'initially deferred') | null;
+          /** @description true: two rows with NULL in the key conflict like two rows with the same value. Default: false. */
+          nulls_not_distinct?: boolean | null;
         }[];
         /** @description With an empty name and no columns the table has no primary key. */
         primary_key: {
           name: string;
           columns: string[];
+          /** @description Further columns whose values are in the index of the key, but do not have to be unique. */
+          include?: string[] | null;
+          /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. `on_conflict` and foreign keys cannot use such a key. Default: it cannot. */
+          deferrable?: ('initially immediate' | 'initially deferred') | null;
         };
         foreign_keys: {
           name: string;
@@ -1332,11 +1419,12 @@ export interface components {
           deferrable?: ('initially immediate' | 'initially deferred') | null;
         }[];
         checks?: components['schemas']['CheckDescription'][];
-        /** @description Only in answers: constraints and indexes that a definition cannot express (EXCLUDE, MATCH FULL, NULLS NOT DISTINCT, …). Leave them out of a request. */
+        /** @description Only in answers: constraints and indexes that a definition cannot express (EXCLUDE, MATCH FULL, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
       comment?: string;
       indexes?: components['schemas']['IndexDescription'][];
+      types?: components['schemas']['TypeDescription'][];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -1444,6 +1532,36 @@ export interface components {
       /** @description Ordered by schema and name. */
       tables: components['schemas']['ListedTable'][];
       /** @description Send this as `after` to get the tables that follow. null: there are no more. */
+      next: string | null;
+    };
+    ListedType: {
+      /**
+       * @description The name in `pg_type`, or the alias.
+       * @example mood
+       */
+      name: string;
+      /** @example sales */
+      schema: string;
+      /**
+       * @description The name to send as the `type` of a column.
+       * @example sales.mood
+       */
+      type: string;
+      /** @enum {string} */
+      kind: 'base' | 'enum' | 'domain' | 'range' | 'composite' | 'alias';
+      /** @description The labels of an enum, in their order. Absent if there are more than 10000. */
+      labels?: string[];
+      /** @description The type of a domain or an alias, the type of the values of a range, or the ranges of a multirange. */
+      base?: string;
+      /** @description What the values of a domain must satisfy. Absent if it is too long. */
+      check?: string;
+      /** @description The extension that the type belongs to. */
+      extension?: string;
+    };
+    ListedTypes: {
+      /** @description Ordered by schema and name. */
+      types: components['schemas']['ListedType'][];
+      /** @description Send this as `after` to get the types that follow. null: there are no more. */
       next: string | null;
     };
     FirstRows: {
@@ -1641,6 +1759,8 @@ export interface components {
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
+      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
     /**
@@ -2503,6 +2623,8 @@ export interface operations {
         schema?: string;
         /** @description true: an existing table is left unchanged and described (200), with its `differences` from the definition. */
         if_not_exists?: boolean;
+        /** @description true: the service chooses the names of all keys, foreign keys, indexes and sequences, so that the answer for one table makes a second one next to it. */
+        new_names?: boolean;
       };
       header?: {
         /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
@@ -2838,6 +2960,53 @@ export interface operations {
         };
         content: {
           'application/json': components['schemas']['ListedTables'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. */
+      409: components['responses']['Conflict'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  listTypes: {
+    parameters: {
+      query?: {
+        /** @description Only the types of this schema. Default: PostgreSQL's own types, those of extensions, the aliases, and those of all schemas that the token allows. */
+        schema?: string;
+        /** @description The value of `next` in the answer before, to get the types that follow. */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The types, in pages. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ListedTypes'];
         };
       };
       /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
@@ -3677,6 +3846,8 @@ export interface operations {
         hidden?: 'read' | 'skip';
         /** @description The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning. */
         footer?: 'read' | 'skip';
+        /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`; case does not matter. At most 10, and a repeated value has at most 1,000 bytes. Write a backslash before a comma or backslash in a name. Default: none. */
+        fill_down?: string;
         /** @description How headers become names. `exact`: the text of the header without outer space. `snake_case`: lower case with underscores; `Site no` becomes `site_no`. */
         column_names?: 'exact' | 'snake_case';
         /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
@@ -3693,7 +3864,7 @@ export interface operations {
         escape?: '\\' | 'none';
         /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
         quoted?: 'any' | 'text';
-        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
+        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
         comment?: string;
@@ -3839,6 +4010,8 @@ export interface operations {
         hidden?: 'read' | 'skip';
         /** @description The rows below the first empty row after the data began, such as notes and totals. `skip`: they are left out, with a warning. */
         footer?: 'read' | 'skip';
+        /** @description The columns in which an empty cell takes the value above it, separated by commas: `region,year`. It is for labels that only the first row of a group has. The names are those of the header, before `rename`; case does not matter. At most 10, and a repeated value has at most 1,000 bytes. Write a backslash before a comma or backslash in a name. Default: none. */
+        fill_down?: string;
         /** @description How headers become names. `exact`: the text of the header without outer space. `snake_case`: lower case with underscores; `Site no` becomes `site_no`. */
         column_names?: 'exact' | 'snake_case';
         /** @description How to load error cells (`#N/A`), formulas without a stored result, and numbers with a date format that are not a day in the calendar. `fail`: each is a problem. `null`: each is NULL, with a warning for each column. */
@@ -3853,7 +4026,7 @@ export interface operations {
         escape?: '\\' | 'none';
         /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
         quoted?: 'any' | 'text';
-        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16 and Windows-1252. */
+        /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
         comment?: string;
