@@ -247,11 +247,12 @@ test('a small file with long repeated values is refused at the limit of what a f
   assert.match(detail, /The cells have too many bytes for a file of this size, up to row /);
 });
 
-/** Returns the number of running reader processes. */
+/** Returns the number of running reader processes of the service, which runs in this process. */
 function readerCount(): number {
   return readdirSync('/proc').filter((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('parquet/reader-process');
+      const isReader = readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('parquet/reader-process');
+      return isReader && readFileSync(`/proc/${pid}/status`, 'latin1').includes(`PPid:\t${process.pid}\n`);
     } catch {
       return false;
     }
