@@ -147,6 +147,25 @@ suite('while the service works on a large definition, no step of the event loop 
   }
 });
 
+suite('while an upload flattens objects beside a definition that is wrong, no step of the event loop is long', () => {
+  const rename = listOf(1400, (index) => `k${index}:a`).join(',');
+  const columns = {
+    'names of separators': listOf(64, (index) => ({ name: `${index}${'_'.repeat(16_000)}`, type: 'text' })),
+    'columns that are numbers': Array(500_000).fill(0),
+    'one name for all columns': Array(1600).fill({ name: 'a', type: 'text' }),
+  };
+  for (const [what, wrong] of Object.entries(columns)) {
+    test(what, async (context) => {
+      const body = JSON.stringify({ table: { columns: wrong }, data: [{ b: 1 }] });
+      const query = `if_exists=append&extra_columns=add&flatten=true&rename=${rename}`;
+      const { answer, steps } = await send('POST', `/table/flat/upload/json?${query}`, body);
+      context.diagnostic(`${body.length} bytes: ${showSteps(steps)}`);
+      assert.equal(answer.status, 422, answer.text);
+      assertShortSteps(steps);
+    });
+  }
+});
+
 async function create(name: string, table: unknown): Promise<{ answer: ThreadAnswer; steps: LoopSteps }> {
   return send('POST', `/table/${name}`, JSON.stringify({ table }));
 }

@@ -43,16 +43,21 @@ export function renameColumns(input: LoadInput, names: ReadonlyMap<string, strin
     warnings: () => unused().map(nothingRenamed),
     locate: (row, column, name) => input.locate(row, column, oldNames.get(name) ?? name),
     ...(input.expectColumns && {
-      expectColumns: (columns) =>
-        input.expectColumns!(columns.flatMap((column) => withOldNames(column, names))),
+      expectColumns: (columns) => input.expectColumns!(withOldNames(columns, names)),
     }),
   });
 }
 
-/** Returns the column with each name that is renamed to its name, or else as it is. */
-function withOldNames(column: ExpectedColumn, names: ReadonlyMap<string, string>): ExpectedColumn[] {
-  const renamed = [...names].filter(([, newName]) => newName === column.name);
-  return renamed.length === 0 ? [column] : renamed.map(([name]) => ({ ...column, name }));
+/** Returns each column with each name that is renamed to its name, or else as it is. */
+function withOldNames(
+  columns: readonly ExpectedColumn[],
+  names: ReadonlyMap<string, string>,
+): ExpectedColumn[] {
+  const oldNames = Map.groupBy(names.keys(), (name) => names.get(name)!);
+  return columns.flatMap((column) => {
+    const renamed = oldNames.get(column.name);
+    return renamed === undefined ? [column] : renamed.map((name) => ({ ...column, name }));
+  });
 }
 
 function nothingRenamed(name: string): Warning {

@@ -104,9 +104,13 @@ function keyOf(
 ): { constraints?: unknown } {
   if (primaryKey === undefined) return {};
   const names = columns.map(({ name }) => name);
+  const exact = new Set(names);
+  // The first one of several columns with the same loose name is used.
+  const loose = new Map(
+    nameMatching === 'loose' ? names.toReversed().map((name) => [looseName(name), name]) : [],
+  );
   const found = primaryKey.map((wanted) => {
-    const isSame = (name: string) => nameMatching === 'loose' && looseName(name) === looseName(wanted);
-    const name = names.includes(wanted) ? wanted : names.find(isSame);
+    const name = exact.has(wanted) ? wanted : loose.get(looseName(wanted));
     if (name !== undefined) return name;
     const shown = names.slice(0, 20).map((known) => `"${shortenValue(known)}"`);
     const more = names.length > shown.length ? ', …' : '';
@@ -143,7 +147,7 @@ interface DefinedColumns {
 }
 
 function namesOf({ columns = [] }: DefinedColumns): string[] {
-  return columns.map((column) => String(column?.name));
+  return columns.flatMap((column) => (typeof column?.name === 'string' ? [column.name] : []));
 }
 
 /** Returns the inferred columns that the load has made: those that the existing table or the definition did not have. */
