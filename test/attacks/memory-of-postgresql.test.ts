@@ -477,10 +477,17 @@ test('PostgreSQL does not gather rows with long generated values', async () => {
     CREATE DOMAIN long_text AS text;
     CREATE TABLE generated (b text, g text GENERATED ALWAYS AS (repeat(b, 300000)) STORED, h int GENERATED ALWAYS AS (length(b)) STORED);
     CREATE TABLE generated_parts (b text, g long_text GENERATED ALWAYS AS (repeat(b, 300000)) STORED) PARTITION BY LIST (b);
+    CREATE TABLE generated_limited (b text, g varchar(300000) GENERATED ALWAYS AS (repeat(b, 300000)) STORED);
+    CREATE TABLE generated_list (b text, g varchar(10)[] GENERATED ALWAYS AS (array_fill(b::varchar(10), array[30000])) STORED);
     CREATE TABLE generated_part PARTITION OF generated_parts FOR VALUES IN ('x');
 `);
   const data = Array.from({ length: 500 }, () => ({ b: 'x' }));
-  const tables = { generated: ['truncate', 'append'], generated_parts: ['truncate'] };
+  const tables = {
+    generated: ['truncate', 'append'],
+    generated_parts: ['truncate'],
+    generated_limited: ['append'],
+    generated_list: ['append'],
+  };
   for (const [table, choices] of Object.entries(tables))
     for (const ifExists of choices) {
       const answer = await send(() =>

@@ -80,6 +80,11 @@ const ownEquality = (type: string) => `(
   WHERE ${type}.typnamespace <> 'pg_catalog'::regnamespace
     AND c.opcintype = ${type}.oid AND c.opcmethod = 403 AND c.opcdefault)`;
 
+/** The types whose modifier limits the length of a value. That of an array limits only its elements, and those of PostGIS limit nothing. */
+const typesWithLength = `'varchar'::regtype, 'bpchar'::regtype, 'bit'::regtype, 'varbit'::regtype`;
+/** The largest modifier of such a type whose generated values PostgreSQL may gather by the thousand. */
+const mostShortGenerated = 1024;
+
 /** The facts about a row of `attributes`. A default names no column, so that no relation need be given: see describeRelation. */
 const columnFacts = `
   'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', ${typeForSql('atttypid', '-1')},
@@ -101,7 +106,8 @@ const columnFacts = `
   'isInTextTree', attlen = -1 AND EXISTS (
     SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
     WHERE i.indrelid = attrelid AND (attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)) AND ${isTextTree('i', 'x')}),
-  'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypmod = -1 AND atttypid <> 'numeric'::regtype,
+  'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
+    AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
   'generatedFrom', CASE WHEN attgenerated <> '' THEN (
     SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_attribute source
     WHERE source.attrelid = attributes.attrelid AND source.attnum <> attributes.attnum AND EXISTS (
