@@ -325,6 +325,23 @@ suite('the warnings lost-by-replace', () => {
     ]);
   });
 
+  test('a column that owns a sequence keeps the comment and the grants of its sequence, and a replace warns of its options', async () => {
+    const name = nextTable();
+    await service.rows(`CREATE TABLE ${name} (id serial, v text);
+      CREATE SEQUENCE ${name}_second OWNED BY ${name}.id; COMMENT ON SEQUENCE ${name}_second IS 'of no default';
+      ALTER SEQUENCE ${name}_id_seq INCREMENT BY 10 CACHE 5; COMMENT ON SEQUENCE ${name}_id_seq IS 'the numbers';
+      REVOKE UPDATE ON SEQUENCE ${name}_id_seq FROM CURRENT_USER`);
+    const facts = `SELECT obj_description(oid, 'pg_class') AS comment, relacl::text[] AS acl
+      FROM pg_class WHERE oid = '${name}_id_seq'::regclass`;
+    const before = await service.rows(facts);
+    const { body } = await service.get(`/table/${name}`);
+    assert.deepEqual(await gone(name, { table: body.table, data: [{ v: 'c' }] }), [
+      `sequence ${name}_second`,
+      'the numbering of column id: START 1 INCREMENT 10 MINVALUE 1 MAXVALUE 2147483647 CACHE 5',
+    ]);
+    assert.deepEqual(await service.rows(facts), before);
+  });
+
   test('a replace warns of the index settings of a constraint that is kept', async () => {
     const name = nextTable();
     await service.rows(`CREATE TABLE ${name} (id integer PRIMARY KEY WITH (fillfactor = 50))`);

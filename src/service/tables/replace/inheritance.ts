@@ -48,7 +48,7 @@ export interface Inheritance {
   settings: string | null;
   comment: string | null;
   columnComments: { column: string; text: string }[];
-  /** The comments on the sequences of identity columns. The sequence is quoted, and has its name from before the swap. */
+  /** The comments on the sequences of numbered columns. The sequence is quoted, and has its name from before the swap. */
   sequenceComments: { sequence: string; text: string }[];
   /** The privileges that the owner of the old table has revoked from itself. */
   ownRights: { role: string; privilege: string; sequence: string | null }[];
@@ -81,9 +81,16 @@ export function readInheritance(old: string, built: string): Statement {
   return { text: inheritanceQuery, values: [old, built] };
 }
 
-/** Returns a query of the sequences that belong to columns of a table, which is a row of `pg_class`. */
+/**
+ * Returns a query of the sequences that belong to columns of a table, which is a row of `pg_class`. `is_numbering`: the column takes its
+ * numbers from the sequence.
+ */
 export const ownedSequences = (table: string) => `
-  SELECT s.*, o.attname AS column_name, d.deptype AS dependency FROM ${table}
+  SELECT s.*, o.attname AS column_name, d.deptype AS dependency, d.deptype = 'i' OR EXISTS (
+    SELECT FROM pg_attrdef f JOIN pg_depend used ON used.classid = 'pg_attrdef'::regclass AND used.objid = f.oid
+    WHERE f.adrelid = ${table}.oid AND f.adnum = o.attnum
+      AND used.refclassid = 'pg_class'::regclass AND used.refobjid = s.oid) AS is_numbering
+  FROM ${table}
   JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
     AND d.refobjid = ${table}.oid AND d.deptype IN ('a', 'i')
   JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
@@ -98,8 +105,9 @@ const granteeName = (acl: string) =>
 const sharedColumns = `old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attnum > 0 AND NOT o.attisdropped
   JOIN new ON true JOIN pg_attribute n ON n.attrelid = new.oid AND n.attname = o.attname AND NOT n.attisdropped`;
 
-/** The sequences of the old table (`o`) that the new one has, too (`n`). */
-const sharedSequences = 'old_sequences o JOIN new_sequences n USING (column_name)';
+/** The sequences that number a column of the old table (`o`), and those that number the same column of the new one (`n`). */
+const sharedSequences =
+  '(SELECT * FROM old_sequences WHERE is_numbering) o JOIN new_sequences n USING (column_name)';
 
 /** An access list that was never changed is NULL and means the owner's defaults. */
 const grantsOfOld = `
@@ -139,14 +147,13 @@ const lists: Record<string, [members: string, from: string, distinct?: 'DISTINCT
   sequenceComments: [
     `'sequence', ${sequenceName('n')}, 'text', d.description`,
     `${sharedSequences}
-    JOIN pg_description d ON d.objoid = o.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0
-    WHERE n.dependency = 'i'`,
+    JOIN pg_description d ON d.objoid = o.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0`,
   ],
   ownRights: [
     `'role', pg_get_userbyid(own.relowner), 'privilege', r.privilege_type, 'sequence', own.sequence`,
     `(SELECT relowner, relacl, 'r'::"char" AS kind, NULL AS sequence FROM old
       UNION ALL
-      SELECT o.relowner, o.relacl, 's', ${sequenceName('n')} FROM ${sharedSequences} WHERE n.dependency = 'i') own,
+      SELECT o.relowner, o.relacl, 's', ${sequenceName('n')} FROM ${sharedSequences}) own,
     aclexplode(acldefault(own.kind, own.relowner)) r
     WHERE own.relacl IS NOT NULL AND r.grantee = own.relowner AND NOT EXISTS (
       SELECT FROM aclexplode(own.relacl) a WHERE a.grantee = own.relowner AND a.privilege_type = r.privilege_type)`,

@@ -109,9 +109,7 @@ const lostSequences = [
     os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, CASE WHEN os.seqcycle THEN ' CYCLE' END)
   FROM (${ownedSequences('old')}) o JOIN (${ownedSequences('new')}) n USING (column_name)
   JOIN pg_sequence os ON os.seqrelid = o.oid JOIN pg_sequence ns ON ns.seqrelid = n.oid
-  WHERE (o.dependency = 'i' OR EXISTS (
-      SELECT FROM ${usedSequences} JOIN old ON d.adrelid = old.oid WHERE used.refobjid = o.oid))
-    AND n.dependency = 'i' AND (os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, os.seqcycle)
+  WHERE o.is_numbering AND (os.seqstart, os.seqincrement, os.seqmin, os.seqmax, os.seqcache, os.seqcycle)
     IS DISTINCT FROM (ns.seqstart, ns.seqincrement, ns.seqmin, ns.seqmax, ns.seqcache, ns.seqcycle)`,
 ];
 
