@@ -153,30 +153,54 @@ for (const [what, change] of [
   });
 }
 
+/** Sends rows, and returns when the upload has created a table that is not committed. After `mayEnd` the row `{"id":2}` and the end are sent. */
+async function uploadSlowly(
+  path: string,
+  begin: string,
+): Promise<{ loading: Promise<TestAnswer>; mayEnd: () => void }> {
+  const { promise, resolve: mayEnd } = Promise.withResolvers<void>();
+  // The service opens the table when it has received enough to begin with.
+  const filler = ' '.repeat(1024 * 1024);
+  const body = new ReadableStream({
+    start: async (controller) => {
+      controller.enqueue(Buffer.from(begin + filler));
+      await promise;
+      controller.enqueue(Buffer.from(',{"id":2}]}'));
+      controller.close();
+    },
+  });
+  const loading = service.request('POST', path, { body, headers: { 'content-type': 'application/json' } });
+  // Other sessions see the locks of a table that is not committed, but not the table.
+  const made = `SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+    WHERE d.datname = current_database() AND l.mode = 'AccessExclusiveLock'
+      AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = l.relation)`;
+  await until('a table that is not committed', async () => (await service.rows(made)).length > 0);
+  return { loading, mayEnd };
+}
+
+test('a load whose key gets another name keeps the given name of its sequence', async () => {
+  const definition = {
+    columns: [{ name: 'id', type: 'serial', sequence: { name: 'loaded_numbers' } }],
+    constraints: { primary_key: { name: '', columns: ['id'] } },
+  };
+  const begin = `{"table":${JSON.stringify(definition)},"data":[{"id":1}`;
+  const { loading, mayEnd } = await uploadSlowly('/table/loaded/upload/json', begin);
+  await service.rows('CREATE TABLE loaded_pkey (a int)');
+  mayEnd();
+  const { status, body } = await loading;
+  assert.equal(status, 201, JSON.stringify(body));
+  assert.equal(body.table.constraints.primary_key.name, 'loaded_pkey1');
+  assert.equal(body.table.columns[0].sequence.name, 'loaded_numbers');
+});
+
 for (const action of ['skip', 'update']) {
   test(`a session that drops the unique index concurrently makes on_conflict=${action} fail with 409`, async () => {
     await service.rows('DROP TABLE IF EXISTS indexed; CREATE TABLE indexed (id int)');
     await service.rows('CREATE UNIQUE INDEX indexed_id ON indexed (id)');
-    const [begin, end] = ['{"data":[{"id":1}', ',{"id":2}]}'];
-    const mayEnd = Promise.withResolvers<void>();
-    // The service opens the table when it has received enough to begin with.
-    const filler = ' '.repeat(1024 * 1024);
-    const slowBody = new ReadableStream({
-      start: async (controller) => {
-        controller.enqueue(Buffer.from(begin + filler));
-        await mayEnd.promise;
-        controller.enqueue(Buffer.from(end));
-        controller.close();
-      },
-    });
-    const path = `/table/indexed/upload/json?if_exists=append&on_conflict=${action}`;
-    const headers = { 'content-type': 'application/json' };
-    const loading = service.request('POST', path, { body: slowBody, headers });
-    // Other sessions see the locks of a table that is not committed, but not the table.
-    const staging = `SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-      WHERE d.datname = current_database() AND l.mode = 'AccessExclusiveLock'
-        AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = l.relation)`;
-    await until('the staging table', async () => (await service.rows(staging)).length > 0);
+    const { loading, mayEnd } = await uploadSlowly(
+      `/table/indexed/upload/json?if_exists=append&on_conflict=${action}`,
+      '{"data":[{"id":1}',
+    );
     const dropping = service.rows('DROP INDEX CONCURRENTLY indexed_id');
     await until('the index to be invalid', async () => {
       const invalid = await service.rows(
@@ -184,7 +208,7 @@ for (const action of ['skip', 'update']) {
       );
       return invalid.length > 0;
     });
-    mayEnd.resolve();
+    mayEnd();
     const { detail } = assertProblem(await loading, 409, 'write-conflict');
     assert.match(detail, /unique index/);
     await dropping;

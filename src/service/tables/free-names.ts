@@ -43,20 +43,28 @@ export async function chooseFreeNames(
 /**
  * Chooses names again, after another session has created an object with one of the chosen names.
  *
+ * @param made the sequences that the transaction has created already, which keep their names
  * @throws AppError `invalid-definition` if the definition itself gives that name
  */
-export async function chooseNamesAgain(client: ClientBase, table: NamedTable): Promise<ObjectNames> {
+export async function chooseNamesAgain(
+  client: ClientBase,
+  table: NamedTable,
+  made?: ObjectNames['sequences'],
+): Promise<ObjectNames> {
   const known: KnownNames = new Map();
+  const ownNames = new Set(made?.values());
   const given = namedRelations(table.definition).map((key) => key.name!);
   await lookUpNames(client, table.schema, given, known);
-  const problems = checkGivenNames(table, known);
+  const isFreed = (taken: TakenName) => ownNames.has(taken.name) || table.isFreed(taken);
+  const problems = checkGivenNames({ ...table, isFreed }, known);
   if (problems.length > 0) {
     throw new AppError('invalid-definition', problems[0]!.detail, {
       errors: problems.slice(0, maxListedProblems),
       errorCount: problems.length,
     });
   }
-  return chooseFreeNames(client, table, known);
+  const names = await chooseFreeNames(client, table, known);
+  return made === undefined ? names : { ...names, sequences: made };
 }
 
 /** Returns a problem for each primary key, unique constraint, index and sequence whose name another relation of the schema has. */

@@ -31,9 +31,10 @@ export interface PreparedTable {
   /**
    * Chooses names that are free now, after another session has used one of `names`.
    *
+   * @param made the sequences that the transaction has created already, which keep their names
    * @throws AppError `invalid-definition` if the definition itself gives that name
    */
-  chooseNamesAgain: (client: ClientBase) => Promise<ObjectNames>;
+  chooseNamesAgain: (client: ClientBase, made?: ObjectNames['sequences']) => Promise<ObjectNames>;
   /** The table or other object that had the name in the schema when the name was locked. */
   existing: ExistingObject | undefined;
   /** The warnings for the answer, if the table is created. */

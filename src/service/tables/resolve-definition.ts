@@ -117,7 +117,7 @@ export async function resolveDraft(
       placement,
       distribution: definition.distribution,
       names,
-      chooseNamesAgain: (client) => chooseNamesAgain(client, named),
+      chooseNamesAgain: (client, made) => chooseNamesAgain(client, named, made),
       existing,
       warnings,
     },

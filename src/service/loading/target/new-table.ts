@@ -28,7 +28,7 @@ import { isTable } from '../../tables/describe-table.ts';
 import { isSharded, needsStatementsApart } from '../../tables/distribution/placement.ts';
 import { changeColumnsOf, truncateTable } from '../../tables/loading/load-statements.ts';
 import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
-import { namesAside } from '../../tables/object-names.ts';
+import { namesAside, type ObjectNames } from '../../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import { TableSwap } from '../../tables/replace/table-swap.ts';
@@ -61,9 +61,12 @@ export async function openNewTable(
   if (existing && !replaces) throw tableExists(schema, table.name, existing, uploadRemedies);
   if (replaces) await refuseDependents(client, schema, table.name);
   const naming = replaces ? nameAside(table) : table;
-  const refuseTaken = () => refuseTakenTableName(client, table);
+  const nameAgain = async () => {
+    await refuseTakenTableName(client, table);
+    return table.chooseNamesAgain(client);
+  };
   try {
-    await createNamed(client, table, 'bare', async () => createPlacedTable(table, naming), refuseTaken);
+    await createNamed(client, table, 'bare', async () => createPlacedTable(table, naming), nameAgain);
   } catch (error) {
     throw isChangeOfNamedObject(error) && !isMissingSchema(error) ? namedObjectChanged(error) : error;
   }
@@ -149,9 +152,12 @@ export class NewTable implements RowTarget {
    */
   async addKeys(client: ClientBase): Promise<Error | undefined> {
     if (this.#hasKeys || !hasConstraints(this.#table)) return undefined;
-    const statements = () => addConstraints(this.#table, this.#naming);
+    const table = this.#table;
+    const statements = () => addConstraints(table, this.#naming);
+    const nameAgain = () =>
+      table.chooseNamesAgain(client, this.replaces ? undefined : table.names.sequences);
     try {
-      await createNamed(client, this.#table, 'keys', statements, async () => {});
+      await createNamed(client, table, 'keys', statements, nameAgain);
       this.#hasKeys = true;
       return undefined;
     } catch (error) {
@@ -228,7 +234,7 @@ async function createNamed(
   table: PreparedTable,
   savepoint: string,
   toStatements: () => Promise<CallersStatement[]>,
-  onClash: () => Promise<void>,
+  nameAgain: () => Promise<ObjectNames>,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     const statements = await toStatements();
@@ -242,8 +248,7 @@ async function createNamed(
       return;
     } catch (error) {
       if (!isNameClash(error)) throw error;
-      await onClash();
-      table.names = await table.chooseNamesAgain(client);
+      table.names = await nameAgain();
       if (tries === maxNameTries) throw nameConflict(error);
     }
   }
