@@ -225,7 +225,6 @@ test('a constraint that another session drops while the table is described is le
       isCitus: false,
       isRead: true,
       comment: null,
-      hasShortComments: true,
     },
     columns: [
       {

@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 let service: TestService;
 
 before(async () => {
-  service = await startTestService();
+  service = await startTestService({ MAX_DEFINITION_BYTES: '16777216' });
 });
 after(() => service.stop());
 
@@ -87,16 +87,40 @@ test('a replaced table has the comments of its definition, and else those that i
   assert.deepEqual(shown((await service.get('/table/kept')).body), expected);
 });
 
-test('a comment that is too long is refused with its place, and a table with such comments is not described', async () => {
+test('comments that are too long are refused with their place, and a table with such comments is described without them', async () => {
   const long = await service.post('/table/long', { table: { ...table, comment: 'x'.repeat(16_385) } });
   assert.deepEqual(
     long.body.errors.map(({ pointer, code }: Record<string, string>) => [pointer, code]),
     [['/table/comment', 'invalid-text']],
   );
+  const columns = Array.from({ length: 260 }, (_, index) => ({
+    name: `c${index}`,
+    type: 'int',
+    comment: 'x'.repeat(16_384),
+  }));
+  const answers = [
+    await service.post('/table/longer', { table: { columns } }),
+    await service.post('/table/longer/upload/json', { table: { columns }, data: [{ c0: 1 }] }),
+  ];
+  for (const { status, body } of answers) {
+    assert.equal(status, 422);
+    assert.deepEqual(
+      body.errors.map(({ pointer, code }: Record<string, string>) => [pointer, code]),
+      [['/table/columns/256/comment', 'invalid-text']],
+    );
+  }
   await service.rows('CREATE TABLE wordy (a integer)');
   await service.rows(
     `DO $$ BEGIN EXECUTE format('COMMENT ON TABLE wordy IS %L', repeat('x', 5000000)); END $$`,
   );
-  const described = await service.get('/table/wordy');
-  assert.deepEqual([described.status, described.body.code], [413, 'limit-exceeded']);
+  for (const answer of [
+    await service.get('/table/wordy'),
+    await service.post('/table/wordy/upload/json?if_exists=append', { data: [{ a: 1 }] }),
+  ]) {
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.equal(answer.body.table.comment, undefined);
+  }
+  assert.deepEqual(await service.rows(`SELECT length(obj_description('wordy'::regclass))`), [
+    { length: 5_000_000 },
+  ]);
 });

@@ -1,7 +1,9 @@
 /** Checks whether the parts of a definition fit each other. These checks need no query. */
 
 import { isSystemColumn, shorten } from '../../core/identifiers.ts';
+import { overLimit } from '../../core/limit-exceeded.ts';
 import { forEachInTurns } from '../../core/pause-for-others.ts';
+import { maxCommentBytes } from './catalog/describe-relation.ts';
 import {
   columnPointer,
   type KeyDefinition,
@@ -23,6 +25,7 @@ export async function checkStructure(
   problems: DefinitionProblems,
 ): Promise<void> {
   checkColumns(definition, problems);
+  checkComments(definition, problems);
   const names = new Set(definition.columns.map((column) => column.name));
   const keys = keysOf(definition);
   await forEachInTurns(keys, (key) => checkKey(key, names, problems), weightOfKey);
@@ -50,6 +53,18 @@ function refuseGenerated(definition: TableDefinition, problems: DefinitionProble
         pairs[0]!.pointer,
         'PostgreSQL cannot change a generated column for these rules of a foreign key',
       );
+  }
+}
+
+/** Reports comments that would be too long, in all, to be described. */
+function checkComments({ comment = '', columns }: TableDefinition, problems: DefinitionProblems): void {
+  let bytes = Buffer.byteLength(comment);
+  for (const [index, column] of columns.entries()) {
+    bytes += Buffer.byteLength(column.comment ?? '');
+    if (bytes <= maxCommentBytes) continue;
+    const detail = overLimit('the comments up to this one are too long', maxCommentBytes, 'bytes');
+    problems.add({ pointer: `${columnPointer(index)}/comment`, code: 'invalid-text', detail });
+    return;
   }
 }
 

@@ -14,7 +14,7 @@ import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
 import { digitsOf, typesOfConstants } from '../postgres/expression-trees.ts';
 import { toQuery } from '../postgres/own-session.ts';
-import { describeRelation, maxCommentBytes, type TableFacts } from './catalog/describe-relation.ts';
+import { describeRelation, type TableFacts } from './catalog/describe-relation.ts';
 import { type ExpressionTree, maxTextBytes, readTrees } from './catalog/expressions.ts';
 import { findTypeParts } from './catalog/type-parts.ts';
 import { describeDefault, writeTypes } from './defaults.ts';
@@ -149,8 +149,6 @@ export async function toDescription(
   extraFunctions: readonly string[],
   distribution: DistributionDescription | undefined,
 ): Promise<TableDescription> {
-  if (!facts.hasShortComments)
-    throw limitExceeded('The comments of the table are too long to be described', maxCommentBytes, 'bytes');
   const columns = facts.columns ?? [];
   const types = describeTypes(facts.types);
   const names = columns.map((column) => column.name);

@@ -20,9 +20,8 @@ export interface TableFacts {
   isCitus: boolean;
   /** false: the texts of defaults and checks may be too long, so they were not read. See `readTexts`. */
   isRead: boolean;
+  /** The comment; null: there is none, or the comments are too long. Those of the columns, too. */
   comment: string | null;
-  /** false: the comments are too long to be described, so they were not read. */
-  hasShortComments: boolean;
   columns:
     | {
         id: number;
@@ -151,7 +150,7 @@ export function describeRelation(schema: string, name: string, isMeasured = fals
     text: readInCallersPath(`(
 SELECT json_build_object(
   'oid', c.oid::bigint, 'kind', c.relkind, 'maySee', ${maySee('c')}, 'isCitus', ${isCitus}, 'isRead', size.is_short,
-  'hasShortComments', comments.are_short, 'comment', CASE WHEN comments.are_short THEN obj_description(c.oid, 'pg_class') END,
+  'comment', CASE WHEN comments.are_short THEN obj_description(c.oid, 'pg_class') END,
   'columns', (
     SELECT json_agg(json_build_object(
       'id', a.attnum, 'name', a.attname, 'type', ${shownType('a.atttypid', 'a.atttypmod')}, 'notNull', a.attnotnull,
