@@ -84,6 +84,26 @@ test('room goes to the subject that has the least, and no other claim overtakes 
   assert.deepEqual(granted.slice(4), ['a3', 'c1']);
 });
 
+test('no later claim of a subject that holds as little overtakes a large claim', async () => {
+  const { granted, claim, keep } = budgetOf();
+  await claim('a', 200);
+  await claim('b', 100);
+  await claim('c', 300);
+  await claim('d', 50);
+  assert.deepEqual(granted, ['a', 'b']);
+  await keep('b', 50);
+  assert.deepEqual(granted, ['a', 'b']);
+  await keep('a', 0);
+  assert.deepEqual(granted, ['a', 'b', 'c', 'd']);
+});
+
+test('a claim that waits for a reader keeps no memory from others', async () => {
+  const { granted, claim } = budgetOf();
+  for (const name of ['a', 'b', 'c', 'd']) await claim(name, 20, true);
+  await claim('e', 100);
+  assert.deepEqual(granted, ['a', 'b', 'c', 'e']);
+});
+
 test('a subject leaves memory and a reader to others, but its first claim may have everything', async () => {
   const { granted, claim } = budgetOf();
   await claim('a1', 200);

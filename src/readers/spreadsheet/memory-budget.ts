@@ -5,7 +5,8 @@
  * in the middle of a part.
  *
  * A claim that finds no room waits. Room goes to the subject with the fewest readers, then to the one that holds the least memory, then to
- * the claim that has waited longest. No claim overtakes one of a subject that has less. Each claim waits for a limited time, so files that
+ * the claim that has waited longest. No claim overtakes one of another subject that comes first in this order and needs the same room, so a large
+ * claim is not kept waiting by many small ones. Each claim waits for a limited time, so files that
  * hold memory and wait for more cannot wait for each other forever.
  */
 
@@ -102,15 +103,31 @@ export class MemoryBudget {
     };
   }
 
-  #hasRoom(subject: string, wanted: Amount): boolean {
+  /** @param place the place of the claim in the line; undefined: the claim is new, so it comes after all others */
+  #hasRoom(subject: string, wanted: Amount, place?: Waiting): boolean {
     const { maxBytes, maxReaders } = this.#options;
     if (this.#taken.bytes + wanted.bytes > maxBytes || this.#taken.readers + wanted.readers > maxReaders)
       return false;
     if (!this.#maySubjectTake(subject, wanted)) return false;
     const own = this.#heldBy(subject);
-    for (const { subject: other, wanted: theirs } of this.#waiting)
-      if (hasLess(this.#heldBy(other), own) && this.#maySubjectTake(other, theirs)) return false;
+    let isEarlier = true;
+    for (const waiting of this.#waiting) {
+      if (waiting === place) isEarlier = false;
+      const { subject: other, wanted: theirs } = waiting;
+      if (other === subject || !this.#isLaterWith(wanted, theirs)) continue;
+      const held = this.#heldBy(other);
+      const isFirst = hasLess(held, own) || (isEarlier && !hasLess(own, held));
+      if (isFirst && this.#maySubjectTake(other, theirs)) return false;
+    }
     return true;
+  }
+
+  /** Returns whether a waiting claim would have to wait longer if another claim were granted before it. */
+  #isLaterWith(granted: Amount, waiting: Amount): boolean {
+    return (
+      this.#taken.bytes + granted.bytes + waiting.bytes > this.#options.maxBytes ||
+      (granted.readers > 0 && waiting.readers > 0)
+    );
   }
 
   /** Leaves something for other subjects: a quarter of the memory, and a reader if there are more than two. A first claim may be larger. */
@@ -171,7 +188,7 @@ export class MemoryBudget {
   #next(): Waiting | undefined {
     let next: Waiting | undefined;
     for (const waiting of this.#waiting) {
-      if (!this.#hasRoom(waiting.subject, waiting.wanted)) continue;
+      if (!this.#hasRoom(waiting.subject, waiting.wanted, waiting)) continue;
       if (next === undefined || hasLess(this.#heldBy(waiting.subject), this.#heldBy(next.subject)))
         next = waiting;
     }
