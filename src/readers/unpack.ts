@@ -72,6 +72,9 @@ export function codingOf(head: Buffer): 'gzip' | 'zstd' | undefined {
   return head.length >= 4 && head.readUInt32LE(0) === zstdSignature ? 'zstd' : undefined;
 }
 
+/** The bytes that `codingOf` needs. */
+export const maxSignatureBytes = 4;
+
 /** RFC 8878 section 3.1.1. */
 const zstdSignature = 0xfd2fb528;
 

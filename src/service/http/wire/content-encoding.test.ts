@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { AppError } from '../../../core/errors.ts';
-import { parseContentEncoding, unpackBody } from './content-encoding.ts';
+import { parseContentEncoding, unpackBody, unpackRecognized } from './content-encoding.ts';
 
 const packers: Record<string, (body: Buffer) => Buffer> = {
   gzip: (body) => zlib.gzipSync(body),
@@ -112,6 +112,39 @@ test('if the reader stops in the middle, the source ends', async () => {
     await new Promise((resolve) => setImmediate(resolve));
     assert.ok(isEnded, coding);
   }
+});
+
+test('a body that is not packed ends its source if the reader stops at the first chunk', async () => {
+  let isEnded = false;
+  async function* source(): AsyncGenerator<Buffer> {
+    try {
+      yield Buffer.from('{"data":');
+      yield Buffer.from('[]}');
+    } finally {
+      isEnded = true;
+    }
+  }
+  for await (const chunk of unpackRecognized(source(), limits)) {
+    assert.equal(String(chunk), '{"data":');
+    break;
+  }
+  assert.ok(isEnded);
+});
+
+test('a packed body is recognized and unpacked, and every other body is unchanged, whatever the chunks', async () => {
+  const packers = [zlib.gzipSync, zlib.zstdCompressSync, (body: Buffer) => body];
+  for (const text of ['', '[', '[]', '{"data":[{"a":1}]}'])
+    for (const [at, pack] of packers.entries()) {
+      if (text === '' && at < 2) continue;
+      const body = pack(Buffer.from(text));
+      const chunks: Buffer[] = [];
+      const byByte = arriving(
+        body,
+        Array.from(body, (_, index) => index),
+      );
+      for await (const chunk of unpackRecognized(byByte, limits)) chunks.push(chunk);
+      assert.equal(String(Buffer.concat(chunks)), text);
+    }
 });
 
 test('an error of the source is thrown to the reader', async () => {

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../../core/errors.ts';
 import type { SettingName } from '../../../core/settings/config.ts';
-import { codingOf, isCoding, type UnpackLimits as Limits, unpack } from '../../../readers/unpack.ts';
+import { codingOf, isCoding, maxSignatureBytes, type UnpackLimits as Limits, unpack } from '../../../readers/unpack.ts';
 
 export const acceptedEncodings = 'gzip, deflate, br, zstd';
 
@@ -70,8 +70,7 @@ export async function* unpackRecognized(
   chunks: AsyncGenerator<Buffer>,
   limits: UnpackLimits,
 ): AsyncGenerator<Buffer> {
-  const { value: first, done } = await chunks.next();
-  if (done) return;
+  const first = await gatherFirst(chunks);
   const all = startingWith(first, chunks);
   const coding = codingOf(first);
   const broken = (name: string, what: string, cause?: unknown) =>
@@ -79,9 +78,25 @@ export async function* unpackRecognized(
   yield* coding === undefined ? all : unpack(all, [coding], limitsOf(limits), { subject: 'body', broken });
 }
 
+/** Returns the first chunks together, until they have all bytes of a signature. The first chunks may have one byte each. */
+async function gatherFirst(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
+  let first = Buffer.alloc(0);
+  while (first.length < maxSignatureBytes) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    first = first.length === 0 ? value : Buffer.concat([first, value]);
+  }
+  return first;
+}
+
 async function* startingWith(first: Buffer, chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  yield* chunks;
+  try {
+    if (first.length > 0) yield first;
+    yield* chunks;
+  } finally {
+    // The reader may stop at the first chunk.
+    await chunks.return(undefined);
+  }
 }
 
 function limitsOf({ maxBodyBytes, maxUnpackRatio, setting }: UnpackLimits): Limits {
