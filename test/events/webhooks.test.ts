@@ -284,6 +284,12 @@ suite('a webhook', () => {
     });
     assert.equal(await own(), 10_000);
     assert.equal((await listed()).paused, false);
+    // A disabled webhook keeps only its share, too.
+    await service.rows(`UPDATE ${outbox}.webhooks SET disabled_at = now() WHERE id = $1`, [body.id]);
+    const { body: second } = await create({ url: receiver.url, types: ['load.failed'] }, token);
+    await service.request('POST', `/api/v1/webhooks/${second.id}/ping`, { token });
+    assert.equal(await own(), 5_000);
+    await service.request('DELETE', `/api/v1/webhooks/${second.id}`, { token });
     await service.request('DELETE', `/api/v1/webhooks/${body.id}`, { token });
     await remove(other.id);
   });

@@ -235,7 +235,7 @@ export function makeDeliveries(
   ];
 }
 
-/** Removes deliveries that have ended, except those among the newest `maxKept` deliveries of the caller, which the active webhooks share equally. */
+/** Removes deliveries that have ended, except those among the newest `maxKept` deliveries of the caller, which its webhooks share equally. */
 export function removeSurplus(
   { quoted }: Pick<ServiceSchema, 'quoted'>,
   owner: Buffer,
@@ -245,7 +245,7 @@ export function removeSurplus(
     text: `DELETE FROM ${quoted}.deliveries d USING (
         SELECT o.webhook, o.event_id FROM ${quoted}.webhooks w
         CROSS JOIN LATERAL (SELECT created_at FROM ${quoted}.deliveries WHERE webhook = w.id
-          ORDER BY created_at DESC OFFSET ${shareOf(quoted, '$2', '$1')} LIMIT 1) edge
+          ORDER BY created_at DESC OFFSET ${shareOf(quoted, '$2', '$1', 'all')} LIMIT 1) edge
         JOIN ${quoted}.deliveries o ON o.webhook = w.id AND o.created_at <= edge.created_at
         WHERE w.owner = $1 AND o.state <> 'pending' LIMIT 10000 FOR UPDATE OF o SKIP LOCKED) old
       WHERE d.webhook = old.webhook AND d.event_id = old.event_id`,
@@ -253,10 +253,11 @@ export function removeSurplus(
   };
 }
 
-/** Returns SQL for the share of each active webhook of a caller in a number. */
-function shareOf(quoted: string, number: string, owner: string): string {
+/** Returns SQL for the share of each webhook of a caller in a number. Disabled webhooks keep deliveries, but get no new ones. */
+function shareOf(quoted: string, number: string, owner: string, among: 'all' | 'active' = 'active'): string {
+  const isCounted = among === 'all' ? '' : 'AND a.disabled_at IS NULL';
   return `greatest(1, ${number}::int8 / greatest(1, (
-    SELECT count(*) FROM ${quoted}.webhooks a WHERE a.owner = ${owner} AND a.disabled_at IS NULL)))`;
+    SELECT count(*) FROM ${quoted}.webhooks a WHERE a.owner = ${owner} ${isCounted})))`;
 }
 
 /** Returns SQL for the number of deliveries of the webhook `w` that wait, counted up to `max`. */

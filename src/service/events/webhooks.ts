@@ -244,7 +244,7 @@ export class Webhooks {
     this.#removedAt = Date.now();
     const { schema, recordPool } = this.#options;
     await this.#repeat(endDeliveries(schema, batch));
-    const remove = (from: string) => removeDeliveries(schema, keptDays, batch, from);
+    const remove = (from: string, atMost: number) => removeDeliveries(schema, keptDays, atMost, from);
     await removeInOrder(recordPool, batch, beforeAllTimes, remove, () => this.#stopping.signal.aborted);
   }
 

@@ -86,3 +86,22 @@ test('old records are removed without reading removed records again, or records 
   // The entry of each record is read twice, and each statement begins with one entry more.
   assert.ok(read < 4 * rows + 100, `${read} entries were read to remove ${rows} loads and ${rows} keys`);
 });
+
+test('if PostgreSQL cancels a statement that removes many loads, the next ones remove fewer', async () => {
+  const { quoted } = schema;
+  await database.pool.query(`DELETE FROM ${quoted}.loads; DELETE FROM ${quoted}.idempotency_keys`);
+  await addRecords(31 * 24 * hourMs);
+  await database.pool.query(`CREATE FUNCTION public.cancel_many() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF (SELECT pg_catalog.count(*) > 300 FROM old_loads) THEN RAISE query_canceled; END IF; RETURN NULL; END $$;
+    CREATE TRIGGER cancel_many AFTER DELETE ON ${quoted}.loads REFERENCING OLD TABLE AS old_loads
+      FOR EACH STATEMENT EXECUTE FUNCTION public.cancel_many()`);
+  const history = new History({ schema, recordPool, historyDays: 1, leaseSeconds: 60, log: silentLog });
+  history.removeIfDue();
+  const count = `SELECT count(*)::int AS count FROM ${quoted}.loads`;
+  await until(
+    'all loads to be removed',
+    async () => (await database.pool.query(count)).rows[0].count === 0,
+  );
+  await history.stop();
+  await database.pool.query(`DROP TRIGGER cancel_many ON ${quoted}.loads`);
+});

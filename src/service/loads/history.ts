@@ -60,9 +60,9 @@ export class History {
   async #remove(): Promise<void> {
     const { schema, recordPool, historyDays, leaseSeconds } = this.#options;
     const isStopped = () => this.#isStopped;
-    const removeKeys = (place: string) => removeOldKeys(schema, leaseSeconds, batchRows, place);
+    const removeKeys = (place: string, atMost: number) => removeOldKeys(schema, leaseSeconds, atMost, place);
     await removeInOrder(recordPool, batchRows, beforeAllTimes, removeKeys, isStopped);
-    const removeLoads = (place: string) => removeOldLoads(schema, historyDays, batchRows, place);
+    const removeLoads = (place: string, atMost: number) => removeOldLoads(schema, historyDays, atMost, place);
     await removeInOrder(recordPool, batchRows, beforeAllUuids, removeLoads, isStopped);
     const processes = removeOldProcesses(schema, leaseSeconds, batchRows);
     const removeProcesses = async () => (await runStatement(recordPool, processes)).rowCount ?? 0;

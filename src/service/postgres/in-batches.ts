@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Statement } from './sql.ts';
+import { conditionOf } from './sqlstate.ts';
 import { runStatement } from './transaction.ts';
 
 /** The pause between two statements, in which others use the connection. */
@@ -37,22 +38,31 @@ export const beforeAllUuids = '00000000-0000-0000-0000-000000000000';
  * Removes old rows in their order. Each statement begins where the one before it has ended. Otherwise it would search through all rows that
  * were removed before: PostgreSQL keeps them in the index as long as an older transaction runs anywhere in the database.
  *
+ * PostgreSQL cancels a statement that takes too long, for example because other tables refer to the rows. The next one then removes half as many.
+ *
  * @param limit the most rows that one statement removes
  * @param first a place before the first row
- * @param removeFrom returns the statement that removes the oldest rows from a place on, which returns `RemovedRows`
+ * @param removeFrom returns the statement that removes the oldest rows from a place on, at most `atMost`, which returns `RemovedRows`
  */
 export async function removeInOrder(
   pool: Pool,
   limit: number,
   first: string,
-  removeFrom: (place: string) => Statement,
+  removeFrom: (place: string, atMost: number) => Statement,
   isStopped: () => boolean,
 ): Promise<void> {
   let place = first;
-  const removeSome = async () => {
-    const { count, last }: RemovedRows = (await runStatement(pool, removeFrom(place))).rows[0]!;
-    place = last ?? place;
-    return count;
-  };
-  await inBatches(limit, removeSome, isStopped);
+  let atMost = limit;
+  while (!isStopped()) {
+    try {
+      const { rows } = await runStatement(pool, removeFrom(place, atMost));
+      const { count, last }: RemovedRows = rows[0]!;
+      place = last ?? place;
+      if (count < atMost) return;
+    } catch (error) {
+      if (conditionOf(error) !== 'query_canceled' || atMost === 1) throw error;
+      atMost = Math.ceil(atMost / 2);
+    }
+    await sleep(pauseMs);
+  }
 }
