@@ -238,6 +238,39 @@ test('indexes that a definition cannot have are in others, and refuse a copy', a
   assert.equal(copy.status, 422);
 });
 
+test('an index without a name is not taken for one that the definition names later', async () => {
+  const on = { columns: [{ column: 'a' }] };
+  await service.rows('CREATE TABLE twice (a int); CREATE INDEX second ON twice (a); CREATE INDEX ON twice (a)');
+  const compare = async (...sent: object[]) => {
+    const table = { columns: columns(['a', 'integer']), indexes: sent };
+    return (await service.post('/table/twice?if_not_exists=true', { table })).body.differences;
+  };
+  assert.deepEqual(await compare(on, { ...on, name: 'second' }), []);
+  assert.deepEqual(await compare({ ...on, name: 'third' }, { ...on, name: 'second' }), [
+    'the index is named "twice_a_idx" in the table',
+  ]);
+  assert.deepEqual(await compare(on, on, on), ['the table has no index over "a"']);
+});
+
+test('a table whose name is part of SQL loses no index when its own description replaces it', async () => {
+  for (const name of ['a USING b', ' ON ', 'a "ONLY" USING (x)']) {
+    const table = {
+      columns: columns(['a', 'integer']),
+      indexes: [
+        { name: '', columns: [{ column: 'a' }] },
+        { name: '', unique: true, columns: [{ column: 'a', order: 'desc' }] },
+      ],
+    };
+    const path = `/table/${encodeURIComponent(name)}`;
+    const { body } = await service.post(path, { table });
+    const replaced = await service.post(`${path}/upload/json?if_exists=replace`, {
+      table: body.table,
+      data: [{ a: 1 }],
+    });
+    assert.deepEqual(replaced.body.load?.warnings, [], JSON.stringify(replaced.body));
+  }
+});
+
 test('replacing a table names the indexes that are lost, and only these', async () => {
   const table = { columns: own, indexes };
   await service.post('/table/losing', {

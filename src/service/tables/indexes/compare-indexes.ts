@@ -21,16 +21,19 @@ export function compareIndexes(
     const content = contentOf(description);
     namesByContent.set(content, (namesByContent.get(content) ?? new Set()).add(description.name));
   }
-  for (const { index, description } of wanted) {
-    const names = namesByContent.get(contentOf(description));
+  const candidates = wanted.map((one) => ({ ...one, names: namesByContent.get(contentOf(one.description)) }));
+  // An index without a name is equal to each one of its content, so it comes after those whose names are in the table.
+  const others = candidates.filter(
+    ({ index, names }) => index.name === undefined || !names?.delete(index.name),
+  );
+  for (const { index, description, names } of others) {
     const [first] = names ?? [];
     if (names === undefined || first === undefined) {
       differences.push({ pointer: index.pointer, detail: `the table has no index ${inWords(description)}` });
       continue;
     }
-    const { name = first } = index;
-    if (names.delete(name)) continue;
     names.delete(first);
+    if (index.name === undefined) continue;
     differences.push({
       pointer: `${index.pointer}/name`,
       detail: `the index is named "${first}" in the table`,

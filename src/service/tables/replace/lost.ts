@@ -29,7 +29,10 @@ const hasConstraint = `EXISTS (
 const indexText = (index: string) => `
   CASE WHEN (${index}.indexprs IS NULL OR ${isShortExpression(`${index}.indexprs`)})
       AND (${index}.indpred IS NULL OR ${isShortExpression(`${index}.indpred`)})
-    THEN (SELECT substr(text, strpos(text, ' USING ')) FROM pg_get_indexdef(${index}.indexrelid) AS d(text)) END`;
+    THEN (SELECT substr(pg_get_indexdef(x.oid), 1 + length(format('CREATE %sINDEX %I ON %s%s.%I',
+        CASE WHEN ${index}.indisunique THEN 'UNIQUE ' END, x.relname, CASE x.relkind WHEN 'I' THEN 'ONLY ' END,
+        t.relnamespace::regnamespace, t.relname)))
+      FROM pg_class x, pg_class t WHERE x.oid = ${index}.indexrelid AND t.oid = ${index}.indrelid) END`;
 
 /** The defaults that use sequences, in `d`. */
 const usedSequences = `pg_depend used JOIN pg_attrdef d ON d.oid = used.objid
