@@ -1,12 +1,16 @@
 /** Finds the operator classes that a definition names. Another role could have made one, so only those of PostgreSQL and of extensions are used. */
 import type { ClientBase } from 'pg';
-import { shorten } from '../../../core/identifiers.ts';
+import { maxIdentifierBytes, shorten } from '../../../core/identifiers.ts';
+import { forEachInTurns } from '../../../core/pause-for-others.ts';
 import { quoteQualified, type Statement } from '../../postgres/sql.ts';
 import type { DefinitionProblems } from '../definition-problems.ts';
 import { parseRelationName } from '../sql-tokens.ts';
 import type { IndexDefinition } from './index-definition.ts';
 
-/** Sets `operatorClassSql` of each column that names an operator class. Takes a round trip if there are any. */
+/** The maximum number of characters of a name with its schema, if every character is a quotation mark. A longer text names no operator class. */
+const maxNameLength = 2 * (2 * maxIdentifierBytes + 2) + 1;
+
+/** Sets `operatorClassSql` of each column that names an operator class. Takes a round trip if there are any. It works in turns. */
 export async function findOperatorClasses(
   client: ClientBase,
   indexes: IndexDefinition[],
@@ -16,18 +20,25 @@ export async function findOperatorClasses(
     columns.filter(({ operatorClass }) => operatorClass !== undefined).map((column) => ({ method, column })),
   );
   if (named.length === 0) return;
-  const requests = named.map(({ method, column }) => ({
-    method,
-    ...parseRelationName(column.operatorClass!),
-  }));
-  const { rows } = await client.query<{ found: ({ schema: string; name: string } | null)[] }>(
-    lookUpOperatorClasses(requests),
+  const requests = new Map<string, { method: string; schema?: string | undefined; name?: string }>();
+  const keyOf = ({ method, column }: (typeof named)[number]) =>
+    JSON.stringify([method, column.operatorClass]);
+  await forEachInTurns(named, (one) => {
+    const { operatorClass = '' } = one.column;
+    const key = keyOf(one);
+    if (operatorClass.length > maxNameLength || requests.has(key)) return;
+    requests.set(key, { method: one.method, ...parseRelationName(operatorClass) });
+  });
+  const { rows } = await client.query<{ found: ({ schema: string; name: string } | null)[] | null }>(
+    lookUpOperatorClasses([...requests.values()]),
   );
-  for (const [place, { method, column }] of named.entries()) {
-    const found = rows[0]!.found[place];
+  const foundByKey = new Map([...requests.keys()].map((key, place) => [key, rows[0]!.found![place]]));
+  await forEachInTurns(named, (one) => {
+    const { method, column } = one;
+    const found = foundByKey.get(keyOf(one));
     if (found) {
       column.operatorClassSql = quoteQualified(found.schema, found.name);
-      continue;
+      return;
     }
     const value = shorten(column.operatorClass!);
     const detail = `there is no operator class "${value}" for the access method ${shorten(method)} in PostgreSQL or in an installed extension`;
@@ -37,7 +48,7 @@ export async function findOperatorClasses(
       detail,
       value,
     });
-  }
+  });
 }
 
 function lookUpOperatorClasses(
