@@ -240,7 +240,9 @@ test('indexes that a definition cannot have are in others, and refuse a copy', a
 
 test('an index without a name is not taken for one that the definition names later', async () => {
   const on = { columns: [{ column: 'a' }] };
-  await service.rows('CREATE TABLE twice (a int); CREATE INDEX second ON twice (a); CREATE INDEX ON twice (a)');
+  await service.rows(
+    'CREATE TABLE twice (a int); CREATE INDEX second ON twice (a); CREATE INDEX ON twice (a)',
+  );
   const compare = async (...sent: object[]) => {
     const table = { columns: columns(['a', 'integer']), indexes: sent };
     return (await service.post('/table/twice?if_not_exists=true', { table })).body.differences;
@@ -327,4 +329,20 @@ suite('indexes for which PostgreSQL would need too much memory', () => {
       [['a', 'too-complex']],
     );
   });
+});
+
+test('an index of a type with a default operator class of its own is made, and does not fail if_not_exists', async () => {
+  await runStatement(
+    service.database.adminUrl ?? service.database.url,
+    `CREATE TYPE public.pair AS (a int); CREATE OPERATOR CLASS public.pair_ops DEFAULT FOR TYPE public.pair USING hash AS
+       OPERATOR 1 = (record, record), FUNCTION 1 (public.pair, public.pair) pg_catalog.hash_record(record)`,
+  );
+  const table = {
+    columns: columns(['p', 'pair']),
+    indexes: [{ method: 'hash', columns: [{ column: 'p' }] }],
+  };
+  assert.equal((await service.post('/table/paired', { table })).status, 201);
+  const { status, body } = await service.post('/table/paired?if_not_exists=true', { table });
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.match(body.differences[0], /cannot be compared/);
 });

@@ -82,6 +82,23 @@ suite('a privilege that is missing', () => {
     }
   });
 
+  test('rows with a definition that has indexes need no privilege on the schema, and if_not_exists compares them', async () => {
+    await service.rows(
+      `DROP TABLE IF EXISTS indexed; CREATE TABLE indexed (id int); CREATE INDEX ON indexed (id);
+       GRANT SELECT, INSERT ON indexed TO ${role}`,
+    );
+    const { body } = await service.get('/table/indexed');
+    const path = '/table/indexed/upload/json?if_exists=append';
+    const answer = await service.post(path, { table: body.table, data: [{ id: 1 }] }, { token });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    const compared = await service.post(
+      '/table/indexed?if_not_exists=true',
+      { table: body.table },
+      { token },
+    );
+    assert.deepEqual([compared.status, compared.body.differences], [200, []], JSON.stringify(compared.body));
+  });
+
   test('a privilege that is missing on some columns is named, and rows without these columns are loaded', async () => {
     await service.rows(`GRANT INSERT (number, customer) ON orders TO ${role}`);
     const loaded = await load([{ number: 'b', customer: 1 }, { number: 'c' }]);

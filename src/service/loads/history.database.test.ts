@@ -98,10 +98,7 @@ test('if PostgreSQL cancels a statement that removes many loads, the next ones r
   const history = new History({ schema, recordPool, historyDays: 1, leaseSeconds: 60, log: silentLog });
   history.removeIfDue();
   const count = `SELECT count(*)::int AS count FROM ${quoted}.loads`;
-  await until(
-    'all loads to be removed',
-    async () => (await database.pool.query(count)).rows[0].count === 0,
-  );
+  await until('all loads to be removed', async () => (await database.pool.query(count)).rows[0].count === 0);
   await history.stop();
   await database.pool.query(`DROP TRIGGER cancel_many ON ${quoted}.loads`);
 });

@@ -28,6 +28,7 @@ import type { PrepareOptions } from './draft-definition.ts';
 import type { CheckDefinition, CheckDescription } from './expressions/checks.ts';
 import { compareIndexes } from './indexes/compare-indexes.ts';
 import { createIndex } from './indexes/create-index.ts';
+import type { IndexDescription } from './indexes/index-definition.ts';
 import { describeKeyOptions } from './key-options.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
@@ -96,12 +97,9 @@ export async function compareDefinition(
   compareDistribution(prepared.distribution, existing.distribution, strictness, report);
   if (strictness === 'same') {
     compareComments(prepared, existing, report);
-    const wanted = prepared.indexes.map((index, place) => ({ index, description: indexes[place]! }));
     const { saysIndexes } = prepared;
     const others = existing.constraints.others ?? [];
-    if (saysIndexes)
-      for (const { pointer, detail } of compareIndexes(wanted, existing.indexes ?? []))
-        report(pointer, detail);
+    if (saysIndexes) compareAllIndexes(prepared, indexes, existing, report);
     for (const { name } of others.filter(({ definition }) => saysIndexes || !isIndex(definition))) {
       report('/table/constraints', `the table has "${name}", which a definition cannot express`);
     }
@@ -112,6 +110,23 @@ export async function compareDefinition(
 /** Returns whether PostgreSQL's text of a constraint or an index is that of an index. */
 function isIndex(definition: string): boolean {
   return definition.startsWith('CREATE ');
+}
+
+/** @param made PostgreSQL's descriptions of the indexes of the definition, except those that it made with something that no definition can say */
+function compareAllIndexes(
+  { indexes }: PreparedTable,
+  made: IndexDescription[],
+  existing: TableDescription,
+  report: Report,
+): void {
+  if (made.length < indexes.length) {
+    const reason =
+      'PostgreSQL would make them with a tablespace or an operator class that a definition cannot name';
+    report('/table/indexes', `the indexes cannot be compared: ${reason}`);
+    return;
+  }
+  const wanted = indexes.map((index, place) => ({ index, description: made[place]! }));
+  for (const { pointer, detail } of compareIndexes(wanted, existing.indexes ?? [])) report(pointer, detail);
 }
 
 /** Compares the comments that the definition has. */

@@ -9,6 +9,7 @@ import { type CallersStatement, qualified } from '../postgres/callers-statement.
 import { runAndUndo } from '../postgres/savepoints.ts';
 import { inCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified, randomName } from '../postgres/sql.ts';
+import { conditionOf } from '../postgres/sqlstate.ts';
 import { findFailingItems } from './attempt.ts';
 import { createBareTable, generatedClause, hasExpressions } from './ddl.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
@@ -39,6 +40,8 @@ export async function tryParts(
     await tryAll(client, [{ ...whole, statement: createBareTable(table, naming) }], (_, error) => {
       refusal = error;
     });
+    // A role that may load rows into an existing table may lack CREATE on its schema. The comparison with the table makes the parts in a temporary one.
+    if (table.existing !== undefined && conditionOf(refusal) === 'insufficient_privilege') return;
     const refuse = ({ pointer, code }: Part, error: DatabaseError) => {
       const what = code === 'invalid-index' ? 'index' : 'expression';
       const detail = `PostgreSQL cannot make this ${what}: ${shorten(error.message)}`;

@@ -4,7 +4,13 @@
  */
 import { AppError } from '../../../core/errors.ts';
 import type { SettingName } from '../../../core/settings/config.ts';
-import { codingOf, isCoding, maxSignatureBytes, type UnpackLimits as Limits, unpack } from '../../../readers/unpack.ts';
+import {
+  codingOf,
+  isCoding,
+  type UnpackLimits as Limits,
+  maxSignatureBytes,
+  unpack,
+} from '../../../readers/unpack.ts';
 
 export const acceptedEncodings = 'gzip, deflate, br, zstd';
 
@@ -80,7 +86,7 @@ export async function* unpackRecognized(
 
 /** Returns the first chunks together, until they have all bytes of a signature. The first chunks may have one byte each. */
 async function gatherFirst(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
-  let first = Buffer.alloc(0);
+  let first: Buffer = Buffer.alloc(0);
   while (first.length < maxSignatureBytes) {
     const { value, done } = await chunks.next();
     if (done) break;

@@ -154,8 +154,7 @@ export class NewTable implements RowTarget {
     if (this.#hasKeys || !hasConstraints(this.#table)) return undefined;
     const table = this.#table;
     const statements = () => addConstraints(table, this.#naming);
-    const nameAgain = () =>
-      table.chooseNamesAgain(client, this.replaces ? undefined : table.names.sequences);
+    const nameAgain = () => table.chooseNamesAgain(client, this.replaces ? undefined : table.names.sequences);
     try {
       await createNamed(client, table, 'keys', statements, nameAgain);
       this.#hasKeys = true;

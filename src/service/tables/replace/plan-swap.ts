@@ -120,7 +120,12 @@ async function describeSwapped(
         })) ?? null,
       comment: comment ?? facts.comment,
       indexes:
-        facts.indexes?.map((index) => ({ ...index, name: after.get(index.name) ?? index.name })) ?? null,
+        facts.indexes?.map((index) => ({
+          ...index,
+          name: after.get(index.name) ?? index.name,
+          // All indexes of the new table are those of its definition.
+          definition: null,
+        })) ?? null,
       constraints:
         facts.constraints?.map((constraint) => {
           const { reference } = constraint;
