@@ -17,6 +17,7 @@ export const problemCodes = {
     'duplicate-constraint': 'the same constraint occurs twice',
     'name-taken': 'another relation of the schema has this name',
     'too-many-columns': 'the table or the key has more columns than PostgreSQL allows',
+    'too-many-keys': 'there are more than 100 indexes and unique constraints, foreign keys or sequences',
     'row-too-long': '`char(n)` and `bit(n)`, also within other types, would pad a row to more than 16 MiB',
     'defaults-too-long':
       'the defaults, as PostgreSQL writes them, are over 4 MiB in all, or have too many parts',

@@ -137,12 +137,12 @@ const attacks: Attack[] = [
   },
   {
     name: 'a definition of many constraints',
-    statuses: [201, 413, 422],
+    statuses: [201],
     send: () =>
       create({
         columns: numberedColumns(100, { type: 'int' }),
         constraints: {
-          unique: Array.from({ length: sized(200, 1000) }, (_, n) => ({
+          unique: Array.from({ length: 100 }, (_, n) => ({
             name: '',
             columns: [`c${n % 100}`, `c${(n * 7 + Math.floor(n / 100) + 1) % 100}`],
           })),

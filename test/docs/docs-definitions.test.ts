@@ -60,17 +60,17 @@ const json = '```json\\n((?:(?!```).)*)\\n```';
 const examples = [...requestExamples(), ...problemExamples()].sort((a, b) => a.line - b.line);
 const codes = [...page.matchAll(/^### `([\w-]+)`$/gm)].map((match) => match[1]!);
 
-/** Returns the examples of a `POST …` with a body (or with a number of columns) and the whole answer. */
+/** Returns the examples of a `POST …` with a body (or with a number of columns or indexes) and the whole answer. */
 function requestExamples(): Example[] {
-  const request = `\`(GET|POST) (/\\S+)\` (?:with\\n\\n${json}\\n\\n|with ([\\d,]+) columns )?`;
+  const request = `\`(GET|POST) (/\\S+)\` (?:with\\n\\n${json}\\n\\n|with ([\\d,]+) (columns|indexes) )?`;
   const answer = `is answered with (\\d{3})(?: and|, and \`(\\w+)\` is)\\n\\n${json}`;
   const pattern = new RegExp(`${request}(?:${answer}|creates )`, 'gs');
   return [...page.matchAll(pattern)].map((match) => {
-    const [, method, path, sent, columns, status = '201', part = 'answer', shown] = match;
+    const [, method, path, sent, count, items, status = '201', part = 'answer', shown] = match;
     return {
       method: method!,
       path: path!,
-      body: columns === undefined ? sent : definitionOf(Number(columns.replace(',', ''))),
+      body: count === undefined ? sent : definitionOf(Number(count.replace(',', '')), items!),
       status: Number(status),
       shown,
       part,
@@ -95,9 +95,13 @@ function problemExamples(): Example[] {
   }));
 }
 
-function definitionOf(count: number): string {
-  const columns = Array.from({ length: count }, (_, index) => ({ name: `c${index + 1}`, type: 'integer' }));
-  return JSON.stringify({ table: { columns } });
+function definitionOf(count: number, items: string): string {
+  const columns = Array.from({ length: items === 'columns' ? count : 1 }, (_, index) => ({
+    name: `c${index + 1}`,
+    type: 'integer',
+  }));
+  const indexes = Array(items === 'indexes' ? count : 0).fill({ columns: [{ column: 'c1' }] });
+  return JSON.stringify({ table: { columns, indexes } });
 }
 
 const typesIn = (text: string) =>

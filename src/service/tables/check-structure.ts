@@ -26,6 +26,7 @@ export async function checkStructure(
 ): Promise<void> {
   checkColumns(definition, problems);
   checkComments(definition, problems);
+  checkCounts(definition, problems);
   const names = new Set(definition.columns.map((column) => column.name));
   const keys = keysOf(definition);
   await forEachInTurns(keys, (key) => checkKey(key, names, problems), weightOfKey);
@@ -91,6 +92,25 @@ function checkColumns(definition: TableDefinition, problems: DefinitionProblems)
       problems.add({ pointer, code: 'reserved-name', detail, value: name });
     }
   }
+}
+
+function checkCounts({ unique, indexes, foreignKeys }: TableDefinition, problems: DefinitionProblems): void {
+  const count = unique.length + indexes.length;
+  checkCount('/table/indexes', count, 'indexes and unique constraints together', problems);
+  checkCount('/table/constraints/foreign_keys', foreignKeys.length, 'foreign keys', problems);
+}
+
+/**
+ * The limit for the indexes, for the foreign keys and for the sequences of a table. A transaction that writes rows locks each of them, and
+ * PostgreSQL has room for some thousand locks of all sessions together (`max_locks_per_transaction`).
+ */
+const maxLocked = 100;
+
+/** Reports that a definition has too many objects of a kind. */
+export function checkCount(pointer: string, count: number, what: string, problems: DefinitionProblems): void {
+  if (count <= maxLocked) return;
+  const detail = `a table can have at most ${maxLocked} ${what}; this one has ${count}`;
+  problems.add({ pointer, code: 'too-many-keys', detail });
 }
 
 function checkKey(key: KeyDefinition, names: ReadonlySet<string>, problems: DefinitionProblems): void {

@@ -3,7 +3,7 @@
 import { checkTableName, refuseSystemSchema, shorten } from '../../core/identifiers.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
 import type { LookUpRequest, TypeRequest } from './catalog/look-up-definition.ts';
-import { checkStructure } from './check-structure.ts';
+import { checkCount, checkStructure } from './check-structure.ts';
 import { parseTypeName, serialBase, type TypeName } from './column-types.ts';
 import {
   type FunctionName,
@@ -83,7 +83,10 @@ export async function draftDefinition(options: PrepareOptions): Promise<Definiti
   const names = problems.count > 0 ? noNames : await chooseNames(name, definition, () => true);
   const ownTypes = new OwnTypes(schema, definition.types);
   const draft = { schema, name, definition, columns, expressions, ownTypes, problems, admitSchema };
-  return { ...draft, request: await requestOf(draft, names) };
+  const request = await requestOf(draft, names);
+  const numbered = columns.filter(({ isSerial }) => isSerial).length + request.sequences.length;
+  checkCount('/table/columns', numbered, 'sequences that number its columns', problems);
+  return { ...draft, request };
 }
 
 /** A column whose texts are parsed, and whose names are not looked up yet. */

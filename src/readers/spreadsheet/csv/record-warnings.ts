@@ -7,16 +7,21 @@ import type { CsvScanner } from './csv-scanner.ts';
 import { OddRecords } from './record-counts.ts';
 import type { QuoteRepair } from './repair/quote-repair.ts';
 
-/** Says which records were read although their quotes are wrong. @param linesAbove the lines of the file before the first record */
+/** Says which records were read although their quotes are wrong, and from where on such records were not repaired. @param linesAbove the lines of the file before the first record */
 export function repairedQuotes(repair: QuoteRepair | undefined, linesAbove: number): Warning[] {
-  if (repair === undefined || repair.repaired === 0) return [];
-  const { repaired, lines } = repair;
+  if (repair === undefined) return [];
+  const { repaired, lines, endLine } = repair;
+  const end =
+    endLine === 0
+      ? ''
+      : `From line ${endLine + linesAbove} on, no row is repaired, because the marks of too many rows before it are ambiguous.`;
+  if (repaired === 0) return end === '' ? [] : [{ code: 'repaired-quotes', detail: end }];
   const named = lines.map((line) => line + linesAbove).join(', ');
   const place =
     repaired === 1
       ? `The row in line ${named} has a quotation mark that is not doubled or stands alone`
       : `${repaired} rows have quotation marks that are not doubled or stand alone, in the lines ${named}${repaired > lines.length ? ' and others' : ''}`;
-  const detail = `${place}. These marks were read as text, because only so the fields are as many as in the header. To refuse such rows, send quotes=strict.`;
+  const detail = `${place}. These marks were read as text, because only so the fields are as many as in the header. To refuse such rows, send quotes=strict.${end && ` ${end}`}`;
   return [{ code: 'repaired-quotes', detail, choices: [{ parameters: { quotes: 'strict' } }] }];
 }
 

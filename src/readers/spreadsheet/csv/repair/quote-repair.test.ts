@@ -102,3 +102,16 @@ test('a long record is repaired or not, whatever the slices are', () => {
     for (const sliceBytes of [1_000, 65_536, 65_540]) assert.equal(repair(text, 2, sliceBytes)[0], whole);
   }
 });
+
+test('after too many records whose quotes are ambiguous, no record is repaired, and the line is known', () => {
+  const ambiguous = `${'"a"","",'.repeat(250)}\n`;
+  const repairable = '1,"5" x, y",2\n2,q,2\n';
+  const [few, before] = repair(repairable + ambiguous.repeat(20) + repairable, 3);
+  assert.notEqual(few.indexOf('1,"5"" x, y",2', 100), -1);
+  assert.deepEqual([before.repaired, before.endLine], [2, 0]);
+  const text = repairable + ambiguous.repeat(400) + repairable;
+  const [many, { repaired, endLine }] = repair(text, 3, 10_000);
+  assert.equal(many, text.replace('"5"', '"5""'));
+  assert.equal(repaired, 1);
+  assert.ok(endLine > 22 && endLine < 300, String(endLine));
+});

@@ -20,6 +20,8 @@ const maxBytes = 64 * 1024;
 /** A record may continue in the records after it. This is the most of them, and the most bytes. */
 const maxJoined = 3;
 const maxJoinedBytes = 8 * 1024;
+/** The bytes of readings that fail, in a whole file. After them no record is repaired, because each such byte takes up to a microsecond. */
+const maxFailedBytes = 1024 * 1024;
 /** The most lines that are named. */
 const maxNamedLines = 10;
 
@@ -34,6 +36,8 @@ export class QuoteRepair {
   repaired = 0;
   /** The first lines of the first repaired records. */
   readonly lines: number[] = [];
+  /** The line from which on no record is repaired; 0: there is none. */
+  endLine = 0;
 
   readonly #target: RepairTarget;
   readonly #dialect: CsvDialect;
@@ -49,6 +53,7 @@ export class QuoteRepair {
   #isTooLong = false;
   /** Counts the lines before 0. */
   readonly #lines = new LineEnds();
+  #failedBytes = 0;
 
   constructor(target: RepairTarget, dialect: CsvDialect) {
     this.#target = target;
@@ -57,6 +62,7 @@ export class QuoteRepair {
   }
 
   push(bytes: Buffer): void {
+    if (this.endLine > 0) return this.#target.push(bytes);
     this.#bytes = Buffer.concat([this.#bytes, bytes]);
     this.#process();
     while (this.#at < this.#bytes.length) {
@@ -128,8 +134,10 @@ export class QuoteRepair {
 
   #readingOf(start: number, end: number): ReadField[][] | undefined {
     const { wantedFields } = this.#target;
-    if (wantedFields < 2) return undefined;
-    return new RectangularReading(this.#bytes, end, this.#dialect, wantedFields).read(start);
+    if (wantedFields < 2 || this.#failedBytes > maxFailedBytes) return undefined;
+    const reading = new RectangularReading(this.#bytes, end, this.#dialect, wantedFields).read(start);
+    if (reading === undefined) this.#failedBytes += end - start;
+    return reading;
   }
 
   /** Repairs the records up to `end`. @returns whether it could */
@@ -176,7 +184,8 @@ export class QuoteRepair {
   /** Passes on the faulty record as it is. */
   #giveUp(): void {
     const [end] = this.#ends;
-    this.#passOn(end!);
+    if (this.#failedBytes > maxFailedBytes && this.endLine === 0) this.endLine = this.#lines.after(this.#bytes, 0);
+    this.#passOn(this.endLine > 0 ? this.#bytes.length : end!);
     this.#rewind(0);
   }
 
