@@ -44,7 +44,7 @@ const codings: Record<string, Coding> = {
 const maxFrames = 10_000;
 
 /** The ratio is not checked for the first unpacked bytes, as in workbooks, because a small one with much repetition does no harm. */
-const ratioFreeBytes = 8 * 1024 * 1024;
+export const ratioFreeBytes = 8 * 1024 * 1024;
 
 export interface UnpackLimits {
   /** The limit for the unpacked bytes. */
@@ -120,12 +120,14 @@ async function* bound(
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw limitExceeded(`The unpacked ${subject} is too long`, maxBytes, { setting });
-    if (bytes > ratioFreeBytes && bytes > packedBytes() * maxRatio) {
-      const what = `The ${subject} unpacks to too many times its size`;
-      throw limitExceeded(what, maxRatio, { setting: 'MAX_UNPACK_RATIO' });
-    }
+    if (bytes > ratioFreeBytes && bytes > packedBytes() * maxRatio) throw ratioExceeded(subject, maxRatio);
     yield chunk;
   }
+}
+
+export function ratioExceeded(subject: string, maxRatio: number): AppError {
+  const what = `The ${subject} unpacks to too many times its size`;
+  return limitExceeded(what, maxRatio, { setting: 'MAX_UNPACK_RATIO' });
 }
 
 async function* decode(

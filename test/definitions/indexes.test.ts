@@ -329,6 +329,68 @@ suite('indexes for which PostgreSQL would need too much memory', () => {
       [['a', 'too-complex']],
     );
   });
+
+  test('the elements of an array in an index of the method gin have a limit, which depends on their type', async () => {
+    await service.database.pool.query('CREATE EXTENSION IF NOT EXISTS citext');
+    const texts = (count: number) => `{${Array(count).fill('a').join(',')}}`;
+    const limits: [type: string, count: number, valueOf: (count: number) => unknown][] = [
+      ['text[]', 300_001, (count) => Array(count).fill('a')],
+      ['jsonb[]', 90_001, (count) => Array(count).fill(1)],
+      ['public.citext[]', 30_001, texts],
+      ['jsonb', 900_001, (count) => Array(count).fill(1)],
+    ];
+    for (const [type, count, valueOf] of limits) {
+      const table = {
+        columns: columns(['a', type]),
+        indexes: [{ method: 'gin', columns: [{ column: 'a' }] }],
+      };
+      await service.post('/table/keys/upload/json?if_exists=replace', { table, data: [{ a: valueOf(2) }] });
+      const ways: [query: string, definition: object | undefined][] = [
+        ['if_exists=replace', table],
+        ['if_exists=append', undefined],
+      ];
+      for (const [query, definition] of ways) {
+        const load = async (table: object | undefined, elements: number) =>
+          service.post(`/table/keys/upload/json?dry_run=true&${query}`, {
+            ...(table && { table }),
+            data: [{ a: valueOf(elements) }],
+          });
+        const fits = await load(definition, count - 10);
+        assert.equal(fits.status, 200, `${type} ${query} ${fits.body.errors?.[0].detail}`);
+        const { body } = await load(definition, count + 2);
+        assert.equal(body.errors?.[0].code, 'too-complex', `${type} ${query}`);
+      }
+    }
+    const free = await service.post('/table/free/upload/json', {
+      table: { columns: columns(['a', 'jsonb[]']) },
+      data: [{ a: Array(100_000).fill(1) }],
+    });
+    assert.equal(free.status, 201);
+  });
+});
+
+test('an access method of tables is refused by its name', async () => {
+  const table = { columns: own, indexes: [{ method: 'heap', columns: [{ column: 'id' }] }] };
+  const { body } = await service.post('/table/heaped', { table });
+  assert.deepEqual(
+    body.errors.map(({ pointer, detail }: { pointer: string; detail: string }) => [pointer, detail]),
+    [['/table/indexes/0/method', 'heap is an access method of tables, not of indexes']],
+  );
+});
+
+test('an error about an index has the name of the index, also if the table is replaced', async () => {
+  const table = {
+    columns: columns(['a', 'text']),
+    indexes: [{ name: 'replaced_idx', columns: [{ column: 'a' }] }],
+  };
+  await service.post('/table/replaced', { table });
+  const long = Array.from({ length: 20_000 }, (_, n) => Math.imul(n, 0x9e3779b1).toString(36)).join('');
+  const { body } = await service.post('/table/replaced/upload/json?if_exists=replace', {
+    table,
+    data: [{ a: long }],
+  });
+  assert.match(JSON.stringify(body), /replaced_idx/);
+  assert.doesNotMatch(JSON.stringify(body), /tablewright table/);
 });
 
 test('an index of a type with a default operator class of its own is made, and does not fail if_not_exists', async () => {

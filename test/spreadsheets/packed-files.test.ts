@@ -208,6 +208,20 @@ suite('bombs', () => {
     assertProblem(await refusal(small), 400, 'invalid-file');
   });
 
+  test('the ratio counts from the bytes that were sent, through all layers', async () => {
+    // Each layer alone has a ratio of less than 250.
+    const line = `a,${'b'.repeat(400)}\n`;
+    const text = `${line.repeat(60)}${'x'.repeat(200)}\n`;
+    const random = (n: number) => [1, 2, 3, 4, 5].map((k) => Math.imul(n * 7 + k, 0x9e3779b1).toString(36)).join('');
+    const many = Array.from({ length: 600 }, (_, n) => text.replace('x', random(n))).join('');
+    const inner = gzipSync(many, { level: 9 });
+    const zip = buildZip([{ name: 'a.csv.gz', data: inner }]);
+    assert.ok(many.length > 8 * 2 ** 20 && many.length < maxBytes);
+    assert.ok(many.length / inner.length < 250 && many.length / zip.length > 250);
+    const { body } = await refusal(zip);
+    assert.match(body.detail, /The file unpacks to too many times its size.*MAX_UNPACK_RATIO/);
+  });
+
   test('an honest file that is too large when it is unpacked is refused by its size', async () => {
     const lines = Array.from({ length: 1_400_000 }, (_, index) => `${Math.imul(index, 0x9e3779b1)},b`);
     const answer = await refusal(gzipSync(lines.join('\n'), { level: 1 }));

@@ -36,12 +36,15 @@ async function load(file: string, query = ''): Promise<{ rows: unknown[][]; warn
 
 test('a file with very many ambiguous rows is repaired only up to a line, which a warning names', async () => {
   const file = `a,b,c\n1,"5" x, y",2\n2,q,2\n${`${'"a"","",'.repeat(250)}\n`.repeat(400)}3,q,3\n`;
-  const { rows, warnings } = await load(file, '?faulty_rows=leave_out');
-  assert.deepEqual(rows, [
-    [1, '5" x, y', 2],
-    [2, 'q', 2],
-    [3, 'q', 3],
-  ]);
+  const { rows, warnings } = await load(file, '?faulty_rows=leave_out&max_faulty_rows=1000');
+  assert.deepEqual(
+    rows.map((row) => row.slice(0, 3)),
+    [
+      [1, '5" x, y', 2],
+      [2, 'q', 2],
+      [3, 'q', 3],
+    ],
+  );
   const { detail } = warnings.find(({ code }) => code === 'repaired-quotes')!;
   assert.match(detail, /From line \d+ on, no row is repaired/);
 });

@@ -5,6 +5,7 @@
  * The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the limits.
  */
 
+import { type ColumnType, firstOwnOid } from './load-column.ts';
 import { isCostlyPattern } from './pattern-cost.ts';
 import { isCostlyXml } from './xml-cost.ts';
 
@@ -117,6 +118,37 @@ export function costOfExtension(name: string): ReadingCost {
   return Object.hasOwn(extensions, name) ? extensions[name]! : free;
 }
 
+/** The cost of the parts of a value that are keys of an index of the method gin. */
+export type KeyCost = Pick<ReadingCost, 'partUnits' | 'unitsPerByte'>;
+
+/**
+ * Returns what the parts of a value cost in an index of the method gin; undefined: nothing. PostgreSQL sorts all keys of a row, and cannot be
+ * interrupted meanwhile. Each limit takes up to about 2 s of processor time.
+ */
+export function costOfKeys(type: ColumnType): KeyCost | undefined {
+  const value = type.base ?? type;
+  if (value.kind !== 'array') {
+    // Such as `hstore`. Texts, such as `citext`, have no parts.
+    const isOwn = value.oid >= firstOwnOid && value.category !== 'S';
+    return value.oid === 3802 ? keys(900_000) : isOwn ? keys(300_000) : undefined;
+  }
+  const { oid, kind } = value.element!.base ?? value.element!;
+  if (fastToCompare.has(oid)) return keys(1_000_000);
+  // jsonb, ranges, multiranges and composite values.
+  if (oid === 3802 || kind === 'other') return keys(90_000);
+  if (oid < firstOwnOid || kind === 'enum') return keys(300_000);
+  // `citext` converts both texts for each comparison: 2 MB take a second.
+  return { ...keys(30_000), unitsPerByte: MOST_UNITS / 2_000_000 };
+}
+
+function keys(most: number): KeyCost {
+  return { partUnits: MOST_UNITS / most, unitsPerByte: 0 };
+}
+
+/** The types of PostgreSQL whose values are numbers for it: bool, "char", whole numbers, floats, dates, times, money, macaddr and pg_lsn. */
+const fastToCompare = new Set([
+  16, 18, 20, 21, 23, 26, 700, 701, 790, 829, 1082, 1083, 1114, 1184, 1266, 3220,
+]);
 /** Adds the cost of a part of a type: the highest cost applies to the whole text. */
 export function addCost(cost: ReadingCost, part: ReadingCost): void {
   cost.partUnits = Math.max(cost.partUnits, part.partUnits);

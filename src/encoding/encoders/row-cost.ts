@@ -22,6 +22,19 @@ export const LONG_VALUE_BYTES = 4096;
 
 /** Returns the cost of the values of a type; undefined: PostgreSQL needs a few times the length of the text. */
 export function readingCost(type: ColumnType): ReadingCost | undefined {
+  const cost = costOfReading(type);
+  if (type.keyCost === undefined) return cost;
+  const { partUnits, unitsPerByte, isJson, ...others } = cost ?? ownCost(0);
+  return {
+    ...others,
+    partUnits: Math.max(partUnits, type.keyCost.partUnits),
+    unitsPerByte: Math.max(unitsPerByte, type.keyCost.unitsPerByte),
+    // An array of `jsonb` may be sent as a text, in which the JSON is in quotes.
+    isJson: isJson && (type.base ?? type).kind !== 'array',
+  };
+}
+
+function costOfReading(type: ColumnType): ReadingCost | undefined {
   const base = type.base ?? type;
   const isArray = base.kind === 'array';
   const element = base.element?.base ?? base.element;

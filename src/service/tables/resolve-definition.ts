@@ -18,7 +18,7 @@ import { type DefinitionDraft, draftDefinition, type PrepareOptions } from './dr
 import { resolveExpressions } from './expressions/resolve-expressions.ts';
 import { checkGivenNames, chooseFreeNames, chooseNamesAgain } from './free-names.ts';
 import { asKey } from './indexes/index-definition.ts';
-import { findOperatorClasses } from './indexes/operator-classes.ts';
+import { findOperatorClasses, refuseTableMethods } from './indexes/operator-classes.ts';
 import { lacksCreate, schemaNotFound } from './loading/find-load-target.ts';
 import { noNames } from './object-names.ts';
 import type { ExistingObject, PreparedColumn, PreparedForeignKey, PreparedTable } from './prepared-table.ts';
@@ -99,6 +99,7 @@ export async function resolveDraft(
   await checkReferences(client, draft, foreignKeys, columns, found.targets);
   const { primaryKey, unique, checks, indexes, saysIndexes, comment } = definition;
   await findOperatorClasses(client, indexes, problems);
+  await refuseTableMethods(client, indexes, problems);
   const placement = await placementOf(client, draft, found, columns, foreignKeys);
   const named = { schema, name, definition, isFreed };
   const names = problems.count > 0 ? noNames : await chooseFreeNames(client, named, relations);

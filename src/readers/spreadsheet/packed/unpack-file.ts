@@ -6,7 +6,7 @@
 import { createBrotliDecompress, constants as zlib } from 'node:zlib';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import { Spool } from '../../spool.ts';
-import { codingOf, unpack } from '../../unpack.ts';
+import { codingOf, ratioExceeded, ratioFreeBytes, unpack } from '../../unpack.ts';
 import { openZipContainer } from '../package/zip-container.ts';
 import { readRange } from '../random-access-file.ts';
 import { recognizedBytes, recognizeFile } from '../recognize-file.ts';
@@ -18,6 +18,8 @@ const maxLayers = 2;
 
 export interface UnpackLimits extends SpreadsheetLimits {
   maxBodyBytes: number;
+  /** The bytes that the client sent. The ratio counts from them through all layers, also that of the body. */
+  sentBytes: number;
 }
 
 export interface UnpackedFile {
@@ -47,7 +49,7 @@ export async function unpackFile(
       const inner = await openLayer(spool, fileInZip === undefined ? wanted : undefined, limits);
       if (inner === undefined) break;
       if (layers === maxLayers) throw tooManyLayers();
-      const unpacked = await spoolOf(inner.chunks, limits.maxBodyBytes, signal);
+      const unpacked = await spoolOf(inner.chunks, limits, signal);
       if (spool !== file) await spool.close();
       spool = unpacked;
       fileInZip = inner.fileInZip ?? fileInZip;
@@ -89,13 +91,15 @@ async function openLayer(
 
 async function spoolOf(
   chunks: AsyncGenerator<Buffer>,
-  maxBytes: number,
+  { maxBodyBytes, maxRatio, sentBytes }: UnpackLimits,
   signal: AbortSignal,
 ): Promise<Spool> {
-  const spool = new Spool({ maxBytes });
+  const spool = new Spool({ maxBytes: maxBodyBytes });
+  const mostBytes = Math.max(ratioFreeBytes, sentBytes * maxRatio);
   try {
     for await (const chunk of chunks) {
       signal.throwIfAborted();
+      if (spool.size + chunk.length > mostBytes) throw ratioExceeded('file', maxRatio);
       await spool.write(chunk);
     }
     return spool;

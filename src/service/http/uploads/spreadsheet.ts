@@ -110,9 +110,12 @@ export async function withSpreadsheet<Result>(
   try {
     const parts = await readSpreadsheetUpload(body, body.chunks(signal), sent, limits.maxDefinitionBytes);
     const definition = parts.body && (await definitionOf(parts.body, limits));
+    const sentBytes = body.bytesReceived();
     const resources = { ...limits, maxRatio: limits.maxUnpackRatio, memory };
-    const unpacked = await unpackFile(sent, query.file_in_zip, resources, signal);
+    const unpacked = await unpackFile(sent, query.file_in_zip, { ...resources, sentBytes }, signal);
     spool = unpacked.spool;
+    // The parts of a workbook are packed once more.
+    resources.maxRatio = Math.ceil(resources.maxRatio * Math.min(1, sentBytes / spool.size));
     const opening = parts.password === undefined ? {} : { password: parts.password };
     const open = (wanted: SpreadsheetOptions) =>
       openSpreadsheet(spool, { ...wanted, ...opening }, resources, signal);

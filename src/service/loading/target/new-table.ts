@@ -5,6 +5,7 @@
 import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { costOfKeys } from '../../../encoding/columns/reading-cost.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { isChangeOfNamedObject, isMissingSchema, isNameClash } from '../../postgres/named-objects.ts';
@@ -28,7 +29,11 @@ import { isTable } from '../../tables/describe-table.ts';
 import { isSharded, needsStatementsApart } from '../../tables/distribution/placement.ts';
 import { changeColumnsOf, truncateTable } from '../../tables/loading/load-statements.ts';
 import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
+<<<<<<< HEAD
 import { namesAside, type ObjectNames } from '../../tables/object-names.ts';
+=======
+import { namesAside, relationNames } from '../../tables/object-names.ts';
+>>>>>>> 2acd2514 (Bound the keys of gin indexes and the ratio of layers, and name indexes and methods in errors)
 import type { ExistingObject, PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import { TableSwap } from '../../tables/replace/table-swap.ts';
@@ -111,7 +116,7 @@ export class NewTable implements RowTarget {
 
   constructor({ table, naming, columns, keys, replaces }: CreatedTable, options: NewTableOptions) {
     this.relation = quoteQualified(table.schema, naming.name);
-    this.columns = requireDistributionColumn(table, columns);
+    this.columns = columnsOf(table, columns);
     this.keys = keys;
     this.replaces = replaces;
     this.isSharded = isSharded(table.placement);
@@ -142,7 +147,7 @@ export class NewTable implements RowTarget {
   async change(client: ClientBase, change: TableChange): Promise<void> {
     await queryInCallersPath(client, changeColumnsOf(this.relation, change));
     const columns = await readLoadColumns(client, this.#table.schema, this.#naming.name);
-    this.columns = requireDistributionColumn(this.#table, columns);
+    this.columns = columnsOf(this.#table, columns);
   }
 
   /**
@@ -162,8 +167,16 @@ export class NewTable implements RowTarget {
     } catch (error) {
       if (isChangeOfTarget(error)) throw targetChanged(error);
       if (!isRefusalOfData(error)) throw error;
-      return error;
+      return this.#withFinalNames(error);
     }
+  }
+
+  /** Names the indexes in the message as they are called after the load. */
+  #withFinalNames(error: Error): Error {
+    const names = relationNames(this.#table.names);
+    for (const [place, name] of relationNames(this.#naming.names).entries())
+      error.message = error.message.replace(`"${name}"`, () => `"${names[place]}"`);
+    return error;
   }
 
   /** Advances the sequences of numbered columns past the numbers that the rows have. */
@@ -184,12 +197,20 @@ export class NewTable implements RowTarget {
   }
 }
 
-/** Citus stores no row with NULL in the distribution column, whether or not the column is NOT NULL. */
-function requireDistributionColumn({ placement }: PreparedTable, columns: LoadColumn[]): LoadColumn[] {
-  if (placement?.kind !== 'column') return columns;
-  return columns.map((column) =>
-    column.name === placement.column ? { ...column, isNullable: false } : column,
+/**
+ * Returns the columns with what the catalogue does not say yet. Citus stores no row with NULL in the distribution column, whether or not the column is
+ * NOT NULL. The indexes are made after the rows.
+ */
+function columnsOf({ placement, indexes }: PreparedTable, columns: LoadColumn[]): LoadColumn[] {
+  const distribution = placement?.kind === 'column' ? placement.column : undefined;
+  const inGin = new Set(
+    indexes.filter(({ method }) => method === 'gin').flatMap((index) => index.columns.map(({ column }) => column)),
   );
+  return columns.map((column) => ({
+    ...column,
+    ...(column.name === distribution && { isNullable: false }),
+    ...(inGin.has(column.name) && { type: { ...column.type, keyCost: costOfKeys(column.type) } }),
+  }));
 }
 
 async function continueApart(client: ClientBase, relation: string, column: string): Promise<void> {

@@ -75,6 +75,9 @@ export const indexFacts = (isShort: string) => `
 export const isTextTree = (index: string, relation: string) => `(${relation}.relam = 4000 AND EXISTS (
     SELECT FROM pg_opclass o WHERE o.oid = ANY (${index}.indclass) AND o.opcintype = 'text'::regtype))`;
 
+/** Returns SQL for whether an index is of the method `gin`. @param relation a row of `pg_class` */
+export const isGin = (relation: string) => `(${relation}.relam = 2742)`;
+
 /** Returns the description of an index that a definition can express. It leaves out what is PostgreSQL's default. */
 export function describeIndex(facts: IndexFacts): IndexDescription {
   const { name, isUnique, method, columns, include, where } = facts;

@@ -1,4 +1,4 @@
-/** Finds the operator classes that a definition names. Another role could have made one, so only those of PostgreSQL and of extensions are used. */
+/** Finds the operator classes that a definition names, and checks its access methods. Another role could have made one, so only those of PostgreSQL and of extensions are used. */
 import type { ClientBase } from 'pg';
 import { maxIdentifierBytes, shorten } from '../../../core/identifiers.ts';
 import { forEachInTurns } from '../../../core/pause-for-others.ts';
@@ -50,6 +50,28 @@ export async function findOperatorClasses(
     });
   });
 }
+
+/** Refuses the access methods of tables. PostgreSQL's own error does not say what is wrong. Takes a round trip if there is an unusual method. */
+export async function refuseTableMethods(
+  client: ClientBase,
+  indexes: IndexDefinition[],
+  problems: DefinitionProblems,
+): Promise<void> {
+  const unusual = indexes.filter(({ method }) => !usualMethods.has(method));
+  if (unusual.length === 0) return;
+  const { rows } = await client.query<{ amname: string }>(
+    "SELECT amname FROM pg_am WHERE amtype <> 'i' AND amname = ANY ($1)",
+    [unusual.map(({ method }) => method)],
+  );
+  const refused = new Set(rows.map(({ amname }) => amname));
+  for (const { method, pointer } of unusual) {
+    if (!refused.has(method)) continue;
+    const detail = `${method} is an access method of tables, not of indexes`;
+    problems.add({ pointer: `${pointer}/method`, code: 'invalid-index', detail, value: method });
+  }
+}
+
+const usualMethods = new Set(['btree', 'hash', 'gin', 'gist', 'spgist', 'brin']);
 
 function lookUpOperatorClasses(
   requests: { method: string; schema?: string | undefined; name?: string }[],

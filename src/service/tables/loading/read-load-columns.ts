@@ -3,6 +3,7 @@ import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
 import { mapInTurns } from '../../../core/pause-for-others.ts';
 import { type ColumnType, firstOwnOid, type LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { costOfKeys } from '../../../encoding/columns/reading-cost.ts';
 import { ZoneNames } from '../../../encoding/columns/zone-names.ts';
 import { toQuery } from '../../postgres/own-session.ts';
 import { runAndUndo } from '../../postgres/savepoints.ts';
@@ -65,6 +66,7 @@ function toLoadColumn(
     treeBytes = 0,
     isEvaluated: _,
     isInTextTree,
+    isInGin,
     ...column
   } = facts;
   if (column.name === distributionColumn)
@@ -72,6 +74,7 @@ function toLoadColumn(
   const type = toColumnType(types, widthOf, typeOid, typmod);
   if (isInTextTree)
     type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
+  if (isInGin) type.keyCost = costOfKeys(type);
   if (!hasDefault) return { ...column, type, default: 'none' };
   const stored = type.base ?? type;
   const { bareName, send } = factsOf(types, stored.oid, stored.typmod);
