@@ -688,6 +688,7 @@ export interface components {
        * @example duplicate-constraint
        * @example name-taken
        * @example too-many-columns
+       * @example too-many-keys
        * @example row-too-long
        * @example defaults-too-long
        * @example types-too-nested

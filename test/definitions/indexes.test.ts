@@ -333,18 +333,18 @@ suite('indexes for which PostgreSQL would need too much memory', () => {
   test('the elements of an array in an index of the method gin have a limit, which depends on their type', async () => {
     await service.database.pool.query('CREATE EXTENSION IF NOT EXISTS citext');
     const texts = (count: number) => `{${Array(count).fill('a').join(',')}}`;
-    const limits: [type: string, count: number, valueOf: (count: number) => unknown][] = [
+    const limits: [type: string, count: number, makeValue: (count: number) => unknown][] = [
       ['text[]', 300_001, (count) => Array(count).fill('a')],
       ['jsonb[]', 90_001, (count) => Array(count).fill(1)],
       ['public.citext[]', 30_001, texts],
       ['jsonb', 900_001, (count) => Array(count).fill(1)],
     ];
-    for (const [type, count, valueOf] of limits) {
+    for (const [type, count, makeValue] of limits) {
       const table = {
         columns: columns(['a', type]),
         indexes: [{ method: 'gin', columns: [{ column: 'a' }] }],
       };
-      await service.post('/table/keys/upload/json?if_exists=replace', { table, data: [{ a: valueOf(2) }] });
+      await service.post('/table/keys/upload/json?if_exists=replace', { table, data: [{ a: makeValue(2) }] });
       const ways: [query: string, definition: object | undefined][] = [
         ['if_exists=replace', table],
         ['if_exists=append', undefined],
@@ -353,7 +353,7 @@ suite('indexes for which PostgreSQL would need too much memory', () => {
         const load = async (table: object | undefined, elements: number) =>
           service.post(`/table/keys/upload/json?dry_run=true&${query}`, {
             ...(table && { table }),
-            data: [{ a: valueOf(elements) }],
+            data: [{ a: makeValue(elements) }],
           });
         const fits = await load(definition, count - 10);
         assert.equal(fits.status, 200, `${type} ${query} ${fits.body.errors?.[0].detail}`);
@@ -381,7 +381,7 @@ test('an access method of tables is refused by its name', async () => {
 test('an error about an index has the name of the index, also if the table is replaced', async () => {
   const table = {
     columns: columns(['a', 'text']),
-    indexes: [{ name: 'replaced_idx', columns: [{ column: 'a' }] }],
+    indexes: [{ name: 'replaced_idx', method: 'brin', columns: [{ column: 'a' }] }],
   };
   await service.post('/table/replaced', { table });
   const long = Array.from({ length: 20_000 }, (_, n) => Math.imul(n, 0x9e3779b1).toString(36)).join('');

@@ -212,7 +212,8 @@ suite('bombs', () => {
     // Each layer alone has a ratio of less than 250.
     const line = `a,${'b'.repeat(400)}\n`;
     const text = `${line.repeat(60)}${'x'.repeat(200)}\n`;
-    const random = (n: number) => [1, 2, 3, 4, 5].map((k) => Math.imul(n * 7 + k, 0x9e3779b1).toString(36)).join('');
+    const random = (n: number) =>
+      [1, 2, 3, 4, 5].map((k) => Math.imul(n * 7 + k, 0x9e3779b1).toString(36)).join('');
     const many = Array.from({ length: 600 }, (_, n) => text.replace('x', random(n))).join('');
     const inner = gzipSync(many, { level: 9 });
     const zip = buildZip([{ name: 'a.csv.gz', data: inner }]);

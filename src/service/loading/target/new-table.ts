@@ -204,7 +204,9 @@ export class NewTable implements RowTarget {
 function columnsOf({ placement, indexes }: PreparedTable, columns: LoadColumn[]): LoadColumn[] {
   const distribution = placement?.kind === 'column' ? placement.column : undefined;
   const inGin = new Set(
-    indexes.filter(({ method }) => method === 'gin').flatMap((index) => index.columns.map(({ column }) => column)),
+    indexes
+      .filter(({ method }) => method === 'gin')
+      .flatMap((index) => index.columns.map(({ column }) => column)),
   );
   return columns.map((column) => ({
     ...column,

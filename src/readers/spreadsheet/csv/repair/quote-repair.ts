@@ -62,7 +62,10 @@ export class QuoteRepair {
   }
 
   push(bytes: Buffer): void {
-    if (this.endLine > 0) return this.#target.push(bytes);
+    if (this.endLine > 0) {
+      this.#target.push(bytes);
+      return;
+    }
     this.#bytes = Buffer.concat([this.#bytes, bytes]);
     this.#process();
     while (this.#at < this.#bytes.length) {
