@@ -334,9 +334,10 @@ suite('indexes for which PostgreSQL would need too much memory', () => {
     await service.database.pool.query('CREATE EXTENSION IF NOT EXISTS citext');
     const texts = (count: number) => `{${Array(count).fill('a').join(',')}}`;
     const limits: [type: string, count: number, makeValue: (count: number) => unknown][] = [
-      ['text[]', 300_001, (count) => Array(count).fill('a')],
-      ['jsonb[]', 90_001, (count) => Array(count).fill(1)],
-      ['public.citext[]', 30_001, texts],
+      ['int[]', 60_001, (count) => Array(count).fill(1)],
+      ['text[]', 20_001, (count) => Array(count).fill('a')],
+      ['jsonb[]', 5001, (count) => Array(count).fill(1)],
+      ['public.citext[]', 5001, texts],
       ['jsonb', 900_001, (count) => Array(count).fill(1)],
     ];
     for (const [type, count, makeValue] of limits) {
@@ -363,7 +364,7 @@ suite('indexes for which PostgreSQL would need too much memory', () => {
     }
     const free = await service.post('/table/free/upload/json', {
       table: { columns: columns(['a', 'jsonb[]']) },
-      data: [{ a: Array(100_000).fill(1) }],
+      data: [{ a: Array(10_000).fill(1) }],
     });
     assert.equal(free.status, 201);
   });
@@ -378,7 +379,7 @@ test('an access method of tables is refused by its name', async () => {
   );
 });
 
-test('an error about an index has the name of the index, also if the table is replaced', async () => {
+test('an error about an index of a table that is replaced has no internal name', async () => {
   const table = {
     columns: columns(['a', 'text']),
     indexes: [{ name: 'replaced_idx', method: 'brin', columns: [{ column: 'a' }] }],
@@ -389,8 +390,7 @@ test('an error about an index has the name of the index, also if the table is re
     table,
     data: [{ a: long }],
   });
-  assert.match(JSON.stringify(body), /replaced_idx/);
-  assert.doesNotMatch(JSON.stringify(body), /tablewright table/);
+  assert.match(body.errors[0].detail, /^index row size \d+ exceeds maximum \d+$/);
 });
 
 test('an index of a type with a default operator class of its own is made, and does not fail if_not_exists', async () => {

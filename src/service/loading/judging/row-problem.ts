@@ -189,7 +189,8 @@ function refusalProblem({ error, column: copyColumn, row, amongRows }: Refusal, 
 function messageOf(error: Error): string {
   if (isSecondUpdate(error)) return sameInTheTable;
   const sizes = rowSizes(error);
-  if (sizes === undefined) return error.message;
+  // An index of a table that is replaced has another name until the end of the load.
+  if (sizes === undefined) return error.message.replace(/ for index "tablewright table [^"]*"/, '');
   return `the row has too many values: they take ${sizes.size} bytes, and PostgreSQL stores at most ${sizes.max} bytes in a row (long texts are stored separately); load fewer columns, or split them over several tables`;
 }
 

@@ -29,11 +29,7 @@ import { isTable } from '../../tables/describe-table.ts';
 import { isSharded, needsStatementsApart } from '../../tables/distribution/placement.ts';
 import { changeColumnsOf, truncateTable } from '../../tables/loading/load-statements.ts';
 import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
-<<<<<<< HEAD
 import { namesAside, type ObjectNames } from '../../tables/object-names.ts';
-=======
-import { namesAside, relationNames } from '../../tables/object-names.ts';
->>>>>>> 2acd2514 (Bound the keys of gin indexes and the ratio of layers, and name indexes and methods in errors)
 import type { ExistingObject, PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import { TableSwap } from '../../tables/replace/table-swap.ts';
@@ -167,16 +163,8 @@ export class NewTable implements RowTarget {
     } catch (error) {
       if (isChangeOfTarget(error)) throw targetChanged(error);
       if (!isRefusalOfData(error)) throw error;
-      return this.#withFinalNames(error);
+      return error;
     }
-  }
-
-  /** Names the indexes in the message as they are called after the load. */
-  #withFinalNames(error: Error): Error {
-    const names = relationNames(this.#table.names);
-    for (const [place, name] of relationNames(this.#naming.names).entries())
-      error.message = error.message.replace(`"${name}"`, () => `"${names[place]}"`);
-    return error;
   }
 
   /** Advances the sequences of numbered columns past the numbers that the rows have. */

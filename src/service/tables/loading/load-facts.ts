@@ -82,17 +82,14 @@ const ownEquality = (type: string) => `(
   WHERE ${type}.typnamespace <> 'pg_catalog'::regnamespace
     AND c.opcintype = ${type}.oid AND c.opcmethod = 403 AND c.opcdefault)`;
 
-<<<<<<< HEAD
 /** The types whose modifier limits the length of a value. That of an array limits only its elements, and those of PostGIS limit nothing. */
 const typesWithLength = `'varchar'::regtype, 'bpchar'::regtype, 'bit'::regtype, 'varbit'::regtype`;
 /** The largest modifier of such a type whose generated values PostgreSQL may gather by the thousand. */
 const mostShortGenerated = 1024;
-=======
 /** Returns SQL for whether such an index contains the column of variable length, or may. @param condition about `i` in `pg_index` and `x` in `pg_class` */
 const isIndexed = (condition: string) => `(attlen = -1 AND EXISTS (
     SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
     WHERE i.indrelid = attrelid AND (attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)) AND ${condition}))`;
->>>>>>> 2acd2514 (Bound the keys of gin indexes and the ratio of layers, and name indexes and methods in errors)
 
 /** The facts about a row of `attributes`. A default names no column, so that no relation need be given: see describeRelation. */
 const columnFacts = `
@@ -112,16 +109,9 @@ const columnFacts = `
       AND p.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_class'::regclass)
       AND NOT (p.refclassid = 'pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
   'isGenerated', attgenerated <> '',
-<<<<<<< HEAD
-  'isInTextTree', attlen = -1 AND EXISTS (
-    SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
-    WHERE i.indrelid = attrelid AND (attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)) AND ${isTextTree('i', 'x')}),
+  'isInTextTree', ${isIndexed(isTextTree('i', 'x'))}, 'isInGin', ${isIndexed(isGin('x'))},
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
     AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
-=======
-  'isInTextTree', ${isIndexed(isTextTree('i', 'x'))}, 'isInGin', ${isIndexed(isGin('x'))},
-  'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypmod = -1 AND atttypid <> 'numeric'::regtype,
->>>>>>> 2acd2514 (Bound the keys of gin indexes and the ratio of layers, and name indexes and methods in errors)
   'generatedFrom', CASE WHEN attgenerated <> '' THEN (
     SELECT json_agg(source.attname ORDER BY source.attnum) FROM pg_attribute source
     WHERE source.attrelid = attributes.attrelid AND source.attnum <> attributes.attnum AND EXISTS (
