@@ -4,8 +4,8 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../../../core/errors.ts';
+import { costOfKeys } from '../../../encoding/columns/key-cost.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
-import { costOfKeys } from '../../../encoding/columns/reading-cost.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { isChangeOfNamedObject, isMissingSchema, isNameClash } from '../../postgres/named-objects.ts';

@@ -2,8 +2,8 @@
 import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
 import { mapInTurns } from '../../../core/pause-for-others.ts';
+import { costOfKeys } from '../../../encoding/columns/key-cost.ts';
 import { type ColumnType, firstOwnOid, type LoadColumn } from '../../../encoding/columns/load-column.ts';
-import { costOfKeys } from '../../../encoding/columns/reading-cost.ts';
 import { ZoneNames } from '../../../encoding/columns/zone-names.ts';
 import { toQuery } from '../../postgres/own-session.ts';
 import { runAndUndo } from '../../postgres/savepoints.ts';
