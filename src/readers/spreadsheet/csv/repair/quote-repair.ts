@@ -187,7 +187,8 @@ export class QuoteRepair {
   /** Passes on the faulty record as it is. */
   #giveUp(): void {
     const [end] = this.#ends;
-    if (this.#failedBytes > maxFailedBytes && this.endLine === 0) this.endLine = this.#lines.after(this.#bytes, 0);
+    if (this.#failedBytes > maxFailedBytes && this.endLine === 0)
+      this.endLine = this.#lines.after(this.#bytes, 0);
     this.#passOn(this.endLine > 0 ? this.#bytes.length : end!);
     this.#rewind(0);
   }
