@@ -1,4 +1,4 @@
-/** Prints texts of the service, which speak of its parameters, in the words of the command line. */
+/** Texts of the service name its parameters (`if_exists`). This file replaces them by the options of the command line (`--if-exists`). */
 import { uploadParameters } from '../client/parameters.ts';
 import { isFlag, optionOf } from './commands.ts';
 import { note } from './print.ts';

@@ -1,10 +1,10 @@
-/** The commands with their options: what `--help` shows, what is read from the command line, and what shells complete. `main.ts` runs them. */
+/** The commands with their options: for `--help`, for reading the command line and for shell completion. `main.ts` runs the commands. */
 import { type UploadParameter, uploadParameters } from '../client/parameters.ts';
 
 export interface Option {
-  /** What follows the option, such as `NAME`. Undefined: nothing follows. */
+  /** The placeholder of the value in `--help`, such as `NAME`. Undefined: the option takes no value. */
   value?: string;
-  /** The values that shells propose. */
+  /** The values that shell completion proposes. */
   choices?: readonly string[] | undefined;
   about: string;
   /** The heading in `--help` under which the option is listed. Default: "Options". */
@@ -13,7 +13,7 @@ export interface Option {
 
 export interface CommandLine {
   positionals: string[];
-  /** The options without `--`. An option without a value is `true`. */
+  /** The options without `--`. An option that takes no value is `true`. */
   options: Record<string, string | boolean | undefined>;
 }
 
@@ -45,7 +45,7 @@ const output = inGroup('Output', {
   quiet: { about: 'print errors only' },
 });
 
-/** The output of these commands is their result, so they cannot be quiet. */
+/** These commands exist to print their result, so they have no `--quiet`. */
 const { json } = output;
 
 const file = inGroup('File', {
@@ -54,7 +54,7 @@ const file = inGroup('File', {
     choices: ['json', 'ndjson', 'spreadsheet'],
     about: 'json, ndjson or spreadsheet (also CSV). Default: by name and content',
   },
-  // The password itself is never an option, because every user of the machine can read the arguments of a command.
+  // There is no option for the password itself, because every user of the machine can read the arguments of a command.
   'password-file': {
     value: 'FILE',
     about: 'the password of encrypted workbooks. Default: TABLEWRIGHT_FILE_PASSWORD',
@@ -63,7 +63,7 @@ const file = inGroup('File', {
 
 const schema: Option = { value: 'NAME', about: 'the schema of the table. Default: public' };
 
-/** Returns the parameters as options. docs/parameters.md describes the parameters. */
+/** Returns the upload parameters as options. docs/parameters.md describes them. */
 function optionsOf(parameters: readonly UploadParameter[]): Record<string, Option> {
   return Object.fromEntries(
     parameters.map((parameter) => {
@@ -73,21 +73,21 @@ function optionsOf(parameters: readonly UploadParameter[]): Record<string, Optio
   );
 }
 
-/** Returns what the parameter is, with its choices or its default. */
+/** Returns the text of `--help` for a parameter, with its choices or its default. */
 function aboutOf({ about, value, choices, default: byDefault }: UploadParameter): string {
   if (value === undefined || (choices ?? byDefault) === undefined) return about;
   if (choices === undefined) return `${about}. Default: ${byDefault}`;
-  // A list of signs has no commas, because a comma is a sign.
+  // A list of single signs is separated by spaces, because a comma can be one of the signs.
   const separator = choices.every((choice) => /^\w+$/.test(choice)) ? ', ' : ' ';
   return `${about}: ${choices.slice(0, -1).join(separator)} or ${choices.at(-1)}`;
 }
 
-/** Returns the option of a parameter: `if_exists` is `--if-exists`. */
+/** Returns the name of the option of a parameter: `if_exists` is `if-exists`. */
 export function optionOf(parameter: string): string {
   return parameter.replaceAll('_', '-');
 }
 
-/** Returns whether nothing follows the option of a parameter: `trim=true` is `--trim`. */
+/** Returns whether the option of a parameter takes no value: `trim=true` is `--trim`. */
 export function isFlag(parameter: string): boolean {
   const all = Object.values<Command>(commands).map(({ options }) => options[optionOf(parameter)]);
   return all.some((option) => option !== undefined && option.value === undefined);

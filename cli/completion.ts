@@ -1,4 +1,4 @@
-/** `tablewright completion`: prints what a shell needs to complete commands, options and their values. */
+/** `tablewright completion`: prints the script with which a shell completes commands, options and their values. */
 import process from 'node:process';
 import { type Command, type CommandLine, commands, type Option } from './commands.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
@@ -12,7 +12,7 @@ export async function completion({ positionals: [shell] }: CommandLine): Promise
 
 const scripts: Record<string, () => string> = {
   bash: bashScript,
-  // zsh reads completions of bash.
+  // zsh can use completion scripts of bash.
   zsh: () => `#compdef tablewright\nautoload -U +X bashcompinit && bashcompinit\n${bashScript()}`,
   fish: fishScript,
 };
@@ -73,7 +73,7 @@ function fishOption(command: string, name: string, { value, choices, about }: Op
   return `complete -c tablewright -n '__fish_seen_subcommand_from ${command}' -l ${name}${values} -d ${quoted(about)}`;
 }
 
-/** Shells give signs such as quotes a meaning, so they are not proposed. */
+/** Signs such as quotes have a meaning in a shell, so choices with them are not proposed. */
 function isWord(choice: string): boolean {
   return /^\w+$/.test(choice);
 }

@@ -1,4 +1,4 @@
-/** Finds the service: at an address, of a profile, or the embedded one, which runs as long as the command. */
+/** Connects to the service: at a given address, at that of a profile, or to an embedded service that runs as long as the command. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -28,9 +28,9 @@ interface Place {
 const defaultRetrySeconds = 60;
 
 /**
- * Calls `work` with a client of the service, and stops the service afterwards if it is the embedded one.
+ * Calls `work` with a client of the service. If the service is the embedded one, it is stopped afterwards.
  *
- * @param endsItself `work` ends by itself after a signal. Otherwise it is left
+ * @param endsItself true: `work` ends by itself after a signal; false: this function returns without waiting for it
  * @throws WrongUse if the profile does not exist, or has no address; Interrupted
  */
 export async function withClient(
@@ -65,7 +65,7 @@ export async function withClient(
   });
 }
 
-/** Stops the service also if a signal ends the command, so that its PostgreSQL does not run on. @throws Interrupted, WrongUse */
+/** Starts the embedded service and always stops it, also after a signal, because otherwise its PostgreSQL would keep running. @throws Interrupted, WrongUse */
 async function withEmbedded(
   isQuiet: boolean,
   work: (service: Awaited<ReturnType<Server['startEmbedded']>>, ended: AbortSignal) => Promise<number>,
@@ -73,7 +73,7 @@ async function withEmbedded(
   const ended = awaitEndSignal();
   const { startEmbedded } = await loadServer();
   const service = await startEmbedded(isQuiet ? () => {} : note).catch((error) => {
-    // A Ctrl-C also reaches the programs that create the database.
+    // A terminal sends Ctrl-C also to the programs that create the database, so they fail although nothing is wrong.
     throw ended.aborted ? new Interrupted() : new WrongUse((error as Error).message);
   });
   try {
@@ -84,7 +84,7 @@ async function withEmbedded(
   }
 }
 
-/** Returns the token of the profile, but only for the service of the profile. */
+/** Returns the token of the profile if `url` is the service of the profile. Another service must not receive it. */
 function tokenFor(url: string, { url: own, token }: Place): string | undefined {
   return own !== undefined && originOf(own) === originOf(url) ? token : undefined;
 }
@@ -93,7 +93,7 @@ function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : url;
 }
 
-/** @param ended ends all requests */
+/** @param ended aborts all requests */
 function connected(
   { url, token }: Place & { url: string },
   retryMs: number,
@@ -122,7 +122,7 @@ function retryMsOf({ retry }: CommandLine['options']): number {
   return seconds * 1000;
 }
 
-/** The profiles are in `~/.config/tablewright/profiles.json`: `{"default": {"url": "…", "token": "…"}}`. */
+/** Reads a profile from `~/.config/tablewright/profiles.json`: `{"default": {"url": "…", "token": "…"}}`. */
 function readProfile(wanted = process.env.TABLEWRIGHT_PROFILE): Place {
   const folder = process.env.XDG_CONFIG_HOME ?? join(homedir(), '.config');
   const path = join(folder, 'tablewright', 'profiles.json');

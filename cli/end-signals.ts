@@ -1,53 +1,53 @@
 /**
- * The signals that end a process. The command line handles them all, because a signal that ends the process at once would leave the
- * embedded PostgreSQL running. The exit code is that of shells: 128 and the number of the signal.
+ * Handles the signals that end a process. Without a handler they would end it at once, and the embedded PostgreSQL would keep
+ * running. The exit code is that of shells: 128 plus the number of the signal.
  */
 import process from 'node:process';
 
-/** The numbers are those of POSIX. */
+/** The signal numbers of POSIX. */
 const numbers = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGTERM: 15 };
 const names = Object.keys(numbers) as EndSignal[];
 
 type EndSignal = keyof typeof numbers;
 
-/** One Ctrl-C may arrive twice: from the terminal, and from npx or the older Node.js that started this process. */
+/** One Ctrl-C may arrive twice: from the terminal, and passed on by npx or by the older Node.js that started this process. */
 const sameSignalMs = 500;
 
-/** A signal has arrived. The process ends with its exit code, whatever the command returns. */
+/** Thrown after a signal has arrived. The process then ends with the exit code of the signal, whatever the command returns. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
 let first: { signal: EndSignal; atMs: number } | undefined;
-/** undefined: nobody awaits a signal. */
+/** Aborted by the first signal; undefined: no caller waits for a signal. */
 let ended: AbortController | undefined;
 
 export function handleEndSignals(): void {
   for (const name of names) process.on(name, handle);
 }
 
-/** The service has handlers of its own. */
+/** Removes the handlers, because the service installs its own. */
 export function leaveEndSignals(): void {
   for (const name of names) process.off(name, handle);
 }
 
 /**
- * From now on the first signal does not end the process. It aborts the returned `AbortSignal`, and the command must end soon. Only
- * a second Ctrl-C ends the process at once.
+ * After this call the first signal does not end the process. It only aborts the returned `AbortSignal`, and the command must then
+ * end soon. A second Ctrl-C ends the process at once.
  */
 export function awaitEndSignal(): AbortSignal {
   ended ??= new AbortController();
   return ended.signal;
 }
 
-/** Returns the exit code of the signal that has arrived; undefined: none has. */
+/** Returns the exit code for the signal that has arrived; undefined: no signal has arrived. */
 export function exitCodeOfSignal(): number | undefined {
   return first && 128 + numbers[first.signal];
 }
 
 /** Returns the result of the work. @throws Interrupted as soon as a signal has arrived */
 export async function unlessEnded<Result>(work: Promise<Result>): Promise<Result> {
-  // The work may fail later, when nobody waits for it any more.
+  // After a signal nobody waits for the work any more. Its later failure must not be an unhandled rejection.
   work.catch(() => {});
   const signal = awaitEndSignal();
   if (signal.aborted) throw new Interrupted();

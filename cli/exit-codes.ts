@@ -8,11 +8,11 @@ export const exitCodes = {
   wrongUse: 2,
   /** The service does not answer, or cannot answer now. */
   unreachable: 3,
-  /** Ctrl-C, as shells count it. Other signals have other codes (end-signals.ts). */
+  /** Ctrl-C, as in shells. The exit codes for other signals are in end-signals.ts. */
   interrupted: 130,
 } as const;
 
-/** The command is wrong. The message says what to change. */
+/** The command line is wrong. The message says what the user has to change. */
 export class WrongUse extends Error {
   override readonly name = 'WrongUse';
 }

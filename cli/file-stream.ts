@@ -1,28 +1,28 @@
-/** Reads a file for each attempt to send it, and notices if it changes meanwhile. */
+/** Reads a file, again for each attempt to send it, and notices if the file changes in the meantime. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { WrongUse } from './exit-codes.ts';
 
 /**
- * The bytes of a file. A chunk is valid only until the next one is read, because one buffer holds them all: with a new buffer for each chunk the
- * garbage collector takes half of the processor time of a large upload. So nothing between this stream and the connection may read ahead.
+ * The bytes of a file. A chunk is valid only until the next one is read, because all chunks use one buffer: with a new buffer for each chunk,
+ * garbage collection takes half of the processor time of a large upload. So nothing between this stream and the connection may read ahead.
  */
 export type ByteStream = ReadableStream<Uint8Array>;
 
-/** With 64 KiB a large file takes more processor time, and with 2 MiB it takes as much as with this size. */
+/** 64 KiB takes more processor time for a large file, and 2 MiB saves none. */
 const chunkBytes = 512 * 1024;
 
-/** The state of a file when the command began. */
+/** The size and times of a file when the command started. */
 interface FileState {
   size: number;
   mtimeMs: number;
 }
 
-/** Returns the bytes of the file. The stream fails with WrongUse before its last bytes if the file is not in this state. */
+/** Returns the bytes of the file. If the file no longer has this state, the stream fails with WrongUse before its last bytes. */
 export function fileStream(path: string, state: FileState): ByteStream {
   return ReadableStream.from(chunksOf(path, state));
 }
 
-/** Reads without a thread, which would take more processor time. The kernel reads ahead, and sends what it has while this process waits for a disk. */
+/** Reads synchronously, because the threads of asynchronous reading take more processor time. While this process waits for the disk, the kernel continues sending. */
 async function* chunksOf(path: string, state: FileState): AsyncGenerator<Uint8Array> {
   const file = openSync(path, 'r');
   try {

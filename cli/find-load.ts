@@ -1,10 +1,10 @@
-/** Finds the load of an upload that runs: the answer has its id, and progress and cancelling need it before. */
+/** Finds the id of the load of a running upload. The answer to the upload would have it, but progress and cancelling need it earlier. */
 import { type Client, ProblemError } from '../client/client.ts';
 
-/** Returns the id of the load; undefined: it is not recorded yet, or its key is free again. */
+/** Returns the id of the load; undefined: it is not recorded yet, or the idempotency key no longer belongs to a load. */
 export type FindLoad = (signal?: AbortSignal) => Promise<string | undefined>;
 
-/** Returns whether the service has records of loads, and so idempotency keys. @throws as all methods of the client do */
+/** Returns whether the service stores records of loads. Only such a service accepts idempotency keys. @throws as all methods of the client do */
 export async function keepsRecords(client: Client, signal: AbortSignal): Promise<boolean> {
   try {
     await client.loads({ limit: 1, signal }).next();
@@ -15,7 +15,7 @@ export async function keepsRecords(client: Client, signal: AbortSignal): Promise
   }
 }
 
-/** Returns a function that asks the service for the load that runs under the key. */
+/** Returns a function that asks the service for the load with this idempotency key. */
 export function loadFinder(client: Client, key: string): FindLoad {
   return async (signal) => {
     const { value } = await client.loads({ idempotency_key: key, limit: 1, signal }).next();

@@ -43,7 +43,7 @@ export function commandHelp({ usage, about, notes, options, examples }: Command)
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
 }
 
-/** Node.js 20 has no `Map.groupBy`. */
+/** `Map.groupBy` does not exist in Node.js 20. */
 function inGroups(options: [string, Option][]): Map<string, [string, Option][]> {
   const groups = new Map<string, [string, Option][]>();
   for (const one of options) {

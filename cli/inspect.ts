@@ -49,6 +49,6 @@ function show(inspected: InspectedJson | InspectedSpreadsheet): void {
 function showSheets({ sheets, sheet }: InspectedSpreadsheet): void {
   const rows = sheets.map(({ name, rows: count, columns }) => [name, String(count), String(columns)]);
   for (const one of tableLines(['sheet', 'rows', 'columns'], rows)) say(one);
-  // A text file has one sheet, without a name.
+  // A text file counts as one sheet without a name.
   if (sheet.name !== '') say(`\nSheet ${sheet.name}:`);
 }

@@ -1,6 +1,6 @@
 /**
- * Loads the service, which is a package of its own. The package of the command has no PostgreSQL and no Node.js, so that it stays small for
- * those who only call a service (docs/decisions/0055-two-packages.md). `#server` is in package.json: in a clone it is a file of `src/`.
+ * Loads the service, which is a separate package. The package of the command contains neither PostgreSQL nor Node.js, so it stays small for users
+ * who only call a service (docs/decisions/0055-two-packages.md). package.json maps `#server` to this package, and in a clone to a file of `src/`.
  */
 import { createRequire } from 'node:module';
 import { sep } from 'node:path';
@@ -13,7 +13,7 @@ export type Server = typeof import('#server');
 
 const name = 'tablewright-server';
 
-/** @throws WrongUse that says how to install what is missing */
+/** @throws WrongUse with the command that installs what is missing */
 export async function loadServer(): Promise<Server> {
   if (!isInstalled()) {
     throw new WrongUse(
@@ -37,7 +37,7 @@ function isInstalled(): boolean {
   }
 }
 
-/** Returns the command that installs the service where this command finds it. */
+/** Returns the command that installs the service at a place where `tablewright` finds it. */
 function installation(): string {
   const wanted = `${name}@${version}`;
   if (programFolder.includes(`${sep}_npx${sep}`)) return `npx --package=${wanted} tablewright …`;

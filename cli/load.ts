@@ -56,7 +56,7 @@ export async function load(line: CommandLine): Promise<number> {
   return withClient(line, (connected) => loadFiles(connected, paths, all), true);
 }
 
-/** Loads the files one after the other, until one is not loaded. */
+/** Loads the files one after the other, and stops at the first that is not loaded. */
 async function loadFiles(
   connected: Connected,
   paths: string[],
@@ -85,7 +85,7 @@ async function loadFiles(
   return exitCodes.done;
 }
 
-/** Returns the parameters of the upload. The service checks their values. @throws WrongUse */
+/** Returns the upload parameters among the options. The service checks their values. @throws WrongUse */
 export function queryOf(options: CommandLine['options']): LoadQuery {
   const entries = uploadParameters.map(({ name }) => [name, options[optionOf(name)]]);
   const given = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
@@ -106,15 +106,15 @@ interface FileLoad {
   table: string;
   query: LoadQuery;
   definition: UploadDefinition | undefined;
-  /** The definition is that of the table that an earlier file would create. */
+  /** true: `definition` comes from an earlier file of the same command, not from the user. */
   isDefinitionOfEarlier?: boolean;
   onLoaded: (answer: LoadedTable) => void;
   withPassword: WithPassword;
 }
 
 /**
- * Returns how a further file is loaded into the table of the first one: with append. After a dry run the table of the first file does
- * not exist, so its definition is sent with the further files.
+ * Returns how a further file is loaded into the table of the first one: with `if_exists=append`. A dry run does not create the
+ * table, so the definition of the first file is sent with the further ones.
  */
 function afterEarlierFile(file: FileLoad, earlier: LoadedTable | undefined): FileLoad {
   const { query } = file;
@@ -135,13 +135,13 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
   const { client } = connected;
   const { options } = file.line;
   const ended = awaitEndSignal();
-  // The standard input may be silent for long.
+  // Reading from the standard input may wait for a long time, so a signal must end it.
   const source = await unlessEnded(sourceOf(path, file));
   const isQuiet = options.quiet === true || options.json === true;
   let progress: Progress | undefined;
   const stop = new AbortController();
   const given = options['idempotency-key'] as string | undefined;
-  // The key names the load while it runs, also if its body can be sent only once.
+  // The load is found by its key while it runs. The key is also sent if the body can be sent only once.
   const key = given ?? newKey();
   const findLoad = loadFinder(client, key);
   let hasSent = false as boolean;
@@ -165,7 +165,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
       try {
         return await send({ ...upload, password });
       } catch (error) {
-        // Nothing is loaded while the password is asked for.
+        // The upload was refused, so nothing is being loaded while the user types the password.
         if (needsPassword(error)) hasSent = false;
         throw error;
       } finally {
@@ -192,7 +192,7 @@ async function loadFile(connected: Connected, path: string, file: FileLoad): Pro
   }
 }
 
-/** Prints the answer, and writes the problems of rows that were left out. @returns the exit code */
+/** Prints the answer, and writes the problems of left-out rows to the file. @returns the exit code */
 async function reportAnswer(
   client: Client,
   path: string,
@@ -219,7 +219,7 @@ function uploadOf({ query, table, definition }: FileLoad, source: Source): LoadO
   return { ...query, table, file, bytes, name, kind, ...(kind === 'spreadsheet' && { definition }) };
 }
 
-/** @param isCertain false: the load may have been committed */
+/** @param isCertain true: nothing was loaded; false: the load may have been committed */
 function reportInterruption(path: string, isCertain: boolean, isJson: boolean): number {
   if (isJson) sayJson({ file: path, outcome: isCertain ? 'cancelled' : 'unknown' });
   note(isCertain ? 'Cancelled. Nothing was changed.' : stoppedUnconfirmed);
@@ -240,7 +240,7 @@ function unknownOutcome(path: string): string {
   return `It is not known whether ${path} was loaded, because the answer of the service was lost. See "tablewright loads".`;
 }
 
-/** Returns the answer of a load whose connection ended before its answer; undefined: the load was not committed, or the service does not answer. */
+/** Returns the answer of a load whose connection broke; undefined: the load was not committed, or the service does not respond. */
 async function loadedAnyway(client: Client, findLoad: FindLoad): Promise<LoadedTable | undefined> {
   try {
     const signal = AbortSignal.timeout(cancelMs);
@@ -248,7 +248,7 @@ async function loadedAnyway(client: Client, findLoad: FindLoad): Promise<LoadedT
     const load = id === undefined ? undefined : await client.describeLoad(id, { signal });
     return load && hasEnded(load) ? resultOf(load) : undefined;
   } catch {
-    // The caller reports the error of the upload.
+    // The caller reports the error of the upload instead.
     return undefined;
   }
 }
@@ -273,7 +273,7 @@ async function sourceOf(
     : withDefinition(source, definition);
 }
 
-/** The service has not answered that the load is cancelled. */
+/** Printed if the service did not confirm that the load is cancelled. */
 const stoppedUnconfirmed =
   'Stopped without an answer of the service. A load whose whole body the service has received may go on: see "tablewright loads".';
 
@@ -283,10 +283,10 @@ function isInterruption(error: unknown): boolean {
   return (error as Error | undefined)?.name === 'AbortError';
 }
 
-/** How long the service may take to say which load it is, and then to end it. */
+/** How long the service may take to find the load and then to end it. */
 const cancelMs = 5_000;
 
-/** Cancels the load when a signal ends the process. `stop` ends the upload if the service does not end it. */
+/** Cancels the load after a signal. `stop` aborts the upload if the service does not cancel the load. */
 function cancelAfterSignal(
   client: Client,
   findLoad: FindLoad,
@@ -297,13 +297,13 @@ function cancelAfterSignal(
   const cancel = async (): Promise<void> => {
     const signal = AbortSignal.any([over.signal, AbortSignal.timeout(cancelMs)]);
     let id: string | undefined;
-    // The request may be on its way to the service.
+    // The request may have reached the service without being recorded yet, so the load is searched for repeatedly.
     while (id === undefined && hasSent()) {
       id = await findLoad(signal);
       if (id === undefined) await sleep(findMs, undefined, { signal });
     }
     if (id !== undefined) {
-      // If the load has just ended, its answer is on its way.
+      // If the load has just ended, the service refuses to cancel it, and the answer to the upload arrives soon.
       await client.cancel(id, { signal }).catch(ignoreRefusal);
       await sleep(cancelMs, undefined, { signal });
     }
@@ -311,7 +311,7 @@ function cancelAfterSignal(
   };
   const start = (): void => {
     note('Cancelling the load. Ctrl-C again ends at once.');
-    // Without a connection the service cancels a load that it has not received as a whole.
+    // Aborting closes the connection. The service cancels a load whose body it has not received completely.
     cancel().catch(() => stop.abort());
   };
   ended.addEventListener('abort', start);
@@ -329,7 +329,7 @@ function ignoreRefusal(error: unknown): void {
 
 const findMs = 250;
 
-/** Reports the rows that the service has read, as soon as the load is found. It ends with the signal. */
+/** Reports how many rows the service has read, as soon as the load is found, until the signal is aborted. */
 async function followRows(
   client: Client,
   findLoad: FindLoad,
@@ -338,11 +338,11 @@ async function followRows(
 ): Promise<void> {
   let followed: string | undefined;
   while (!signal.aborted) {
-    // The progress is a help for people, and the answer of the upload decides. So whatever fails is tried again.
+    // The progress is only information. The result comes from the answer to the upload, so every error here is ignored and the request repeated.
     try {
       await sleep(findMs, undefined, { signal, ref: false });
       const id = await findLoad(signal);
-      // An upload that is sent again, because the service has restarted, is another load.
+      // If the upload was sent again because the service restarted, the key belongs to a new load.
       if (id === undefined || id === followed) continue;
       followed = id;
       for await (const load of client.watch(id, { signal })) onRows(load.rows_read);

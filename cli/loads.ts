@@ -24,7 +24,7 @@ export async function loads(line: CommandLine): Promise<number> {
     }
     if (options.json) sayJson(found);
     else say(summaryOf(found));
-    // A load that was not committed is reported as its upload would have been.
+    // If the load was not committed, its error is reported in the same way as by `tablewright load`.
     try {
       if (hasEnded(found)) resultOf(found);
     } catch (error) {
@@ -73,7 +73,7 @@ async function list(client: Client, { options }: CommandLine): Promise<number> {
   return exitCodes.done;
 }
 
-/** Returns the code of the error that a load was answered with. A list of loads does not have it. */
+/** Returns the error code of a load. The list of loads does not contain it, so the load is requested. */
 async function errorOf(client: Client, { id, state }: ListedLoad): Promise<string> {
   if (state !== 'refused' && state !== 'failed') return '';
   const { answer } = await client.describeLoad(id);

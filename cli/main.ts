@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `tablewright COMMAND`: the command line. This file reads the arguments and decides the exit code. Each command is loaded when
- * it runs, so that `--help` starts fast.
+ * `tablewright COMMAND`: the command line. This file reads the arguments and decides the exit code. The module of a command is
+ * imported only when the command runs, so that `--help` starts fast.
  */
 import process from 'node:process';
 import { parseArgs } from 'node:util';
@@ -13,7 +13,7 @@ import { nearest } from './nearest.ts';
 
 type CommandName = keyof typeof commands;
 
-/** Runs a command and returns its exit code. Undefined: the command runs on, and ends the process itself. */
+/** Runs a command and returns its exit code. Undefined: the command keeps running and ends the process itself. */
 const runs: Record<CommandName, (line: CommandLine) => Promise<number | undefined>> = {
   load: async (line) => (await import('./load.ts')).load(line),
   inspect: async (line) => (await import('./inspect.ts')).inspect(line),
@@ -37,15 +37,15 @@ let outputError: Error | undefined;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') outputError ??= error;
-    // A reader such as `head` may end before the output. A list ends then, but files are still loaded.
+    // The output is closed, for example because `head` has read enough. A listing ends then, but `load` still loads all its files.
     else if (name !== 'load') process.exit(exitCodes.done);
   });
 }
 
 const exitCode = await run(name, parameters);
-// An open standard input or a timer of the embedded service must not keep the process alive. The output may still be on its way.
+// Ends the process although the standard input or a timer of the embedded service may still be open. The output must be written first.
 if (exitCode !== undefined) {
-  // The stream emits an error of the output after the callback.
+  // If writing fails, the stream emits its error after the callback, so the process ends one step later.
   process.stdout.write('', () => process.stderr.write('', () => setImmediate(end, exitCode)));
 }
 
@@ -112,7 +112,7 @@ function parseOptions({ options }: Command, parameters: string[]) {
   });
   try {
     const { values, positionals } = parseArgs({
-      // Parameters may be written as in a URL: --if_exists.
+      // Option names may also be written with underscores, as the parameters in a URL: `--if_exists`.
       args: parameters.map((one) => one.replace(/^--[a-z_-]+/, (option) => option.replaceAll('_', '-'))),
       options: { ...Object.fromEntries(types), help: { type: 'boolean', short: 'h' } },
       allowPositionals: true,
@@ -127,7 +127,7 @@ function parseOptions({ options }: Command, parameters: string[]) {
 }
 
 function unknownHint(option: string, names: string[]): string {
-  // An option could be read by every user of the machine.
+  // There is no option for a secret, because every user of the machine could read it.
   if (option === '--token') return ' Set TABLEWRIGHT_TOKEN.';
   if (option === '--password') return ' Set TABLEWRIGHT_FILE_PASSWORD, or use --password-file.';
   const meant = nearest(option.replace(/^-+/, ''), names);

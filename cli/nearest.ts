@@ -1,4 +1,4 @@
-/** Returns the name that a person may have meant; undefined: none is near. */
+/** Returns the most similar name, which the user may have meant; undefined: none is similar. */
 export function nearest(text: string, names: string[]): string | undefined {
   const [first] = names
     .map((name) => ({ name, distance: distanceOf(text, name) }))
@@ -7,7 +7,7 @@ export function nearest(text: string, names: string[]): string | undefined {
   return first?.name;
 }
 
-/** Returns how many characters must be changed, added or removed (Levenshtein). A beginning of the name is near. */
+/** Returns how many characters must be changed, added or removed (Levenshtein distance). The beginning of a name counts as one change. */
 function distanceOf(text: string, name: string): number {
   if (name.startsWith(text) && text.length > 2) return 1;
   let row = Array.from({ length: name.length + 1 }, (_, index) => index);

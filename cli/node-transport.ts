@@ -1,6 +1,6 @@
 /**
- * Sends requests with `node:http`. Unlike `fetch` it waits for the service before it sends a large body (`Expect: 100-continue`),
- * so that an early refusal arrives; it has no time limit for the answer; and it counts the bytes that were sent.
+ * Sends requests with `node:http`. Unlike `fetch` it waits for the approval of the service before it sends a large body (`Expect:
+ * 100-continue`), so that an early refusal arrives. It has no time limit for the answer, and it counts the sent bytes.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import process from 'node:process';
@@ -8,12 +8,12 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Transport, TransportAnswer, TransportRequest } from '../client/transport.ts';
 
-// An import would read all exports of the module, and one of them loads `fetch`, which takes longer than the start of Node.js.
+// A normal import would read all exports of the module. One of them loads `fetch`, which takes longer than the start of Node.js.
 const http = process.getBuiltinModule('node:http');
 
-/** Smaller bodies are sent at once. curl has the same limit. */
+/** Smaller bodies are sent without waiting. curl has the same limit. */
 const largeBodyBytes = 1024 * 1024;
-/** How long a large body waits for `100 Continue`. A server that does not know the header `Expect` never sends it. */
+/** How long to wait for `100 Continue` before the body is sent anyway. Servers that do not know the header `Expect` never answer with it. */
 const continueMs = 1_000;
 
 export const nodeTransport: Transport = (
@@ -34,7 +34,7 @@ export const nodeTransport: Transport = (
     });
     request.on('error', reject);
     request.on('response', (response) => {
-      // The signal of `node:http` ends with the head of the answer. The answer may be a stream of events.
+      // `node:http` ignores its signal after the headers of the answer. The body may be a long stream of events, so it is aborted here.
       const stop = (): void => void response.destroy(new Error('aborted'));
       signal?.addEventListener('abort', stop);
       response.on('close', () => signal?.removeEventListener('abort', stop));
@@ -66,7 +66,7 @@ function whenContinued(request: ClientRequest, start: () => void): void {
   request.flushHeaders();
 }
 
-/** Bytes that are written before the connection is open are not sent if it fails. So they must not be counted. */
+/** Calls `start` when the connection is open. Bytes that are written earlier are lost if connecting fails, and must not be counted as sent. */
 function whenConnected(request: ClientRequest, start: () => void): void {
   request.once('socket', (socket) => {
     if (socket.connecting) socket.once('connect', start);
@@ -99,7 +99,7 @@ async function send(
   }
 }
 
-/** Writes the chunk. Resolves when its buffer may be used again (ByteStream), or when the request has ended. */
+/** Writes the chunk. Resolves when its buffer may be reused (see `ByteStream`), or when the request has ended. */
 function written(request: ClientRequest, chunk: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -111,7 +111,7 @@ function written(request: ClientRequest, chunk: Uint8Array): Promise<void> {
   });
 }
 
-/** A `Response` would load `fetch`, too. */
+/** Returns a plain object, because the class `Response` would load `fetch`. */
 function answerOf(response: IncomingMessage): TransportAnswer {
   const { headersDistinct, statusCode: status = 0 } = response;
   let body: ReadableStream<Uint8Array> | undefined;

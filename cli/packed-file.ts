@@ -1,6 +1,6 @@
 /**
- * Files that are packed as a whole: `orders.csv.gz`, `.zst`, `.br`. The service unpacks them. The command looks at their beginning, and unpacks
- * those of which the service cannot know how they are packed, or which it changes.
+ * Files that are compressed as a whole: `orders.csv.gz`, `.zst`, `.br`. Usually the service decompresses them. This command does it
+ * if the service could not recognize the compression, or if the command changes the content.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,15 +10,15 @@ import type { ByteStream } from './file-stream.ts';
 
 export type Packing = 'gzip' | 'zstd' | 'brotli';
 
-/** The extensions of packed files. */
+/** The extensions of compressed files. */
 const packedExtension = /\.(gz|zst|br)$/i;
 
-/** Returns the path without the extension that says how the file is packed. */
+/** Returns the path without the extension of the compression. */
 export function unpackedPath(path: string): string {
   return path.replace(packedExtension, '');
 }
 
-/** Returns how a file is packed. Its first bytes show it, except for brotli, which only the name shows. @param start each byte as one character */
+/** Returns how a file is compressed: by its first bytes, and for brotli, which has no signature, by its name. @param start each byte as one character */
 export function packingOf(path: string, start: string): Packing | undefined {
   if (start.startsWith('\x1f\x8b\x08')) return 'gzip';
   if (start.startsWith('\x28\xb5\x2f\xfd')) return 'zstd';
@@ -27,7 +27,7 @@ export function packingOf(path: string, start: string): Packing | undefined {
 
 const atMost = { maxOutputLength: 1024 * 1024 };
 
-/** Returns the first unpacked bytes, each as one character; empty if they cannot be unpacked. */
+/** Returns the first decompressed bytes, each as one character; empty if decompressing fails. */
 export function unpackedStart(start: string, packing: Packing, length: number): string {
   const bytes = Buffer.from(start, 'latin1');
   try {
@@ -45,7 +45,7 @@ function unpackCut(bytes: Buffer, packing: Packing): Buffer {
   return zlib.zstdDecompressSync(bytes, { ...atMost, finishFlush: constants.ZSTD_e_flush });
 }
 
-/** Returns the unpacked bytes of a file. The stream fails with WrongUse if the file is damaged. @throws WrongUse */
+/** Returns the decompressed bytes of a file. The stream fails with WrongUse if the file is damaged. @throws WrongUse */
 export function unpackedStream(file: ByteStream, packing: Packing): ByteStream {
   return ReadableStream.from(chunksOf(file, unpackerOf(packing)));
 }
@@ -53,7 +53,7 @@ export function unpackedStream(file: ByteStream, packing: Packing): ByteStream {
 function unpackerOf(packing: Packing): zlib.Gunzip | zlib.BrotliDecompress {
   if (packing === 'gzip') return zlib.createGunzip();
   if (packing === 'brotli') return zlib.createBrotliDecompress();
-  // Node.js 20 does not have it.
+  // Node.js 20 has no zstd.
   if ('createZstdDecompress' in zlib) return zlib.createZstdDecompress();
   throw new WrongUse('This Node.js cannot unpack zstd. Use Node.js 24, or unpack the file first.');
 }
@@ -76,7 +76,7 @@ async function* chunksOf(
   }
 }
 
-/** A chunk of a file is valid only until the next one is read, and the unpacker reads ahead. */
+/** Copies each chunk, because it is valid only until the next one is read, and the decompressor reads ahead. */
 async function* copiesOf(file: ByteStream): AsyncGenerator<Uint8Array> {
   for await (const chunk of file) yield Buffer.from(chunk);
 }

@@ -1,8 +1,8 @@
-/** Prints lines. Every line is harmless for a terminal, whatever text it has from a file or from the service. */
+/** Prints lines. Text from a file or from the service is made safe for a terminal. */
 import process from 'node:process';
 import { harmless, harmlessJson } from './harmless.ts';
 
-/** A bar is the last line on the terminal. */
+/** true: the last line on the terminal is a progress bar. */
 let hasBar = false;
 
 /** Prints a line of the result. */
@@ -22,9 +22,9 @@ export function sayJson(value: unknown): void {
   process.stdout.write(`${harmlessJson(value)}\n`);
 }
 
-/** Draws a bar over the one before. The next line that is printed takes its place. */
+/** Draws a progress bar in place of the previous one. The next printed line replaces it. */
 export function drawBar(text: string): void {
-  // Some terminals say that they have no columns.
+  // Some terminals report a width of 0.
   const width = (process.stderr.columns || 80) - 1;
   process.stderr.write(`\r\u001b[K${harmless(text).slice(0, width)}`);
   hasBar = true;
@@ -36,8 +36,8 @@ export function removeBar(): void {
 }
 
 /**
- * Returns the rows as lines whose columns are as wide as their longest text. Longer texts than `maxWidth` are shortened, and in the last column those
- * that are longer than `lastMaxWidth`.
+ * Returns the rows as lines in which each column is as wide as its longest text. Texts longer than `maxWidth` are shortened; in the
+ * last column those longer than `lastMaxWidth`.
  */
 export function tableLines(
   head: string[],
@@ -76,7 +76,7 @@ export function inCount(count: number, one: string, many = `${one}s`): string {
   return `${inThousands(count)} ${count === 1 ? one : many}`;
 }
 
-/** Separates the thousands with commas. `toLocaleString` does it, too, but its first call takes longer than the start of Node.js. */
+/** Adds commas between thousands. The first call of `toLocaleString` would take longer than the start of Node.js. */
 export function inThousands(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }

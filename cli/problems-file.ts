@@ -1,11 +1,11 @@
-/** The file of `--problems`. */
+/** The file to which the option `--problems` writes. */
 import { accessSync, closeSync, constants, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Client } from '../client/client.ts';
 import { WrongUse } from './exit-codes.ts';
 import { note } from './print.ts';
 import { reportError } from './report-error.ts';
 
-/** Checks the file before anything is sent, because a load cannot be undone. @throws WrongUse if the file cannot be written */
+/** Checks before the upload that the file can be written, because the load cannot be undone afterwards. @throws WrongUse if it cannot */
 export function checkProblemsFile(path: string): void {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
@@ -21,7 +21,7 @@ export function checkProblemsFile(path: string): void {
   }
 }
 
-/** Writes all problems of the load into the file, if there is one. Returns false, after the reason was printed, if this fails. */
+/** Writes all problems of the load into the file, if there is one. If this fails, prints the reason and returns false. */
 export async function writeProblems(
   client: Client,
   path: string | boolean | undefined,

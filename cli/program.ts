@@ -1,4 +1,4 @@
-/** The folder and the version of the command. The files are in `cli/`, in a clone of the repository and in the npm package. */
+/** The folder and the version of the command. In a clone and in the npm package the source files are in `cli/`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-/** Shows how an upload goes on: a bar on a terminal, and a line every few seconds elsewhere. */
+/** Shows the progress of an upload: as a bar on a terminal, and otherwise as a line every few seconds. */
 import process from 'node:process';
 import { drawBar, inBytes, inCount, note, removeBar } from './print.ts';
 
@@ -15,10 +15,10 @@ const barMs = 100;
 const lineMs = 5_000;
 const longestBar = 24;
 const shortestBar = 6;
-/** What the texts before and after the bar need most of the time. */
+/** The number of characters that the texts before and after the bar usually need. */
 const textWidth = 56;
 
-/** @param total the bytes of the file; undefined: not known */
+/** @param total the size of the file in bytes; undefined: unknown */
 export function showProgress(name: string, total: number | undefined, isQuiet: boolean): Progress {
   const startedAt = performance.now();
   let sent = 0;
@@ -53,7 +53,7 @@ export function showProgress(name: string, total: number | undefined, isQuiet: b
   };
 }
 
-/** Returns whether the standard error is a terminal that can draw a bar over another one, in characters that it knows. */
+/** Returns whether the standard error is a terminal that can redraw a line and shows the characters of the bar. */
 function canDraw({ TERM, CI, LC_ALL, LC_CTYPE, LANG } = process.env): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG;
   const knowsBlocks = locale === undefined || /utf-?8/i.test(locale);
@@ -66,11 +66,11 @@ export interface ProgressFacts {
   sent: number;
   rows: number;
   seconds: number;
-  /** The width of the terminal. In a narrow one the bar is short or left out. Default: wide enough. */
+  /** The width of the terminal. If it is narrow, the bar is shortened or left out. Default: wide enough. */
   columns?: number | undefined;
 }
 
-/** Returns the line: the part that was sent, the rows, the rate and the time that is left. */
+/** Returns the line: the sent part, the number of rows, the rate and the remaining time. */
 export function progressText({ name, total, sent, rows, seconds, columns }: ProgressFacts): string {
   const parts = [name];
   if (total !== undefined && total > 0) {

@@ -18,12 +18,12 @@ export function exitCodeOf(error: unknown): number {
 
 const mayPass = [429, 502, 503, 504];
 
-/** Returns whether the service may have done its work although its answer did not arrive. */
+/** Returns whether the service may have done the work although its answer did not arrive. */
 export function isAnswerLost(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
   if (!(error instanceof ProblemError)) return false;
   if (error.followsLostAnswer) return true;
-  // A proxy answers without a code, for example if the service does not answer the proxy.
+  // An answer without a code comes from a proxy, for example because the service does not answer the proxy.
   if (error.code !== undefined) return false;
   return (error.status >= 200 && error.status < 300) || [502, 503, 504].includes(error.status);
 }
@@ -57,14 +57,14 @@ function reportProblem({ status, code, detail, title, errors, errorCount, warnin
   note(`error: ${title}${code ? ` (${code})` : ''}`);
   if (detail !== title) note(asOptions(detail));
   noteWarnings(warnings);
-  // The only problem may be what the detail says.
+  // A single problem often repeats the detail of the error. Then it is not printed again.
   if (errors.length !== 1 || errors[0]!.detail !== detail) noteProblems(errors, errorCount);
   if (code === 'password-required' || code === 'wrong-password')
     note('Set TABLEWRIGHT_FILE_PASSWORD to the password, or name a file that has it with --password-file.');
   if (status === 401) note('Set TABLEWRIGHT_TOKEN to a valid access token.');
 }
 
-/** Prints the first problems as a table. */
+/** Prints the first problems as a table, as a note beside the result. */
 export function noteProblems(problems: Problem[], count: number): void {
   if (problems.length === 0) return;
   const shown = problems.slice(0, shownProblems);

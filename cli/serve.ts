@@ -1,4 +1,4 @@
-/** `tablewright serve`: starts the service, which runs until it is stopped. */
+/** `tablewright serve`: starts the service and keeps it running until it is stopped. */
 import process from 'node:process';
 import type { CommandLine } from './commands.ts';
 import { leaveEndSignals } from './end-signals.ts';
@@ -12,6 +12,6 @@ export async function serve({ positionals, options }: CommandLine): Promise<unde
   leaveEndSignals();
   if (options.host !== undefined) process.env.HOST = options.host as string;
   if (options.port !== undefined) process.env.PORT = options.port as string;
-  // The program of the service reads the environment and `--show-secrets`, and decides when the process ends.
+  // The service reads the environment and `--show-secrets` itself, and decides when the process ends.
   await runService();
 }

@@ -1,4 +1,4 @@
-/** The files of a command: what they are, and how they are opened for each attempt. */
+/** The input files of a command: their kind and name, and how to open them for each attempt to send them. */
 import { constants, createReadStream, openSync, readFileSync, statSync } from 'node:fs';
 import * as files from 'node:fs/promises';
 import { Socket } from 'node:net';
@@ -11,23 +11,23 @@ import { type ByteStream, fileStream } from './file-stream.ts';
 import { type Packing, packingOf, unpackedPath, unpackedStart, unpackedStream } from './packed-file.ts';
 
 export interface Source {
-  /** The name that is shown: the path, or `-`. */
+  /** The shown name: the path, or `-` for the standard input. */
   path: string;
   name: string;
   kind: FileKind;
-  /** undefined: not known. */
+  /** The size; undefined: unknown. */
   bytes: number | undefined;
-  /** How the file is packed; undefined: it is not packed. The service unpacks it. */
+  /** How the file is compressed; undefined: it is not. The service decompresses it. */
   packing?: Packing | undefined;
-  /** The first unpacked bytes, each as one character; empty if they cannot be read twice. */
+  /** The first decompressed bytes, each as one character; empty if the input can be read only once. */
   start: string;
-  /** A function opens it for each attempt. A stream can be read once. */
+  /** A function opens the input for each attempt. A stream can be read only once. */
   file: ByteStream | (() => ByteStream);
 }
 
 export const standardInput = '-';
 
-/** Returns the paths. A text that names no file may be a pattern, because not every shell reads patterns. @throws WrongUse */
+/** Expands patterns such as `*.csv` to paths, because not every shell does. A text that is the path of a file stays. @throws WrongUse */
 export async function expandPaths(patterns: string[]): Promise<string[]> {
   const paths: string[] = [];
   for (const pattern of patterns) {
@@ -69,21 +69,21 @@ export async function openSource(path: string, kind: string | undefined): Promis
     const packing = packingOf(path, first);
     const start = packing ? unpackedStart(first, packing, sniffedBytes) : first;
     const found = (kind as FileKind | undefined) ?? kindOf(unpackedPath(path), start);
-    // A named pipe has no length, and can be read once.
+    // A named pipe has no length and can be read only once, so it is not opened again for another attempt.
     const isFile = stats?.isFile() === true;
     const file = isFile
       ? () => fileStream(path, stats)
       : (Readable.toWeb(stats?.isFIFO() ? openPipe(path) : createReadStream(path)) as ByteStream);
     const bytes = isFile ? stats.size : undefined;
     const source: Source = { path, name: basename(path), kind: found, bytes, packing, start, file };
-    // JSON that is packed with brotli does not show how it is packed.
+    // The service cannot recognize brotli, so the command decompresses JSON that is compressed with it.
     return packing === 'brotli' && found !== 'spreadsheet' ? unpackedSource(source) : source;
   } catch (error) {
     throw new WrongUse(`"${path}" cannot be read: ${(error as Error).message}`);
   }
 }
 
-/** Returns the source with unpacked bytes. @throws WrongUse if they cannot be unpacked */
+/** Returns the source with decompressed bytes. @throws WrongUse if they cannot be decompressed */
 export function unpackedSource(source: Source): Source {
   const { file, packing } = source;
   if (packing === undefined) return source;
@@ -93,8 +93,8 @@ export function unpackedSource(source: Source): Source {
 }
 
 /**
- * Opens a named pipe, also `<(command)` of a shell. A stream of a file would wait for the writer in a thread, and Node.js does not end
- * before its threads, so Ctrl-C would have no effect. Outside of Linux such a pipe without a writer would be empty.
+ * Opens a named pipe, for example of `<(command)` in a shell. A file stream would wait for the writer in a thread. Node.js does not exit
+ * before its threads, so Ctrl-C would have no effect. Outside of Linux, opening a pipe without a writer in this way would return no bytes.
  */
 function openPipe(path: string): Readable {
   if (process.platform !== 'linux') return createReadStream(path);
@@ -102,7 +102,7 @@ function openPipe(path: string): Readable {
 }
 
 const sniffedBytes = 4096;
-/** The byte order mark of UTF-8, with each byte as one character. */
+/** The byte order mark in UTF-8, each byte as one character. */
 export const byteOrderMark = '\u00ef\u00bb\u00bf';
 
 async function firstBytes(path: string): Promise<string> {
@@ -123,7 +123,7 @@ function kindOf(path: string, start: string): FileKind {
   return 'spreadsheet';
 }
 
-/** JSON begins with `[` or `{`. If the first line is a whole object and another one follows, each line is a row. */
+/** JSON begins with `[` or `{`. If the first line is a complete object and another one follows, the file is NDJSON. */
 function kindOfContent(start: string, isNamedJson: boolean): FileKind {
   const text = start.replace(byteOrderMark, '').trimStart();
   if (!/^[[{]/.test(text)) return isNamedJson ? 'json' : 'spreadsheet';

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * `tablewright`: runs the command line. This file is plain JavaScript because an older Node.js must be able to run it.
+ * `tablewright`: starts the command line. This file is plain JavaScript because an older Node.js must be able to run it.
  *
- * The service needs Node.js 24. If npm has installed that one with the service, it does the work. A package without the service runs on the
- * Node.js of the machine, because calling a service needs no newer one.
+ * The service needs Node.js 24. If npm has installed one together with the service, the command line runs on it. Without the
+ * service, it runs on the Node.js of the machine, which need not be that new.
  */
 import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
@@ -19,12 +19,12 @@ const compiled = new URL('main.js', import.meta.url);
 const isClone = existsSync(source);
 const parameters = process.argv.slice(2);
 
-// Without the cache, most of a start in a clone is the conversion of TypeScript. Node.js 20 does not have it.
+// In a clone most of the start time is the conversion of TypeScript, so the result is cached. Node.js 20 has no such cache.
 if (isClone)
   module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
 
 const node = isClone ? findNode(import.meta.url) : findNode(placeOfServer());
-// An older Node.js can print the help of the package, which is faster than the start of another Node.js.
+// The running Node.js is used if it is the right one, and in an installed package for the help, because starting another Node.js takes longer.
 if (node === process.execPath || (!isClone && (node === undefined || isHelp()))) {
   if (isTooOld())
     fail(`Tablewright needs Node.js ${oldest.join('.')} or newer and this is ${process.version}.`);
@@ -35,7 +35,7 @@ if (node === process.execPath || (!isClone && (node === undefined || isHelp())))
   await runAsChild(node, [fileURLToPath(import.meta.url), ...parameters]);
 }
 
-/** Undefined: the package of the service is not installed. */
+/** Returns a file of the package of the service. Undefined: that package is not installed. */
 function placeOfServer() {
   try {
     return createRequire(import.meta.url).resolve('tablewright-server/package.json');

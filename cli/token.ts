@@ -1,4 +1,4 @@
-/** `tablewright token`: prints an access token for development, and nothing else. */
+/** `tablewright token`: prints only an access token for development, so that a shell can assign it to a variable. */
 import type { CommandLine } from './commands.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
 import { loadServer, type Server } from './load-server.ts';

@@ -1,11 +1,11 @@
-/** Joins a definition and the rows of a JSON file to the body that the service reads: `{"table": …, "data": […]}`. */
+/** Joins a definition and the rows of a JSON file into the body `{"table": …, "data": […]}`. */
 import type { UploadDefinition } from '../client/client.ts';
 import { linesAsItems, withoutByteOrderMark } from '../client/lines-as-items.ts';
 import { WrongUse } from './exit-codes.ts';
 import type { ByteStream } from './file-stream.ts';
 import { byteOrderMark, type Source, unpackedSource } from './source.ts';
 
-/** @throws WrongUse if the document is an object, which may have a definition of its own */
+/** @throws WrongUse if the document is an object, because it may already contain a definition */
 export async function withDefinition(sent: Source, definition: UploadDefinition): Promise<Source> {
   const source = unpackedSource(sent);
   const head = `{"table":${JSON.stringify(definition)},"data":`;

@@ -1,6 +1,6 @@
 /**
- * The password of encrypted workbooks: from a file, the environment or the terminal. It is never an option, because every user of the machine can
- * read the arguments of a command.
+ * The password of encrypted workbooks: from a file, the environment or the terminal. There is no option for it, because every user
+ * of the machine can read the arguments of a command.
  */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -15,8 +15,8 @@ import type { Source } from './source.ts';
 const maxQuestions = 3;
 
 /**
- * Calls `attempt` with the password, and asks for another one on a terminal as long as the service says that the workbook needs it. The
- * password that opened one file is tried for the next one.
+ * Calls `attempt` with the password, and asks for another one on the terminal while the service refuses it. The password that
+ * opened one file is tried first for the next.
  *
  * @param signal ends the question
  * @throws what `attempt` throws, AbortError
@@ -31,7 +31,7 @@ export type WithPassword = <Result>(
 export function passwordsOf({ options }: CommandLine): WithPassword {
   let password = givenPassword(options['password-file'] as string | undefined);
   return async ({ path, file }, signal, attempt) => {
-    // A stream can be sent only once.
+    // Another attempt needs a file that can be opened again. A stream can be sent only once, so nothing is asked for it.
     const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true;
     let questions = isTerminal && typeof file === 'function' ? maxQuestions : 0;
     for (;;) {
@@ -60,20 +60,20 @@ function givenPassword(path: string | undefined): string | undefined {
   return password;
 }
 
-/** Returns whether the service has refused a workbook because of its password. */
+/** Returns whether the service refused a workbook because its password is missing or wrong. */
 export function needsPassword(error: unknown): boolean {
   return (
     error instanceof ProblemError && (error.code === 'password-required' || error.code === 'wrong-password')
   );
 }
 
-/** Asks for the password. What is typed is not shown. Returns an empty text if the input ends. */
+/** Asks for the password without showing what is typed. Returns an empty text if the input ends. */
 async function ask(signal: AbortSignal): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true, historySize: 0 });
-  // The terminal shows nothing from here on. Keys that are pressed before would be shown, and the end of the input would be lost.
+  // `readline` hides typed keys from now on. Writing the question earlier would show keys typed at once and lose the end of the input.
   process.stderr.write('Password: ');
-  // While a line is read, the terminal sends Ctrl-C as a character.
+  // While a line is read, the terminal passes Ctrl-C as a character. So the signal is sent here.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   const { promise: end, resolve } = Promise.withResolvers<string>();
   lines.on('close', () => resolve(''));

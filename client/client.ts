@@ -1,5 +1,5 @@
 /**
- * The client of Tablewright, for browsers, Node.js 20 and newer, Deno and Bun. It uses `fetch` and nothing else.
+ * The client of Tablewright, for browsers, Node.js 20 and newer, Deno and Bun. It has no dependencies and uses `fetch`.
  * docs/client.md describes it.
  */
 import { addressOf } from './address-of.ts';
@@ -44,9 +44,9 @@ export interface ClientOptions {
   token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
   /** Sends the requests. Default: with `fetch`. */
   transport?: Transport | undefined;
-  /** How long a request is repeated while the service cannot answer it, in milliseconds. Default: 60,000. 0: never. */
+  /** How long to repeat a request while the service cannot answer it, in milliseconds. Default: 60,000. 0: never. */
   retryMs?: number | undefined;
-  /** Called before each pause, for example to tell a person why nothing happens. */
+  /** Called before each pause between two attempts, for example to show the reason. */
   onRetry?: ((error: Error, pauseMs: number) => void) | undefined;
 }
 
@@ -77,7 +77,7 @@ export function createClient({
 
 function tableCalls(connection: Connection) {
   return {
-    /** Creates a table. With `if_not_exists` an existing table is described, with its `differences`. */
+    /** Creates a table. With `if_not_exists` and an existing table, the answer describes that table and its `differences`. */
     createTable(
       name: string,
       definition: TableDefinition,
@@ -101,7 +101,7 @@ function tableCalls(connection: Connection) {
       options: QueryOf<'describeTable'> & RequestOptions = {},
     ): Promise<Schemas['DescribedTable']> => get(connection, tablePath(name), options),
 
-    /** Yields the tables that the token may see, of all pages. */
+    /** Yields all tables that the token may see. Requests one page after the other. */
     tables: (options: QueryOf<'listTables'> & RequestOptions = {}): AsyncGenerator<ListedTable> =>
       itemsOf(connection, 'tables', options),
 
@@ -109,7 +109,7 @@ function tableCalls(connection: Connection) {
     types: (options: QueryOf<'listTypes'> & RequestOptions = {}): AsyncGenerator<ListedType> =>
       itemsOf(connection, 'types', options),
 
-    /** Returns the first rows. A number with more digits than a JavaScript number can hold is text. */
+    /** Returns the first rows. A number that a JavaScript number cannot hold exactly is a string. */
     rows(
       name: string,
       { signal, ...query }: QueryOf<'readRows'> & RequestOptions = {},
@@ -158,13 +158,13 @@ function uploadCalls(connection: Connection) {
     load: (options: LoadOptions): Promise<LoadedTable> => upload(connection, options, {}, jsonOf),
 
     /**
-     * Sends rows or a file, and returns when the service has stored them. `watch` tells how the load goes on. A service without
-     * records of loads loads the rows first, and returns the table.
+     * Sends rows or a file, and returns as soon as the service has stored them. The load continues in the background, and `watch`
+     * follows it. A service without records of loads returns the table only after loading.
      */
     enqueue: (options: LoadOptions): Promise<Load | LoadedTable> =>
       upload(connection, options, { prefer: 'respond-async' }, jsonOf),
 
-    /** Describes the content of a file or of rows. Nothing is written. */
+    /** Describes the content of a file or of rows. Nothing is stored. */
     async inspect(options: InspectOptions): Promise<InspectedJson | InspectedSpreadsheet> {
       const { rows, file, bytes, name, kind, password, signal, onSent, ...query } = options;
       const source = { rows, file, bytes, name, kind, password };
@@ -187,17 +187,17 @@ function loadCalls(connection: Connection) {
   return {
     describeLoad,
 
-    /** Yields the loads that the token may see, of all pages, the newest first. */
+    /** Yields all loads that the token may see, the newest first. Requests one page after the other. */
     loads: (options: QueryOf<'listLoads'> & RequestOptions = {}): AsyncGenerator<ListedLoad> =>
       itemsOf(connection, 'loads', options),
 
-    /** Yields the stored problems of a load that has ended, of all pages: at most 100,000. */
+    /** Yields the stored problems of a load that has ended: at most 100,000. */
     problems: (
       id: string,
       options: QueryOf<'listLoadProblems'> & RequestOptions = {},
     ): AsyncGenerator<Problem> => itemsOf(connection, 'problems', options, `${loadPath(id)}/problems`),
 
-    /** Returns the stored problems of a load that has ended as the text of a CSV file. */
+    /** Returns the stored problems of a load that has ended as CSV. */
     problemsCsv(id: string, { signal }: RequestOptions = {}): Promise<string> {
       const request = { path: `${loadPath(id)}/problems`, query: { limit: maxProblems }, signal };
       const headers = { accept: 'text/csv' };
@@ -212,7 +212,7 @@ function loadCalls(connection: Connection) {
         jsonOf,
       ),
 
-    /** Yields the load now and after each change, until it has ended. `resultOf` returns what the upload was answered with. */
+    /** Yields the load now and after each change, until it has ended. `resultOf` extracts the answer to the upload from the last one. */
     watch(id: string, { signal }: RequestOptions = {}): AsyncGenerator<Load> {
       const path = `${loadPath(id)}/events`;
       const headers = { accept: 'text/event-stream' };
@@ -233,7 +233,7 @@ function get<Body>(
 
 type Page<List extends string, Item> = Record<List, Item[]> & { next: string | number | null };
 
-/** Yields the items of all pages. @param list the member of a page that has its items */
+/** Yields the items of all pages. @param list the member of each page that contains the items */
 async function* itemsOf<List extends string, Item>(
   connection: Connection,
   list: List,
@@ -248,7 +248,7 @@ async function* itemsOf<List extends string, Item>(
   }
 }
 
-/** The service stores no more problems of a load. */
+/** The largest number of problems that the service stores of a load. */
 const maxProblems = 100_000;
 
 function tablePath(name: string): string {
@@ -259,7 +259,7 @@ function loadPath(id: string): string {
   return `/loads/${encodeURIComponent(id)}`;
 }
 
-/** The type of the answer is that of the operation in the OpenAPI document. */
+/** The caller names the type of the answer, which the OpenAPI document defines. */
 // biome-ignore lint/suspicious/noExplicitAny: the callers name the type
 async function jsonOf(answer: TransportAnswer, parse: (text: string) => any = JSON.parse): Promise<any> {
   const text = await answer.text();

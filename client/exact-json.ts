@@ -1,13 +1,13 @@
-/** Writes and reads JSON whose numbers may have more digits than a JavaScript number. */
+/** Writes and reads JSON with integers that have more digits than a JavaScript number can hold. */
 
-/** JSON.rawJSON and the source text in a reviver are new (ECMAScript 2026), so the types do not have them. */
+/** `JSON.rawJSON` and the source text in a reviver are new (ECMAScript 2026), so the TypeScript library does not declare them. */
 const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
 
-/** Marks the digits of a bigint in runtimes without JSON.rawJSON. No text of a row contains it, because it is random. */
+/** Marks the digits of a bigint in runtimes without `JSON.rawJSON`. The mark is random, so that no text of a row contains it. */
 const mark = `bigint ${Math.random()} `;
 const marked = new RegExp(`"${mark}(-?\\d+)"`, 'g');
 
-/** Writes a bigint as a number with all its digits. */
+/** Writes a bigint as a JSON number with all its digits. */
 export function toJson(value: unknown): string {
   let hasMarks = false;
   const text = JSON.stringify(value, (_, member) => {
@@ -21,7 +21,7 @@ export function toJson(value: unknown): string {
 
 const safeDigits = 15;
 
-/** Reads JSON. A number with more digits than a JavaScript number can hold is read as text. Older runtimes round it. */
+/** Parses JSON. A number that a JavaScript number cannot hold exactly becomes a string. Older runtimes round it. */
 export function fromJson(text: string): unknown {
   return JSON.parse(text, (_, value, context?: { source?: string }) => {
     const source = context?.source;

@@ -1,17 +1,17 @@
-/** Makes the lines of NDJSON the items of a JSON array, for `{"table": …, "data": […]}`. Only the brackets are left to the caller. */
+/** Turns the lines of NDJSON into the items of a JSON array, for `{"table": …, "data": […]}`. The caller adds the brackets. */
 
 const lineFeed = 0x0a;
 const comma = 0x2c;
 const space = 0x20;
 
-/** Returns the bytes after the byte order mark, which may be at the beginning of a file only. */
+/** Removes a byte order mark, which is allowed only at the beginning of a file. */
 export function withoutByteOrderMark(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /**
- * Returns a function for the chunks of one file, in their order. It writes a comma before each line with a row, except the first. Lines of white
- * space stay as they are, because JSON allows them. No text of JSON has a line feed.
+ * Returns a function that converts the chunks of one file in their order. It writes a comma before each row except the first. Blank
+ * lines stay, because JSON allows them. Each line feed ends a line, because JSON has none inside a string.
  */
 export function linesAsItems(): (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> {
   let isFirst = true;

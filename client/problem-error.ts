@@ -1,4 +1,4 @@
-/** The errors of the client: an answer that refuses the request, and a service that does not answer. */
+/** The errors of the client: the service refused the request, or it did not answer. */
 import type { components } from './api-types.ts';
 
 export type Problem = components['schemas']['Problem'];
@@ -12,9 +12,9 @@ export class ProblemError extends Error {
   readonly code: ProblemDocument['code'] | undefined;
   readonly title: string;
   readonly detail: string;
-  /** The id of the request, which is also in the log of the service. */
+  /** The id of the request. The log of the service contains it, too. */
   readonly instance: string | undefined;
-  /** The listed problems, at most 100. */
+  /** The first problems, at most 100. `errorCount` counts all. */
   readonly errors: Problem[];
   /** The number of all problems. */
   readonly errorCount: number;
@@ -24,11 +24,11 @@ export class ProblemError extends Error {
   readonly loadId: string | undefined;
   /** The number of seconds to wait before the request is sent again (`Retry-After`). */
   readonly retryAfter: number | undefined;
-  /** The body of the answer if it is not a problem document, for example all problems as CSV. */
+  /** The body of an answer that is not a problem document, for example CSV with all problems. */
   readonly text: string;
   /**
-   * An earlier attempt of the request may have done the work, because its answer was lost, and this refusal does not say whether it did.
-   * The record of the load does.
+   * true: an earlier attempt of the request may have done the work (its answer was lost), and this refusal does not say whether it
+   * did. The record of the load shows it.
    */
   followsLostAnswer = false;
 
@@ -53,7 +53,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** The service cannot be reached, or the connection ended before the answer. `cause` is the error of the connection. */
+/** The service could not be reached, or the connection broke before the answer was complete. `cause` is the error of the connection. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
 }

@@ -1,4 +1,4 @@
-/** Sends a request to the service, and sends it again after a failure that may pass, if that is safe. */
+/** Sends a request to the service. After a temporary failure it sends the request again if repeating is safe. */
 import { ConnectionError, ProblemError } from './problem-error.ts';
 import { sleep } from './sleep.ts';
 import type { Transport, TransportAnswer, TransportRequest } from './transport.ts';
@@ -7,9 +7,9 @@ export interface Connection {
   url: string;
   token: () => string | undefined | Promise<string | undefined>;
   transport: Transport;
-  /** How long requests are repeated after a failure that may pass. 0: never. */
+  /** How long to repeat requests after temporary failures, in milliseconds. 0: never. */
   retryMs: number;
-  /** Called before each pause. */
+  /** Called before each pause between two attempts. */
   onRetry: ((error: Error, pauseMs: number) => void) | undefined;
 }
 
@@ -17,9 +17,9 @@ export interface Connection {
 export interface SentBody {
   content: NonNullable<TransportRequest['body']>;
   length?: TransportRequest['length'];
-  /** Ends the source of a stream. Some runtimes do not, or only later. */
+  /** Ends the source of a stream, because some runtimes do not do it, or only later. */
   close?: () => void;
-  /** The error with which the source of a stream has failed. */
+  /** Returns the error of the source of a stream, if it has failed. */
   failure?: () => { error: unknown } | undefined;
 }
 
@@ -29,20 +29,20 @@ export interface SentRequest {
   path: string;
   query?: object | undefined;
   headers?: Record<string, string | undefined> | undefined;
-  /** Opens the body for each attempt. Undefined: the body was read and cannot be read again. */
+  /** Opens the body for each attempt. It returns undefined if the body was already read and cannot be opened again. */
   open?: (() => SentBody | undefined) | undefined;
   signal?: AbortSignal | undefined;
   onSent?: TransportRequest['onSent'];
-  /** The service does the work of this request once, however often it arrives. */
+  /** true: the service does the work once, even if the request arrives several times. */
   isRepeatable: boolean;
 }
 
 /**
- * Returns what `read` makes of a successful answer. An answer that breaks off is a failure of the connection.
+ * Returns the result of `read` for a successful answer. If the answer breaks off, the connection has failed.
  *
  * @throws ProblemError if the service refuses the request
  * @throws ConnectionError if there is no answer
- * @throws the reason of `signal`, the error with which the source of the body has failed
+ * @throws the reason of `signal`, or the error of the source of the body
  */
 export async function send<Result>(
   connection: Connection,
@@ -58,7 +58,7 @@ export async function send<Result>(
     signal?.throwIfAborted();
     if (outcome instanceof ProblemError) outcome.followsLostAnswer = isAnswerLost && !endsRequest(outcome);
     isAnswerLost ||= mayGoOn(outcome);
-    // The service still works on the same request, however long that takes.
+    // The service is still working on an earlier attempt of this request. That may take any time, so the time limit starts anew.
     if (isInUse(outcome)) endAt = Date.now() + connection.retryMs;
     const pauseMs = pauseAfter(outcome, attempt);
     if (!request.isRepeatable || pauseMs === undefined || Date.now() + pauseMs > endAt) throw outcome;
@@ -90,9 +90,9 @@ async function attemptOf<Result>(
     if (answer.ok) return { result: await read(answer) };
     return new ProblemError(answer.status, answer.headers, await answer.text(), redirectionOf(answer));
   } catch (cause) {
-    // The result of `read`.
+    // `read` has thrown the refusal of the service.
     if (cause instanceof ProblemError) return cause;
-    // The service is not the reason, and the source would fail again.
+    // The source of the body has failed, not the service. Another attempt would fail in the same way.
     const failure = body?.failure?.();
     if (failure && !signal?.aborted) throw failure.error;
     const reason = reasonOf(cause);
@@ -104,13 +104,13 @@ async function attemptOf<Result>(
   }
 }
 
-/** Browsers hide where a redirection leads. */
+/** Returns where a redirection leads. Browsers do not reveal it. */
 function redirectionOf({ type, status, headers }: TransportAnswer): string | undefined {
   if (type !== 'opaqueredirect' && !(status >= 300 && status < 400)) return undefined;
   return `The address of the service redirects to ${headers.get('location') ?? 'another one'}. Use an address that does not redirect.`;
 }
 
-/** Returns the parameters as they are written in a URL. Members that are undefined are left out. */
+/** Returns the parameters as the query of a URL, without those that are undefined. */
 function queryText(query: object = {}): string {
   const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   const text = entries.map(
@@ -122,7 +122,7 @@ function queryText(query: object = {}): string {
 const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 
-/** Returns how long to wait before the request is sent again; undefined: it would fail again. */
+/** Returns how long to wait before the next attempt; undefined: it would fail in the same way. */
 function pauseAfter(error: ProblemError | ConnectionError, attempt: number): number | undefined {
   const growing = Math.min(firstPauseMs * 2 ** attempt, longestPauseMs) * (0.75 + Math.random() / 2);
   if (error instanceof ConnectionError) return growing;
@@ -132,26 +132,26 @@ function pauseAfter(error: ProblemError | ConnectionError, attempt: number): num
   return Math.max(growing, (retryAfter ?? 0) * 1000);
 }
 
-/** Returns the error of the connection, which `fetch` of Node.js wraps in `cause`. */
+/** Returns the actual error of the connection: `fetch` of Node.js puts it into `cause`. */
 function reasonOf(cause: unknown): (Error & { code?: string }) | undefined {
   return ((cause as Error | undefined)?.cause ?? cause) as Error | undefined;
 }
 
-/** The codes of Node.js if there was no connection, so that nothing was sent. Browsers do not say why a connection failed. */
+/** Error codes of Node.js for requests that were certainly not sent. Browsers do not report a reason. */
 const unreached = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/;
 
-/** Returns whether the service may have received the request and may do its work after this outcome of an attempt. */
+/** Returns whether the service may have received the request, so that it may still do the work after this failure. */
 function mayGoOn(error: ProblemError | ConnectionError): boolean {
   if (error instanceof ConnectionError) return !unreached.test(`${reasonOf(error.cause)?.code}`);
   return error.status >= 500 || isInUse(error);
 }
 
 /**
- * Returns whether a refusal says that no attempt of the same request has done the work. An upload gets the id of a load only then. Refusals that
- * the service keeps with the key (docs/loads.md) depend on the request alone, so an earlier attempt was refused, too.
+ * Returns whether the refusal proves that no attempt of this request has done the work. A load id proves it, because the load itself
+ * was refused. The other refusals here depend only on the request (docs/loads.md), so an earlier attempt was refused as well.
  */
 function endsRequest({ status, code, loadId }: ProblemError): boolean {
-  // Another attempt has the key, or has used it with another body.
+  // Another request uses this key, or has used it with another body.
   if (code === undefined || status >= 500 || code.startsWith('idempotency-key')) return false;
   return loadId !== undefined || code === 'table-exists' || [400, 413, 422].includes(status);
 }

@@ -1,6 +1,6 @@
-/** Reads server-sent events (HTML standard, section 9.2.6), as far as the service sends them: events with one line of data. */
+/** Parses server-sent events (HTML standard, section 9.2.6), only as the service sends them: each event has one line of data. */
 
-/** Yields the data of each event, and undefined for each comment, which shows that the connection works. */
+/** Yields the data of each event. For each comment it yields undefined, which shows that the connection still works. */
 export async function* readEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<string | undefined> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
@@ -15,7 +15,7 @@ export async function* readEvents(stream: ReadableStream<Uint8Array>): AsyncGene
       for (const block of blocks) yield /^data: ?(.*)$/m.exec(block)?.[1];
     }
   } finally {
-    // The consumer may stop before the end.
+    // Closes the stream, because the consumer may stop before its end.
     await reader.cancel().catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-/** Waits. @throws the reason of the signal when it is aborted */
+/** Waits for a number of milliseconds. @throws the reason of the signal when it is aborted */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {

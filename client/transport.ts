@@ -1,13 +1,13 @@
-/** Sends one request. A program may pass its own transport, for example one that reports how much of a file was sent. */
+/** How one request is sent. A program may pass its own transport, for example to report how much of a file was sent. */
 
 export interface TransportRequest {
   method: string;
   headers: Record<string, string>;
   body?: string | Blob | ReadableStream<Uint8Array> | undefined;
-  /** The length in bytes of a body that is a stream, if it is known. */
+  /** The length in bytes if the body is a stream whose length is known. */
   length?: number | undefined;
   signal?: AbortSignal | undefined;
-  /** Called while the body is sent, if the transport can tell. */
+  /** Called while the body is sent, if the transport can report it. */
   onSent?: ((bytes: number) => void) | undefined;
 }
 
@@ -19,9 +19,9 @@ export type TransportAnswer = Pick<Response, 'ok' | 'status' | 'type' | 'body' |
 /** @throws an error of any kind if there is no answer */
 export type Transport = (url: string, request: TransportRequest) => Promise<TransportAnswer>;
 
-/** Sends a request with `fetch`. It reports the sent bytes of streams only, because `fetch` does not tell those of other bodies. */
+/** Sends a request with `fetch`. It reports the sent bytes only of streams, because `fetch` does not report those of other bodies. */
 export const fetchTransport: Transport = (url, { onSent, body, length: _length, signal, ...request }) => {
-  // A redirection would lose the body or the token.
+  // Redirections are not followed, because that would lose the body or the token.
   const init: RequestInit & { duplex?: 'half' } = { ...request, redirect: 'manual' };
   if (signal) init.signal = signal;
   if (body instanceof ReadableStream) {

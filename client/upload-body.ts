@@ -1,4 +1,4 @@
-/** The bodies of uploads: rows as JSON, a file of JSON, or a spreadsheet in a form. */
+/** Builds the bodies of uploads: rows as JSON, a JSON file, or a spreadsheet in a form. */
 import type { components } from './api-types.ts';
 import { toJson } from './exact-json.ts';
 import { newKey } from './new-key.ts';
@@ -9,13 +9,13 @@ export type FileContent = Blob | Uint8Array | ArrayBuffer | ReadableStream<Uint8
 export type FileKind = 'json' | 'ndjson' | 'spreadsheet';
 export type UploadDefinition = components['schemas']['UploadDefinition'];
 
-/** What is uploaded: `rows` or `file`. */
+/** What to upload: either `rows` or `file`. */
 export interface UploadSource {
   /** Row objects. A function is called again if the upload must be sent again; an iterator can be sent once. */
   rows?: Rows | (() => Rows) | undefined;
   /** The content of a file. A function is called again if the upload must be sent again; a stream can be sent once. */
   file?: FileContent | (() => FileContent) | undefined;
-  /** The length in bytes of a file that is a stream, if it is known. `fetch` does not send it. */
+  /** The length in bytes if the file is a stream whose length is known. `fetch` does not send it. */
   bytes?: number | undefined;
   /** The name of the file. Default: the name of a `File`. */
   name?: string | undefined;
@@ -30,9 +30,9 @@ export interface UploadSource {
 export interface UploadBody {
   operation: 'json' | 'excel';
   contentType: string;
-  /** Returns the body, for each attempt; undefined: it was read and cannot be read again. */
+  /** Opens the body for an attempt; undefined: it was already read and cannot be opened again. */
   open: () => SentBody | undefined;
-  /** The body can be opened more than once. */
+  /** true: the body can be opened several times. */
   isRepeatable: boolean;
 }
 
@@ -62,22 +62,22 @@ async function rowsBody(
   const { open, isRepeatable } = reopened(rows);
   const body = { operation: 'json', contentType: 'application/json' } as const;
   if (!isBrowser) return { ...body, isRepeatable, open: () => rowsStream(open(), definition) };
-  // Browsers send no streams over HTTP/1.1.
+  // Browsers cannot send a stream over HTTP/1.1, so the rows are collected first.
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for await (const bytes of jsonOf(open()!, definition)) parts.push(bytes);
   const content = new Blob(parts);
   return { ...body, isRepeatable: true, open: () => ({ content }) };
 }
 
-/** All browsers name themselves so, also in their workers. Node.js, Deno and Bun do not. */
+/** All browsers begin their name with this, even in their workers. Node.js, Deno and Bun do not. */
 const isBrowser = /^Mozilla/.test(globalThis.navigator?.userAgent ?? '');
 
-/** Rows are joined to texts of about this length, because a stream of many small texts is slow. */
+/** The text of rows is sent in pieces of about this length, because a stream of many small pieces is slow. */
 const textLength = 65_536;
 
 const encoder = new TextEncoder();
 
-/** Yields the rows as the bytes of a JSON document, until the rows or the body end. */
+/** Yields the bytes of the JSON document. Stops early if the body is closed. */
 async function* jsonOf(
   rows: Rows,
   definition: UploadDefinition | undefined,
@@ -109,9 +109,9 @@ function rowsStream(rows: Rows | undefined, definition: UploadDefinition | undef
 }
 
 /**
- * Returns a body of the chunks.
+ * Returns a body that consists of the chunks.
  *
- * @param stop ends the source. It is not waited for, because the source may be in the middle of a long wait.
+ * @param stop ends the source. Nobody waits for it, because the source may itself wait for a long time.
  */
 function streamOf(chunks: AsyncGenerator<Uint8Array>, stop: () => Promise<unknown>): SentBody {
   let controller!: ReadableStreamDefaultController<Uint8Array>;
@@ -149,7 +149,7 @@ function streamOf(chunks: AsyncGenerator<Uint8Array>, stop: () => Promise<unknow
   return { content, close, failure: () => failure };
 }
 
-/** Returns a function that opens the source once or, if the source allows it, any number of times. */
+/** Returns a function that opens the source each time it is called. A source that can be read only once is returned only once. */
 function reopened<Opened extends object>(
   source: Opened | (() => Opened),
 ): { open: () => Opened | undefined; isRepeatable: boolean } {
@@ -164,7 +164,7 @@ function reopened<Opened extends object>(
   return { open, isRepeatable: false };
 }
 
-/** Streams and iterators are read once. Arrays, sets and other collections return a new iterator each time. */
+/** Streams and iterators can be read only once. Arrays, sets and other collections return a new iterator each time. */
 function isReadOnce(source: object): boolean {
   return (
     source instanceof ReadableStream ||
@@ -173,7 +173,7 @@ function isReadOnce(source: object): boolean {
   );
 }
 
-/** Returns a body with `head`, the content of the file and `tail`; undefined if there is no content. @param bytes the length of a stream, if it is known */
+/** Returns a body that consists of `head`, the content of the file and `tail`; undefined if there is no content. @param bytes the length of a stream, if known */
 function bodyOf(
   content: FileContent | undefined,
   bytes: number | undefined,
@@ -204,7 +204,7 @@ async function* enclosed(
   if (last.length > 0) yield last;
 }
 
-/** Writes the form (RFC 7578) itself, because `FormData` takes no stream. The definition and the password come before the file, so that the service has them before the rows. */
+/** Builds the form (RFC 7578) itself, because `FormData` accepts no stream. The definition and the password are sent before the file, so that the service has them before the first row. */
 function formBody(
   open: () => FileContent | undefined,
   isRepeatable: boolean,

@@ -1,4 +1,4 @@
-/** Sends an upload, and requests that change something, so that they can be repeated. */
+/** Sends uploads and other requests that change something, with an idempotency key, so that they can be repeated. */
 import type { operations } from './api-types.ts';
 import { newKey } from './new-key.ts';
 import { ProblemError } from './problem-error.ts';
@@ -25,7 +25,7 @@ export interface ChangeOptions extends RequestOptions {
 export interface LoadOptions extends LoadQuery, UploadSource, ChangeOptions {
   /** The name of the table. */
   table: string;
-  /** Called while the body is sent. `fetch` tells this for streams only: see `xhrTransport`. */
+  /** Called while the body is sent. `fetch` reports it only for streams; `xhrTransport` for all bodies. */
   onSent?: ((bytes: number) => void) | undefined;
 }
 
@@ -71,7 +71,7 @@ export async function upload<Result>(
   return sendOnce(connection, request, idempotencyKey, read);
 }
 
-/** Sends a request that changes something, with a key, so that it can be repeated. */
+/** Sends a request that changes something with an idempotency key, so that it can be repeated. */
 export async function sendOnce<Result>(
   connection: Connection,
   request: SentRequest,
@@ -85,7 +85,7 @@ export async function sendOnce<Result>(
   try {
     return await send(connection, { ...request, headers }, read);
   } catch (error) {
-    // A service without records keeps no keys, and the caller did not ask for one.
+    // A service without records of loads accepts no idempotency key. If the caller did not ask for one, the request is sent without.
     const hasNoKeys = error instanceof ProblemError && error.code === 'not-enabled';
     if (!hasNoKeys || key !== undefined) throw error;
     return send(connection, withoutKey, read);

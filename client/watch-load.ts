@@ -1,4 +1,4 @@
-/** Follows a load until it has ended: with server-sent events, or by asking again and again where these do not arrive. */
+/** Follows a load until it has ended: with server-sent events, or by repeated requests if the events do not arrive. */
 import type { components } from './api-types.ts';
 import { ProblemError } from './problem-error.ts';
 import { readEvents } from './server-sent-events.ts';
@@ -7,14 +7,14 @@ import type { TransportAnswer } from './transport.ts';
 
 export type Load = components['schemas']['Load'];
 
-/** How the load is read. */
+/** How to request the state of the load. */
 export interface LoadReader {
-  /** Opens the stream of events. */
+  /** Opens the stream of events of the load. */
   open: (signal: AbortSignal) => Promise<TransportAnswer>;
   read: (signal: AbortSignal | undefined) => Promise<Load>;
 }
 
-/** The states of loads that do not change any more. */
+/** The states of a load that has ended. */
 const endStates = ['committed', 'checked', 'refused', 'failed', 'cancelled'];
 
 export function hasEnded(load: Pick<Load, 'state'>): boolean {
@@ -22,7 +22,7 @@ export function hasEnded(load: Pick<Load, 'state'>): boolean {
 }
 
 /**
- * Returns the answer of a load that has ended; undefined: it was committed, and its answer was too long to be kept.
+ * Returns the answer of a load that has ended; undefined: the load was committed, but its answer was too long to be stored.
  *
  * @throws ProblemError if the load was refused, failed or was cancelled
  */
@@ -40,13 +40,13 @@ export function resultOf({ id, state, answer }: Load): components['schemas']['Lo
   );
 }
 
-/** The service sends the first event at once, and a comment after 15 seconds without an event. */
+/** The longest silence before a stream of events counts as broken. The service sends the first event at once, and a comment after 15 seconds without an event. */
 const firstEventMs = 5_000;
 const nextEventMs = 30_000;
 const pollMs = 1_000;
 
 /**
- * Yields the load as it is now and after each change. The last one has ended and has the answer of the upload.
+ * Yields the load as it is now and after each change. The last one has ended and contains the answer to the upload.
  *
  * @throws ProblemError if the load does not exist, ConnectionError if the service does not answer for a long time
  */
@@ -62,10 +62,10 @@ export async function* watchLoad(reader: LoadReader, signal?: AbortSignal): Asyn
         if (hasEnded(load)) return;
       }
       signal?.throwIfAborted();
-      // A proxy that keeps back the events would keep them back again.
+      // If no event has arrived, a proxy may hold the events back. It would do so again, so only requests are used from now on.
       hasEvents = count > 0;
     }
-    // This asks again also after the service has ended the stream, for example because it restarts.
+    // This request is also made after the service has ended the stream, for example because it restarts.
     const load = await reader.read(signal);
     yield load;
     if (hasEnded(load)) return;
@@ -73,7 +73,7 @@ export async function* watchLoad(reader: LoadReader, signal?: AbortSignal): Asyn
   }
 }
 
-/** Yields the loads of one stream. It ends when the stream ends, fails, or is silent for too long. */
+/** Yields the states of the load from one stream of events. Returns when the stream ends, fails or is silent for too long. */
 async function* eventsOf({ open }: LoadReader, signal: AbortSignal | undefined): AsyncGenerator<Load> {
   const silence = new AbortController();
   const stop = (): void => silence.abort();
@@ -88,7 +88,7 @@ async function* eventsOf({ open }: LoadReader, signal: AbortSignal | undefined):
       if (data !== undefined) yield JSON.parse(data);
     }
   } catch (error) {
-    // These refusals are the same for the next request.
+    // The service would refuse further requests for the same reason.
     if (error instanceof ProblemError && [401, 403, 404, 501].includes(error.status)) throw error;
   } finally {
     clearTimeout(timer);

@@ -1,7 +1,7 @@
-/** A transport for pages that show how much of a file was sent: `createClient({ url, token, transport: xhrTransport })`. */
+/** A transport for pages that show the progress of an upload: `createClient({ url, token, transport: xhrTransport })`. */
 import { fetchTransport, type Transport } from './transport.ts';
 
-/** Sends uploads whose caller passes `onSent` with XMLHttpRequest, which reports the progress, and everything else with `fetch`. */
+/** Sends requests with `onSent` through XMLHttpRequest, which reports the progress of all bodies. Other requests use `fetch`. */
 export const xhrTransport: Transport = (url, request) => {
   const { method, headers, body, signal, onSent } = request;
   if (!onSent || body === undefined || body instanceof ReadableStream) return fetchTransport(url, request);

@@ -1,6 +1,6 @@
 /**
- * Notices that the service does not answer while the page waits for it. A connection may be gone although no request fails: the stream of
- * a load is silent also while nothing happens. So the page asks /healthz when it has heard nothing for a moment.
+ * Detects that the service no longer answers while the page waits for it. A broken connection does not always fail a request: the
+ * event stream of a load is also silent when nothing happens. So the page requests `/healthz` after some seconds without data.
  */
 import type { Transport } from '../client/client.ts';
 import { xhrTransport } from '../client/xhr-transport.ts';
@@ -8,7 +8,7 @@ import { serviceUrl } from './service-url.ts';
 
 export interface Connection {
   transport: Transport;
-  /** Notes a sign of life, for example bytes that were sent. */
+  /** Records that data was sent or received, so that the connection works. */
   hear(): void;
 }
 
@@ -17,8 +17,8 @@ const quietMs = 1000;
 const answerMs = 1500;
 
 /**
- * @param isWaiting whether the page shows work of the service
- * @param tell called with whether the service answers
+ * @param isWaiting returns whether the page waits for the service
+ * @param tell called with true if the service answers, and with false if it does not
  */
 export function createConnection(isWaiting: () => boolean, tell: (answers: boolean) => void): Connection {
   let heardAt = 0;

@@ -1,4 +1,4 @@
-/** Says why something did not succeed, for a person. */
+/** Describes for the user why something failed. */
 import { ConnectionError, type components, type Problem, ProblemError } from '../client/client.ts';
 import { ChangedFileError } from './file/chosen-file.ts';
 
@@ -6,7 +6,7 @@ type Schemas = components['schemas'];
 export type Warning = Schemas['Warning'];
 export type ProblemGroup = NonNullable<Schemas['ProblemDocument']['error_groups']>[number];
 
-/** Why a request did not succeed, for a person. */
+/** Describes why a request failed. */
 export interface Failure {
   title: string;
   detail: string;
@@ -15,9 +15,9 @@ export interface Failure {
   errorCount: number;
   groups: ProblemGroup[];
   warnings: Warning[];
-  /** The id of the load; undefined: the request was not an upload, or the service records no loads. */
+  /** The id of the load; undefined: the request was not an upload, or the service stores no records of loads. */
   loadId: string | undefined;
-  /** Whether the file cannot be read any more. */
+  /** true: the browser can no longer read the file. */
   isOfFile?: boolean;
 }
 

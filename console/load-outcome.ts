@@ -1,23 +1,23 @@
 /**
- * What the page knows of how a load goes on. Only the service knows how a load has ended, so an `Ended` is made from the record of the load
- * or from the answer to its upload. Everything else that goes wrong on the way is `unknown`.
+ * The state of a load as far as the page knows it. Only the service can say that a load has ended. So a value of type `Ended` can
+ * only be created from the record of the load or from the answer to its upload. After any other error the state is `unknown`.
  */
 import { type Load, type LoadedTable, ProblemError, resultOf } from '../client/client.ts';
 import { type Failure, failureFrom } from './failure.ts';
 
 export type LoadOutcome =
-  /** The service has not answered the upload yet. */
+  /** The upload has not been answered yet. */
   | { is: 'sending' }
   | { is: 'running'; record: Load }
-  /** The page does not know how the load goes on. `record` is the last one that it has seen. */
+  /** The page cannot find out the state of the load. `record` is the last record that it received. */
   | { is: 'unknown'; reason: Failure; record: Load | undefined }
-  /** The file could not be read, so the service has not got a whole file and loads nothing. */
+  /** The file could not be read completely. The service did not receive it completely and loads nothing. */
   | { is: 'unsent'; failure: Failure }
   | Ended;
 
 declare const isSaidByService: unique symbol;
 
-/** Nothing outside this file can make a value of this type. */
+/** This symbol is not exported, so that only this file can create a value of the type `Ended`. */
 interface SaidByService {
   readonly [isSaidByService]: true;
 }
@@ -29,13 +29,13 @@ type EndFacts =
 /** The load has ended. */
 export type Ended = EndFacts & SaidByService;
 
-/** What the page shows of a load with success. */
+/** What the page shows of a load that succeeded. */
 export interface LoadResult {
   table: Pick<LoadedTable['table'], 'schema' | 'name' | 'columns'>;
   load: Omit<LoadedTable['load'], 'format'>;
 }
 
-/** @param record of a load that has ended */
+/** @param record the record of a load that has ended */
 export function endOf(record: Load): Ended {
   try {
     return ended({ is: 'loaded', result: resultIn(record) });
@@ -45,15 +45,14 @@ export function endOf(record: Load): Ended {
   }
 }
 
-/** @param answer to the upload, of a service without records of loads */
+/** @param answer the answer to an upload if the service stores no records of loads */
 export function endOfAnswer(answer: LoadedTable): Ended {
   return ended({ is: 'loaded', result: answer });
 }
 
 /**
- * Returns the end of an upload that the service has refused; undefined: the error does not say how the load has ended. A proxy may
- * have written an answer without a code, and after an answer of 500 or more the load may go on. After a lost answer the load may have been
- * committed.
+ * Returns the end of an upload that the service refused; undefined: the load may continue or may be committed. That is so if the
+ * answer was lost, if it has status 500 or more, or if it has no code (a proxy may have written it).
  */
 export function endOfRefusal(error: unknown): Ended | undefined {
   if (!(error instanceof ProblemError) || error.code === undefined || error.status >= 500) return undefined;
@@ -62,13 +61,13 @@ export function endOfRefusal(error: unknown): Ended | undefined {
   return ended({ is: 'not-loaded', failure: failureFrom(error), isCancelled });
 }
 
-/** Returns the record of the load, as far as the page has seen it. */
+/** Returns the last record of the load that the page received. */
 export function recordOf(outcome: LoadOutcome): Load | undefined {
   return outcome.is === 'running' || outcome.is === 'unknown' ? outcome.record : undefined;
 }
 
 /**
- * Returns the result in the record of a load. The service keeps no answer of more than 1 MiB. Then the page shows what the record itself says.
+ * Returns the result from the record of a load. The service does not store answers above 1 MiB. Then the page shows the counts of the record.
  *
  * @throws ProblemError if the load was refused, failed or was cancelled
  */

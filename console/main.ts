@@ -1,4 +1,4 @@
-/** Starts the page: reads the settings of the service, signs in, and draws what the page knows. */
+/** Starts the page: requests the settings of the service, signs the user in, and shows the page. */
 import { render } from 'preact';
 import { createActions } from './actions/create-actions.ts';
 import { losesWork } from './derived/load.ts';
@@ -13,7 +13,7 @@ import { app } from './views/app.ts';
 const settings = JSON.parse(
   document.querySelector<HTMLMetaElement>('meta[name=tablewright]')?.content ?? '{}',
 ) as { signIn?: SignInSettings | null };
-// With an identity provider, only people who have signed in there have a session. Everybody could send a link with a token.
+// If there is an identity provider, tokens in links are ignored, because anybody can send such a link. Only users who signed in at the provider have a session.
 const token = takeLinkedToken();
 const session = await beginSession(settings.signIn ?? undefined);
 const page = document.getElementById('page')!;
@@ -25,8 +25,8 @@ const store = createStore(initialState(session, routeOf(location.hash)), (state)
   const isSame = step === lastStep || state.route.page !== 'load';
   lastStep = step;
   if (isSame) return;
-  // The control with the focus is not in the new step. Keys go on from the beginning of the step.
-  // Both need the layout, which the browser computes before the next frame. To do them at once would block the page for longer.
+  // The element that had the focus is gone, so the new step gets the focus. Focus and scrolling need the layout. The browser
+  // computes it before the next frame anyway. Doing it here would block the page longer.
   requestAnimationFrame(() => {
     document.getElementById('main')?.focus({ preventScroll: true });
     scrollTo(0, 0);
@@ -39,7 +39,7 @@ if (token === undefined || settings.signIn != null) actions.open(store.state.rou
 else actions.followLink(token);
 addEventListener('popstate', steps.follow);
 addEventListener('hashchange', () => {
-  // A sign-in link can be opened in a tab that has the console already.
+  // A sign-in link may be opened in a tab that already shows the console. Then the page is not loaded again.
   const token = takeLinkedToken();
   if (token !== undefined) {
     store.set({ route: routeOf(location.hash) });
@@ -49,7 +49,7 @@ addEventListener('hashchange', () => {
   actions.open(routeOf(location.hash));
   document.getElementById('main')?.focus();
 });
-// A file that is dropped beside its place must not replace the page.
+// Without this, a file that is dropped outside its field would replace the page.
 for (const type of ['dragover', 'drop']) addEventListener(type, (event) => event.preventDefault());
 addEventListener('beforeunload', (event) => {
   if (losesWork(store.state)) event.preventDefault();

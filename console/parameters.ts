@@ -1,4 +1,4 @@
-/** The defaults of the upload parameters, from `client/parameters.ts`, and helpers for lists of choices. The types of the client have the choices. */
+/** The default values of the upload parameters, and lists of choices with their labels. The types of the client define which choices exist. */
 import type { LoadQuery } from '../client/client.ts';
 import { uploadParameters } from '../client/parameters.ts';
 
@@ -11,12 +11,12 @@ export function defaultOf<Parameter extends Name>(name: Parameter): ValueOf<Para
   return defaults.get(name) as ValueOf<Parameter>;
 }
 
-/** Returns the query without the parameters that have their default. */
+/** Returns the query without parameters that have their default value. */
 export function withoutDefaults(query: LoadQuery): LoadQuery {
   return Object.fromEntries(Object.entries(query).filter(([name, value]) => value !== defaults.get(name)));
 }
 
-/** Returns the choices of a parameter with their labels, as options. TypeScript checks that each choice has a label. */
+/** Returns the choices of a parameter as options with labels. TypeScript checks that each choice has a label. */
 export function labelled<Parameter extends Name>(
   labels: Record<ValueOf<Parameter> & string, string>,
 ): [ValueOf<Parameter> & string, string][] {

@@ -1,7 +1,7 @@
 /**
- * Signing in: a token in the fragment of the address, a pasted token, or the authorization code flow of OpenID Connect with PKCE
- * (RFC 7636). The token is kept for this tab only. A person who has chosen a file signs in in another window, because a page that leaves
- * its address loses the file.
+ * Signing in: with a token in the fragment of the address, a pasted token, or the authorization code flow of OpenID Connect with
+ * PKCE (RFC 7636). The token is stored for this tab only. If a file is chosen, the user signs in in another window, because leaving
+ * the page would lose the file.
  */
 import { claimsOf, linkedToken } from './derived/session.ts';
 import { serviceUrl } from './service-url.ts';
@@ -9,19 +9,19 @@ import type { Session, SignInSettings } from './state.ts';
 
 const tokenKey = 'tablewright.token';
 const flowKey = 'tablewright.sign-in';
-/** The other window sends the answer of the identity provider on this channel. Only pages of the same origin hear it. */
+/** The sign-in window sends the answer of the identity provider on this channel. Only pages of the same origin can receive it. */
 const channelName = 'tablewright.sign-in';
-/** The state of a sign-in in another window begins so. */
+/** The `state` parameter of a sign-in in another window begins with this prefix. */
 const windowPrefix = 'window.';
 
-/** Takes the token of a sign-in link out of the address. Neither the history of the browser nor a copied address may have the token. */
+/** Removes the token of a sign-in link from the address and returns it, so that neither the browser history nor a copied address contains it. */
 export function takeLinkedToken(): string | undefined {
   const token = linkedToken(location.hash);
   if (token !== undefined) history.replaceState(null, '', `${location.pathname}#/`);
   return token;
 }
 
-/** Begins the session: takes the answer of the identity provider out of the address, or the token that this tab has kept. */
+/** Starts the session with the answer of the identity provider in the address, or with the stored token of this tab. */
 export async function beginSession(signIn: SignInSettings | undefined): Promise<Session> {
   const answer = new URLSearchParams(location.search);
   if (signIn && (answer.has('code') || answer.has('error')) && answer.has('state')) {
@@ -38,7 +38,7 @@ export async function beginSession(signIn: SignInSettings | undefined): Promise<
   return sessionOf(sessionStorage.getItem(tokenKey) ?? undefined, signIn);
 }
 
-/** Sends the answer to the window that waits for it, and closes this one. */
+/** Sends the answer of the identity provider to the window that waits for it, and closes this window. */
 function handOver(answer: URLSearchParams, signIn: SignInSettings): Session {
   const channel = new BroadcastChannel(channelName);
   channel.postMessage(answer.toString());
@@ -49,7 +49,7 @@ function handOver(answer: URLSearchParams, signIn: SignInSettings): Session {
   return { ...sessionOf(undefined, signIn), problem };
 }
 
-/** Keeps the token for this tab, and returns its session. @param token undefined: the person is signed out */
+/** Stores the token for this tab and returns its session. @param token undefined: nobody is signed in */
 export function sessionOf(token: string | undefined, signIn: SignInSettings | undefined): Session {
   if (token === undefined) sessionStorage.removeItem(tokenKey);
   else sessionStorage.setItem(tokenKey, token);
@@ -63,16 +63,16 @@ interface Flow {
   redirectUri: string;
 }
 
-/** Sends the person to the identity provider. */
+/** Leaves this page for the identity provider. */
 export async function startSignIn(signIn: SignInSettings): Promise<void> {
   const flow = newFlow('');
   sessionStorage.setItem(flowKey, JSON.stringify(flow));
   location.assign(await authorizationUrl(flow, signIn));
 }
 
-/** Opens the identity provider in another window, and returns the token when the person has signed in there. */
+/** Opens the identity provider in another window. Returns the token after the user has signed in there. */
 export async function signInInWindow(signIn: SignInSettings): Promise<string> {
-  // Browsers open a window only at once after a click.
+  // Browsers allow a new window only directly after a click, so it is opened before the first `await`.
   const opened = window.open('', 'tablewright-sign-in', 'popup,width=520,height=720');
   if (opened === null) {
     throw new Error(

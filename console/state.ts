@@ -1,4 +1,4 @@
-/** What the page knows. `derived/` has what follows from it, `actions/` change it, and `views/` draw it. */
+/** The state of the page. `derived/` computes values from it, `actions/` change it, and `views/` show it. */
 import type {
   components,
   ListedLoad,
@@ -16,7 +16,7 @@ export type FirstRows = components['schemas']['FirstRows'];
 
 export interface State {
   session: Session;
-  /** The subject of the last accepted token: whose file and choices these are. It stays when the token expires. */
+  /** The subject of the last accepted token. The file and the choices belong to this user, also after the token has expired. */
   worker: string | undefined;
   route: Route;
   step: Step;
@@ -24,16 +24,16 @@ export interface State {
   /** The parameters with which the file is read. */
   reading: Reading;
   inspection: Remote<Inspection>;
-  /** The file is read again in another way. Until then the page shows the last inspection. */
+  /** true: the file is being read again with other parameters. Until the answer arrives, the page shows the previous inspection. */
   isReadAgain: boolean;
-  /** The fields under "How values are read" are open. */
+  /** true: the fields under "How values are read" are visible. */
   isReadingOpen: boolean;
   /** The first rows of the sheet without any interpretation, for choosing the header. */
   top: Remote<TopRows>;
   columns: ColumnPlan[];
-  /** The sheet or array that `columns` are of; undefined: the first one that will be read. */
+  /** The name of the sheet or array to which `columns` belong; undefined: the first one that is read. */
   columnsOf: string | undefined;
-  /** The columns of the other sheets and arrays, as they were when the person left them. */
+  /** The columns of the other sheets and arrays, with the changes of the user. */
   otherPlans: Record<string, ColumnPlan[]>;
   target: Target;
   /** The existing table with the name of the target; null: there is none. */
@@ -42,7 +42,7 @@ export interface State {
   types: ListedType[];
   rows: RowRules;
   check: Remote<Checked>;
-  /** The request for which `check` was made. */
+  /** The text of the request that `check` belongs to. If the request differs from it, the check is out of date. */
   checkedRequest: string | undefined;
   /** The problem whose row is shown. */
   shownProblem: ShownProblem | undefined;
@@ -53,9 +53,9 @@ export interface State {
   loads: Remote<{ loads: ListedLoad[]; hasMore: boolean }>;
   oneLoad: Remote<Load>;
   dialog: Dialog | undefined;
-  /** false: the page waits for the service, which does not answer. */
+  /** false: the page waits for the service, but the service does not respond. */
   isAnswering: boolean;
-  /** The text for assistive technology. */
+  /** The text that a screen reader announces. */
   announcement: string;
 }
 
@@ -70,14 +70,14 @@ export type Route =
 
 export interface Session {
   token: string | undefined;
-  /** What the token says about itself. It is shown, and not verified here. */
+  /** The subject in the token. It is only shown: the page does not verify tokens. */
   subject: string | undefined;
   scopes: string[];
-  /** The service is asked whether it accepts a token. */
+  /** true: the service is being asked whether it accepts a token. */
   isBeingChecked?: boolean;
   /** Why a new token is needed. */
   problem: string | undefined;
-  /** undefined: people paste a token. */
+  /** The identity provider; undefined: there is none, and users paste a token. */
   signIn: SignInSettings | undefined;
 }
 
@@ -123,14 +123,14 @@ export interface Reading {
   decimalSign: ValueOf<'decimal_sign'>;
   thousandsSign: ValueOf<'thousands_sign'>;
   trim: boolean;
-  /** `values=natural` */
+  /** true: sends `values=natural`. */
   isNatural: boolean;
   languages: string;
   errorsAreNull: boolean;
   rowsAt: string | undefined;
 }
 
-/** What an inspection found, the same for spreadsheets and JSON. */
+/** The result of an inspection in one form for spreadsheets and JSON. */
 export interface Inspection {
   sheets: { name: string; isHidden: boolean; rows: number; columns: number; problem: string | undefined }[];
   sheet: string;
@@ -160,7 +160,7 @@ export interface TopRows {
 }
 
 export interface ColumnPlan {
-  /** The name in the file. */
+  /** The name of the column in the file. */
   header: string;
   letters: string | undefined;
   name: string;
@@ -171,7 +171,7 @@ export interface ColumnPlan {
   isIncluded: boolean;
   isNullable: boolean;
   default: string;
-  /** Its place in the primary key, from 1; 0: it is not in the key. */
+  /** The position in the primary key, from 1; 0: the column is not in the key. */
   keyPlace: number;
   isUnique: boolean;
   reference: Reference | undefined;
@@ -193,14 +193,14 @@ export interface Target {
 export interface RowRules {
   leaveOutFaulty: boolean;
   maxFaulty: number;
-  /** What happens to columns of the file that an existing table does not have. */
+  /** The parameter `extra_columns`: what happens to columns of the file that the existing table does not have. */
   extraColumns: ValueOf<'extra_columns'>;
 }
 
 export interface Checked {
   result: LoadResult | undefined;
   failure: Failure | undefined;
-  /** All problems; undefined: only those that the answer listed are known. */
+  /** All problems; undefined: the page knows only those in the answer of the check. */
   all: Problem[] | undefined;
   isReadingAll: boolean;
   openGroup: string | undefined;
@@ -214,19 +214,19 @@ export interface ShownProblem {
 export interface ShownRow {
   names: string[];
   values: (string | null)[];
-  /** The index of the cell with the problem; -1: none. */
+  /** The index of the cell that has the problem; -1: no cell. */
   marked: number;
 }
 
 export interface LoadProgress {
-  /** The Idempotency-Key of the upload. It finds the record of the load. undefined: the service keeps no records. */
+  /** The idempotency key of the upload, by which the record of the load is found. undefined: the service stores no records. */
   key: string | undefined;
   fileName: string;
   fileBytes: number;
-  /** The expected number of rows; undefined: the page was loaded again. */
+  /** The expected number of rows; undefined: not known, because the page was reloaded. */
   expectedRows: number | undefined;
   sentBytes: number;
-  /** Times in milliseconds since the page was loaded. */
+  /** Times are in milliseconds since the page was opened. */
   startedAt: number;
   rowsSince: number | undefined;
   isCancelling: boolean;
@@ -239,12 +239,12 @@ export interface LoadProgress {
 export type Dialog =
   | { is: 'definition' }
   | { is: 'curl' }
-  /** A sign-in link for another person, or with a token that the service does not accept. */
+  /** A sign-in link: its token belongs to another user, or the service does not accept it. */
   | { is: 'link'; token: string; subject: string | undefined; problem: string | undefined }
   | {
       is: 'column';
       index: number;
-      /** undefined: the service has not listed them yet. */
+      /** undefined: the service has not answered yet. */
       tables: ListedTable[] | undefined;
       referenced: TableDescription | undefined;
     };
@@ -293,7 +293,7 @@ export function initialState(session: Session, route: Route): State {
   };
 }
 
-/** Everything that belongs to one file. */
+/** Returns the empty state of everything that belongs to one file. */
 export function emptyWork() {
   return {
     step: 'file',

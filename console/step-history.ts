@@ -1,15 +1,15 @@
 /**
- * Keeps the steps of the flow as entries of the browser's history, so that Back goes to the step before. All steps have the same address,
- * and each entry has the steps from the first one to its own.
+ * Stores the steps as entries of the browser history, so that Back shows the previous step. All entries have the same address. Each
+ * contains the list of steps up to its own.
  */
 import { isLoadPage } from './derived/routes.ts';
 import { canShow, shownStep } from './derived/steps.ts';
 import type { State, Step } from './state.ts';
 
 export interface StepHistory {
-  /** Makes the history agree with the step that is shown. */
+  /** Updates the browser history after the page has shown another step. */
   note(): void;
-  /** Shows the step of the entry to which the browser went. */
+  /** Shows the step of the history entry that the user has opened with Back or Forward. */
   follow(): void;
 }
 
@@ -17,9 +17,9 @@ export function createStepHistory(
   store: { readonly state: State },
   showStep: (step: Step) => void,
 ): StepHistory {
-  /** The page itself goes to another entry, and the browser has not arrived there yet. */
+  /** true: the page itself has moved in the history, and the browser has not finished that yet. */
   let isMoving = false;
-  /** The number of steps of the entry that is shown, and of the last entry. */
+  /** The number of steps in the entry that is shown; `lastLength`: in the last entry. */
   let shownLength = stepsOf(history.state).length;
   let lastLength = shownLength;
 
@@ -45,7 +45,7 @@ export function createStepHistory(
       note();
       return;
     }
-    // A step that is not possible any more is passed over, in the direction in which the person goes.
+    // If a step is no longer possible, the next one in the same direction is shown.
     const steps = stepsOf(history.state);
     const isForward = steps.length > shownLength;
     if (isForward && steps.length < lastLength && !canShow(store.state, steps.at(-1)!)) {

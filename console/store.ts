@@ -1,4 +1,4 @@
-/** Keeps what the page knows, and draws the page again after each change. */
+/** Holds the state of the page, and draws the page again after each change. */
 import type { State } from './state.ts';
 
 type Change = Partial<State>;
@@ -20,7 +20,7 @@ export function createStore(first: State, draw: (state: State) => void): Store {
       state = { ...state, ...(typeof change === 'function' ? change(state) : change) };
       if (isDrawing) return;
       isDrawing = true;
-      // Several changes in a row are drawn once.
+      // Several changes in one task are drawn together.
       queueMicrotask(() => {
         isDrawing = false;
         draw(state);

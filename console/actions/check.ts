@@ -21,7 +21,7 @@ async function runDry(
   onLoad: (load: Load) => void,
 ): Promise<LoadResult> {
   const begun = await sendUpload(page, { dry_run: true, signal, onSent });
-  // A service without records of loads answers with the table.
+  // A service that stores no records of loads answers with the created table instead of a load.
   if (!('state' in begun)) return begun;
   onLoad(begun);
   let last = begun;
@@ -54,7 +54,7 @@ export async function check(page: Page): Promise<void> {
         if (id !== undefined) page.client.cancel(id).catch(() => {});
       });
       const onLoad = (load: Load): void => {
-        // A check that has ended cannot be cancelled.
+        // A check that has ended cannot be cancelled, so its id is not kept.
         id = hasEnded(load) ? undefined : load.id;
         progress({ load });
       };
@@ -75,14 +75,14 @@ export async function check(page: Page): Promise<void> {
   );
 }
 
-/** Does the check again. If the file is read in another way, its columns are read first. */
+/** Does the check again. If the change concerns how the file is read, its columns are read again first. */
 async function checkWith(page: Page, reading: Reading): Promise<void> {
   if (reading !== page.state.reading) {
     page.stop('check');
     page.set({ check: { is: 'busy', sentBytes: 0 }, shownProblem: undefined });
     const isRead = await inspect(page, reading);
     const { check, step } = page.state;
-    // The person may have stopped the check meanwhile.
+    // The user may have stopped the check while the file was read.
     if (check.is !== 'busy') return;
     if (!isRead || step !== 'check') {
       page.set({ check: { is: 'none' } });
@@ -99,9 +99,9 @@ export function stopCheck(page: Page): void {
   showStep(page, 'columns');
 }
 
-/** Applies a choice of a warning, and reads the file again. A check is done again, too. */
+/** Applies a choice that a warning offers, and reads the file again. If a check was done, it is repeated. */
 export async function takeChoice(page: Page, { reading, columns }: OfferedChoice): Promise<void> {
-  // A load that is done has created the table, so the person has to say what happens to it.
+  // After a load the table exists, so the user has to decide in step 2 what happens to its rows.
   if (page.state.step === 'load') showStep(page, 'columns');
   page.set({ columns });
   if (page.state.step === 'check') await checkWith(page, reading);

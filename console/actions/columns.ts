@@ -3,9 +3,9 @@ import { type ListedType, ProblemError } from '../../client/client.ts';
 import type { ColumnPlan, RowRules, Step, Target } from '../state.ts';
 import type { Page } from './page.ts';
 
-/** Asks whether the table exists, a moment after the last key. */
+/** Asks the service whether the target table exists, 300 ms after the last change of its name. */
 export function lookUpTarget(page: Page): void {
-  // An answer about the table before this change must not be shown for the new one.
+  // A late answer about the previous name must not be shown for the new one.
   page.stop('existing');
   const moment = new Promise<void>((resolve) => setTimeout(resolve, 300));
   const look: Promise<void> = moment.then(() => (look === page.lookedUp ? readTarget(page) : page.lookedUp));

@@ -1,6 +1,6 @@
 /**
- * What a person can do. The files imported here have the actions of one step or page: functions of the page, which talk to the service and
- * change what the page knows. Each function that they export is an action.
+ * Everything that a user can do. Each file imported here has the actions of one step or page. An action calls the service and
+ * changes the state of the page.
  */
 import type { Store } from '../store.ts';
 import * as check from './check.ts';
@@ -31,7 +31,7 @@ type ActionOn<Does> = Does extends (page: Page, ...facts: infer Facts) => infer 
   ? (...facts: Facts) => Result
   : never;
 
-/** The actions as the views call them. */
+/** The actions with the page already bound, as the views call them. */
 export type Actions = { [Name in keyof Steps]: ActionOn<Steps[Name]> };
 
 export function createActions(store: Store): Actions {

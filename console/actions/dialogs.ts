@@ -1,4 +1,4 @@
-/** The dialogs, of which the one of a column offers tables for a foreign key. */
+/** Opens and closes the dialogs. The dialog of a column offers the existing tables for a foreign key. */
 import type { Dialog } from '../state.ts';
 import type { Page } from './page.ts';
 import { listTables } from './pages.ts';
@@ -11,7 +11,7 @@ function changeDialog(page: Page, to: Partial<ColumnDialog>): void {
 
 export async function openColumn(page: Page, index: number): Promise<void> {
   page.set({ dialog: { is: 'column', index, tables: undefined, referenced: undefined } });
-  // Without the scope table:read the names can still be typed.
+  // A token without the scope `table:read` may not list tables. The user can still type a name.
   changeDialog(page, { tables: await listTables(page).catch(() => []) });
   const { reference } = page.state.columns[index] ?? {};
   if (reference) readReferenced(page, reference.schema, reference.table);

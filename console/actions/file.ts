@@ -1,4 +1,4 @@
-/** Step 1: a file is chosen and read. In step 2 it may be read again in another way. */
+/** Step 1: the user chooses a file, and the service reads it. In step 2 the file may be read again with other parameters. */
 import type { Client, InspectedSpreadsheet } from '../../client/client.ts';
 import { withPlans } from '../derived/columns.ts';
 import { kindOf, proposedReading, readingQuery, readingWith } from '../derived/file.ts';
@@ -12,7 +12,7 @@ import type { Page } from './page.ts';
 export function chooseFile(page: Page, content: File): void {
   const kind = kindOf(content.name);
   const { reading, columns, target, rows, file } = page.state;
-  // A person who chooses a file again has corrected it, and keeps the choices.
+  // A user who chooses a file of the same name again has corrected it, so the choices are kept.
   const isAgain = file?.name === content.name;
   forgetFile(page);
   page.set({
@@ -31,7 +31,7 @@ export function forgetFile(page: Page): void {
   page.set({ ...emptyWork(), load: undefined });
 }
 
-/** Reads the file again in another way. @returns whether the answer was taken; another reading may replace this one */
+/** Reads the file again with other parameters. @returns whether the answer is shown; false: a later call has replaced this one */
 export async function inspect(page: Page, reading: Reading): Promise<boolean> {
   const { file, inspection: before } = page.state;
   if (file === undefined) return false;
@@ -54,7 +54,7 @@ export async function inspect(page: Page, reading: Reading): Promise<boolean> {
         const { sheet, headerRow } = taken;
         const { state } = page;
         return {
-          // The person may have changed the other choices meanwhile.
+          // The user may have changed the other parameters in the meantime.
           reading: { ...state.reading, sheet, headerRow },
           isReadAgain: false,
           ...withPlans(state, inspection),
@@ -78,7 +78,7 @@ export function openWith(page: Page, password: string): void {
   inspect(page, reading);
 }
 
-/** Shows the first rows of the sheet without a header, for choosing it. */
+/** Reads the first rows of the sheet without a header, so that the user can choose the header row. */
 export async function readTop(page: Page): Promise<void> {
   const { file, inspection, reading } = page.state;
   if (file === undefined) return;
@@ -96,12 +96,12 @@ export function closeTop(page: Page): void {
   page.set({ top: { is: 'none' } });
 }
 
-/** Reads the file again with a change. Earlier changes stay, also those whose answer has not come yet. */
+/** Reads the file again with a changed parameter. Earlier changes are kept, even those that the service has not answered yet. */
 export function changeReading(page: Page, change: Partial<Reading>): void {
   inspect(page, readingWith(page.state.reading, change));
 }
 
-/** Keeps a text while it is written. The file is read again when it is finished. */
+/** Stores what the user types. The file is read again only when the user leaves the field. */
 export function noteReading(page: Page, change: Partial<Reading>): void {
   page.set(({ reading }) => ({ reading: { ...reading, ...change } }));
 }
@@ -112,7 +112,7 @@ export function openReading(page: Page, isReadingOpen: boolean): void {
 
 type Asked = { signal: AbortSignal; onSent: (bytes: number) => void };
 
-/** Reads the file. If nothing is chosen yet, and the service proposes another place of the table, the file is read there. */
+/** Reads the file. If the user has chosen nothing and the service proposes another sheet or header row, the file is read with the proposal. */
 async function inspectProposed(client: Client, file: ChosenFile, reading: Reading, asked: Asked) {
   const ask = (one: Reading) =>
     client.inspect({ ...readingQuery(one, file.kind), ...sentOf(file), ...asked });
@@ -128,7 +128,7 @@ async function inspectProposed(client: Client, file: ChosenFile, reading: Readin
   return { inspection, reading: taken };
 }
 
-/** Returns cells of the file as the sheet shows them, without a header. */
+/** Returns the cells of the sheet as text, without treating any row as a header. */
 export async function readCells(
   { client }: Page,
   file: ChosenFile,
@@ -138,7 +138,7 @@ export async function readCells(
   return (await client.inspect({ ...query, ...sentOf(file) })) as InspectedSpreadsheet;
 }
 
-/** Returns the file as the client sends it. */
+/** Returns the file in the form in which the client sends it. */
 function sentOf({ content: file, name, kind, password }: ChosenFile) {
   return { file, name, kind, password };
 }

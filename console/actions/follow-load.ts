@@ -1,4 +1,4 @@
-/** Step 4: follows a load until it has ended, also one that this tab has sent before the page was loaded again. */
+/** Step 4: follows a load until it has ended, even a load that this browser tab started before the page was reloaded. */
 import { type Load, ProblemError } from '../../client/client.ts';
 import { type KeptLoad, newLoad } from '../derived/load.ts';
 import { type Failure, failureFrom } from '../failure.ts';
@@ -12,7 +12,7 @@ export function changeLoad(page: Page, to: Partial<LoadProgress>): void {
   page.set(({ load }) => (load ? { load: { ...load, ...to } } : {}));
 }
 
-/** Returns the record of the load by the key of its upload; undefined: the service has none, or not yet. */
+/** Finds the record of the load by its idempotency key; undefined: the service has no record, or none yet. */
 export async function findRecord(page: Page, key = page.state.load?.key): Promise<Load | undefined> {
   if (key === undefined) return undefined;
   for await (const { id } of page.client.loads({ idempotency_key: key, limit: 1 }))
@@ -20,7 +20,7 @@ export async function findRecord(page: Page, key = page.state.load?.key): Promis
   return undefined;
 }
 
-/** Follows the load on the page until it has ended. */
+/** Shows each change of the load until the load has ended. */
 export async function follow(page: Page, first: Load): Promise<void> {
   const { id } = first;
   const isShown = (): boolean => {
@@ -53,7 +53,7 @@ function noteLoad(page: Page, record: Load): void {
   });
 }
 
-/** After an error on the way the page does not know how the load goes on. */
+/** Records that the page could not follow the load because of an error, so its result is unknown. */
 export function loseLoad(page: Page, reason: Failure): void {
   const { outcome } = page.state.load ?? {};
   stopWaiting(page, { is: 'unknown', reason, record: outcome && recordOf(outcome) }, reason.detail);
@@ -66,7 +66,7 @@ export function stopWaiting(page: Page, outcome: LoadOutcome, words: string): vo
 
 export async function endLoad(page: Page, end: Ended): Promise<void> {
   if (end.is === 'not-loaded') return stopWaiting(page, end, end.failure.detail);
-  // The check was about the table before this load. Another load of the file needs a new check.
+  // The check was made before this load changed the table. Another load of the file needs a new check.
   page.set({ check: { is: 'none' }, checkedRequest: undefined, shownProblem: undefined });
   const { schema, name } = end.result.table;
   stopWaiting(page, end, `The rows are in the table ${schema}.${name}.`);
@@ -83,7 +83,7 @@ async function showRows(page: Page, { table: { schema, name } }: LoadResult): Pr
   page.set({ tables: { is: 'none' } });
 }
 
-/** Asks again how the load goes on, after the connection or the token was lost. */
+/** Asks for the state of the load again after the connection failed or the token expired. */
 export async function lookAgain(page: Page): Promise<void> {
   const { outcome } = page.state.load ?? {};
   if (outcome?.is !== 'unknown') return;
@@ -96,7 +96,7 @@ export async function lookAgain(page: Page): Promise<void> {
   }
 }
 
-/** Finds the load of this tab again after the page was loaded again. */
+/** Finds the load of this tab again after the page was reloaded. */
 export async function findLoad(page: Page): Promise<void> {
   const kept = keptLoad();
   const isBusy = (): boolean => page.state.load !== undefined || page.state.file !== undefined;

@@ -1,4 +1,4 @@
-/** The load that this tab keeps, to find it again after the page was loaded again. */
+/** Stores the current load in the storage of this browser tab, so that it is found again after the page is reloaded. */
 import { type KeptLoad, keptLoadOf } from '../derived/load.ts';
 
 const loadKey = 'tablewright.load';

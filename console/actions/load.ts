@@ -38,7 +38,7 @@ export async function load(page: Page): Promise<void> {
     if ('state' in answer) await follow(page, answer);
     else await endLoad(page, endOfAnswer(answer));
   } catch (error) {
-    // Otherwise the load was cancelled while it was sent, and the page follows it.
+    // If the state has changed, the load was cancelled during sending and the page already follows it.
     if (page.state.load?.outcome.is === 'sending') await findEnd(page, error);
   }
 }
@@ -50,7 +50,7 @@ async function sendLoad(page: Page, signal: AbortSignal): Promise<Load | LoadedT
     return await sendUpload(page, { dry_run: false, signal, onSent, idempotencyKey });
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== 'not-enabled') throw error;
-    // A service without records keeps no keys, and answers with the table.
+    // A service that stores no records of loads accepts no idempotency key, and answers with the created table.
     changeLoad(page, { key: undefined });
     return sendUpload(page, { dry_run: false, signal, onSent });
   }
@@ -60,10 +60,10 @@ function notSent(page: Page, failure: Failure): void {
   stopWaiting(page, { is: 'unsent', failure }, failure.detail);
 }
 
-/** Finds out how a load has ended whose upload was not answered with success. */
+/** Finds the result of a load whose upload did not get a successful answer. */
 async function findEnd(page: Page, error: unknown): Promise<void> {
   const refused = endOfRefusal(error);
-  // Another token may be needed.
+  // Shows the sign-in form if the token was not accepted.
   const reason = page.failureOf(error);
   if (refused !== undefined) return endLoad(page, refused);
   const id = error instanceof ProblemError ? error.loadId : undefined;
@@ -71,12 +71,12 @@ async function findEnd(page: Page, error: unknown): Promise<void> {
     () => undefined,
   );
   if (record !== undefined) return follow(page, record);
-  // The file changed while it was sent, so the request was not complete. Without a record the service has begun nothing.
+  // The file changed while it was sent, so the request was incomplete. If there is no record either, the service has not begun a load.
   if (error instanceof ChangedFileError) notSent(page, reason);
   else loseLoad(page, reason);
 }
 
-/** Cancels the load by its record. If the page only gave up its request, the load could be committed all the same. */
+/** Cancels the load through its record. Ending only the request would not be enough: the service might still commit the load. */
 export async function cancelLoad(page: Page): Promise<void> {
   if (page.state.load === undefined) return;
   changeLoad(page, { isCancelling: true });
@@ -84,7 +84,7 @@ export async function cancelLoad(page: Page): Promise<void> {
     const record = await awaitRecord(page);
     if (record === undefined) return;
     await page.client.cancel(record.id).catch((error: unknown) => {
-      // Its record says how it has ended.
+      // The load had already ended. Its record has the result.
       if (!(error instanceof ProblemError) || error.code !== 'load-ended') throw error;
     });
     if (page.state.load?.outcome.is !== 'sending') return;
@@ -92,19 +92,19 @@ export async function cancelLoad(page: Page): Promise<void> {
     page.stop('load', new Error('The load was cancelled.'));
     await ended;
   } catch (error) {
-    // The load goes on, and the page still follows it.
+    // Cancelling failed. The load continues and is still followed.
     changeLoad(page, { isCancelling: false });
     page.say(page.failureOf(error).detail);
   }
 }
 
-/** Returns the record of the load, as soon as there is one; undefined: the upload was answered without one, or there will be none. */
+/** Waits for the record of the load. undefined: the upload was answered without a record, or there will be none. */
 async function awaitRecord(page: Page): Promise<Load | undefined> {
   for (;;) {
     const { outcome, key } = page.state.load!;
     if (outcome.is !== 'sending') return recordOf(outcome);
     if (key === undefined) {
-      // Without records nothing else can end the load, and nothing says whether it has ended before.
+      // Without records, only ending the request can stop the load, and the page cannot find out whether the load was already committed.
       page.stop('load', new Error('The load was given up before the service had answered.'));
       return undefined;
     }

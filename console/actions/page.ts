@@ -1,4 +1,4 @@
-/** The page, as all actions have it: what it knows, the client of the service, and the requests that are under way. */
+/** What all actions share: the state of the page, the client of the service, and the running requests. */
 import { type Client, createClient, ProblemError } from '../../client/client.ts';
 import { type Connection, createConnection } from '../connection.ts';
 import { waitsForService } from '../derived/steps.ts';
@@ -12,13 +12,13 @@ import { createRequests, type Requests } from './requests.ts';
 export interface Page extends Store, Requests {
   client: Client;
   connection: Connection;
-  /** Returns the failure for the page, and asks for another token if the service does not accept this one. */
+  /** Returns the error in the form in which the page shows it. Shows the sign-in form if the service does not accept the token. */
   failureOf(error: unknown): Failure;
-  /** @throws ChangedFileError if the file cannot be read any more */
+  /** @throws ChangedFileError if the browser can no longer read the file */
   requireFile(): Promise<void>;
-  /** Fulfilled when the last change of the target has been looked up. A check or load of an earlier answer would be about another table. */
+  /** Resolved when the last change of the target table has been looked up. A check or load that starts earlier might refer to the previous table. */
   lookedUp: Promise<void>;
-  /** Tells assistive technology. */
+  /** Announces the text through a screen reader. */
   say(announcement: string): void;
 }
 
@@ -39,7 +39,7 @@ export function createPage(store: Store): Page {
     if (change) throw change;
   }
 
-  /** A request whose file cannot be read fails like a lost connection. It would fail again each time. */
+  /** A file that cannot be read makes a request fail in the same way as a lost connection. Such a request must not be repeated. */
   async function stopIfChanged(): Promise<void> {
     await requireFile().catch((change: Error) => {
       for (const key of ['inspection', 'top', 'check', 'load'] as const) requests.stop(key, change);

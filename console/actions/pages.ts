@@ -1,4 +1,4 @@
-/** The pages beside the steps: the tables, the loads, and one of each. */
+/** The pages beside the four steps: the list of tables, the list of loads, and the pages of one table and one load. */
 import { hasEnded, type ListedTable, type Load } from '../../client/client.ts';
 import type { Route } from '../state.ts';
 import { findLoad } from './follow-load.ts';
@@ -7,7 +7,7 @@ import type { Page } from './page.ts';
 const maxTables = 10_000;
 const maxLoads = 1000;
 
-/** Shows a page, and reads what it shows. */
+/** Shows a page and requests its content. */
 export function open(page: Page, route: Route): void {
   page.stop('oneLoad');
   page.set({ route, dialog: undefined });
@@ -62,7 +62,7 @@ export async function cancelOne(page: Page, id: string): Promise<void> {
   await page.client.cancel(id).catch((error: unknown) => page.say(page.failureOf(error).detail));
 }
 
-/** Lists the tables that the token may see, at most 10,000. */
+/** Lists the tables that the token may see. The page shows at most 10,000. */
 export function listTables({ client }: Page): Promise<ListedTable[]> {
   return firstOf(client.tables({ limit: 1000 }), maxTables);
 }

@@ -13,13 +13,13 @@ function changeCheck(page: Page, to: Partial<Checked>): void {
   );
 }
 
-/** Returns the load of the check. The page asks only for the problems of a load that is recorded. */
+/** Returns the id of the load of the check. The page offers more problems only if the service has a record of this load. */
 function checkedLoadId(page: Page): string {
   const { check } = page.state;
   return (check.is === 'ready' && check.value.failure?.loadId) || '';
 }
 
-/** Reads all problems, at most 100,000. */
+/** Requests all problems of the check. The service stores at most 100,000. */
 export async function readAllProblems(page: Page): Promise<void> {
   changeCheck(page, { isReadingAll: true });
   try {
@@ -46,7 +46,7 @@ export async function saveAllProblems(page: Page): Promise<void> {
   }
 }
 
-/** Reads the row of a problem from the file. */
+/** Reads the row of a problem from the file and shows it. */
 export async function showProblem(page: Page, problem: Problem | undefined): Promise<void> {
   page.set({ shownProblem: problem && { problem, row: { is: 'busy', sentBytes: 0 } } });
   if (problem === undefined) return;

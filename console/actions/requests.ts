@@ -1,11 +1,11 @@
-/** The requests that are under way. A request replaces an earlier one for the same part of the page, whose answer is then ignored. */
+/** The running requests. A new request for a part of the page replaces an earlier one for the same part. The answer to the earlier one is ignored. */
 import type { Load } from '../../client/client.ts';
 import type { Failure } from '../failure.ts';
 import { ChangedFileError } from '../file/chosen-file.ts';
 import type { Remote, State } from '../state.ts';
 import type { Store } from '../store.ts';
 
-/** The parts of the state that the service is asked for. */
+/** The parts of the state whose values come from the service. */
 type RemoteKey = { [Key in keyof State]: State[Key] extends Remote<unknown> ? Key : never }[keyof State];
 type ValueOf<Key extends RemoteKey> = Extract<State[Key], { is: 'ready' }>['value'];
 
@@ -15,20 +15,20 @@ type Work<Value> = (
 ) => Promise<Value>;
 
 interface RemoteOptions<Value> {
-  /** true: the page shows what it has until the answer comes. */
+  /** true: the page keeps showing the present value until the answer arrives. */
   isQuiet?: boolean;
-  /** Returns what changes together with the part. @param value undefined: the request has failed */
+  /** Returns other parts of the state that change together with the value. @param value undefined: the request failed */
   also?: (value: Value | undefined) => Partial<State>;
 }
 
 export interface Requests {
-  /** Begins a request, and stops an earlier one with the same key. */
+  /** Starts a request, and aborts an earlier one with the same key. */
   begin(key: RemoteKey | 'load'): AbortSignal;
   stop(key: RemoteKey | 'load', reason?: Error): void;
   /**
-   * Makes a part of the state busy, does the work, and puts its value or its failure into the part.
+   * Marks a part of the state as busy, does the work, and then stores its value or its failure there.
    *
-   * @returns whether the value was taken; another request may have replaced this one
+   * @returns whether the value was stored; false: another request has replaced this one
    */
   remote<Key extends RemoteKey>(
     key: Key,
@@ -71,7 +71,7 @@ export function createRequests(store: Store, failureOf: (error: unknown) => Fail
   return { begin, stop, remote };
 }
 
-/** Returns whether a person has stopped the request, or another one replaces it. */
+/** Returns whether the request was stopped by the user or replaced by another one, and not by a changed file. */
 export function wasStopped({ aborted, reason }: AbortSignal): boolean {
   return aborted && !(reason instanceof ChangedFileError);
 }

@@ -1,4 +1,4 @@
-/** Signing in and out. The file and the choices stay, except for another person. */
+/** Signing in and out. The file and the choices are kept unless another user signs in. */
 import { createClient, ProblemError } from '../../client/client.ts';
 import { hashOf } from '../derived/routes.ts';
 import { claimsOf, isTokenFailure, pastedToken, withoutTokenFailures } from '../derived/session.ts';
@@ -12,12 +12,12 @@ import { lookAgain } from './follow-load.ts';
 import type { Page } from './page.ts';
 import { open } from './pages.ts';
 
-/** Ends the session. The page asks for a token. */
+/** Ends the session, so that the page asks for a token. */
 function askForToken(page: Page, more: Partial<Session>): void {
   page.set(({ session }) => ({ session: { ...sessionOf(undefined, session.signIn), ...more } }));
 }
 
-/** Asks the service whether it accepts the token, and then shows the page. */
+/** Asks the service whether it accepts the token. If it does, the page is shown. */
 export async function signInWith(page: Page, text: string): Promise<void> {
   const value = pastedToken(text);
   askForToken(page, { isBeingChecked: true });
@@ -25,7 +25,7 @@ export async function signInWith(page: Page, text: string): Promise<void> {
   if (problem !== undefined) return askForToken(page, { problem });
   const { worker } = page.state;
   const session = sessionOf(value, page.state.session.signIn);
-  // The file and the choices are another person's. They must not be sent with this token.
+  // The file and the choices belong to another user, so they must not be sent with this token.
   if (worker !== undefined && worker !== session.subject) {
     forgetFile(page);
     page.set(({ route }) => initialState(session, route));
@@ -39,8 +39,8 @@ export async function signInWith(page: Page, text: string): Promise<void> {
 }
 
 /**
- * Takes the token of a sign-in link. A link may come from anybody, so it replaces nobody without a question: the file would be sent with
- * the rights of another person.
+ * Handles the token of a sign-in link. Anybody can send such a link. If a user is already signed in, the page asks first, because
+ * otherwise the file would be sent with the rights of another user.
  */
 export async function followLink(page: Page, text: string): Promise<void> {
   const { session, worker } = page.state;
@@ -53,7 +53,7 @@ export async function followLink(page: Page, text: string): Promise<void> {
   page.set({ dialog: { is: 'link', token: value, subject, problem } });
 }
 
-/** Returns why the service does not accept the token. A token that may not list loads is valid. */
+/** Returns why the service does not accept the token; undefined: it is valid, even if it may not list loads. */
 async function problemOfToken(page: Page, token: string): Promise<string | undefined> {
   const { transport } = page.connection;
   try {
@@ -64,7 +64,7 @@ async function problemOfToken(page: Page, token: string): Promise<string | undef
   return undefined;
 }
 
-/** A person who has chosen a file signs in in another window, because a page that leaves its address loses the file. */
+/** If a file is chosen, the identity provider opens in another window, because leaving the page would lose the file. */
 export async function signInAtProvider(page: Page): Promise<void> {
   const { session, file } = page.state;
   const { signIn } = session;
@@ -78,7 +78,7 @@ export async function signInAtProvider(page: Page): Promise<void> {
   }
 }
 
-/** Removes everything that this tab has of the person. The page is loaded again, so that no late answer comes back. */
+/** Removes everything that this tab stores about the user. Reloading the page makes sure that no late answer is shown. */
 export function signOut(page: Page): void {
   sessionStorage.clear();
   page.set(({ session }) => initialState(sessionOf(undefined, session.signIn), { page: 'load' }));

@@ -1,4 +1,4 @@
-/** Turns the choices that a warning of the service lists into buttons: each one changes how the file is read, or the type of a column. */
+/** Turns the choices that a warning of the service lists into buttons. A choice changes how the file is read, or the type of a column. */
 import type { Warning } from '../failure.ts';
 import type { Reading, State } from '../state.ts';
 import { readingQuery, readingWith } from './file.ts';
@@ -14,9 +14,9 @@ export interface OfferedChoice {
 }
 
 /**
- * Returns the choices of a warning that the page can apply and that change something.
+ * Returns the choices of a warning that the page can apply and that would change something.
  *
- * @param by what the warning calls a column: its header in an inspection, its name in a check or load
+ * @param by the member of a column that the warning names: its header (inspection) or its name (check or load)
  */
 export function offeredChoices(
   state: Pick<State, 'file' | 'reading' | 'columns' | 'existing' | 'target'>,
@@ -28,7 +28,7 @@ export function offeredChoices(
   return choices.flatMap((choice): OfferedChoice[] => {
     const changed = readingOf(reading, choice);
     const { type } = choice;
-    // An existing table decides the types of its columns.
+    // The columns of an existing table keep their types.
     if (changed === undefined || (type !== undefined && keepsDefinition(state))) return [];
     const typed =
       type === undefined ? columns : columns.map((plan) => (plan[by] === column ? { ...plan, type } : plan));
@@ -40,13 +40,13 @@ export function offeredChoices(
   });
 }
 
-/** Returns the reading with the parameters of a choice; undefined: the page does not have one of them. */
+/** Returns the parameters of the file changed by a choice; undefined: the page has no field for one of its parameters. */
 function readingOf(reading: Reading, { parameters, type }: Choice): Reading | undefined {
-  // The signs of a choice are those of a whole notation, so they replace both.
+  // A choice of signs describes a complete notation, so it replaces both the decimal sign and the sign between thousands.
   const isOfSigns = 'decimal_sign' in parameters || 'thousands_sign' in parameters;
   let changed: Reading = isOfSigns ? { ...reading, decimalSign: '.', thousandsSign: 'none' } : reading;
   for (const [name, value] of Object.entries(parameters)) {
-    // The page sends all columns, so that a definition need not add them.
+    // The page sends a definition with all columns, so the choice `extra_columns` has no effect in it.
     if (name === 'extra_columns' && type !== undefined) continue;
     const change = changes[name]?.(value, changed);
     if (change === undefined) return undefined;
@@ -55,7 +55,7 @@ function readingOf(reading: Reading, { parameters, type }: Choice): Reading | un
   return changed;
 }
 
-/** What each parameter changes. */
+/** How the value of each parameter changes the settings of the page. */
 const changes: Record<string, (value: string, reading: Reading) => Partial<Reading>> = {
   null_values: (value, { nullValues }) => ({ nullValues: joinedItems(nullValues, value) }),
   date_order: (value) => ({ dateOrder: value as Reading['dateOrder'] }),
@@ -74,7 +74,7 @@ const changes: Record<string, (value: string, reading: Reading) => Partial<Readi
   rows_at: (rowsAt) => ({ rowsAt }),
 };
 
-/** Returns the change to another decimal sign. If it separated thousands, nothing does now, because the service refuses equal signs. */
+/** Changes the decimal sign. If this sign separated the thousands before, no sign does now: the service refuses equal signs. */
 export function withDecimalSign(
   { thousandsSign }: Reading,
   decimalSign: Reading['decimalSign'],
@@ -82,7 +82,7 @@ export function withDecimalSign(
   return { decimalSign, ...(decimalSign === thousandsSign && { thousandsSign: 'none' }) };
 }
 
-/** Returns the change to another sign between thousands. If it was the decimal sign, that becomes the other of point and comma. */
+/** Changes the sign between thousands. If this sign was the decimal sign, the decimal sign becomes the other one of point and comma. */
 export function withThousandsSign(
   { decimalSign }: Reading,
   thousandsSign: Reading['thousandsSign'],
@@ -93,12 +93,12 @@ export function withThousandsSign(
   };
 }
 
-/** Adds the items of one list to another, each only once. */
+/** Appends the items of one list to another, without repeating any. */
 function joinedItems(list: string, more: string): string {
   return [...new Set([...itemsOf(list), ...itemsOf(more)])].join(',');
 }
 
-/** Returns the items of a list as they are written, with the backslashes before their commas. */
+/** Splits a list at its commas. Commas inside an item have a backslash before them, and the backslash is kept. */
 function itemsOf(list: string): string[] {
   if (list === '') return [];
   const items = [''];
@@ -109,7 +109,7 @@ function itemsOf(list: string): string[] {
   return items;
 }
 
-/** Says what the choice does. */
+/** Returns the label of the button, which says what the choice does. */
 function labelOf({ parameters, type }: Choice, column = ''): string {
   const parts = [
     ...(type === undefined ? [] : [`Make “${column}” ${type}`]),
@@ -146,7 +146,7 @@ const orders: Record<string, string> = {
   ymd: 'year, month, day',
 };
 
-/** Shows the signs of numbers by an example. */
+/** Describes the signs of numbers by an example number. */
 function signWords({ decimal_sign: decimal, thousands_sign: thousands }: Record<string, string>): string[] {
   if (decimal === undefined && thousands === undefined) return [];
   const between = thousands === 'space' ? ' ' : (thousands ?? '');

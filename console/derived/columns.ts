@@ -1,10 +1,10 @@
-/** The columns of the table: what is inferred, what the person has changed, and the definition that is sent. */
+/** The columns of the target table: the inferred columns, the changes by the user, and the definition that is sent. */
 import type { TableDefinition } from '../../client/client.ts';
 import type { Warning } from '../failure.ts';
 import type { ColumnPlan, Inspection, Reference, State } from '../state.ts';
 import { countInWords } from './words.ts';
 
-/** What the values of an inferred type are called. */
+/** The words for the values of an inferred type. */
 const valuesOfType: Record<string, string> = {
   boolean: 'true or false',
   bigint: 'whole numbers',
@@ -20,7 +20,7 @@ const valuesOfType: Record<string, string> = {
   text: 'texts',
 };
 
-/** Says why a column has its inferred type. */
+/** Explains why the service inferred this type for the column. */
 export function reasonOf(type: string, values: number, empty: number, warnings: Warning[]): string {
   if (values === 0) return 'because no row has a value';
   const mixed = warnings.find(({ code }) => code === 'mixed-column' || code === 'other-notation');
@@ -32,7 +32,7 @@ export function reasonOf(type: string, values: number, empty: number, warnings: 
   return `because ${all}${rest}`;
 }
 
-/** Returns the columns of the part of the file that was read. Each sheet, and each array of a JSON document, keeps its own choices. */
+/** Stores the columns of the current sheet and restores those of the sheet that was read now. Each sheet, and each array of a JSON document, has its own choices. */
 export function withPlans(
   { columns, columnsOf, otherPlans }: Pick<State, 'columns' | 'columnsOf' | 'otherPlans'>,
   inspection: Inspection,
@@ -47,7 +47,7 @@ export function withPlans(
   };
 }
 
-/** Returns the columns that the table gets unless the person changes them. Earlier changes to the same headers are kept. */
+/** Returns the columns of the table as the service infers them, with the earlier changes by the user to columns of the same header. */
 export function planColumns(inspection: Inspection, earlier: ColumnPlan[]): ColumnPlan[] {
   const changed = new Map(earlier.map((plan) => [plan.header, plan]));
   return inspection.header.map((header, index) => {
@@ -91,7 +91,7 @@ export function withKey(columns: ColumnPlan[], index: number, isInKey: boolean):
   });
 }
 
-/** Returns whether a column has another form than the service would give it. */
+/** Returns whether the user changed the column, so that it differs from what the service would infer. */
 export function isChanged(column: ColumnPlan): boolean {
   return (
     column.type !== column.inferredType ||
@@ -103,7 +103,7 @@ export function isChanged(column: ColumnPlan): boolean {
   );
 }
 
-/** Returns the definition of the table, whether it is sent or not. */
+/** Returns the definition of the table from the columns of the page. The caller decides whether it is sent. */
 export function definitionOf(columns: ColumnPlan[]): TableDefinition {
   const included = columns.filter(({ isIncluded }) => isIncluded);
   const key = included.filter(({ keyPlace }) => keyPlace > 0).sort((a, b) => a.keyPlace - b.keyPlace);

@@ -1,7 +1,7 @@
 /** Writes requests and queries as commands for a terminal. */
 import type { UploadPlan } from './request.ts';
 
-/** Returns the request as a command for a terminal. */
+/** Returns the request of the page as a `curl` command. */
 export function curlText(plan: UploadPlan, fileName: string, origin: string): string {
   const operation = plan.kind === 'spreadsheet' ? 'excel' : 'json';
   const query = new URLSearchParams();
@@ -12,7 +12,7 @@ export function curlText(plan: UploadPlan, fileName: string, origin: string): st
   const lines = ['curl -H "Authorization: Bearer $TOKEN"'];
   let before = '';
   if (plan.kind === 'spreadsheet') {
-    // curl ends the name of the file at a semicolon, and reads a quoted name to its end.
+    // Without quotes, curl would end the file name at a semicolon.
     const name = fileName.replace(/["\\]/g, '\\$&');
     lines.push(`-F ${shellWord(`file=@"${name}"`)}`);
     if (definition) lines.push(`-F ${shellWord(`body={"table":${definition}};type=application/json`)}`);
@@ -37,7 +37,7 @@ function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns the command that shows the table in a terminal. */
+/** Returns the `psql` command that shows the first rows of the table. */
 export function psqlText(schema: string, table: string): string {
   return `psql "$DATABASE_URL" -c ${shellWord(`SELECT * FROM ${quoted(schema)}.${quoted(table)} LIMIT 20`)}`;
 }

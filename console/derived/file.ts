@@ -1,15 +1,15 @@
-/** What kind of file it is, and with which parameters it is read. */
+/** The kind of a file, and the parameters with which it is read. */
 import type { InspectedSpreadsheet, LoadQuery } from '../../client/client.ts';
 import { withoutDefaults } from '../parameters.ts';
 import type { ChosenFile, Reading } from '../state.ts';
 
-/** Returns what kind of file it is, by its name. The service recognizes spreadsheets by their content. */
+/** Returns the kind of file for its name. Each name that is not of JSON counts as a spreadsheet, which the service recognizes by its content. */
 export function kindOf(name: string): ChosenFile['kind'] {
   if (/\.(json|geojson)$/i.test(name)) return 'json';
   return /\.(ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'spreadsheet';
 }
 
-/** Returns the parameters with which the file is read, as a query. Parameters with their default are left out. */
+/** Returns the query parameters with which the file is read. Parameters that have their default value are left out. */
 export function readingQuery(reading: Reading, kind: ChosenFile['kind']): LoadQuery {
   const { sheet, headerRow, headerRows, hasHeader, range, tableRange, nullValues, rowsAt } = reading;
   const { dateOrder, isNatural, languages } = reading;
@@ -35,15 +35,15 @@ export function readingQuery(reading: Reading, kind: ChosenFile['kind']): LoadQu
   };
 }
 
-/** Returns the reading with a change. Another header has one row, unless the change says more. */
+/** Returns the changed parameters. A newly chosen header has one row unless the change says otherwise. */
 export function readingWith(reading: Reading, change: Partial<Reading>): Reading {
   return { ...reading, ...('headerRow' in change && { headerRows: 1 }), ...change };
 }
 
 /**
- * Returns the reading that the proposal of the service asks for: another sheet, or a header below other rows.
+ * Returns the parameters that the service proposes: another sheet, or a header below other rows.
  *
- * @returns undefined if the file was read as proposed
+ * @returns undefined if the file was already read as proposed
  */
 export function proposedReading(answer: InspectedSpreadsheet, reading: Reading): Reading | undefined {
   const { proposal, sheet } = answer;

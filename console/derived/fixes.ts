@@ -1,4 +1,4 @@
-/** The simple fixes for problems. */
+/** The fixes that the page offers for problems. */
 import type { ColumnPlan, State } from '../state.ts';
 import { withKey } from './columns.ts';
 import type { GroupedProblems } from './problems.ts';
@@ -22,7 +22,7 @@ const valueCodes =
 
 const maxNullWords = 3;
 
-/** Returns the simple fixes for a group of problems. @param keeps true: an existing table decides the types of the columns */
+/** Returns the fixes for a group of problems. @param keeps true: the table exists and its columns keep their types */
 export function fixesOf(group: GroupedProblems, keeps: boolean): Fix[] {
   const { code, column, problems } = group;
   if (errorCellCodes.includes(code)) return [{ is: 'errors-null', label: 'Load such cells as NULL' }];
@@ -57,7 +57,7 @@ export function fixesOf(group: GroupedProblems, keeps: boolean): Fix[] {
   ];
 }
 
-/** Problems of the header or the definition. They are not of single rows, so that leaving out rows does not help. */
+/** Problems of the header or of the definition. They concern no single row, so leaving out rows does not help. */
 const columnCodes = [
   'invalid-name',
   'no-column-in-common',
@@ -67,17 +67,17 @@ const columnCodes = [
   'unknown-key',
 ];
 
-/** Returns whether the rows with these problems can be left out. */
+/** Returns whether leaving out the rows with these problems would help. */
 export function canLeaveOut(groups: Pick<GroupedProblems, 'code'>[]): boolean {
   return !groups.some(({ code }) => columnCodes.includes(code));
 }
 
-/** Returns whether a text may mean a missing value. A number or a date never does. */
+/** Returns whether a text may be a word for a missing value, such as "n/a". A text with a digit never is. */
 function isNullWord(text: string): boolean {
   return text !== '' && text.length <= 20 && !/\d/.test(text);
 }
 
-/** Returns the state with a fix. */
+/** Returns the state with the fix applied. */
 export function withFix(state: State, fix: Fix): State {
   const change = (name: string, to: Partial<ColumnPlan>): ColumnPlan[] =>
     state.columns.map((column) => (column.name === name ? { ...column, ...to } : column));

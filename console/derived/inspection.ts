@@ -1,4 +1,4 @@
-/** Makes the same inspection from the answers for spreadsheets and for JSON. */
+/** Converts the inspection of a spreadsheet and that of JSON to one common form. */
 import type { InspectedJson, InspectedSpreadsheet } from '../../client/client.ts';
 import type { Inspection } from '../state.ts';
 
@@ -38,7 +38,7 @@ export function inspectionOfSheet(answer: InspectedSpreadsheet): Inspection {
     rowCount: own?.rows ?? sheet.rows.length,
     errors: sheet.errors,
     errorCount: sheet.error_count,
-    // The page shows all sheets, so the warning about other sheets is not needed.
+    // The page lists all sheets itself, so it does not show the warning about other sheets.
     warnings: sheet.warnings.filter(({ code }) => code !== 'other-sheets'),
   };
 }

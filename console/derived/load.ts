@@ -1,10 +1,10 @@
-/** What follows from a load: whether it goes on, its bars, and what is lost with the page. */
+/** What the page derives from a load: whether it is running, its progress bars, and whether closing the page would lose work. */
 import type { LoadOutcome } from '../load-outcome.ts';
 import { recordOf } from '../load-outcome.ts';
 import type { LoadProgress, State } from '../state.ts';
 import { countInWords, plural, sizeInWords, timeInWords } from './words.ts';
 
-/** Returns a load whose file is being sent. */
+/** Returns the state of a load whose upload starts now. */
 export function newLoad(
   facts: Pick<LoadProgress, 'key' | 'fileName' | 'fileBytes' | 'expectedRows'>,
 ): LoadProgress {
@@ -20,13 +20,13 @@ export function newLoad(
   };
 }
 
-/** Returns whether the load goes on, or may go on where the page does not see it. */
+/** Returns whether the load is running, or may still be running although the page cannot follow it. */
 export function isRunning(load: LoadProgress | undefined): boolean {
   if (load === undefined) return false;
   return load.outcome.is === 'sending' || recordOf(load.outcome) !== undefined;
 }
 
-/** Says what is known about a load that the page cannot follow any more. */
+/** Describes what is known about a load that the page cannot follow any more. */
 export function lostWords({ reason, record }: Extract<LoadOutcome, { is: 'unknown' }>): string {
   if (record === undefined)
     return 'The service has not answered. Look under Loads whether the file was loaded before you load it again.';
@@ -37,15 +37,15 @@ export function lostWords({ reason, record }: Extract<LoadOutcome, { is: 'unknow
 }
 
 export interface Bar {
-  /** From 0 to 1; undefined: the end is not known. */
+  /** The completed part, from 0 to 1; undefined: the total is not known. */
   share: number | undefined;
-  /** What is done, in words. */
+  /** What is completed, in words. */
   words: string;
   rate: string;
   left: string;
 }
 
-/** Returns the bar of the bytes that are sent. @param now milliseconds since the page was loaded */
+/** Returns the progress bar of the sent bytes. @param now milliseconds since the page was opened */
 export function sendingBar({ sentBytes, fileBytes, startedAt, outcome }: LoadProgress, now: number): Bar {
   const record = recordOf(outcome);
   const isSent = record !== undefined && record.state !== 'receiving';
@@ -59,7 +59,7 @@ export function sendingBar({ sentBytes, fileBytes, startedAt, outcome }: LoadPro
   };
 }
 
-/** Returns the bar of the rows that are read. */
+/** Returns the progress bar of the rows that the service has read. */
 export function rowsBar({ expectedRows, rowsSince, outcome }: LoadProgress, now: number): Bar {
   const record = recordOf(outcome);
   const done = record?.rows_read ?? 0;
@@ -88,7 +88,7 @@ function rateOf(
   };
 }
 
-/** Reads the load that the tab has kept: its id, or the key of its upload while the service has not answered it. */
+/** Parses the stored load of this tab: its id, or only the idempotency key while the service has not answered the upload. */
 export function keptLoadOf(text: string | null): KeptLoad | undefined {
   try {
     const kept = JSON.parse(text ?? 'null');
@@ -104,7 +104,7 @@ export interface KeptLoad {
   fileName?: string;
 }
 
-/** Returns whether work is lost when the page is left: a file that is chosen, or a file that is still being sent. */
+/** Returns whether closing the page would lose work: a chosen file, or an upload that is still being sent. */
 export function losesWork({ file, load }: Pick<State, 'file' | 'load'>): boolean {
   if (load === undefined) return file !== undefined;
   const { outcome } = load;

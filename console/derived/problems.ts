@@ -1,4 +1,4 @@
-/** Groups problems, and says where they are. */
+/** Groups problems, and describes their places. */
 import type { InspectedSpreadsheet, Problem } from '../../client/client.ts';
 import type { ProblemGroup } from '../failure.ts';
 import type { ColumnPlan, ShownRow } from '../state.ts';
@@ -7,7 +7,7 @@ import { countInWords } from './words.ts';
 /** Returns the values of one row for all columns of the plan, with those cells of the row that are in no column. @param marked the number of a column of the sheet */
 export function rowOfSheet({ sheet }: InspectedSpreadsheet, columns: ColumnPlan[], marked: number): ShownRow {
   const [values = []] = sheet.rows;
-  // Columns without a value are not in the answer.
+  // The answer leaves out columns without any value.
   const byLetters = new Map(sheet.columns.map(({ letters = '' }, index) => [letters, values[index] ?? null]));
   const shown = columns.map(({ letters = '', name }) => ({ letters, name }));
   const known = new Set(shown.map(({ letters }) => letters));
@@ -28,7 +28,7 @@ export interface GroupedProblems {
   problems: Problem[];
 }
 
-/** Groups problems by column and kind, the largest group first. @param groups the groups of the answer, which count all problems */
+/** Groups problems by column and kind, the largest group first. @param groups counts of all problems, while `problems` may be only the first */
 export function groupProblems(problems: Problem[], groups: ProblemGroup[]): GroupedProblems[] {
   const byKey = new Map<string, GroupedProblems>();
   for (const { column, code, count } of groups) {
@@ -54,7 +54,7 @@ function groupKey(column: string | undefined, code: string): string {
   return `${code} ${column ?? ''}`;
 }
 
-/** Returns the place of a problem as a person finds it. @param columns the columns of the definition that was sent */
+/** Describes the place of a problem for the user. @param columns the columns of the definition that was sent */
 export function placeOf(
   { cell, line, row, column, pointer, parameter }: Problem,
   columns: ColumnPlan[] = [],
@@ -68,21 +68,21 @@ export function placeOf(
   return (index && (column ?? included[Number(index)]?.name)) || memberInWords(pointer);
 }
 
-/** Returns the place of a problem with its column, for a list in which nothing else names the column. */
+/** Describes the place of a problem including its column, for a list without a heading for the column. */
 export function fullPlaceOf(problem: Problem): string {
   const place = placeOf(problem);
   const { cell, column } = problem;
   return cell !== undefined || column === undefined || place === column ? place : `${place}, ${column}`;
 }
 
-/** Writes a JSON Pointer (RFC 6901) for a person: `/table/columns/0/type` is “table, columns, 1st, type”. */
+/** Describes a JSON Pointer (RFC 6901) in words: `/table/columns/0/type` is “table, columns, 1st, type”. */
 function memberInWords(pointer: string): string {
   if (pointer === '') return 'the whole document';
   const parts = pointer.slice(1).split('/');
   return parts.map((part) => memberName(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join(', ');
 }
 
-/** Elements count from 0 in a pointer, and from 1 for a person. */
+/** In a pointer the elements count from 0; in the words they count from 1. */
 function memberName(part: string): string {
   if (!/^\d+$/.test(part)) return part;
   const place = Number(part) + 1;
@@ -96,7 +96,7 @@ export interface Cell {
   row: number;
 }
 
-/** Reads the address of a cell: `Orders!C12` is column 3, row 12. */
+/** Parses the address of a cell: `Orders!C12` is column 3, row 12. */
 export function cellOf(address: string): Cell | undefined {
   const [, letters, digits] = /(?:^|!)\$?([A-Z]{1,3})\$?(\d+)$/.exec(address) ?? [];
   if (letters === undefined) return undefined;

@@ -11,13 +11,13 @@ export interface UploadPlan {
   schema: string;
   table: string;
   query: LoadQuery;
-  /** undefined: the service infers the types, or the existing table decides them. */
+  /** undefined: no definition is sent, because the service infers the types or the existing table has them. */
   definition: TableDefinition | undefined;
 }
 
 type PlanFacts = Pick<State, 'file' | 'reading' | 'inspection' | 'columns' | 'target' | 'existing' | 'rows'>;
 
-/** Returns the request that checks or loads the file, without `dry_run`. */
+/** Returns the request that both the check and the load send. Only `dry_run` differs, and the caller adds it. */
 export function uploadPlan(state: PlanFacts): UploadPlan {
   const { file, reading, inspection, columns, target, rows } = state;
   const kind = file?.kind ?? 'spreadsheet';
@@ -45,12 +45,12 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
   return { kind, schema: target.schema, table: target.table, query, definition };
 }
 
-/** Writes a name in a list of a query parameter. */
+/** Escapes a name for a query parameter that is a list: commas, colons and backslashes get a backslash. */
 export function escapedItem(name: string): string {
   return name.replace(/[\\,:]/g, '\\$&');
 }
 
-/** Returns what must be right before the file is checked, in words; the first is enough for the person. */
+/** Returns in words what the user must correct before the file can be checked. The page shows only the first. */
 export function planFaults(state: Pick<State, 'columns' | 'target' | 'existing'>): string[] {
   const { columns, target, existing } = state;
   const keeps = keepsDefinition(state);
@@ -79,7 +79,7 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** Returns a request as one text, to see whether it has changed. */
+/** Returns a text that changes whenever the request changes, so that an old check can be recognized. */
 export function requestText(state: PlanFacts): string {
   const { name = '', size = 0, content } = state.file ?? {};
   return JSON.stringify([name, size, content?.lastModified, uploadPlan(state)]);

@@ -2,7 +2,7 @@
 import type { State } from '../state.ts';
 import { linkedToken } from './session.ts';
 
-/** Writes a page as the fragment of its address. */
+/** Returns the fragment of the address for a page. */
 export function hashOf(route: State['route']): string {
   switch (route.page) {
     case 'load':
@@ -18,7 +18,7 @@ export function hashOf(route: State['route']): string {
   }
 }
 
-/** Returns whether an address is the page for loading a file. */
+/** Returns whether an address shows the page for loading a file. */
 export function isLoadPage(hash: string): boolean {
   return linkedToken(hash) === undefined && routeOf(hash).page === 'load';
 }

@@ -1,7 +1,7 @@
-/** What follows from tokens: who a token is for, and which failures it has caused. */
+/** What the page derives from tokens: the user of a token, and which failures an invalid token caused. */
 import type { Remote, State } from '../state.ts';
 
-/** Reads what a token says about itself (RFC 7519). The service verifies tokens, not the page. */
+/** Reads the claims in the token (RFC 7519). They are only shown: the service verifies the token, not the page. */
 export function claimsOf(
   token: string,
 ): { subject?: string; scopes: string[]; expiresAt?: number } | undefined {
@@ -28,12 +28,12 @@ export function linkedToken(hash: string): string | undefined {
   return new URLSearchParams(hash.slice(1)).get('token')?.trim();
 }
 
-/** Removes what people copy together with a token. */
+/** Removes the prefixes that users often copy together with a token. */
 export function pastedToken(text: string): string {
   return text.trim().replace(/^(TOKEN=|Bearer )/i, '');
 }
 
-/** Returns the state without the failures whose only cause was the earlier token. */
+/** Returns the state without the failures that an invalid token caused. A new token makes these requests possible again. */
 export function withoutTokenFailures(state: State): State {
   const { load } = state;
   const cleared = <Value>(remote: Remote<Value>): Remote<Value> =>
@@ -45,7 +45,7 @@ export function withoutTokenFailures(state: State): State {
     existing: cleared(state.existing),
     check: cleared(state.check),
     step: state.step === 'check' && isTokenFailure(state.check) ? 'columns' : state.step,
-    // An upload that was refused because of its token has no load.
+    // An upload that was refused because of its token never became a load.
     ...(load?.outcome.is === 'not-loaded' &&
       isTokenCode(load.outcome.failure.code) && { load: undefined, step: 'columns' as const }),
   };

@@ -1,8 +1,8 @@
-/** Which step the page shows, and which steps are possible. */
+/** Which step the page shows, and which steps the user may open. */
 import type { State, Step } from '../state.ts';
 import { isRunning } from './load.ts';
 
-/** Returns whether the page shows work that the service does. */
+/** Returns whether the page waits for work of the service. */
 export function waitsForService({ inspection, isReadAgain, check, load }: State): boolean {
   return inspection.is === 'busy' || isReadAgain || check.is === 'busy' || isRunning(load);
 }
@@ -16,7 +16,7 @@ export function shownStep({ file, load, step }: Pick<State, 'file' | 'load' | 's
 
 type StepFacts = Pick<State, 'file' | 'inspection' | 'check' | 'load'>;
 
-/** Returns whether the person may go to the step. */
+/** Returns whether the user may open the step. */
 export function isPossible({ file, inspection, check, load }: StepFacts, step: Step): boolean {
   if (isRunning(load)) return step === 'load';
   if (step === 'file') return file !== undefined || load !== undefined;

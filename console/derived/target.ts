@@ -1,7 +1,7 @@
-/** What follows from the table to which the rows go, whether it exists or not. */
+/** What the page derives from the target table, whether it exists or not. */
 import type { ColumnPlan, State, Target } from '../state.ts';
 
-/** Proposes the name of the table: the name of the file without its extension (`orders` for `orders.csv.gz`), in lower case. */
+/** Proposes a table name: the name of the file in lower case without its extension (`orders` for `orders.csv.gz`). */
 export function tableNameOf(fileName: string): string {
   const stem = fileName
     .replace(/(\.[^.]*)?\.(gz|zst|br)$|\.[^.]*$/i, '')
@@ -11,7 +11,7 @@ export function tableNameOf(fileName: string): string {
   return shortenedTo(63, name) || 'rows';
 }
 
-/** Cuts a text to a number of bytes of UTF-8, at the end of a character. */
+/** Shortens a text to a number of bytes of UTF-8 without cutting a character. */
 function shortenedTo(maxBytes: number, text: string): string {
   let kept = '';
   let bytes = 0;
@@ -23,7 +23,7 @@ function shortenedTo(maxBytes: number, text: string): string {
   return kept;
 }
 
-/** Returns whether the table that the rows go to exists and keeps its definition. */
+/** Returns whether the target table exists and the load keeps its columns and types. */
 export function keepsDefinition({ existing, target }: Pick<State, 'existing' | 'target'>): boolean {
   return (
     existing.is === 'ready' &&
@@ -32,18 +32,18 @@ export function keepsDefinition({ existing, target }: Pick<State, 'existing' | '
   );
 }
 
-/** Returns whether the page cannot find out whether the table exists. */
+/** Returns whether the page could not find out if the table exists. */
 function isUnseen({ existing }: Pick<State, 'existing'>): boolean {
   return existing.is === 'failed';
 }
 
-/** Returns whether the rows may go to an existing table that keeps its definition. */
+/** Returns whether the target may be an existing table that keeps its columns, also if the page could not find out whether it exists. */
 export function mayKeepDefinition(state: Pick<State, 'existing' | 'target'>): boolean {
   const { ifExists } = state.target;
   return keepsDefinition(state) || (isUnseen(state) && (ifExists === 'append' || ifExists === 'truncate'));
 }
 
-/** Says what the page cannot see of the table; undefined: it sees everything. */
+/** Explains what the page could not find out about the target table; undefined: nothing is missing. */
 export function unseenWords({ existing }: Pick<State, 'existing'>): string | undefined {
   if (existing.is !== 'failed') return undefined;
   const { code, detail } = existing.failure;
@@ -55,10 +55,10 @@ export function unseenWords({ existing }: Pick<State, 'existing'>): string | und
 export type ExistingColumn = Pick<ColumnPlan, 'type' | 'isNullable' | 'keyPlace'>;
 
 /**
- * Returns the column of the existing table that a column of the file is loaded into. The service also matches the headers of
- * spreadsheets ignoring case and outer space.
+ * Returns the column of the existing table into which a column of the file is loaded. For spreadsheets the service ignores case and
+ * outer spaces when it compares names.
  *
- * @returns undefined if the table does not have the column
+ * @returns undefined if the table has no such column
  */
 export function existingColumn(
   { existing, file }: Pick<State, 'existing' | 'file'>,
@@ -75,7 +75,7 @@ export function existingColumn(
   return { type: found.type, isNullable: found.is_nullable, keyPlace };
 }
 
-/** Returns whether the table may have a key. A table that this load creates has only the keys of its columns. */
+/** Returns whether the user may choose a primary key. If this load creates the table, its key consists of columns of the file. */
 export function mayHaveKey({
   columns,
   existing,
@@ -87,7 +87,7 @@ export function mayHaveKey({
   );
 }
 
-/** Says what a load does to the rows that the table has; undefined: it keeps them. */
+/** Warns what the load does to the rows that are already in the table; undefined: it keeps them. */
 export function lossWords({ existing, target }: Pick<State, 'existing' | 'target'>): string | undefined {
   if (existing.is === 'ready' && existing.value === null) return undefined;
   const table = `${target.schema}.${target.table}`;

@@ -1,4 +1,4 @@
-/** Writes sizes, counts, times and values for a person. */
+/** Formats sizes, counts, times and values for the user. */
 
 export function sizeInWords(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
@@ -12,7 +12,7 @@ export function sizeInWords(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** Writes a count with commas between thousands, on every machine. */
+/** Formats a count with commas between the thousands, independent of the language of the browser. */
 export function countInWords(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }
@@ -21,7 +21,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${countInWords(count)} ${count === 1 ? one : many}`;
 }
 
-/** Returns the time as a person says it. @param ms milliseconds */
+/** Formats a duration in words. @param ms milliseconds */
 export function timeInWords(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 1) return 'less than a second';
@@ -31,7 +31,7 @@ export function timeInWords(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Writes characters that have no shape, or that turn the text around them, as their number: the mark that turns a text to the left becomes ‹U+202E›. */
+/** Replaces invisible characters, and those that change the direction of the text, by their number: the right-to-left override becomes ‹U+202E›. */
 export function withVisibleControls(text: string): string {
   return text.replace(
     /[^\P{Cc}\t\n\r]|[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu,
@@ -39,7 +39,7 @@ export function withVisibleControls(text: string): string {
   );
 }
 
-/** Returns a value of a row as the table stores it. Numbers with many digits are texts already. */
+/** Formats a value of a row. Numbers with many digits arrive as text already. */
 export function shownValue(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   return typeof value === 'string'

@@ -1,10 +1,10 @@
-/** Finds out whether a chosen file can still be read. Browsers refuse to read a file that was changed or removed after it was chosen. */
+/** Detects that a chosen file can no longer be read. Browsers refuse to read a file that was changed or removed after it was chosen. */
 
 export class ChangedFileError extends Error {
   override readonly name = 'ChangedFileError';
 }
 
-/** Reads the first byte. @returns undefined if the file can be read */
+/** Tries to read the first byte. @returns the error; undefined if the file can be read */
 export async function changeOf({
   name,
   content,

@@ -1,4 +1,4 @@
-/** Puts a definition into the body of a JSON upload without reading the file into memory: the browser joins the parts when it sends them. */
+/** Adds a definition to a JSON upload without reading the file into memory: the browser joins the parts while it sends them. */
 import { linesAsItems, withoutByteOrderMark } from '../../client/lines-as-items.ts';
 
 const sliceBytes = 1 << 20;
@@ -6,7 +6,7 @@ const newline = 10;
 const openBrace = 123;
 const openBracket = 91;
 
-/** Returns `{"table": …, "data": …}` with the rows of the file. @param definition JSON */
+/** Returns the body `{"table": …, "data": …}` with the rows of the file. @param definition JSON text */
 export async function jsonWithDefinition(
   file: Blob,
   kind: 'json' | 'ndjson',
@@ -15,7 +15,7 @@ export async function jsonWithDefinition(
   const table = `{"table":${definition}`;
   if (kind === 'ndjson') return new Blob([`${table},"data":[`, ...(await asItems(file)), ']}']);
   const { at, sign } = await firstSign(file);
-  // The rows of an object may be anywhere in it. `rows_at` names them.
+  // The rows of an object may be in any member. The parameter `rows_at` says where.
   if (sign === openBrace) return new Blob([`${table},`, file.slice(at + 1)]);
   return new Blob([`${table},"data":`, file.slice(sign === openBracket ? at : 0), '}']);
 }

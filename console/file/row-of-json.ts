@@ -1,13 +1,13 @@
-/** Reads one row of a JSON file of any size. It reads the file in slices, so the page neither waits nor keeps the file in memory. */
+/** Finds one row in a JSON file of any size. The file is read in slices, so it neither blocks the page nor fills the memory. */
 import { fromJson } from '../../client/exact-json.ts';
 
-/** The place of a problem, as the service writes it. */
+/** The place of a problem in the form of the answer of the service. */
 export interface RowPlace {
   pointer?: string | undefined;
   line?: number | undefined;
 }
 
-/** A longer row is not shown. */
+/** Longer rows are not shown. */
 const maxRowBytes = 4_000_000;
 const sliceBytes = 1 << 20;
 
@@ -21,7 +21,7 @@ const openBrace = 123;
 const closeBrace = 125;
 const newline = 10;
 
-/** Finds the bytes of a row. */
+/** A search through the bytes of the file for the begin and end of a row. */
 interface Search {
   /** @returns true if no more bytes are needed */
   read(bytes: Uint8Array, from: number): boolean;
@@ -29,7 +29,7 @@ interface Search {
   end: number;
 }
 
-/** Returns the row of a problem; undefined: the file does not have it, or it is too long. */
+/** Returns the text of the row that has the problem; undefined: the row was not found or is too long. */
 export async function rowOfJson(
   file: Blob,
   kind: 'json' | 'ndjson',
@@ -38,7 +38,7 @@ export async function rowOfJson(
   const path = pathOf(pointer ?? '');
   if (kind === 'json') return rowAt(file, new ElementSearch(path));
   if (line !== undefined) return rowAt(file, new LineSearch(line - 1, false));
-  // The page wraps lines and a definition into one document, whose rows are below `data`.
+  // If the page sends a definition with NDJSON, it puts the lines into the array `data` of one document. So the pointer begins with `data`.
   const index = Number(path[1]);
   return path[0] === 'data' && Number.isInteger(index) ? rowAt(file, new LineSearch(index, true)) : undefined;
 }
@@ -58,7 +58,7 @@ async function rowAt(file: Blob, search: Search): Promise<Record<string, unknown
     : undefined;
 }
 
-/** Splits a JSON Pointer (RFC 6901). */
+/** Splits a JSON Pointer (RFC 6901) into its names. */
 function pathOf(pointer: string): string[] {
   return pointer
     .split('/')
@@ -66,7 +66,7 @@ function pathOf(pointer: string): string[] {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Finds a line by its index. No string of JSON has a newline. */
+/** Finds a line by its index. JSON text never contains a newline inside a string, so each line is a row. */
 class LineSearch implements Search {
   start = -1;
   end = -1;
@@ -103,19 +103,19 @@ class LineSearch implements Search {
   }
 }
 
-/** Follows the path of a pointer, and finds the first object in an array on it. That object is the row. */
+/** Follows the path of a pointer to the first object that is an element of an array. This object is the row. */
 class ElementSearch implements Search {
   start = -1;
   end = -1;
   readonly #path: string[];
-  /** How many containers are open. */
+  /** How many arrays and objects are open at the present byte. */
   #depth = 0;
-  /** How many of them, from the outermost, are on the path. */
+  /** How many of them, counted from the outermost, are on the path of the pointer. */
   #onPath = 0;
-  /** Whether the innermost container on the path is an array, and the index of its current element. */
+  /** Whether the innermost open container on the path is an array. `#index` is the index of its current element. */
   #isArray = false;
   #index = 0;
-  /** The bytes of the current key of the innermost object on the path. */
+  /** The bytes of the current key in the innermost object on the path. */
   #key: number[] = [];
   #isKey = false;
   #isMatch = true;
@@ -173,7 +173,7 @@ class ElementSearch implements Search {
           this.end = at + 1;
           return true;
         }
-        // The container on the path has ended without the row.
+        // The container on the path has ended without containing the row.
         return this.#depth < this.#onPath;
       default:
         return false;
@@ -181,7 +181,7 @@ class ElementSearch implements Search {
   }
 
   #enter(isArray: boolean): void {
-    // A definition that the page adds puts an array of rows below `data`.
+    // The page has put an array of rows into the member `data`, which is missing in the file itself.
     if (this.#onPath === 0 && isArray && this.#path[0] === 'data') this.#path.shift();
     this.#onPath++;
     this.#isArray = isArray;

@@ -1,4 +1,4 @@
-/** The whole page: its head, and the view of the route. */
+/** The whole page: its top bar, and the view of the current route. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
 import { hashOf } from '../derived/routes.ts';
@@ -91,7 +91,7 @@ function header({ session, route }: State, actions: Actions): VNode {
   ]);
 }
 
-/** A table that grows out of a sheet: the sign of the console. */
+/** The logo of the console: a sheet that becomes a table. */
 function mark(): VNode {
   return h('svg', { class: 'mark', viewBox: '0 0 24 24', width: 22, height: 22, 'aria-hidden': 'true' }, [
     h('rect', { x: 2.5, y: 3.5, width: 19, height: 17, rx: 3, class: 'mark-frame' }),

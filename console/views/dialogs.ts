@@ -1,4 +1,4 @@
-/** The dialogs: the definition, the request as a command, and the rest of a column. */
+/** The dialogs: the table definition, the request as a command, and the further settings of a column. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
 import { definitionOf } from '../derived/columns.ts';
@@ -133,7 +133,7 @@ function columnFields(
   ]);
 }
 
-/** The fields of a foreign key, if the page cannot offer tables. */
+/** The fields of a foreign key, for the case that the page has no list of tables to choose from. */
 function writtenReference({ reference }: ColumnPlan, change: (to: Partial<ColumnPlan>) => void): VNode[] {
   const { schema, table, column } = reference ?? { schema: 'public', table: '', column: '' };
   const write = (to: Partial<NonNullable<ColumnPlan['reference']>>): void => {

@@ -10,7 +10,7 @@ import { needsPassword, passwordField } from './password-field.ts';
 const extensions =
   '.xlsx,.xlsm,.xls,.xlsb,.ods,.parquet,.csv,.tsv,.txt,.json,.ndjson,.jsonl,.gz,.zst,.br,.zip';
 
-/** What happens until the columns of a file are known. */
+/** What is shown until the service has read the columns of the file. */
 export function inspecting({ size }: ChosenFile, sentBytes: number): VNode[] {
   const isSent = sentBytes >= size;
   const sent = sizeInWords(Math.min(sentBytes, size));
@@ -79,7 +79,7 @@ function dropPlace(choose: (files: FileList | null | undefined) => void): VNode 
       class: 'unseen',
       id: 'file',
       accept: extensions,
-      // Browsers open the dialog by the space bar only.
+      // A browser opens the file dialog only with the space bar, so Enter has to be handled here.
       onKeyDown: ({ key, currentTarget }) => {
         if (key === 'Enter') currentTarget.click();
       },

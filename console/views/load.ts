@@ -73,7 +73,7 @@ function notLoaded({ file }: State, failure: Failure, isCancelled: boolean, acti
   ];
 }
 
-/** The page does not know how the load goes on, so it must not say that nothing was loaded. */
+/** Shown if the page cannot find out the state of the load. The load may be committed, so the text must not say that nothing was loaded. */
 function lost(
   { fileName }: LoadProgress,
   outcome: Extract<LoadOutcome, { is: 'unknown' }>,

@@ -59,17 +59,17 @@ function loadRow(load: ListedLoad): VNode {
   ]);
 }
 
-/** The state has a text, so nobody needs to see its colour. */
+/** The state is also written as text, so that its colour is not needed to understand it. */
 function stateMark(state: string): VNode {
   return h('span', { class: `state ${state}` }, state);
 }
 
-/** On a narrow screen the reason of a problem is below its place. */
+/** On a narrow screen the text of a problem stands below its place, so the row is higher. */
 function rowHeight(): number {
   return matchMedia('(max-width: 800px)').matches ? 96 : 34;
 }
 
-/** Writes a point in time as the service writes it, to the second. */
+/** Formats a time of the service to the second, in UTC. */
 function moment(text: string): string {
   return text.replace('T', ' ').replace(/\.\d+Z$/, ' UTC');
 }
@@ -118,7 +118,7 @@ function loadDetails(load: Load, actions: Actions): Child[] {
   ];
 }
 
-/** The facts of a load, with their labels. */
+/** The details of a load, each with its label. */
 function factsOf(load: Load): (readonly [string, VNode])[] {
   const { bytes_received: received, bytes_expected: expected } = load;
   const all = expected && expected > received ? ` of ${sizeInWords(expected)}` : '';

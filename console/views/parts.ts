@@ -1,4 +1,4 @@
-/** Small parts that all views use. */
+/** Small elements that several views use. */
 import { Component, type ComponentChildren, createRef, type VNode } from 'preact';
 import type { Problem } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
@@ -10,7 +10,7 @@ import type { Remote } from '../state.ts';
 
 export type Child = ComponentChildren;
 
-/** Attributes of a button, and its look in style.css. */
+/** The attributes of a button. `kind` is a class in style.css. */
 type ButtonAttributes = Attributes<'button'> & { kind?: string };
 
 export function button(
@@ -21,7 +21,7 @@ export function button(
   return h('button', { type: 'button', class: `button ${kind}`, ...attributes, onClick }, label);
 }
 
-/** A button for one of several tables or sheets. */
+/** A button that selects one of several tables or sheets. */
 export function chip(
   name: Child,
   more: string,
@@ -32,7 +32,7 @@ export function chip(
   return button(label, onClick, { class: 'chip', ...attributes });
 }
 
-/** What a control may have besides its value. */
+/** The attributes of a control besides its value. */
 interface ControlAttributes {
   type?: 'text' | 'search';
   name?: string;
@@ -107,13 +107,13 @@ export function problemCells(place: string, value: VNode, { detail }: Problem): 
   ];
 }
 
-/** Facts with their labels. */
+/** A list of details, each with its label. */
 export function factList(kind: string, facts: (readonly [label: string, fact: Child])[]): VNode {
   const pairs = facts.map(([label, fact]) => h('div', null, [h('dt', null, label), h('dd', null, fact)]));
   return h('dl', { class: kind }, pairs);
 }
 
-/** Shows a part of the page that the service is asked for. @param words what is said until it answers */
+/** Shows a value that is requested from the service. @param words the text while the request is running */
 export function remoteView<Value>(
   remote: Remote<Value>,
   words: string,
@@ -125,12 +125,12 @@ export function remoteView<Value>(
   return remote.is === 'busy' && busy(words);
 }
 
-/** A text of the file or the database. Marks of direction in it do not turn the text around it. */
+/** Shows text of the file or the database. `bdi` keeps characters of direction in it from changing the text around it. */
 export function data(text: string): VNode {
   return h('bdi', { class: 'data' }, shortened(text));
 }
 
-/** Longer texts would make the page slow. Characters that nobody can see are written as their number. */
+/** Longer texts would make the page slow. Invisible characters are shown as their number. */
 const maxShown = 400;
 
 export function shortened(text: string): string {
@@ -163,7 +163,7 @@ export function failureBox(
   ]);
 }
 
-/** A file that was changed after it was chosen. Another file with the same name keeps the choices. */
+/** Explains that the file was changed after it was chosen. If the user chooses a file of the same name again, the choices are kept. */
 export function changedFileBox(failure: Failure, actions: Pick<Actions, 'showStep'>): VNode[] {
   return [
     failureBox(failure),
@@ -177,7 +177,7 @@ export function changedFileBox(failure: Failure, actions: Pick<Actions, 'showSte
 
 const maxWarnings = 50;
 
-/** @param choicesOf the choices that the page offers for a warning */
+/** @param choicesOf returns the choices that the page offers for a warning */
 export function warningList(
   warnings: Warning[],
   choicesOf: (warning: Warning) => OfferedChoice[],
@@ -242,7 +242,7 @@ interface DialogProps {
   children: Child;
 }
 
-/** A modal dialog. The browser keeps the focus in it and gives it back. */
+/** A modal dialog. The browser keeps the focus inside it and restores the focus afterwards. */
 export class Modal extends Component<DialogProps> {
   readonly #element = createRef<HTMLDialogElement>();
 
@@ -250,7 +250,7 @@ export class Modal extends Component<DialogProps> {
     this.#element.current?.showModal();
   }
 
-  /** Closes the dialog as Escape does, so that the browser gives the focus back. */
+  /** Closes the dialog as the Escape key does, so that the browser restores the focus. */
   readonly #close = (): void => this.#element.current?.close();
 
   render({ title, onClose, children }: DialogProps): VNode {
@@ -259,7 +259,7 @@ export class Modal extends Component<DialogProps> {
       {
         ref: this.#element,
         'aria-labelledby': 'dialog-title',
-        // The event comes with the next frame. By then the page may show another dialog.
+        // The `close` event arrives one frame later. By then the page may already show another dialog.
         onClose: () => {
           if (this.#element.current) onClose();
         },

@@ -4,7 +4,7 @@ import type { Failure } from '../failure.ts';
 import { h } from '../h.ts';
 import { data } from './parts.ts';
 
-/** Returns whether the service has refused a workbook because of its password. */
+/** Returns whether the service refused a workbook because its password is missing or wrong. */
 export function needsPassword({ code }: Failure): boolean {
   return code === 'password-required' || code === 'wrong-password';
 }
@@ -35,7 +35,7 @@ export function passwordField(
           type: 'password',
           name: 'workbook-password',
           required: true,
-          // Browsers offer the person's own password otherwise.
+          // Otherwise browsers offer to fill in a password of the user.
           autocomplete: 'new-password',
           'aria-describedby': 'password-hint',
         }),

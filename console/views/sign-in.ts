@@ -1,4 +1,4 @@
-/** Asks for a token. What was done before stays, so an expired token costs no work. */
+/** Asks for a token. The state of the page is kept, so an expired token loses no work. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
 import { h } from '../h.ts';
@@ -33,7 +33,7 @@ export function signInView({ session, file }: State, actions: Actions): VNode {
           autocomplete: 'off',
           spellcheck: false,
           'aria-describedby': 'token-hint',
-          // A token has one line.
+          // A token has only one line, so Enter submits it.
           onKeyDown: (event: KeyboardEvent) => {
             if (event.key !== 'Enter' || event.isComposing) return;
             event.preventDefault();

@@ -1,4 +1,4 @@
-/** The tables that the token may see, and one table. */
+/** The list of tables that the token may see, and the page of one table. */
 import type { VNode } from 'preact';
 import type { ListedTable, TableDescription } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
@@ -82,7 +82,7 @@ export function tableView({ table }: State): VNode {
   ]);
 }
 
-/** Returns how Citus distributes a table; undefined: it is an ordinary table. */
+/** Describes how Citus distributes a table; undefined: the table is not distributed. */
 function distributionInWords(distribution: TableDescription['distribution']): string | undefined {
   if (distribution === undefined || distribution.kind === 'local') return undefined;
   const { kind, column, shards, bytes } = distribution;

@@ -1,4 +1,4 @@
-/** A table that draws only its visible cells. Therefore 1,600 columns and 10,000 rows are as fast as ten. */
+/** A table that renders only its visible cells, so that 1,600 columns and 10,000 rows are as fast as ten. */
 import { Component, createRef, type VNode } from 'preact';
 import { h } from '../h.ts';
 import type { Child } from './parts.ts';
@@ -11,18 +11,18 @@ interface GridProps {
   rowHeight: number;
   headHeight: number;
   maxHeight: number;
-  /** The width of the first column, which has the numbers of the rows; 0: there is none. */
+  /** The width of the first column, which shows the row numbers; 0: there is no such column. */
   numberWidth?: number;
   head: (column: number) => Child;
   cell: (row: number, column: number) => { content: Child; kind?: string };
   number?: (row: number) => Child;
   rowKind?: (row: number) => string;
   cornerLabel?: string;
-  /** The column that is visible at first. */
+  /** The column to which the table scrolls when it is shown. */
   shownColumn?: number;
 }
 
-/** The rows or columns to draw: from `first` to before `end`. There may be fewer. */
+/** The rows or columns to render: from `first` up to, but without, `end`. `end` may be above the number of rows. */
 interface Part {
   first: number;
   end: number;
@@ -30,7 +30,7 @@ interface Part {
 
 const overscan = 3;
 
-/** Returns the part that is visible, and a little more. @param size the height of a row, or the width of a column */
+/** Returns the visible part and a little more. @param size the height of a row or the width of a column */
 function partAt(start: number, length: number, size: number): Part {
   return {
     first: Math.max(0, Math.floor(start / size) - overscan),
@@ -38,7 +38,7 @@ function partAt(start: number, length: number, size: number): Part {
   };
 }
 
-/** Returns whether both parts are the same for this number of rows or columns. */
+/** Returns whether both parts contain the same of the `count` rows or columns. */
 function isSamePart(one: Part, other: Part, count: number): boolean {
   return one.first === other.first && Math.min(one.end, count) === Math.min(other.end, count);
 }
@@ -46,21 +46,21 @@ function isSamePart(one: Part, other: Part, count: number): boolean {
 const measures = new WeakMap<Element, () => void>();
 
 /**
- * Measures all grids and lists whose size has changed, after the layout. To measure them while the page is drawn would force a layout in the
- * middle of it, and an observer for each of them would force one more after each.
+ * Measures all grids and lists whose size has changed, after the browser has computed the layout. Measuring while the page is drawn
+ * would force an additional layout, and one observer for each grid would force one more each.
  */
 const observer = new ResizeObserver((entries) => {
   for (const { target } of entries) measures.get(target)?.();
 });
 
-/** A component that draws only its visible part. It draws again when scrolling or a new size shows another part. */
+/** A component that renders only its visible part. It is drawn again when scrolling or a new size makes another part visible. */
 abstract class Virtual<Props, Own = object> extends Component<Props, Own> {
   protected readonly element = createRef<HTMLDivElement>();
   /** undefined: not measured yet. */
   protected columns: Part | undefined;
   protected rows: Part | undefined;
 
-  /** Notes the parts that are visible. @returns whether they are drawn already */
+  /** Stores which part is visible. @returns whether this part is already rendered */
   protected abstract note(element: HTMLDivElement): boolean;
 
   protected readonly measure = (): void => {
@@ -108,7 +108,7 @@ export class VirtualGrid extends Virtual<GridProps> {
     if (shownColumn !== this.props.shownColumn) this.#showColumn();
   }
 
-  /** Scrolls the column into the middle. */
+  /** Scrolls `shownColumn` into the middle. */
   #showColumn(): void {
     const { shownColumn = -1, columnWidth, numberWidth = 0 } = scaled(this.props);
     const element = this.element.current!;
@@ -152,7 +152,7 @@ export class VirtualGrid extends Virtual<GridProps> {
   }
 }
 
-/** Returns the cells of a row or of the head: the one of its number, and those of the columns that are drawn. */
+/** Returns the cells of a row or of the header: the row number, and the cells of the rendered columns. */
 function cellsOf(
   { numberWidth = 0, columnWidth }: GridProps,
   columns: number[],
@@ -181,7 +181,7 @@ function cellsOf(
   ];
 }
 
-/** Sizes are given for a font of 15 px. Large screens have a larger font (style.css). */
+/** The sizes are for a font of 15 px. They are scaled, because style.css uses a larger font on large screens. */
 function scaled(props: GridProps): GridProps {
   const scale = scaleOfPage();
   if (scale === 1) return props;
@@ -200,7 +200,7 @@ addEventListener('resize', () => {
   knownScale = undefined;
 });
 
-/** Asking the browser makes it compute the styles of everything that has changed, so the answer is kept until the window changes. */
+/** The scale is stored until the window changes, because reading it makes the browser recompute the styles. */
 function scaleOfPage(): number {
   knownScale ??= Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 15;
   return knownScale;
@@ -215,7 +215,7 @@ interface RowsProps {
   row: (index: number) => Child;
 }
 
-/** A list that draws only its visible rows and the row with the focus. */
+/** A list that renders only its visible rows and the row that has the focus. */
 export class VirtualRows extends Virtual<RowsProps, { focused: number }> {
   override state = { focused: -1 };
 
@@ -272,7 +272,7 @@ export class VirtualRows extends Virtual<RowsProps, { focused: number }> {
   }
 }
 
-/** Returns the numbers of a part that are below `count`. */
+/** Returns the indexes of a part that are below `count`. */
 function within({ first, end }: Part, count: number): number[] {
   return Array.from({ length: Math.max(0, Math.min(end, count) - first) }, (_, index) => first + index);
 }

@@ -95,7 +95,7 @@ export interface ProblemGroup {
   first: Pick<Problem, 'pointer' | 'line' | 'sheet' | 'cell' | 'row' | 'value'>;
 }
 
-/** An entry of `warnings`: a notice about something that did not stop the request but may be unexpected. */
+/** An entry of `warnings`: something that did not stop the request but may be unexpected. */
 export interface Warning {
   /** Stable, kebab-case. */
   code: WarningCode;
@@ -105,7 +105,7 @@ export interface Warning {
   choices?: Choice[];
 }
 
-/** A way to send the same data again, which a warning names. */
+/** A way to send the same data again, which a warning suggests. */
 export interface Choice {
   /** The parameters of the query to send besides the others, with their values before they are escaped. */
   parameters: Record<string, string>;

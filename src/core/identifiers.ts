@@ -35,7 +35,7 @@ export function checkTableName(schema: string, name: string): void {
   checkSchemaName(schema);
 }
 
-/** @throws AppError `invalid-parameter` */
+/** Checks the name of a schema. @throws AppError `invalid-parameter` */
 export function checkSchemaName(schema: string): void {
   checkParameter('schema', schema);
 }
@@ -72,7 +72,7 @@ export function refuseSystemSchema(schema: string): void {
 /** Returns up to three of `candidates` that are most similar to `name`, the nearest one first. Case does not count. */
 export function nearestNames(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.slice(0, maxIdentifierBytes).toLowerCase();
-  // Otherwise every name of one letter would be similar to every other name of one letter.
+  // The limit must be below the length of the name: otherwise every name of one letter would be similar to every other one.
   const limit = Math.min(Math.ceil(wanted.length / 3), wanted.length - 1);
   const found: { candidate: string; distance: number }[] = [];
   let seen = 0;
@@ -91,7 +91,7 @@ export function nearestNames(name: string, candidates: Iterable<string>): string
 /**
  * Returns ` Did you mean "a" or "b"?`, or '' if no name is near.
  *
- * @param before the number of problems that were reported before. A limit keeps thousands of problems from causing thousands of searches.
+ * @param before the number of problems that were reported before. With many problems there is no search, because each search takes time
  */
 export function didYouMean(name: string, candidates: Iterable<string>, before = 0): string {
   if (before >= maxSuggestions) return '';

@@ -6,7 +6,7 @@
 
 const TURN_MS = 5;
 
-/** Whether the next turn was already requested. */
+/** Whether the next turn has already been scheduled. */
 let isSharing = false;
 let turnEndsAt = 0;
 /** The work that waits for a turn, in the order in which it began to wait. */
@@ -34,13 +34,11 @@ function nextTurn(): void {
   goOn();
 }
 
-/** The number of items after which the clock is read. */
+/** After this many items the clock is read. */
 const ITEMS_PER_LOOK = 8;
 /** The weight of an item that takes milliseconds. The clock is read after each such item. */
 export const HEAVY = ITEMS_PER_LOOK;
-/**
- * Work on a list begins to wait for turns after this time. Therefore work on a short list never waits, however busy the service is.
- */
+/** Work on a list need not wait for turns in its first millisecond. So work on a short list never waits, however busy the service is. */
 const FREE_MS = 1;
 
 /** Decides when the work on a list of items pauses. For a short list it only counts. */
@@ -63,7 +61,7 @@ export class Pace {
   }
 }
 
-/** Does what `items.map` does, in turns. */
+/** Maps the items like `items.map`, in turns. */
 export async function mapInTurns<Item, Result>(
   items: readonly Item[],
   convert: (item: Item, index: number) => Result,
@@ -75,7 +73,7 @@ export async function mapInTurns<Item, Result>(
 }
 
 /**
- * Does what `items.forEach` does, in turns.
+ * Calls `work` for each item like `items.forEach`, in turns.
  *
  * @param weigh returns how many ordinary items an item counts for
  */

@@ -1,4 +1,4 @@
-/** Names that a message shows are cut between characters, so no half of a surrogate pair is left. */
+/** When a message shortens a name, it cuts between characters, so no half of a surrogate pair is left. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { scanInChunks, testLimits } from '../../test/support/collecting-sink.ts';
@@ -68,7 +68,7 @@ const shownBy: [what: string, shown: (text: string) => string | Promise<string>]
 
 for (const [what, shown] of shownBy) {
   test(`${what} is not cut inside a character`, async () => {
-    // One of two texts that differ in one letter has a character of two UTF-16 units at the limit.
+    // The two texts differ by one letter at the beginning. In one of them a character of two UTF-16 units is exactly at the limit.
     for (const start of ['', 'a']) {
       const text = await shown(`${start}${'😀'.repeat(200)}`);
       assert.ok(text.includes('…'), text);

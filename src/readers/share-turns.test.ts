@@ -6,7 +6,7 @@ import { pauseBetweenSlices } from './share-turns.ts';
 
 const greedy = { drain: () => undefined } as CellSink;
 
-/** A clock that only work moves forward, so that a pause of this process does not change the result. */
+/** A clock that only the work moves forward, so that a pause of this process does not change the result. */
 let now = 0;
 before(() => mock.method(performance, 'now', () => now));
 after(() => mock.restoreAll());
@@ -71,7 +71,7 @@ suite('pauses between slices', () => {
     await Promise.all(Array.from({ length: 20 }, () => pushFor(200, 2)));
     isDone = true;
     await counting;
-    // One slice of each of the twenty leaves time for five more.
+    // If each of the twenty gets one slice, there is time for at least ten turns.
     assert.ok(turns >= 10, `${turns} turns`);
   });
 });

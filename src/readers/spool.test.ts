@@ -201,7 +201,7 @@ function isStorageFull(error: unknown): boolean {
   return error instanceof AppError && error.code === 'storage-full' && error.status === 503;
 }
 
-/** Lets the writes of files fail. A test cannot fill a disk, so the handle's own write fails as the system would. */
+/** Makes writes to files fail with the error of a full disk, because a test cannot fill a disk. */
 async function onFullDisk(work: () => Promise<void>): Promise<void> {
   const probe = await open(import.meta.filename, 'r');
   const handle = Object.getPrototypeOf(probe) as { write: unknown };

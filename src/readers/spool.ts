@@ -21,7 +21,7 @@ export interface SpoolOptions {
 const INITIAL_BYTES = 1024;
 const READ_BYTES = 128 * 1024;
 
-/** The seconds after which a client should retry if the disk was full. Other uploads free their space when they end. */
+/** The seconds after which a client should retry if the disk is full, because other uploads free their space when they end. */
 const retryAfterSeconds = 30;
 
 /**
@@ -31,10 +31,10 @@ const retryAfterSeconds = 30;
 export class Spool {
   readonly #maxBytes: number;
   readonly #memoryBytes: number;
-  /** The last bytes. */
+  /** The bytes that were written last. They are not in the file. */
   #tail = Buffer.allocUnsafe(0);
   #tailBytes = 0;
-  /** The bytes before the tail, from `#fileBytes` on, which are being written to the file. All bytes before them are in the file. */
+  /** The bytes before the tail, which are being written to the file. They begin at `#fileBytes`. Everything before them is in the file. */
   #full = Buffer.allocUnsafe(0);
   #fullBytes = 0;
   #file: FileHandle | undefined;
@@ -42,7 +42,7 @@ export class Spool {
   #writing: Promise<void> | undefined;
   /** Settled when `#full` is in the file. It never rejects. */
   #flushing: Promise<void> | undefined;
-  /** Why the file does not get `#full`. The next write throws it. */
+  /** The error with which writing `#full` has failed. The next write throws it. */
   #failure: unknown;
   #closing: Promise<void> | undefined;
 
@@ -96,7 +96,7 @@ export class Spool {
     let filled = 0;
     while (filled < target.length) {
       const at = position + filled;
-      // This is checked in every turn, because a write may have moved the tail into the file meanwhile.
+      // This is checked again each time, because a write may have moved the tail into the file meanwhile.
       if (at >= this.#fileBytes) {
         let from = at - this.#fileBytes;
         if (from < this.#fullBytes) {
@@ -153,7 +153,7 @@ export class Spool {
   }
 
   async #release(): Promise<void> {
-    // The writer handles a failure of the write.
+    // A failure of the running write is ignored, because the writer gets it.
     await this.#writing?.catch(() => {});
     await this.#flushing;
     const file = this.#file;
@@ -176,7 +176,7 @@ export class Spool {
     this.#tailBytes = needed;
   }
 
-  /** Appends a chunk in parts that the tail has room for. Before each part but the first, the part before is in the file. */
+  /** Appends a chunk piece by piece, as the tail has room. Before each further piece, the previous bytes must be in the file. */
   async #overflow(chunk: Buffer): Promise<void> {
     for (let at = 0; ; ) {
       const end = Math.min(chunk.length, at + this.#memoryBytes - this.#tailBytes);
@@ -189,7 +189,7 @@ export class Spool {
     }
   }
 
-  /** Begins to write the tail to the file. The tail is empty then. */
+  /** Starts to write the tail to the file. A new, empty tail takes the next bytes. */
   #beginFlush(): void {
     [this.#full, this.#tail] = [this.#tail, this.#full];
     this.#fullBytes = this.#tailBytes;
@@ -225,7 +225,7 @@ export class Spool {
 
 async function openUnlinked(directory: string): Promise<FileHandle> {
   const path = join(directory, `tablewright-${randomUUID()}`);
-  // O_EXCL refuses a file or link that somebody else has created at this path.
+  // With O_EXCL the file is not opened if somebody else has created a file or link at this path.
   const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
     await unlink(path);

@@ -1,4 +1,4 @@
-/** Unpacks gzip, deflate, br and zstd as streams: bodies while they arrive, and packed files. */
+/** Decompresses gzip, deflate, br and zstd as streams: request bodies while they arrive, and packed files. */
 import {
   type BrotliOptions,
   constants,
@@ -20,13 +20,13 @@ type Unpacker = ReturnType<
 
 const chunkSize = 64 * 1024;
 const options: ZlibOptions & BrotliOptions = { chunkSize };
-/** By RFC 9659 a receiver must accept windows of up to 8 MiB, and a sender must not use larger ones. */
+/** RFC 9659: a receiver must accept windows of up to 8 MiB, and a sender must not use larger ones. */
 const zstdOptions: ZstdOptions = { chunkSize, params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
 interface Coding {
   /** @param first the first bytes; at least one */
   open(first: Buffer): Unpacker;
-  /** Several frames may follow each other (RFC 8878 section 3). For gzip, zlib itself reads several members. */
+  /** true: the data may consist of several frames (RFC 8878 section 3). For gzip, zlib itself reads several members. */
   hasFrames?: true;
 }
 
@@ -40,7 +40,7 @@ const codings: Record<string, Coding> = {
   zstd: { open: () => createZstdDecompress(zstdOptions), hasFrames: true },
 };
 
-/** The maximum number of frames. Each frame costs as much time as some thousand bytes, however small it is. */
+/** The largest number of frames. A frame costs as much time as some thousand bytes, even if it is tiny. */
 const maxFrames = 10_000;
 
 /** The ratio is not checked for the first unpacked bytes, as in workbooks, because a small one with much repetition does no harm. */
@@ -50,11 +50,11 @@ export interface UnpackLimits {
   /** The limit for the unpacked bytes. */
   maxBytes: number;
   maxRatio: number;
-  /** The setting with the limit `maxBytes`. */
+  /** The setting that the error names for `maxBytes`. */
   setting: SettingName;
 }
 
-/** How errors speak of the packed bytes. */
+/** The words that errors use for the packed data. */
 export interface PackedWords {
   /** `body` or `file`. */
   subject: string;
@@ -66,7 +66,7 @@ export function isCoding(name: string): boolean {
   return Object.hasOwn(codings, name);
 }
 
-/** Returns the coding whose signature is at the beginning. The others have none. */
+/** Returns the coding whose signature the bytes begin with. Deflate and brotli have no signature. */
 export function codingOf(head: Buffer): 'gzip' | 'zstd' | undefined {
   if (head.length >= 3 && head[0] === 0x1f && head[1] === 0x8b && head[2] === 0x08) return 'gzip';
   return head.length >= 4 && head.readUInt32LE(0) === zstdSignature ? 'zstd' : undefined;
@@ -153,7 +153,7 @@ async function* decode(
     } while (rest !== undefined && coding.hasFrames);
     if (rest !== undefined) throw words.broken(name, 'is followed by other bytes');
   } finally {
-    // This is not awaited, because the next chunk may never come.
+    // Not awaited, because the source may be waiting for a chunk that never comes.
     packed.return(undefined).catch(() => {});
   }
 }
@@ -166,7 +166,7 @@ async function nextChunk(chunks: AsyncGenerator<Buffer>): Promise<Buffer | undef
   }
 }
 
-/** A stream of packed bytes that gets one chunk at a time, so at most one chunk waits to be unpacked. */
+/** A decompressing stream that receives one chunk at a time, so that at most one chunk waits. */
 class Unpacking {
   /** The bytes of the last chunk after the end of the stream. */
   rest: Buffer | undefined;
@@ -174,7 +174,7 @@ class Unpacking {
   readonly #packed: AsyncGenerator<Buffer>;
   #chunk: Buffer | undefined;
   #fedBytes = 0;
-  /** The error with which reading the packed body failed. It is thrown instead of the unpacker's own error. */
+  /** The error of reading the packed data. It is thrown instead of the error of the decompressor, which only follows from it. */
   #failure: { cause: unknown } | undefined;
 
   constructor(unpacker: Unpacker, packed: AsyncGenerator<Buffer>, first: Buffer) {
@@ -211,9 +211,9 @@ class Unpacking {
   }
 
   /**
-   * Takes a chunk.
+   * Passes a chunk to the decompressor.
    *
-   * @returns false if the stream ended before the end of the chunk
+   * @returns false if the compressed data ended before the end of the chunk
    */
   #takes(chunk: Buffer): Promise<boolean> {
     const unpacker = this.#unpacker;
@@ -234,9 +234,7 @@ function isCutOff(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'Z_BUF_ERROR';
 }
 
-/**
- * Returns whether the data begins with the header of RFC 1950. Some clients send deflate without it (RFC 9110 section 8.4.1.2).
- */
+/** Returns whether the data begins with the zlib header (RFC 1950). Some clients send deflate without it (RFC 9110 section 8.4.1.2). */
 function hasZlibHeader(first: Buffer): boolean {
   const [method, flags] = first;
   if ((method! & 0x8f) !== 0x08) return false;

@@ -1,4 +1,4 @@
-/** The list of the columns, each with its type and its place in the key. */
+/** The list of columns in which the user changes names, types and the primary key. */
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { isChanged, withKey } from '../../derived/columns.ts';
@@ -41,7 +41,7 @@ export function columnEditor(state: State, actions: Actions): VNode {
   ]);
 }
 
-/** What happens to a column that the existing table does not have. */
+/** What the load does with a column that the existing table does not have (`extra_columns`). */
 const missingWords = {
   fail: 'is not in the table',
   ignore: 'is not in the table, is left out',

@@ -1,4 +1,4 @@
-/** Step 2: what the file contains, and what the table will be. */
+/** Step 2: the content of the file, and the columns of the target table. */
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { offeredChoices } from '../../derived/choices.ts';
@@ -42,14 +42,14 @@ export function columnsView(state: State, actions: Actions): VNode {
   ]);
 }
 
-/** A file that cannot be read at its place may have the table at another place. */
+/** A file that cannot be read at the chosen place may have its table elsewhere, so the user can change the place. */
 function notInspected(state: State, failure: Failure, actions: Actions): Child {
   if (failure.isOfFile) return changedFileBox(failure, actions);
   const choice = headerChoice(state, undefined, actions);
   return [failureBox(failure), panel('sheet-title', 'In the file', headerButton(state, actions), choice)];
 }
 
-/** @param isReadAgain undefined: the panel is not about the file */
+/** @param isReadAgain true: the file is being read again; undefined: the panel does not show the file */
 function panel(id: string, title: string, head: Child, content: Child, isReadAgain?: boolean): VNode {
   const kind = `panel${isReadAgain ? ' read-again' : ''}`;
   return h('section', { class: kind, 'aria-labelledby': id, 'aria-busy': isReadAgain }, [

@@ -1,4 +1,4 @@
-/** The first rows of the sheet as they are, to choose the header and the range. */
+/** Shows the first rows of the sheet unchanged, so that the user can choose the header row and the range. */
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { h } from '../../h.ts';

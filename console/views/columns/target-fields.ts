@@ -1,4 +1,4 @@
-/** The fields of the table to which the rows go. */
+/** The fields for the target table. */
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { mayHaveKey, mayKeepDefinition, unseenWords } from '../../derived/target.ts';
@@ -76,7 +76,7 @@ export function targetFields(state: State, actions: Actions): VNode {
   ]);
 }
 
-/** @param unseen undefined: the page knows that the table exists */
+/** @param unseen what the page could not find out about the table; undefined: the page knows that the table exists */
 function existingField({ target }: State, actions: Actions, unseen: string | undefined): VNode {
   const labels = labelled<'if_exists'>({
     fail: unseen === undefined ? 'Choose what to do' : 'Do not load',
@@ -88,7 +88,7 @@ function existingField({ target }: State, actions: Actions, unseen: string | und
   );
 }
 
-/** Always has a line, so that nothing moves below the pointer when the answer comes. */
+/** Always returns a line, because the fields below must not move when the answer arrives. */
 function existingHint({ existing }: State): string {
   if (existing.is !== 'ready') return '\u00a0';
   return existing.value === null ? 'A new table' : 'This table exists';

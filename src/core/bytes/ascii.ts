@@ -1,4 +1,4 @@
-/** Names of ASCII bytes, and classes of bytes. They are single constants because the engine compiles these into the code of the per-cell paths. */
+/** Names of ASCII bytes, and classes of bytes. They are single constants, because the engine compiles constants into the machine code that handles cells. */
 
 export const TAB = 0x09;
 export const LF = 0x0a;

@@ -23,8 +23,8 @@ export const TIME = 9;
 export const INTERVAL = 10;
 
 /**
- * The bytes are the text of a file whose cells have no types (CSV), in valid UTF-8. The column's type decides how it is read,
- * or text-kind.ts if the type is not inferred yet.
+ * The bytes are text of a file whose cells have no types (CSV), in valid UTF-8. The type of the column decides how it is read.
+ * While types are inferred, text-kind.ts decides it.
  */
 export const TEXT = 11;
 
@@ -47,7 +47,7 @@ export function endOfExactNumber(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** The problems that only the source can find. A source passes them to `CellSink.fault`. */
+/** The problems that only a source can find. A source passes them to `CellSink.fault`. */
 export const REPEATED_KEY = 1;
 export const ROW_NOT_AN_OBJECT = 2;
 /** A spreadsheet error value; the bytes are its text, `#N/A`. */

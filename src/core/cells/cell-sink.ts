@@ -27,8 +27,8 @@ export interface CellSink {
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
 
   /**
-   * Takes the cell if its bytes alone prove its class, and the class is one of `classes` (encoding/text-reading/seen.ts). A sink may
-   * refuse any cell. It then takes nothing, and the caller sends the cell to `cell`.
+   * Takes the cell if its bytes alone prove its class, and the class is one of `classes` (encoding/text-reading/seen.ts). A sink
+   * may always refuse. If it does, it has taken nothing, and the caller passes the cell to `cell`.
    *
    * @returns whether it took the cell
    */
@@ -60,12 +60,12 @@ export interface CellSink {
   endRow(): void;
 
   /**
-   * Returns what the values of a named column become: one of the constants from `ANY_VALUE` on. A sink without this
-   * method takes any value.
+   * Returns the kind of value that a named column needs: one of the constants from `ANY_VALUE` on. A sink without this method needs
+   * no certain kind.
    */
   wants?(column: number): number;
 
-  /** Gives the original text of the next cell, whose bytes are `rewritten`, so that a problem can show the text that the caller sent. */
+  /** Announces the original text of the next cell, whose bytes are `rewritten`, so that a problem can show the text that the caller sent. */
   original?(rewritten: Buffer, bytes: Buffer, start: number, end: number): void;
 
   /** The source calls this between slices of input. If it returns a promise, the source waits for it before it pushes more. */

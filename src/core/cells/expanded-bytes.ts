@@ -1,18 +1,18 @@
 /**
- * Counts the bytes that an upload expands to: values that many cells repeat, the spaces for which a file has only a number, the
- * zeros of number formats, the defaults of columns that the rows leave out. A file of 800 bytes can mean gigabytes. There is one sum for each
- * upload, whatever makes the bytes.
+ * Counts how many bytes an upload expands to: values that many cells repeat, spaces that a file stores as a number, the zeros of
+ * number formats, and the defaults of columns that the rows leave out. A file of 800 bytes can mean gigabytes. All of this counts
+ * towards one limit for each upload.
  */
 import { limitExceeded } from '../limit-exceeded.ts';
 
-/** The bytes that are always allowed. A small file may have much repetition. */
+/** This many bytes are always allowed, because a small file may have much repetition. */
 const freeBytes = 64 * 1024 * 1024;
 
 export class ExpandedBytes {
   readonly #maxRatio: number;
   #sentBytes: number;
   #bytes = 0;
-  /** The sheet that is read, and what was counted in the last pass over it and over each other sheet. */
+  /** The sheet that is being read, and for it and each other sheet the bytes that were counted in the last pass. */
   #sheet = -1;
   #sheetBytes = 0;
   readonly #bytesOfSheets = new Map<number, number>();

@@ -2,8 +2,8 @@ import type { Warning } from '../errors.ts';
 import type { CellLocation, CellSink, LocateCell } from './cell-sink.ts';
 
 /**
- * A pass gave wrong cells, because the source learned only at its end what it needed at the beginning. Example: the merged cells of a
- * sheet. The next pass gives the right cells.
+ * Thrown at the end of a pass that gave wrong cells, because the source learned only at its end what it needed at the beginning,
+ * such as the merged cells of a sheet. The next pass gives the right cells.
  */
 export class ReadAgain extends Error {
   override name = 'ReadAgain';
@@ -12,7 +12,7 @@ export class ReadAgain extends Error {
   }
 }
 
-/** Does the work, which reads a source into new sinks. Repeats it once if the source must be read again. */
+/** Does the work, which reads a source into new sinks. If the work throws `ReadAgain`, it is done once more. */
 export async function withSecondReading<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -48,7 +48,7 @@ export interface RowSource {
   /** The texts of the header by column, as they are in the file; '': blank. Undefined: there is no header. Complete after the first pass. */
   headerTexts?: readonly string[] | undefined;
 
-  /** What a text file's quotes may have joined. Complete after the first pass. */
+  /** Rows of a text file that quotes may have joined. Complete after the first pass. */
   joinedLines?: JoinedLines | undefined;
 
   /** Describes what was read. Complete after the first pass. */
@@ -64,9 +64,9 @@ export interface HeaderFault {
   place: CellLocation;
 }
 
-/** Rows of a text file in which quotes may have joined lines that are rows of their own. */
+/** Information about rows of a text file in which quotes may have joined several lines that should be separate rows. */
 export interface JoinedLines {
-  /** Says why no such row may be left out. */
+  /** The reason why no such row may be left out, for the message. */
   reason: string;
   /** The place of the first record whose quotes are wrong, so that the whole upload is refused. Undefined: there is none. */
   damage?: { row: number; place: CellLocation } | undefined;

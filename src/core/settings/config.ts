@@ -333,7 +333,7 @@ function checkTogether(config: Config, environment: Environment, errors: string[
   }
 }
 
-/** Returns the settings that name keys as they are in the environment. A key with an error of its own must not seem to be absent. */
+/** Returns the settings that contain keys, as they are in the environment. They are read here again, because a key with an error of its own must not seem to be missing. */
 function keysIn(environment: Environment) {
   const textOf = (name: SettingName) => environment[name]?.trim() || undefined;
   return {
@@ -416,7 +416,7 @@ function integer<const Name extends string>(
   };
 }
 
-/** A value without a slash at its beginning is a name, whatever characters it has, because names of claims are often URLs. */
+/** Returns whether the value is a valid name of a claim or a valid JSON Pointer. Without a slash at its beginning it is a name, whatever characters it has, because names of claims are often URLs. */
 function isClaim(value: string): boolean {
   return !value.startsWith('/') || !/~(?![01])/.test(value);
 }

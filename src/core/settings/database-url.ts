@@ -13,7 +13,7 @@ export const tlsParameters = [
   ...['ssl_min_protocol_version', 'ssl_max_protocol_version'],
 ];
 
-/** What a session must be so that the service uses it: the values of `target_session_attrs` that make sense for a service that writes. */
+/** The values of `target_session_attrs` that make sense for a service that writes: what a session must be so that the service uses it. */
 const sessionKinds = ['any', 'read-write', 'primary'] as const;
 
 export type SessionKind = (typeof sessionKinds)[number];
@@ -25,7 +25,7 @@ const otherParameters = [
   ...['idle_in_transaction_session_timeout', 'query_timeout'],
 ];
 
-/** The parameters of libpq that would have no effect. A refusal names only these: a password that is not encoded may look like a parameter. */
+/** The parameters of libpq that would have no effect here, and are therefore refused. Only these are named in messages: a password that is not encoded may look like a parameter. */
 const refusedParameters = [
   ...['sslcrl', 'sslcrldir', 'sslcertmode', 'sslsni', 'sslcompression', 'sslkeylogfile', 'requiressl'],
   ...[
@@ -93,7 +93,7 @@ function hostsOf(text: string): DatabaseHosts | string {
   const { scheme, user, authority, rest } = partsOf(text);
   const [path = '', query = ''] = rest.split(/\?(.*)/s);
   const parameters = new URLSearchParams(query);
-  // libpq: the parameters replace the hosts and the ports before them.
+  // As in libpq, the parameters replace the hosts and the ports of the authority.
   const [hostList, portList] = [parameters.get('host'), parameters.get('port')];
   const isList = [authority, hostList, portList].some((part) => part?.includes(','));
   const sessionKind = (parameters.get('target_session_attrs') ||
@@ -111,7 +111,7 @@ function hostsOf(text: string): DatabaseHosts | string {
     return `names ${hosts.length} hosts and ${ports.length} ports. Write one port for each host, or one for all`;
   if (!ports.every((port) => /^\d{0,5}$/.test(port) && Number(port) <= 65_535))
     return 'names a port that is not a number from 1 to 65535';
-  // The other parameters keep their spelling, because URLSearchParams would write them in another way.
+  // The other parameters are copied as they are written, because URLSearchParams could write them in another way.
   const others = query.split('&').filter((pair) => !['', 'host', 'port'].includes(pair.split('=')[0]!));
   const end = others.length > 0 ? `${path}?${others.join('&')}` : path;
   const urls = hosts.map((host, index) => {

@@ -15,7 +15,7 @@ export interface KeyProblem {
   problem: string;
 }
 
-/** RFC 7518 section 3.3 requires at least this size. */
+/** The minimum size, which RFC 7518 section 3.3 requires. */
 const minRsaBits = 2048;
 
 const rsaAlgorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
@@ -57,7 +57,7 @@ function isInline(value: string): boolean {
   return value.startsWith('-----BEGIN') || value.startsWith('{') || bareKey.test(value);
 }
 
-/** The Base64 of a PEM form without its first and last line, as Keycloak shows keys. */
+/** A PEM key without its first and last line, as Keycloak shows keys: only its Base64. */
 const bareKey = /^MI[A-Za-z0-9+/\s]{50,}={0,2}$/;
 
 function parsePublicKey(text: string): PublicKey | KeyProblem {
@@ -73,7 +73,7 @@ function parsePublicKey(text: string): PublicKey | KeyProblem {
     if (bareKey.test(text)) {
       return publicKeyOf(createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' }));
     }
-    // Many ways to set an environment variable keep a value on one line, with \n for a line break.
+    // In many environments a value must be on one line, so ` ` is accepted for a line break.
     return publicKeyOf(createPublicKey(text.replaceAll('\\n', '\n')));
   } catch {
     return { problem: 'is not a valid public key in PEM form' };
@@ -129,9 +129,9 @@ function publicKeyOf(key: KeyObject): PublicKey | KeyProblem {
 }
 
 /**
- * Returns whether the numbers of an RSA key are those of a key pair. Everybody can sign for the exponent 1, and for an even modulus. FIPS 186-5
- * (section 5.1) requires an exponent above 2^16, because signatures for small ones, such as 3, can be forged if a verifier checks their padding
- * carelessly. All usual keys have 65537.
+ * Returns whether the numbers of an RSA key are safe. With the exponent 1 or an even modulus, everybody can sign. FIPS 186-5
+ * (section 5.1) requires an exponent above 2^16, because signatures for small ones, such as 3, can be forged if a verifier checks
+ * their padding carelessly. Nearly all keys have 65537.
  */
 function isSoundRsa(key: KeyObject): boolean {
   const { publicExponent = 0n } = key.asymmetricKeyDetails ?? {};

@@ -28,12 +28,12 @@ export interface TokenSettings {
 export type KeySource =
   | { kind: 'secret'; secret: Buffer }
   | { kind: 'public-key'; key: KeyObject }
-  /** The keys of an identity provider. Without `jwksUrl`, OpenID Connect Discovery at the issuer names it. */
+  /** The keys of an identity provider. Without `jwksUrl`, the discovery document of the issuer (OpenID Connect Discovery) has their URL. */
   | { kind: 'provider'; jwksUrl: string | undefined };
 
-/** Where claims are: the name of a claim, or a JSON Pointer (RFC 6901), which begins with `/`. */
+/** The names of the claims: each is a name, or a JSON Pointer (RFC 6901), which begins with `/`. */
 export interface ClaimSettings {
-  /** The first of these claims that a token has is read. */
+  /** The names of claims for scopes. The first of these claims that a token has is used. */
   scope: string[];
   schemas: string;
   /** Whether a token without the claim may use no schema, instead of all. */
@@ -45,7 +45,7 @@ export interface ClaimSettings {
 const defaultSchemasClaim = 'schemas';
 export const minSecretBytes = 32;
 
-/** The fewest bytes of a secret for each algorithm: the size of its hash (RFC 7518 section 3.2). */
+/** The minimum length of a secret in bytes for each algorithm: the size of its hash (RFC 7518 section 3.2). */
 const minBytesByAlgorithm: Record<string, number> = { HS256: 32, HS384: 48, HS512: 64 };
 const secretAlgorithms = Object.keys(minBytesByAlgorithm);
 
@@ -116,7 +116,7 @@ function keyErrors({ jwksUrl, publicKey, secret }: TokenValues): string[] {
   }
   const read = publicKey === undefined ? undefined : readPublicKey(publicKey);
   if (read !== undefined && 'problem' in read) errors.push(`TOKEN_PUBLIC_KEY ${read.problem}`);
-  // Everybody knows a public key. As a shared secret it would let everybody sign tokens.
+  // A public key is known to everybody. If it were used as a shared secret, everybody could sign tokens.
   if (secret !== undefined && looksLikeKey(secret)) {
     errors.push('TOKEN_SECRET is a key in PEM or JWK form. Set TOKEN_PUBLIC_KEY instead, to a public key');
   }
@@ -174,7 +174,7 @@ interface AlgorithmsOfKey {
 function algorithmsOf({ jwksUrl, publicKey, secret, issuer }: TokenValues): AlgorithmsOfKey {
   if (publicKey !== undefined) {
     const read = readPublicKey(publicKey);
-    // An error about the key is enough.
+    // The error about the key itself is reported, so there is no further error about its algorithms.
     if ('problem' in read) return { setting: 'TOKEN_PUBLIC_KEY', possible: tokenAlgorithms, byDefault: [] };
     return { setting: 'TOKEN_PUBLIC_KEY', possible: read.possible, byDefault: read.byDefault };
   }

@@ -10,10 +10,10 @@ import type { LoadColumn } from './load-column.ts';
 /** What to do with columns of the data that the table lacks. */
 export type ExtraColumns = 'fail' | 'ignore' | 'add';
 
-/** PostgreSQL computes the column, so each value for it is a problem of its row. NULL and missing values are not problems. */
+/** Stands for a column that PostgreSQL computes (generated). A value for it is a problem of its row. NULL and missing values are not problems. */
 export const COMPUTED = -2;
 
-/** A column of the data that was left out, for the warnings. `isComputed`: the table has it, and PostgreSQL computes it. */
+/** A column of the data that was left out, for the warnings. `isComputed`: the table has the column, but PostgreSQL computes it. */
 export interface IgnoredColumn {
   name: string;
   isComputed: boolean;
@@ -47,7 +47,7 @@ export class ColumnMatcher {
     this.restart(columns);
   }
 
-  /** Begins again with the columns that the table has now. */
+  /** Starts again for the columns that the table has now. */
   restart(columns: LoadColumn[]): void {
     this.#columns = columns;
     this.ignored.length = 0;
@@ -87,7 +87,7 @@ export class ColumnMatcher {
   }
 
   /**
-   * Refuses the data if all of its columns were left out, because every row would be empty. Call it at the end of data that has rows.
+   * Refuses the data if all of its columns were left out, because every row would then be empty. Call it after the last row.
    *
    * @throws AppError `invalid-data`
    */
@@ -121,14 +121,14 @@ export class ColumnMatcher {
   }
 }
 
-/** The message for a value in a `COMPUTED` column. */
+/** The problem of a value in a `COMPUTED` column. */
 export const computedColumn: Pick<Problem, 'code' | 'detail'> = {
   code: 'generated-column',
   detail:
     'is computed by PostgreSQL, so no value can be loaded into it. Leave the value or the column out, or send extra_columns=ignore',
 };
 
-/** Returns the name without case and outer space, to compare it with others. */
+/** Returns the name in lower case and without outer space, to compare it with others. */
 export function looseName(name: string): string {
   return trimText(name).toLowerCase();
 }

@@ -8,7 +8,7 @@ export const firstOwnOid = 16_384;
 export interface ColumnType {
   /** `pg_type.oid` */
   oid: number;
-  /** The name that callers know, with modifiers: `character varying(20)`. It is for messages only; SQL needs `sqlName`. */
+  /** The name as callers write it, with modifiers: `character varying(20)`. It is used in messages only; SQL needs `sqlName`. */
   name: string;
   /** The name for SQL in any search path: `pg_catalog.text`. Absent if it equals `name`. */
   sqlName?: string;
@@ -57,10 +57,10 @@ export interface LoadColumn {
   id: number;
   name: string;
   type: ColumnType;
-  /** The type without its modifiers, as a cast takes it in any search path (`pg_catalog."bit"`, which is not `bit`). */
+  /** The type without its modifiers, as a cast in any search path needs it: `pg_catalog."bit"`, because `bit` alone means `bit(1)`. */
   bareType: string;
   isNullable: boolean;
-  /** Citus decides by its value on which node a row is, and stores no row with NULL in it. */
+  /** Citus decides by the column's value on which node a row is stored, and stores no row with NULL in it. */
   isDistributionColumn?: boolean;
   /** The collation, quoted. Absent if it is that of the type. */
   collation?: string;

@@ -1,7 +1,7 @@
 /**
- * Finds values of `jsonpath` with a regular expression (`like_regex`) for which PostgreSQL needs much memory or time. PostgreSQL compiles
- * each expression when it reads the value. The text may be that of an array or of a composite value, with `\` and `"` between the
- * characters, so this does not read the expressions: it counts a text as one expression, and a repeated group as if it held all of the text.
+ * Finds values of `jsonpath` with a regular expression (`like_regex`) for which PostgreSQL needs much memory or time, because it compiles each
+ * expression when it reads the value. The expressions are not parsed, because the text may be that of an array or of a composite value, with
+ * `\` and `"` between the characters. Instead a whole text counts as one expression, and a repeated group as if it contained the whole text.
  */
 
 /** The maximum number of characters of the text after repetitions are written out: `x{9}` has nine more, and `(x){9}` makes everything nine times as long. */
@@ -41,11 +41,11 @@ export function isCostlyPattern(bytes: Buffer, start: number, end: number, isPat
     if (isAnchor(byte, last, isEscaped)) anchors++;
     if (byte === BRACE) {
       const repetitions = repetitionsAfter(bytes, at, end);
-      // A comment may be between the group and its brace.
+      // A group, or a comment between a group and its brace, may be repeated, so the factor applies to everything.
       if (last === PARENTHESIS || hasComment) factor *= repetitions;
       else characters += repetitions;
     }
-    // Expanded expressions may have white space there.
+    // White space is skipped, because an expression in the expanded syntax may have it there.
     if (byte > SPACE && byte < 0x80) last = byte;
     isEscaped = false;
   }
@@ -80,8 +80,8 @@ function repetitionsAfter(bytes: Buffer, brace: number, end: number): number {
 }
 
 /**
- * Returns whether an escape, such as `\u006c`, `\x6c` or `\u{6c}`, is that of a character which a keyword or an expression may need. Nobody
- * needs to escape such a character, so the value is not read.
+ * Returns whether an escape, such as `\u006c`, `\x6c` or `\u{6c}`, stands for a character that a keyword or an expression may need.
+ * Such a value is not read, because nobody needs to escape such a character.
  */
 function isEscapeOfSyntax(bytes: Buffer, at: number, end: number): boolean {
   const kind = bytes[at];

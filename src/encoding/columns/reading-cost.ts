@@ -1,19 +1,19 @@
 /**
- * Estimates what PostgreSQL needs to read a text as a value of a type, for the types where it needs much more than the text: the memory
- * while it reads the text, the time for texts that it reads in a time that grows with their square, and the digits of numbers with
- * exponents. The cost of a type includes that of its fields, elements and base type (type-width.ts).
- * The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the limits.
+ * Estimates what PostgreSQL needs to read a text as a value of a type, for types that need much more memory or time than the length
+ * of the text suggests. It counts the memory while PostgreSQL reads the text, the time for types whose time grows with the square
+ * of the length, and the digits of numbers with exponents. The cost of a type includes that of its fields, elements and base type
+ * (type-width.ts). The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the limits.
  */
 
 import { isCostlyPattern } from './pattern-cost.ts';
 import { isCostlyXml } from './xml-cost.ts';
 
 export interface ReadingCost {
-  /** The units of 100 bytes of memory that PostgreSQL needs for a comma. */
+  /** How many units of memory PostgreSQL needs for each comma. A unit is 100 bytes. */
   partUnits: number;
-  /** The units for an opening brace. */
+  /** The units for each opening brace. */
   objectUnits: number;
-  /** The units for an opening bracket. */
+  /** The units for each opening bracket. */
   bracketUnits: number;
   /** The units for each byte of the text, besides those of its parts. */
   unitsPerByte: number;
@@ -57,16 +57,16 @@ const free: ReadingCost = {
   isJson: false,
 };
 const numbers = { ...free, hasNumbers: true };
-/** An object takes 620 bytes, an array 280, and every other value 90. */
+/** JSON: an object takes 620 bytes, an array 280, and every other value 90. */
 const json = { ...numbers, partUnits: 1, objectUnits: 7, bracketUnits: 3, isJson: true };
 const parts = { ...free, partUnits: UNITS_OF_PART };
-/** 200 KB take 14 seconds, in which PostgreSQL cannot be interrupted. It stores at most 8 KB. */
+/** 200 KB take 14 seconds, and PostgreSQL cannot be interrupted meanwhile. It stores at most 8 KB. */
 const tsquery = { ...free, mostBytes: 16_384 };
-/** 266 bytes for each character. Its numbers are of the type `numeric`. */
+/** 266 bytes for each character. The numbers in a jsonpath are of the type `numeric`. */
 const jsonpath = { ...numbers, mostBytes: 1024 * 1024, unitsPerByte: 2.7, hasPatterns: true };
-/** Up to 60 bytes for each character of small elements. */
+/** Up to 60 bytes for each character if the elements are small. */
 const xml = { ...free, mostBytes: 7 * 1024 * 1024, unitsPerByte: 0.6, hasXml: true };
-/** The name of an object. PostgreSQL parses that of a type like a statement: up to 200 bytes for each character, and 1,800 for each name. */
+/** The name of an object. PostgreSQL parses the name of a type like a statement: up to 200 bytes for each character, and 1,800 for each name. */
 const objectName = { ...free, mostBytes: 65_536 };
 const moments = { ...free, hasZones: true };
 /** Ranges of dates and of times. */
@@ -76,7 +76,7 @@ const momentRanges = { ...parts, hasZones: true };
 const costs = new Map<number, ReadingCost>([
   ...pairs([1700, 1231], numbers),
   [3802, json],
-  // The text of an array has the JSON in quotes.
+  // In the text of an array, the JSON is in quotes.
   [3807, { ...json, isJson: false }],
   ...pairs([3615, 3645], tsquery),
   ...pairs([4072, 4073], jsonpath),
@@ -97,7 +97,7 @@ const costs = new Map<number, ReadingCost>([
 
 /** Types of extensions of PostgreSQL, by name. */
 const extensions: Record<string, ReadingCost> = {
-  // Each label takes memory for each variant of any label: 24 KB take 830 MB.
+  // PostgreSQL takes memory for each combination of a label and a variant: 24 KB take 830 MB.
   lquery: { ...free, mostBytes: 8192 },
   // The time grows with the square of the numbers: 2 MB take more than a minute. PostgreSQL stores at most 100 numbers.
   cube: { ...free, mostBytes: 16_384 },
@@ -134,7 +134,7 @@ export function addCost(cost: ReadingCost, part: ReadingCost): void {
   cost.hasZones ||= part.hasZones;
 }
 
-/** The units of the parts of the text that was counted last, and its digits. */
+/** The result of `countCost`: the units of all parts of the text, and its digits. */
 export const found = { units: 0, digits: 0 };
 
 /** Counts the parts of a text, and the digits that PostgreSQL adds when it writes its numbers without exponents. The result is in `found`. */
@@ -177,7 +177,7 @@ function digitsOfExponent(bytes: Buffer, start: number, e: number, end: number):
   while (at >= start && isSkipped(bytes[at]!)) at--;
   if (at < start || !isDigitOrPoint(bytes[at]!)) return 0;
   while (at >= start && (isDigitOrPoint(bytes[at]!) || isSkipped(bytes[at]!))) at--;
-  // A part of a UUID is not a number.
+  // Letters before the number make it a part of a UUID or a word, which is not a number.
   if (at >= start && isLetter(bytes[at]!)) return 0;
   if (at > start && bytes[at] === MINUS && isLetterOrDigit(bytes[at - 1]!)) return 0;
   at = e + 1;
@@ -195,7 +195,7 @@ function digitsOfExponent(bytes: Buffer, start: number, e: number, end: number):
   return isNegative ? Math.min(exponent, MOST_FRACTION) : exponent;
 }
 
-/** Returns the digits of a number with an escape such as `\u0065`. Nobody needs to escape a character of a number, so the number is not read. */
+/** Returns the digits of a number with an escape such as `\u0065`, whose number is not read. The result is the maximum, because nobody needs to escape a character of a number. */
 function digitsOfEscape(bytes: Buffer, at: number, end: number): number {
   if (at + 6 > end || bytes[at + 2] !== ZERO || bytes[at + 3] !== ZERO) return 0;
   const code = Number.parseInt(bytes.toString('latin1', at + 4, at + 6), 16);

@@ -1,6 +1,6 @@
 /**
- * Finds XML for which PostgreSQL needs much more memory or time than for other XML of the same length. It does not read XML: the text may be
- * that of an array or of a composite value, with `\` and `"` between the characters.
+ * Finds XML for which PostgreSQL needs much more memory or time than for other XML of the same length. The XML is not parsed,
+ * because the text may be that of an array or of a composite value, with `\` and `"` between the characters.
  */
 
 /** The maximum number of bytes of a text that declares entities or attributes. PostgreSQL repeats the declared text for each reference or element. */
@@ -50,7 +50,7 @@ function isDeclaration(bytes: Buffer, less: number, end: number): boolean {
   return bytes[first] === LETTER_E && bytes[next(bytes, first, end)] === LETTER_N;
 }
 
-/** Returns the place of the next byte that is not skipped, or the end. */
+/** Returns the position of the next byte that is not skipped (`\` and `"` are), or the end. */
 function next(bytes: Buffer, at: number, end: number): number {
   let found = at + 1;
   while (found < end && (bytes[found] === BACKSLASH || bytes[found] === QUOTE)) found++;
@@ -88,7 +88,7 @@ function isNamespace(bytes: Buffer, equals: number, start: number): boolean {
   return false;
 }
 
-/** Returns whether a byte is none of those that end a name: white space, `/`, `<`, `=` and `>`. */
+/** Returns whether a byte belongs to a name: it is not white space, `/`, `<`, `=` or `>`. */
 function isOfName(byte: number): boolean {
   return byte > SPACE && byte !== SLASH && (byte < LESS || byte > GREATER);
 }

@@ -1,13 +1,13 @@
 /**
- * Counts the names of time zones that texts may contain. PostgreSQL keeps 24 KB for each name until the connection ends, and it takes any
- * letters with an offset as a name: `2020-01-01 00:00 ABC-1`, `A-1` (pg_tzset, tzparse). Other names, such as `Europe/Berlin`, are those
- * of PostgreSQL's own files, so there are only some hundreds of them.
+ * Counts the names of time zones that texts may contain, because PostgreSQL keeps 24 KB for each name until the connection ends.
+ * Any letters with an offset are a name: `2020-01-01 00:00 ABC-1`, `A-1` (pg_tzset, tzparse). Other names, such as `Europe/Berlin`,
+ * come from PostgreSQL's own files, so there are only some hundreds of them.
  */
 
 /** The limit for the different names of one upload or definition: 240 MB. */
 const MOST_NAMES = 10_000;
 const BYTES_OF_NAME = 24_576;
-/** A tree has about three characters for each byte of a text, and the shortest time with a name has eight: `1 1 1 A-1`. */
+/** The bytes of a tree for the shortest time with a zone name: it has eight bytes (`1 1 1 A-1`), and a tree has about three characters for each byte of a text. */
 const LEAST_TREE_OF_NAME = 24;
 /** The maximum number of hours of an offset. PostgreSQL does not know a name with a larger number, such as `ABC1234`. */
 const MOST_HOURS = 167;
@@ -17,12 +17,12 @@ export class ZoneNames {
   #expressions = 0;
   #unread = 0;
 
-  /** The bytes that PostgreSQL keeps for the names so far. */
+  /** How many bytes PostgreSQL keeps for the names counted so far. */
   get keptBytes(): number {
     return (this.#names.size + this.#unread) * BYTES_OF_NAME;
   }
 
-  /** Adds the names in an expression, such as a default. It may compute one with each `to_char`. */
+  /** Counts the names in an expression, such as a default. Each `to_char` may compute another name. */
   addExpression(expression: string): void {
     const bytes = Buffer.from(expression);
     this.areTooMany(bytes, 0, bytes.length);
@@ -30,12 +30,12 @@ export class ZoneNames {
     this.#expressions++;
   }
 
-  /** Adds the most names that an expression can have whose tree in the catalogue has a number of bytes. */
+  /** Counts the maximum number of names that an expression with a tree of this length can contain. */
   addTree(treeBytes: number): void {
     this.#unread += Math.floor(treeBytes / LEAST_TREE_OF_NAME);
   }
 
-  /** Adds the names in a text. @returns whether they are too many with those of earlier texts */
+  /** Counts the names in a text. @returns whether there are too many names, together with those of earlier texts */
   areTooMany(bytes: Buffer, start: number, end: number): boolean {
     for (let at = start; at < end; at++) {
       if (!isLetter(bytes[at]!)) continue;
@@ -62,7 +62,7 @@ function hasOffset(bytes: Buffer, first: number, end: number): boolean {
   return hours <= MOST_HOURS;
 }
 
-/** A name continues after `\` and `"`, which PostgreSQL removes from the texts of elements, bounds and fields. */
+/** Returns whether a byte belongs to a name. `\` and `"` do, because PostgreSQL removes them from the texts of elements, bounds and fields. */
 function isOfName(byte: number): boolean {
   return (
     isLetter(byte) ||

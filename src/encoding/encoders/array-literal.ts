@@ -58,7 +58,7 @@ export function encodeArrayLiteral(
   encode: EncodeElement,
 ): number {
   const problem = readLiteral(out, encoder, bytes, start, end, encode);
-  // A large buffer is released once for each array. An element only rewinds it, because the next element may be as long.
+  // The buffer is cleared once after each array, which releases a large one. Between elements it is only rewound, because the next element may be as long.
   element.clear();
   return problem;
 }
@@ -77,8 +77,8 @@ function readLiteral(
   const bounds = readBounds(bytes);
   if (bounds < 0 || at === stop || bytes[at] !== OPENING_BRACE) return NOT_AN_ARRAY;
   const elementEncoder = encoder.element!;
-  // In this form an element of a JSON type would be JSON text. In a cell, a string is a JSON string. The two could be confused, so such
-  // arrays are refused.
+  // Arrays of a JSON type are refused in this form. An element would be JSON text here, while in a cell a string is a JSON string.
+  // The two could be confused.
   if (elementEncoder.code === codes.PLAIN_JSON || elementEncoder.code === codes.JSONB)
     return JSON_ARRAY_LITERAL;
   const dimensions = countDimensions(bytes);
@@ -108,7 +108,7 @@ function readLiteral(
       const problem = encodeElement(out, elementEncoder, bytes, encode);
       if (problem !== 0) return problem;
     }
-    // The array ends after an element or an inner array, or a comma and another element follow.
+    // Either the array ends here, or a comma and another element must follow.
     if (depth === 0) break;
     skipSpaces(bytes);
     mayEnd = at < stop && bytes[at] === CLOSING_BRACE;

@@ -5,7 +5,7 @@ import type { ColumnEncoder } from './column-encoder.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import * as codes from './type-codes.ts';
 
-/** The type of `encodeCell`. */
+/** A function that encodes an element: the type of `encodeCell`. */
 export type EncodeElement = (
   out: CopyBuffer,
   encoder: ColumnEncoder,
@@ -19,14 +19,14 @@ export type EncodeElement = (
 const MOST_DIMENSIONS = 6;
 
 /**
- * The maximum number of elements of an array. No other request is served until the whole array is encoded, and most elements take up to 100 ns. An
- * element of another type counts for as many as its encoder takes longer.
+ * The maximum number of elements of an array. The whole array is encoded in one turn of the event loop, and most elements take up
+ * to 100 ns. An element that takes longer counts as several (`elementWeight`).
  */
 const MOST_ELEMENTS = 1_000_000;
 const ADDRESS_OR_MOMENT_WEIGHT = 2;
 const INTERVAL_WEIGHT = 5;
 
-/** Returns for how many elements an element of the type counts. */
+/** Returns as how many elements an element of the type counts. */
 export function elementWeight({ code }: ColumnEncoder): number {
   switch (code) {
     case codes.INTERVAL:
@@ -81,14 +81,14 @@ export function noteFaultyElement(depth: number, start: number, end: number): vo
  */
 export function faultyElementPath(): string {
   let path = '';
-  // The element is already counted in its own array, but the outer arrays are counted only when they end.
+  // In the innermost array the element itself is already counted. Outer arrays are counted only when they end.
   for (let depth = 0; depth < faultyElement.depth; depth++) {
     path += `/${depth === faultyElement.depth - 1 ? counts[depth]! - 1 : counts[depth]}`;
   }
   return path;
 }
 
-/** Begins to count the elements of another array. */
+/** Starts to count the elements of another array. */
 export function beginShape(): void {
   shape.hasNull = false;
   faultyElement.depth = 0;

@@ -34,7 +34,7 @@ function booleanOf(bytes: Buffer, start: number, end: number): number {
     case 0x6e:
       return begins('no', bytes, start, length) ? 0 : NEITHER;
     case 0x6f:
-      // A single `o` could mean on or off.
+      // A single `o` is refused, because it could mean on or off.
       if (length < 2) return NEITHER;
       if (begins('on', bytes, start, length)) return 1;
       return begins('off', bytes, start, length) ? 0 : NEITHER;

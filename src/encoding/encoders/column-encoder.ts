@@ -7,21 +7,21 @@ import { readingCost } from './row-cost.ts';
 import * as codes from './type-codes.ts';
 
 /**
- * Describes a column's type for the per-cell functions. Every encoder has the same fields in the same order, so that the engine sees
- * only one object shape.
+ * What the functions that encode cells need to know about a column's type. Every encoder has the same fields in the same order, so
+ * that the engine sees only one object shape.
  */
 export interface ColumnEncoder {
-  /** One of type-codes.ts. */
+  /** The type as a constant of type-codes.ts. */
   readonly code: number;
   /** The oid of the type itself; for a domain, not that of its base type. */
   readonly oid: number;
-  /** For varchar and bpchar: the most characters; -1: no limit. */
+  /** For varchar and bpchar: the maximum number of characters; -1: no limit. */
   readonly maxLength: number;
-  /** For numeric: the most digits in all. For interval: the most digits in the fraction of a second. -1: no limit. */
+  /** For numeric: the maximum number of digits. For interval: the maximum number of digits in the fraction of a second. -1: no limit. */
   readonly precision: number;
   /** For numeric: the digits after the point; may be negative or greater than the precision (PostgreSQL 15). */
   readonly scale: number;
-  /** The type is a domain with NOT NULL. Only array elements are checked here; the loader checks the NULLs of a column. */
+  /** The type is a domain with NOT NULL. It is checked here only for array elements; the sink checks the NULLs of a column. */
   readonly notNull: boolean;
   readonly element: ColumnEncoder | undefined;
   readonly labels: EnumLabels | undefined;
@@ -31,7 +31,7 @@ export interface ColumnEncoder {
   readonly delimiter: number;
   /** For interval: the server supports infinite intervals. */
   readonly takesInfinity: boolean;
-  /** What PostgreSQL needs to read a value; undefined: a few times the length of its text. */
+  /** What PostgreSQL needs to read a value; undefined: only a few times the length of its text. */
   readonly readingCost: ReadingCost | undefined;
 }
 
@@ -50,7 +50,7 @@ export function columnEncoder(type: ColumnType): ColumnEncoder | undefined {
   return element && encoder({ code: codes.ARRAY, oid: type.oid, element, readingCost: readingCost(type) });
 }
 
-/** Returns the encoder of a column's type for the cells of a sheet, or undefined as `columnEncoder` does. */
+/** Returns the encoder for a column whose rows come from a sheet; undefined as for `columnEncoder`. */
 export function sheetEncoder(type: ColumnType): ColumnEncoder | undefined {
   const found = columnEncoder(type);
   return found && encoder({ ...found, readsText: true });
@@ -105,7 +105,7 @@ function baseEncoder(type: ColumnType, typmod: number): ColumnEncoder | undefine
   if (code === undefined) return undefined;
   if (code === codes.TEXT && typmod >= 4) return encoder({ code, oid, maxLength: typmod - 4 });
   if (code === codes.NUMERIC && typmod >= 4) {
-    // numerictypmodin packs the precision into the upper bits and a signed scale into the lower eleven bits.
+    // The modifier of numeric (numerictypmodin) has the precision in its upper bits and a signed scale in its lower eleven bits.
     const packed = typmod - 4;
     return encoder({ code, oid, precision: packed >> 16, scale: ((packed & 0x7ff) ^ 1024) - 1024 });
   }

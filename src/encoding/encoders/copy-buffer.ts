@@ -102,7 +102,7 @@ export class CopyBuffer {
       const to = this.#view;
       for (; at + 4 <= end; at += 4) {
         const word = from.getInt32(at);
-        // The lowest byte that is 0 is the first whose highest bit the borrow sets (the usual test for a zero byte in a word).
+        // The usual test for a byte 0 in a word: the borrow of the subtraction sets the highest bit of the first byte that is 0.
         zeros |= (word - 0x01010101) & ~word & 0x80808080;
         to.setInt32(position, word);
         position += 4;

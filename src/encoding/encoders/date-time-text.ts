@@ -27,7 +27,7 @@ import {
 import { dayMicroseconds, daysFromCivil, daysOfMonth } from '../../core/cells/calendar.ts';
 import { readDecimal } from './read-decimal.ts';
 
-/** The result of `readDateTime`. */
+/** The result of `readDateTime`. It is one object for all calls, so that none is allocated. */
 export const found = {
   hasDate: false,
   hasTime: false,
@@ -79,7 +79,7 @@ export function readDateTime(bytes: Buffer, start: number, end: number): number 
     return READ;
   }
   if (plainEnd !== NOT_PLAIN) {
-    // The text begins with the common form. A fraction or a zone may follow; anything else makes it another form.
+    // The text begins with the common form. A fraction or a zone may follow. If anything else follows, the text has another form.
     at = plainEnd;
     stop = end;
     if (bytes[at] === POINT) found.microseconds += readFraction(bytes);

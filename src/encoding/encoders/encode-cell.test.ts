@@ -179,7 +179,7 @@ test('U+0000 is found anywhere in a text', () => {
       const out = new CopyBuffer();
       const bytes = Buffer.from(value);
       const encoder = columnEncoder(text)!;
-      // From the second time on, the copy works by words.
+      // From the second time on, the buffer copies the text by words of four bytes.
       for (let time = 0; time < 3; time++) {
         const problem = encodeCell(out, encoder, cell.STRING, bytes, 0, length);
         assert.equal(problem, problems.NUL_CHARACTER, `${at} of ${length}`);

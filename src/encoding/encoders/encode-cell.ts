@@ -86,7 +86,7 @@ export function encodeCell(
   }
   if (kind >= cell.OBJECT && !takesNested(encoder.code)) return NESTED_VALUE;
   switch (encoder.code) {
-    // Common types come first, because the comparisons are made one after the other.
+    // The codes are compared one after the other, so common types come first.
     case codes.TEXT:
       return encodeText(out, encoder.maxLength, kind, bytes, start, end);
     case codes.INT4:

@@ -203,7 +203,7 @@ const numericTexts = [
 
 agree(['numeric', 'numeric(10,2)', 'numeric(5)', 'numeric(3,6)', 'numeric(3,-2)', 'numeric(2,2)'], () => [
   ...strings(...numericTexts),
-  // A value that numeric itself cannot store is refused, even if rounding to the scale would remove the excess, and the other
+  // If numeric itself cannot store a value, the value is refused even if rounding to the scale would remove the excess, and the reverse.
   // way round.
   ...generated(400, decimalText),
   ...generated(
@@ -222,7 +222,7 @@ agree(['numeric', 'numeric(10,2)', 'numeric(5)', 'numeric(3,6)', 'numeric(3,-2)'
     .map((text) => ({ kind: NUMBER, text })),
 ]);
 
-// With a scale, digits beyond these are rounded away before they count, by COPY and by the encoder, but not by a literal.
+// With a scale, COPY and the encoder round these digits away before the limits are checked. A literal does not.
 agree(['numeric'], () =>
   strings(
     ...list('1e-16383|1e-16384|0e-16384'),

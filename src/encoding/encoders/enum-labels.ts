@@ -8,7 +8,7 @@ export interface EnumLabels {
   readonly slots: Int32Array;
 }
 
-/** The tables of the labels that are in use. Many columns may have the same type, and a type may have many labels. */
+/** The hash tables of the lists of labels that are in use. They are shared, because many columns may have the same type with many labels. */
 const tables = new WeakMap<string[], EnumLabels>();
 
 export function enumLabels(labels: string[]): EnumLabels {

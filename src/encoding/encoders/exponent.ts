@@ -1,8 +1,8 @@
 import { MINUS, PLUS, ZERO } from '../../core/bytes/ascii.ts';
 
 /**
- * Reads the digits of an exponent, with an optional sign; 0 if there are none. An exponent above a billion is not exact, because it is
- * larger than the number of digits in any cell.
+ * Reads the digits of an exponent, with an optional sign; 0 if there are none. An exponent above a billion is not exact. That is
+ * enough, because no cell has so many digits that such an exponent could be valid.
  */
 export function readExponent(bytes: Buffer, start: number, end: number): number {
   if (start >= end) return 0;

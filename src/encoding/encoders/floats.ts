@@ -109,7 +109,7 @@ function readFloat(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** Allows for more than the sum of all errors of `divideLong`. The comment there has the proof. */
+/** The factor allows for more than the sum of all errors of `divideLong`, whose comment has the proof. */
 const SURE = 1 + 2 ** -40;
 
 /**
@@ -189,7 +189,7 @@ const BEYOND_FLOAT4 = 2 ** 128;
  *   the last place of the double, which is far less than the distance to a neighbour.
  */
 function roundToFloat4(double: number, bytes: Buffer, start: number, end: number): number {
-  // They are equal, unless a middle is within `step`.
+  // If rounding both gives the same float4, no middle is within `step`.
   const step = Math.abs(double) * 2 ** -52;
   const below = Math.fround(double - step);
   const above = Math.fround(double + step);

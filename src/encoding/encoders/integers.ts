@@ -266,7 +266,7 @@ function readWholeNumber(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** The maximum number of bytes of a text in another base. Longer texts are refused as out of range, because they could fit only with many leading zeros. */
+/** The maximum number of bytes of a number in another base. A longer text is refused as out of range without being read: it could be in the range only with many leading zeros. */
 const MOST_OTHER_BYTES = 200;
 
 function readBased(bytes: Buffer, start: number, end: number): number {

@@ -1,6 +1,6 @@
 /**
- * Records what is lost when a column's type cannot store a whole value, although PostgreSQL accepts the value. The encoders set
- * a bit of `losses.ofCell`. The encoding sink reads and clears it after the cell. So nothing is allocated, and a cell without a
+ * Records what is lost if a column's type cannot store all of a value, although PostgreSQL accepts the value. The encoders set a
+ * bit of `losses.ofCell`, and the encoding sink reads and clears it after each cell. So nothing is allocated, and a cell without a
  * loss costs one comparison.
  */
 

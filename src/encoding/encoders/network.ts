@@ -82,7 +82,7 @@ function readIpv6(bytes: Buffer, start: number, end: number): number {
       at += 2;
       continue;
     }
-    // One colon separates two groups. After the gap (`::`) no further colon follows.
+    // Groups are separated by one colon. After the gap (`::`) there is no further colon before the next group.
     if (count > 0 && gapAt !== count) {
       if (bytes[at] !== COLON) return -1;
       at++;

@@ -193,7 +193,7 @@ function neededFraction(encoder: ColumnEncoder): number {
   return encoder.precision < 0 ? Number.MAX_SAFE_INTEGER : Math.max(encoder.scale, 0) + 1;
 }
 
-/** Returns `point` for a number below one: its first digit that is not 0 comes after `-point` zeros. */
+/** Returns `point` (0.d₁d₂… · 10^point) for a number below one: minus the number of zeros between the point and the first other digit. */
 function pointOf(bytes: Buffer, fractionStart: number, fractionEnd: number): number {
   let at = fractionStart;
   while (at < fractionEnd && bytes[at] === ZERO) at++;
@@ -214,7 +214,7 @@ function overflows(
   const room = encoder.precision - encoder.scale;
   if (first >= end || point < room) return false;
   if (point > room) return true;
-  // Rounding adds another digit if all kept digits are nines.
+  // If all kept digits are nines, rounding up adds another digit.
   let nines = 0;
   for (let at = first; at < end; at++) {
     if (bytes[at] === POINT) continue;

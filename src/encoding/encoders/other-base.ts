@@ -1,6 +1,6 @@
 import { hexValue } from '../../core/bytes/ascii.ts';
 
-/** So many digits of any base are an exact double: 13 hexadecimal digits have 52 bits. */
+/** The maximum number of bytes with which a number in any base is an exact double: 13 hexadecimal digits have 52 bits. */
 const EXACT_BYTES = 2 + 13;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Encodes the values that prove their own class (seen.ts), because they are written as the inference of types demands it from the column's
- * type. The inference need not read them again. Every other value is left to `encodeCell`.
+ * Encodes values whose text proves their class (seen.ts), because they are written exactly as inference requires for the column's
+ * type. Inference then need not read them again. Every other value is left to `encodeCell`.
  */
 import { FALSE, NUMBER, ROUNDED_NUMBER, STRING, TEXT, TRUE } from '../../core/cells/cell-kind.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
@@ -30,11 +30,11 @@ import { encodePlainUuid } from './uuid.ts';
 const ALWAYS_WHOLE_BYTES = 18;
 
 /**
- * Writes one field as `encodeCell` does, if the value is written in such a way and has one of the classes. It has no problem then, and no
- * part of it is lost.
+ * Writes one field as `encodeCell` does, but only if the text proves that the value has one of the classes. Such a value has no
+ * problem and loses nothing.
  *
  * @param classes a union of classes of seen.ts, or `ANY_CLASS`
- * @returns false if not; then the caller must rewind, because some bytes may have been written
+ * @returns false if the text does not prove it; then the caller must rewind, because some bytes may have been written
  */
 export function encodePlain(
   out: CopyBuffer,

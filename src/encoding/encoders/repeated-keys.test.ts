@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { findRepeatedKey, repeatedKey } from './repeated-keys.ts';
 
 function find(text: string): string | undefined {
-  // Other bytes around the value show if the scan reads too far.
+  // There are other bytes around the value, so that the test fails if the scan reads too far.
   const bytes = Buffer.from(`"k":${text},"k":`);
   if (!findRepeatedKey(bytes, 4, 4 + Buffer.byteLength(text))) return undefined;
   return bytes.toString('utf8', repeatedKey.start, repeatedKey.end);

@@ -31,7 +31,7 @@ let keys = new Int32Array(FIELDS * 64);
 let slots = new Int32Array(128);
 let stamps = new Int32Array(128);
 let round = 0;
-/** The objects around the position. */
+/** The numbers of the objects that contain the current position, the innermost one last. */
 let open: Int32Array<ArrayBuffer> = new Int32Array(64);
 
 /** Searches the valid JSON text of a value. @returns true and sets `repeatedKey`, or false */
@@ -117,7 +117,7 @@ function addKey(
   return false;
 }
 
-/** Uses the final step of MurmurHash3, so that the low bits depend on all bits. */
+/** Returns the slot for a key. It uses the final step of MurmurHash3, so that the low bits depend on all bits. */
 function slotOf(object: number, hash: number): number {
   let mixed = hash ^ Math.imul(object, 0x9e3779b1);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

@@ -12,12 +12,12 @@ import {
 import { ZoneNames } from '../columns/zone-names.ts';
 import { ARRAY, codeOfOid } from './type-codes.ts';
 
-/** The maximum number of digits of the numbers of a row. A message about a key or a check, for example, has whole values. */
+/** The maximum number of digits of all numbers in a row. The limit is for messages, which may repeat whole values, for example one about a key or a check. */
 const MOST_DIGITS = 16 * 1024 * 1024;
-/** Most values are short, and their parts are not counted. A row may have this many bytes of such values. */
+/** A value of up to `SHORT_BYTES` is not measured, as most values are short. A row may have `FREE_BYTES` of such values. */
 const SHORT_BYTES = 1000;
 const FREE_BYTES = 8192;
-/** Shorter values of types without a cost are not counted. A row of 1,600 of them has 6 MiB. */
+/** Shorter values of types without a cost are not counted: a row of 1,600 of them has only 6 MiB. */
 export const LONG_VALUE_BYTES = 4096;
 
 /** Returns the cost of the values of a type; undefined: PostgreSQL needs a few times the length of the text. */
@@ -39,7 +39,7 @@ function costOfReading(type: ColumnType): ReadingCost | undefined {
   const isArray = base.kind === 'array';
   const element = base.element?.base ?? base.element;
   if (!isArray && base.oid === NUMERIC) return undefined;
-  // The elements of such an array are sent in binary form.
+  // Such an array is sent in binary form, so the cost of its text does not apply.
   const isBinary = isArray && element !== undefined && codeOfOid.has(element.oid);
   if (isBinary && element.oid === JSONB) return ownCost(JSONB);
   if (isBinary && element.oid === NUMERIC)
@@ -47,7 +47,7 @@ function costOfReading(type: ColumnType): ReadingCost | undefined {
   if (isBinary && element.oid !== NAME) return undefined;
   const cost = type.cost ?? ownCost(base.oid);
   const isFree = cost.partUnits === 0 && cost.objectUnits === 0 && cost.unitsPerByte <= UNITS_PER_BYTE;
-  // A date or a time with an encoder has no names of time zones.
+  // Dates and times with an encoder are sent in binary form, without names of time zones.
   const hasZones = cost.hasZones && !codeOfOid.has(base.oid);
   return isFree && !cost.hasNumbers && !hasZones && cost.mostBytes === Number.POSITIVE_INFINITY
     ? undefined
@@ -60,16 +60,16 @@ const JSONB = 3802;
 /** The cost of the text of an array of `jsonb`, which has the JSON in quotes. */
 const jsonbArrayText = ownCost(3807);
 
-/** The fields of an encoder that decide what its values cost. */
+/** The fields of an encoder that decide what the values of its column cost. */
 interface CostOfColumn {
   readonly code: number;
   readonly readingCost: ReadingCost | undefined;
   readonly readsText: boolean;
 }
 
-/** Sums what PostgreSQL needs to read the values of a row. Every value adds to the sum, because PostgreSQL reads them all before it stores the row. */
+/** Adds up what PostgreSQL needs to read the values of a row, because PostgreSQL reads all of them before it stores the row. */
 export class RowCost {
-  /** The bytes that the values of the row have as `jsonb`, besides those of their text. */
+  /** How many more bytes the values of the row have as `jsonb` than as text. */
   storedBytes = 0;
   readonly #mostUnits: number;
   #units = 0;
@@ -77,12 +77,12 @@ export class RowCost {
   #freeBytes = 0;
   readonly #zones = new ZoneNames();
 
-  /** @param maxRowBytes a row of this many bytes is loaded if its types cost nothing else */
+  /** @param maxRowBytes a row of up to this length is loaded if its types have no special cost */
   constructor(maxRowBytes: number) {
     this.#mostUnits = Math.max(MOST_UNITS, maxRowBytes * UNITS_PER_BYTE);
   }
 
-  /** The bytes that the connection keeps after the rows. */
+  /** How many bytes the connection keeps after the rows were loaded. */
   get keptBytes(): number {
     return this.#zones.keptBytes;
   }
@@ -136,5 +136,5 @@ export class RowCost {
   }
 }
 
-/** A short number takes twelve bytes in `jsonb`, and two in its text with its comma. */
+/** How many bytes a short number takes in `jsonb`. In its text it has two, with its comma. */
 const BYTES_OF_JSON = 12;

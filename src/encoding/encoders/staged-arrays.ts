@@ -64,7 +64,7 @@ export function encodeStagedArray(
   const problem = writeElements(out, encoder.element!, bytes, start, end, dimensions);
   if (problem !== 0) return problem;
   if (isEmptyShape(dimensions)) {
-    // An array without elements has no dimensions; before PostgreSQL 17 `{{}}` is refused.
+    // An array without elements is written as `{}`: it has no dimensions, and PostgreSQL before version 17 refuses `{{}}`.
     out.position = fieldStart + 4;
     out.ensure(2);
     out.int8(OPENING_BRACE);

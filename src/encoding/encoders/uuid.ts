@@ -19,7 +19,7 @@ export function encodeUuid(out: CopyBuffer, kind: number, bytes: Buffer, start: 
   return 0;
 }
 
-/** Writes a uuid that is written as PostgreSQL writes it. Returns false and moves nothing for everything else. */
+/** Writes a uuid if its text is the one that PostgreSQL would return. Otherwise returns false and writes nothing. */
 export function encodePlainUuid(out: CopyBuffer, bytes: Buffer, start: number, end: number): boolean {
   if (!isCommonForm(bytes, start, end)) return false;
   out.ensure(20);

@@ -18,7 +18,7 @@ export interface WrittenLimits {
 export class WrittenBytes {
   readonly #maxBytes: number;
   readonly #expanded: ExpandedBytes;
-  /** Whether the caller sent the rows themselves, and not a file, whose size is known. */
+  /** Whether the rows themselves are the upload. If a file is the upload, its size is known. */
   readonly #areRowsSent: boolean;
   #all = 0;
 

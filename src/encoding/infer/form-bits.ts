@@ -1,16 +1,16 @@
 /**
- * The bits of the word that inference keeps for a text column: the forms and shapes that all of its values so far may have, and facts about
- * them (text-forms.ts, text-shapes.ts). A bit of a form or a shape is lost with the first value that does not have it. A fact is set by the
- * first value that shows it. The bits of all forms come first, and those of the shapes from 16 on; their facts are between and after them.
+ * The bits of the number that inference keeps for each text column: the forms and shapes that all of its values so far may have, and facts
+ * about them (text-forms.ts, text-shapes.ts). A bit of a form or a shape is removed by the first value that does not have it. A fact is set
+ * by the first value that shows it. The bits of all forms come first, and those of the shapes from 16 on; facts are between and after them.
  */
 
-/** The dates of `date_order`. */
+/** The orders of dates, as in the parameter `date_order`. */
 export const DMY = 1 << 0;
 export const MDY = 1 << 1;
 export const YMD = 1 << 2;
 export const DATE_FORMS = DMY | MDY | YMD;
 
-/** The numbers of `decimal_sign` and `thousands_sign`. `…_AND_COMMA`: the sign between thousands, and a comma before the decimals. */
+/** The notations of numbers, as in the parameters `decimal_sign` and `thousands_sign`. `…_AND_COMMA`: the named sign between thousands, and a comma before the decimals. */
 export const COMMA_ALONE = 1 << 3;
 export const GROUPED_BY_COMMA = 1 << 4;
 export const GROUPED_BY_SPACE = 1 << 5;
@@ -18,7 +18,7 @@ export const GROUPED_BY_APOSTROPHE = 1 << 6;
 export const GROUPED_BY_POINT = 1 << 7;
 export const SPACE_AND_COMMA = 1 << 8;
 export const APOSTROPHE_AND_COMMA = 1 << 9;
-/** The forms in which `1.5` is not a number and `1.500` is 1500. */
+/** The forms with a decimal comma: `1.5` is not a number, and `1.500` is 1500. */
 export const COMMA_FORMS = COMMA_ALONE | GROUPED_BY_POINT | SPACE_AND_COMMA | APOSTROPHE_AND_COMMA;
 export const NUMBER_FORMS = COMMA_FORMS | GROUPED_BY_COMMA | GROUPED_BY_SPACE | GROUPED_BY_APOSTROPHE;
 
@@ -29,7 +29,7 @@ export const POINT_FORMS = PLAIN_NUMBER | GROUPED_BY_COMMA | GROUPED_BY_SPACE | 
 /** Every value is a date in ISO 8601, at most with white space around it. */
 export const PLAIN_DATE = 1 << 11;
 export const PLAIN_FORMS = PLAIN_NUMBER | PLAIN_DATE;
-/** What a parameter reads. */
+/** All forms of dates and numbers that parameters can name, or that need no parameter. */
 export const NOTATIONS = DATE_FORMS | NUMBER_FORMS | PLAIN_FORMS;
 /** The column has a value with white space around it. */
 export const HAS_SPACE = 1 << 14;
@@ -57,9 +57,9 @@ export const HAS_EXPONENT = 1 << 27;
 export const HAS_WHOLE_WORD = 1 << 28;
 export const HAS_TRUE = 1 << 29;
 export const HAS_FALSE = 1 << 30;
-/** A number that begins with its point: `.5`. */
+/** The column has a number that begins with its point: `.5`. */
 export const HAS_POINT_FIRST = 1 << 12;
-/** A number without any of these signs. */
+/** The column has a number without any of these signs. */
 export const HAS_BARE_NUMBER = 1 << 13;
 const SIGNS = HAS_CURRENCY | HAS_PARENTHESES | HAS_MINUS_BEHIND | HAS_PERCENT_SIGN | HAS_EXPONENT;
 const WORDS = HAS_WHOLE_WORD | HAS_TRUE | HAS_FALSE;
@@ -73,5 +73,5 @@ export const NUMBER_SHAPES = AMOUNT | PERCENT | EXPONENT;
 
 export const FACTS = HAS_SPACE | IS_NEEDED | SHAPE_FACTS;
 
-/** The word of a column without values. */
+/** The bits of a column without values: all forms are still possible. */
 export const ALL_FORMS = DATE_FORMS | NUMBER_FORMS | PLAIN_FORMS | SHAPES;

@@ -1,9 +1,9 @@
 /**
- * Warns of a header that looks like a row of data: the file probably has no header, and its first row would be lost.
+ * Warns of a header that looks like a row of data, because the file probably has no header, and its first row would be lost.
  *
- * The values of the columns show it. The header of every column of numbers, dates, booleans or UUIDs is itself such a value, also if the
- * column is text because its dates or numbers have another notation. The texts of the file are judged, not the names that were made of
- * them. Headers that are years or consecutive numbers, as in a table of months, are ordinary, unless the values beneath are of this kind.
+ * It compares the header with the values below it: every column of numbers, dates, booleans or UUIDs has a header that is itself such a value. A
+ * text column counts, too, if its values are dates or numbers in another notation. The original texts of the file are compared, not the names that
+ * were made of them. Years or consecutive numbers are ordinary headers, as in a table of months, unless the values below are of this kind, too.
  */
 
 import { TEXT } from '../../core/cells/cell-kind.ts';
@@ -25,7 +25,7 @@ export function headerOfValues(
   const typed: { text: string; column: InferredColumn }[] = [];
   for (const column of columns) {
     const text = headerTexts[column.column] ?? column.name;
-    // A row of values may lack some of them.
+    // A blank header or a word for no value does not count, because a row of values may lack some of them.
     if (text === '' || isNullWord(text)) continue;
     if (column.type !== 'text' || notationsOf(column.hint).length > 0) typed.push({ text, column });
   }

@@ -74,7 +74,7 @@ const offsets = fc.oneof(
 );
 const timestamps = fc.tuple(dates, fc.constantFrom('T', 'T', 'T', ' '), times).map((parts) => parts.join(''));
 
-/** Most columns have at most two kinds of values, so that other types than `text` are inferred. */
+/** Most of these columns have at most two kinds of values. With more, the inferred type would nearly always be `text`. */
 const columns = fc.oneof(
   ...[
     ofKind(TRUE, fc.constant('true')),

@@ -424,7 +424,7 @@ describe('the columns of an inference', () => {
     assert.equal(oddityOf(string('x'), string('y'), ...many(19, number('1'))), undefined);
     assert.equal(oddityOf(string('x'), string('y')), undefined);
     assert.equal(oddityOf(string('x')), undefined);
-    // The column is already text before the numbers come.
+    // The column has become text before the numbers come, so there is no odd value.
     assert.equal(oddityOf(...many(20, string('x')), ...many(5000, number('1'))), undefined);
     const half = [...many(30, number('1')), ...many(30, date)];
     assert.equal(oddityOf(string('x'), ...half, ...many(5000, date)), undefined);

@@ -34,14 +34,14 @@ export function impossibleNames(inference: TypeInference, locate: LocateCell): P
   });
 }
 
-/** Returns one warning for each column that is text because of a few odd values. `otherReadings` warns of those that have a hint. */
+/** Returns one warning for each column that is text because of a few odd values. Columns with a hint are left out, because `otherReadings` warns of them. */
 export function mixedColumns(columns: InferredColumn[], locate: LocateCell): Warning[] {
   return columns.flatMap(({ name, column, oddity, hint }): Warning[] => {
     if (oddity === undefined || hint !== undefined) return [];
     const { row, value } = oddity.first;
     const place = locate(row, column, name).cell ?? `row ${row}`;
     const found = `Column "${shortenValue(name)}" became text because of ${explainOddity(oddity, JSON.stringify(value), place)}.`;
-    // The word usually means that there is no value.
+    // A word such as `n/a` usually means that there is no value, so the warning suggests `null_values`.
     if (!isNullWord(value)) return [{ code: 'mixed-column', column: name, detail: found }];
     const parameters = asNull([value]);
     const detail = `${found} Send ${queryText(parameters)} to load this as NULL.`;
@@ -60,7 +60,7 @@ export function otherReadings(columns: InferredColumn[], locate: LocateCell): Wa
   });
 }
 
-/** Returns what was taken for the notation of each column that `values=natural` has read, and its years of two digits. */
+/** Returns a warning for each column that `values=natural` has read, which says as what it was read, and warnings about years of two digits. */
 export function naturalColumns(
   columns: Pick<InferredColumn, 'name' | 'column' | 'reading'>[],
   locate: LocateCell,
@@ -124,7 +124,7 @@ function explainHint(name: string, column: number, hint: FormHint, locate: Locat
   return { detail, choices };
 }
 
-/** Says what a column of values that only `values=natural` or a definition reads looks like, and how to get another type. */
+/** Returns the warning for a text column whose values only `values=natural` or a definition reads: what they look like, and how to get another type. */
 function explainShape(name: string, column: number, hint: FormHint, locate: LocateCell): Explanation {
   const { first, nullWords, shape, natural } = hint;
   const { row, value } = first!;

@@ -1,7 +1,7 @@
 /**
- * Notes, for the columns of one source, what `values=natural` must know of their values besides their forms (form-bits.ts): whether two
- * forms read a value differently, which types the values need, and what would be lost. Every fact is a union over all values, so the
- * order of the rows does not matter.
+ * Collects what `values=natural` must know of the values of columns besides their forms (form-bits.ts): whether two forms read a
+ * value differently, which types the values need, and what would be lost. Every fact is a union over all values, so the order of
+ * the rows does not matter.
  */
 
 import { POINT } from '../../core/bytes/ascii.ts';
@@ -18,11 +18,11 @@ import {
 export const DATE_ONLY = 1 << 0;
 export const WITH_TIME = 1 << 1;
 export const WITH_OFFSET = 1 << 2;
-/** The two orders read a value as different dates. */
+/** A value is a different date in the two orders. */
 export const DMY_IS_NOT_MDY = 1 << 3;
 export const DMY_IS_NOT_YMD = 1 << 4;
 export const MDY_IS_NOT_YMD = 1 << 5;
-/** A number that is not a `bigint`, if the decimal sign is a point, and if it is a comma. */
+/** A number that does not fit `bigint`: if its decimal sign is a point, and if it is a comma. */
 export const FRACTION_BY_POINT = 1 << 6;
 export const FRACTION_BY_COMMA = 1 << 7;
 /** A number has a point or a comma, so the decimal sign changes its value. */
@@ -31,9 +31,9 @@ export const HAS_SIGN = 1 << 8;
 export const TWO_NUMBERS = 1 << 9;
 export const MINUTES_AND_FRACTION = 1 << 10;
 export const IS_INEXACT = 1 << 11;
-/** Two amounts have different currencies, which the numbers would not show. */
+/** Two amounts have different currencies. As numbers they would not show this. */
 export const CURRENCIES_DIFFER = 1 << 12;
-/** A word for true or false that PostgreSQL does not read. */
+/** A word for true or false that PostgreSQL itself does not read. */
 export const HAS_FOREIGN_WORD = 1 << 13;
 /** A time has AM or PM, and one has neither. Both together may be a mistake. */
 export const HAS_HALF = 1 << 14;
@@ -48,14 +48,14 @@ export interface ShortYearSighting {
 /** What is known of one column. */
 export interface ColumnFacts {
   facts: number;
-  /** The pairs of language-words.ts to which all words belong. */
+  /** The pairs of words (language-words.ts) to which all words of the column belong. */
   pairs: number;
   /** The sign of the first amount. */
   currency: Buffer | undefined;
   shortYear: ShortYearSighting | undefined;
 }
 
-/** The most digits and points of a number that surely is a `bigint` without its points. */
+/** The maximum length of a number that certainly fits `bigint` if its points are removed. */
 const maxWholeBytes = 23;
 
 export class NaturalFacts {
@@ -80,7 +80,7 @@ export class NaturalFacts {
     this.add(column, factOfDate(found));
   }
 
-  /** Notes a number with a fraction, or one that is too large for `bigint`. @param isText it is a text and not a number of JSON or a workbook */
+  /** Notes a number that has a fraction or is too large for `bigint`. @param isText it comes from a text, not from a number of JSON or a workbook */
   addExact(column: number, isText: boolean, bytes: Buffer, start: number, end: number): void {
     let hasPoint = false;
     for (let at = start; isText && at < end && !hasPoint; at++) hasPoint = bytes[at] === POINT;

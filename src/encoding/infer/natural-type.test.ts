@@ -1,4 +1,4 @@
-/** `values=natural`: a column has a notation whatever the order of its rows, and a value is read as what was written, or stays text. */
+/** With `values=natural`, the notation of a column does not depend on the order of its rows, and each value is read as it was meant or stays text. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

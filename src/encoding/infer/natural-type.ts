@@ -1,7 +1,7 @@
 /**
- * Decides how `values=natural` reads a column: in the one notation that all of its values have. If several notations fit and do not read
- * every value alike, only the caller can decide, and the column stays text. It also stays text if its numbers would lose something: amounts
- * of several currencies, and percentages beside other numbers.
+ * Decides how `values=natural` reads a column: in the one notation that all of its values have. If several notations fit and read
+ * some value differently, only the caller can decide, and the column stays text. It also stays text if its numbers would lose
+ * something: amounts of several currencies, and percentages among other numbers.
  */
 
 import { COMMA, POINT } from '../../core/bytes/ascii.ts';
@@ -19,14 +19,14 @@ export interface NaturalReading {
   looksLike: string;
 }
 
-/** The forms that decide if several fit: a union of bits of form-bits.ts. */
+/** The forms to use if several fit: a union of bits of form-bits.ts. */
 export type PreferredForms = number;
 
 /**
  * Returns how the values of a text column are read.
  *
- * @param forms the forms that all values have, of form-bits.ts
- * @returns undefined: in no way, or in more than one
+ * @param forms the bits of form-bits.ts that all values have in common
+ * @returns undefined: no notation fits, or several fit that read values differently
  */
 export function naturalReading(
   forms: number,
@@ -34,7 +34,7 @@ export function naturalReading(
   preferred: PreferredForms,
 ): NaturalReading | undefined {
   if ((forms & bits.IS_NEEDED) === 0) return undefined;
-  // A column with only white space shows no type.
+  // A column with only white space fits every form and shows no type.
   if ((forms & bits.PLAIN_FORMS) === bits.PLAIN_FORMS) return undefined;
   if ((forms & bits.DATE_FORMS) !== 0) return dates(forms, facts.facts, preferred);
   if ((forms & (bits.NUMBER_FORMS | bits.PLAIN_NUMBER)) !== 0) return numbers(forms, facts, preferred);
@@ -72,7 +72,7 @@ function dates(forms: number, facts: number, preferred: PreferredForms): Natural
 }
 
 function typeOfDates(facts: number): InferredType | undefined {
-  // A date without a time zone is no moment.
+  // If some dates have an offset and others have none, the column has no common type.
   if ((facts & of.WITH_OFFSET) !== 0)
     return (facts & (of.DATE_ONLY | of.WITH_TIME)) === 0 ? 'timestamp with time zone' : undefined;
   return (facts & of.WITH_TIME) !== 0 ? 'timestamp without time zone' : 'date';
@@ -109,7 +109,7 @@ function numbers(
   return { type, notation: { kind: 'number', signs: found.signs, isPercent }, looksLike: parts.join(' ') };
 }
 
-/** `26:15` may be hours and minutes, or minutes and seconds, unless another value of the column has a fraction. */
+/** Returns the notation of durations. `26:15` may be hours and minutes, or minutes and seconds, which only a value with a fraction shows. */
 function durations(facts: number): NaturalReading | undefined {
   const beginsWithMinutes = (facts & of.MINUTES_AND_FRACTION) !== 0;
   if ((facts & of.TWO_NUMBERS) !== 0 && !beginsWithMinutes) return undefined;

@@ -32,7 +32,7 @@ export function classifyNested(bytes: Buffer, start: number, end: number): numbe
       at = afterString(bytes, at + 1, end);
       if (at < 0) return OTHER;
     } else if (byte >= ZERO && byte <= NINE) {
-      // A minus sign is skipped, because it does not change where the number ends.
+      // The minus sign is skipped, because it would count as the end of the number.
       const numberEnd = afterNumber(bytes, at + 1, end);
       const numberClass = classifyNumber(bytes, at, numberEnd);
       if (numberClass !== WHOLE && numberClass !== EXACT) return OTHER;

@@ -1,9 +1,9 @@
 /**
- * Finds the notations of columns whose types are known: those of a definition or of an existing table, with `values=natural`.
+ * Finds the notations of columns whose types are known from a definition or an existing table (`values=natural`).
  *
- * The types are not known while the rows are read, so each text is tried as a value of each family of types. A text that no notation of a
- * family reads does not count: it will be a problem of its cell. If the other texts of a column have no notation in common, or several
- * that do not read them alike, they are read as usual, and the problems of the cells name the parameters.
+ * The types are not available while the rows are read, so each text is tried as a value of each family of types. A text that no
+ * notation of a family reads does not count: it will be a problem of its cell. If the other texts of a column have no notation in
+ * common, or several that read them differently, the column is read as usual, and the problems of its cells name the parameters.
  */
 
 import { NUMBER, ROUNDED_NUMBER, STRING, TEXT } from '../../core/cells/cell-kind.ts';
@@ -23,11 +23,11 @@ import type { ColumnReading, TypeChoices } from './infer-types.ts';
 import { naturalReading } from './natural-type.ts';
 import { TextForms } from './text-forms.ts';
 
-/** The types that a value of `CellSink.wants` stands for, and the forms that their texts may have. */
+/** For each type that a column may want (`CellSink.wants`): the forms that its texts may have. */
 const families: { wanted: number; forms: number; facts?: number }[] = [
   { wanted: DATE_VALUE, forms: bits.DATE_FORMS | bits.PLAIN_DATE },
   { wanted: NUMBER_VALUE, forms: bits.NUMBER_FORMS | bits.PLAIN_NUMBER | bits.NUMBER_SHAPES },
-  // One of the words is enough, because the type is known.
+  // Here one of the two words is enough, because the type is known.
   { wanted: BOOLEAN_VALUE, forms: bits.WORD_SHAPES, facts: bits.HAS_TRUE | bits.HAS_FALSE },
   { wanted: TIME_VALUE, forms: bits.TIME },
   { wanted: INTERVAL_VALUE, forms: bits.DURATION },

@@ -32,7 +32,7 @@ export interface NamedNotation {
   thousandsSign: string;
 }
 
-/** Returns the forms of the notation, as bits of form-bits.ts. They decide if `values=natural` finds several forms for a column. */
+/** Returns the forms of the notation, as bits of form-bits.ts. They are used if `values=natural` finds several forms for a column. */
 export function preferredForms({ dateOrder, decimalSign, thousandsSign }: NamedNotation): number {
   const dates = dateForms.filter(({ parameters }) => parameters.date_order === dateOrder);
   const isByComma = decimalSign === ',';
@@ -41,7 +41,7 @@ export function preferredForms({ dateOrder, decimalSign, thousandsSign }: NamedN
   return dates.reduce((all, { bit }) => all | bit, numbers);
 }
 
-/** Forms that need fewer parameters come first. */
+/** The forms of numbers. Forms that need fewer parameters come first. */
 export const numberForms: readonly NumberForm[] = [
   numberForm(bits.COMMA_ALONE, COMMA, 0),
   numberForm(bits.GROUPED_BY_COMMA, POINT, COMMA),

@@ -71,7 +71,7 @@ function classifyFraction(bytes: Buffer, start: number, mark: number, end: numbe
   return fits ? EXACT : classifyBeyondNumeric(bytes, start, end);
 }
 
-/** Classifies a number that `numeric` cannot store. It is a double only if that loses nothing. Example: the many zeros of `0e-20000`. */
+/** Classifies a number that `numeric` cannot store. It is a double only if a double loses nothing of it, as with the many zeros of `0e-20000`. */
 function classifyBeyondNumeric(bytes: Buffer, start: number, end: number): number {
   let digits = 0;
   let firstSignificant = -1;

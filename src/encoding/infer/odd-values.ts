@@ -10,9 +10,9 @@
 import { NOTHING, OTHER } from '../text-reading/seen.ts';
 import { type InferredType, typeOf } from './type-of.ts';
 
-/** The number of odd values from which on a column is text without a warning, unless the odd values are rare. */
+/** From this number of odd values on, a column is text without a warning, unless the odd values are rare. */
 const MANY_ODD_VALUES = 20;
-/** Several odd values are rare if the column has at least this many values of the other type for each of them. */
+/** Several odd values are rare if for each of them the column has at least this many values of the other type. */
 const RARE = 10;
 /**
  * A column has a warning only if it has at least this many values of the other type for each odd value. So a small table of texts gives
@@ -36,7 +36,7 @@ export interface Oddity {
   counts?: { odd: number; typed: number };
 }
 
-/** Counts values of a column that one type can store. The group that begins with the class `OTHER` counts the values that only text can store. */
+/** Counts values of a column that one type can store. One group begins with the class `OTHER` and counts the values that only text can store. */
 class Group {
   /** The classes of the values (`seen.ts`), one bit for each class. */
   union: number;

@@ -1,4 +1,4 @@
-/** Writes parameters as texts name them: `date_order=dmy&null_values=n/a`. */
+/** Writes parameters as a query string, as warnings and problems show them: `date_order=dmy&null_values=n/a`. */
 
 /** Returns the parameters as a part of a query string, with as little escaped as possible. */
 export function queryText(parameters: Record<string, string>): string {

@@ -66,7 +66,7 @@ const nullWords = new Set([
   'unknown',
 ]);
 const maxNullWordBytes = 7;
-/** Programs write `####` for a value that is wider than its column. */
+/** Some programs write `####` if a value is wider than its column. */
 const manyNumberSigns = /^#{3,}$/;
 const NUMBER_SIGN = 0x23;
 const maxNullWords = 20;
@@ -96,7 +96,7 @@ export interface FormHint {
   nullWords: string[];
 }
 
-/** Returns the parameters with which the text of one cell is a date or a number, as in a query string; undefined: there are none. */
+/** Returns the parameters with which the text of one cell would be a date or a number, as a query string; undefined: there are none. */
 export function parameterReading(
   isDate: boolean,
   bytes: Buffer,
@@ -113,23 +113,23 @@ export function parameterReading(
 }
 
 const commaAndPoints: NumberSigns = { decimal: COMMA, thousands: POINT };
-/** The output of `readNumber` for `isGroupedByPoint`, which ignores it. Digits beyond the end are not written. */
+/** The output of `readNumber`, which `isGroupedByPoint` ignores. Digits beyond its end are not written. */
 const unused = Buffer.alloc(64);
 
-/** Returns whether the points of a number with a point may separate its thousands: `1.234`, but neither `0.234` nor `1.5`. */
+/** Returns whether the points of a number with a point may separate its thousands: true for `1.234`, but not for `0.234` and `1.5`. */
 export function isGroupedByPoint(bytes: Buffer, start: number, end: number): boolean {
   return readNumber(bytes, start, end, commaAndPoints, unused) > 0;
 }
 
 /** Keeps, for the columns of one source, the forms that their values may have. */
 export class TextForms {
-  /** What the values of the columns show besides their forms. */
+  /** Other facts about the values of the columns. */
   readonly facts = new of.NaturalFacts();
   readonly #words: LanguageWords;
   readonly #first: (Sighting | undefined)[] = [];
   readonly #nullWords: (string[] | undefined)[] = [];
   readonly #scratch = Buffer.alloc(256);
-  /** The row of the text. */
+  /** The data row of the current text. */
   #row = 0;
 
   constructor(words = englishWords) {
@@ -168,7 +168,7 @@ export class TextForms {
     end: number,
   ): number {
     this.#row = row;
-    // If a column can only have shapes of text-shapes.ts, most values need no other check.
+    // If a column can only have shapes (text-shapes.ts), most values need no other check. This shortcut saves time.
     if ((forms & bits.NOTATIONS) === 0 && (forms & bits.IS_NEEDED) !== 0) {
       const shape = this.#shapesAmong(forms, column, bytes, start, end);
       if ((shape & bits.SHAPES) !== 0) return (forms & bits.FACTS) | shape;
@@ -185,7 +185,7 @@ export class TextForms {
     const hasSpace = from !== start || to !== end;
     const plain = hasSpace ? plainForm(kind, bytes, from, to) : 0;
     let left = (forms & bits.FACTS) | (hasSpace ? bits.HAS_SPACE : 0);
-    // In a text file a text of white space only means that there is no value, if white space is removed.
+    // In a text file, a text of white space means "no value" if white space is removed.
     if (from === to && kind === TEXT) left |= forms;
     else if (plain === bits.PLAIN_NUMBER) {
       left |=
@@ -201,7 +201,7 @@ export class TextForms {
       else left |= notations !== 0 ? notations : this.#shapesAmong(forms, column, bytes, from, to);
     }
     if ((left & ~bits.FACTS) === 0) return 0;
-    // A JSON string or a text cell of a workbook that PostgreSQL can read as a number does not show which signs are used.
+    // A text that PostgreSQL itself can read as a number does not show which signs are used.
     const isTyped = (kind === TEXT ? textKind(bytes, start, end) : textKind(bytes, from, to)) !== STRING;
     if ((left & bits.IS_NEEDED) === 0 && !isTyped) {
       this.#first[column] = { row, value: bytes.toString('utf8', start, end) };
@@ -227,7 +227,7 @@ export class TextForms {
 
   /** Returns how `values=natural` reads the column; undefined: as text. */
   naturalReading(column: number, forms: number, preferred: PreferredForms): NaturalReading | undefined {
-    // A word for no value is NULL only if the caller says so.
+    // A word for no value makes the column text, because it becomes NULL only if the caller says so.
     if (this.#nullWords[column] !== undefined) return undefined;
     return naturalReading(forms, this.facts.of(column), preferred);
   }
@@ -236,7 +236,7 @@ export class TextForms {
   hint(column: number, forms: number, preferred: PreferredForms): FormHint | undefined {
     const first = this.#first[column];
     if ((forms & bits.IS_NEEDED) === 0 || first === undefined) return undefined;
-    // A column with only white space and words for no value shows no type.
+    // If all values are white space or words for no value, the column shows no type.
     if ((forms & bits.PLAIN_FORMS) === bits.PLAIN_FORMS) return undefined;
     const words = this.#nullWords[column] ?? [];
     const hasSpace = (forms & bits.HAS_SPACE) !== 0;
@@ -260,7 +260,7 @@ export class TextForms {
     return natural === undefined ? undefined : { forms: [], natural, first, nullWords };
   }
 
-  /** Returns a notation with a decimal point and one with a comma, if `values=natural` reads the column only if one of them is named. */
+  /** Returns a form with a decimal point and one with a comma, if `values=natural` can read the column only when the caller names one of them. */
   #openForms(column: number, forms: number): FormHint['forms'] {
     const reads = ({ bit }: NumberForm) => naturalReading(forms, this.facts.of(column), bit) !== undefined;
     const fitting = numberForms.filter(reads);
@@ -324,7 +324,7 @@ export class TextForms {
     return found;
   }
 
-  /** Returns the shapes among `forms` that the text has, and what it shows of them. Numbers with signs around them have number forms, too. */
+  /** Returns the shapes among `forms` that the text has, and the facts that it shows. Numbers with signs around them also have number forms. */
   #shapesAmong(forms: number, column: number, bytes: Buffer, start: number, end: number): number {
     if ((forms & (bits.SHAPES | bits.NUMBER_FORMS | bits.PLAIN_NUMBER)) === 0) return 0;
     let found = shapesOf(bytes, start, end);
@@ -360,7 +360,7 @@ export class TextForms {
     }
     if (found === 0) return 0;
     if (hasPointOrComma(bytes, start, end)) this.facts.add(column, of.HAS_SIGN);
-    // `readNaturalNumber` has found the signs around the number.
+    // `amount` has the signs around the number, which `readNaturalNumber` has found.
     const { currencyStart, currencyEnd } = amount;
     if (currencyStart < currencyEnd) this.facts.addCurrency(column, bytes, currencyStart, currencyEnd);
     return found;
@@ -371,7 +371,7 @@ export class TextForms {
     return length > 0 && this.#noteNumber(signs, length, column);
   }
 
-  /** Notes what the number in `#scratch` says about its column. Returns whether a type stores it. */
+  /** Records what the number in `#scratch` shows about its column. Returns whether a number type can store it. */
   #noteNumber({ decimal }: NumberSigns, length: number, column: number): boolean {
     const found = classifyNumber(this.#scratch, 0, length);
     if (found !== WHOLE && found !== EXACT) return false;
@@ -403,7 +403,7 @@ const maxWordBytes = 16;
 const plainSigns: NumberSigns = { decimal: POINT, thousands: 0 };
 /** The notation of the date that is tried. */
 const form = { order: 0, words: englishWords };
-/** The days of the date that was read last in each order. */
+/** For each order, the days since 2000-01-01 of the date that was read last. */
 const daysRead = [0, 0, 0, 0];
 
 function daysOf(iso: Buffer): number {
@@ -459,10 +459,7 @@ function notationsOf(forms: number): FormHint['forms'] {
   return dates.length > 0 ? dates : fewest(numberForms.filter(({ bit }) => (forms & bit) !== 0));
 }
 
-/**
- * Returns the forms to name in a hint. If forms without a thousands sign are possible, `1,234.5` is the only other form that is
- * named.
- */
+/** Returns the forms that a hint names. If forms without a thousands sign are possible, the only other form that is named is `1,234.5`. */
 function fewest(forms: NumberForm[]): NumberForm[] {
   const alone = forms.filter(({ signs }) => signs.thousands === 0);
   const withComma = forms.filter(({ signs }) => signs.decimal === POINT && signs.thousands === COMMA);

@@ -81,11 +81,7 @@ export function shapeHint(forms: number, hasForeignWord: boolean): ShapeHint | u
   return undefined;
 }
 
-/**
- * Returns the shapes that the text has, together with what it shows; 0: none.
- *
- * @param start the text has no white space around it
- */
+/** Returns the shapes that the text has, together with the facts that it shows; 0: none. The text must have no white space around it. */
 export function shapesOf(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   if (length === 0 || length > maxShapeBytes) return 0;
@@ -96,10 +92,10 @@ export function shapesOf(bytes: Buffer, start: number, end: number): number {
   return timeShape(bytes, start, end) || numberShape(bytes, start, end);
 }
 
-/** A longer text is not an amount that people write. */
+/** The maximum length of an amount. Longer texts are not checked. */
 const maxShapeBytes = 64;
 
-/** The words that PostgreSQL reads as a boolean, except for `on` and `off`, which often mean more than that. */
+/** The words that PostgreSQL reads as a boolean, except `on` and `off`, which often mean other things. */
 const words = new Map<string, number>([
   ['true', bits.TRUE_FALSE | bits.HAS_TRUE | bits.HAS_WHOLE_WORD],
   ['false', bits.TRUE_FALSE | bits.HAS_FALSE | bits.HAS_WHOLE_WORD],
@@ -141,7 +137,7 @@ function numberShape(bytes: Buffer, start: number, end: number): number {
   if (all < 0) return 0;
   const { start: from, end: to } = amount;
   if (all === 0) return from === to ? 0 : bareShape(bytes, start, end);
-  // Accounting formats show zero as a minus sign: `€ -`.
+  // Accounting formats write zero as a minus sign: `€ -`.
   if (from === to)
     return (all & CURRENCY) !== 0 && (all & MINUS_SIGN) !== 0 ? bits.AMOUNT | bits.HAS_CURRENCY : 0;
   let facts = amount.hasMinusBehind ? bits.HAS_MINUS_BEHIND : 0;
@@ -153,7 +149,7 @@ function numberShape(bytes: Buffer, start: number, end: number): number {
   return facts | ((all & PER_CENT) !== 0 ? bits.PERCENT : bits.AMOUNT);
 }
 
-/** Returns the shape of a number without a sign of an amount. Numbers with leading zeros or a plus sign are often no amounts. */
+/** Returns the shape of a number without any sign of an amount. A number with leading zeros or a plus sign is often not an amount, so it has none. */
 function bareShape(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] === PLUS) return 0;
   if (textKind(bytes, start, end) === NUMBER) return bits.NUMBER_SHAPES | bits.HAS_BARE_NUMBER;
@@ -196,7 +192,7 @@ function isNumber(bytes: Buffer, start: number, end: number): boolean {
     at++;
     while (at < end && isDigit(bytes[at]!)) at++;
   }
-  // Most numbers have digits with one sign between them at most.
+  // Most numbers are digits with at most one sign between them, so this test is made first.
   if (at === end && isDigit(bytes[end - 1]!)) return true;
   for (const signs of groupedSigns) if (readNumber(bytes, start, end, signs, scratch) > 0) return true;
   return false;

@@ -34,8 +34,8 @@ export type InferredType =
   | 'text';
 
 /**
- * The types and the classes of values that each of them covers. The first type that covers all classes seen is the column's type. If none
- * does, it is `text`. More values never turn a text column into another type.
+ * The types, each with the classes of values that it can store (covers). The column's type is the first one that covers all classes
+ * seen. If none does, it is `text`. More values never turn a text column into another type.
  */
 const lattice: readonly { covers: number; type: InferredType }[] = [
   { covers: BOOLEAN, type: 'boolean' },
@@ -43,7 +43,7 @@ const lattice: readonly { covers: number; type: InferredType }[] = [
   { covers: WHOLE | EXACT, type: 'numeric' },
   { covers: DOUBLE_ONLY, type: 'double precision' },
   { covers: DATE_STRING | DATE_CELL, type: 'date' },
-  // This type does not cover date strings, because they would get a time that was never sent. A date cell of a sheet has the time 00:00.
+  // Date strings are not covered, because they would get a time that was never sent. A date cell of a sheet is covered, because it has the time 00:00.
   { covers: TIMESTAMP_STRING | TIMESTAMP_CELL | DATE_CELL, type: 'timestamp without time zone' },
   { covers: TIMESTAMPTZ_STRING, type: 'timestamp with time zone' },
   { covers: TIME_CELL, type: 'time without time zone' },

@@ -17,7 +17,7 @@ import type { ProblemCode } from '../../core/problem-codes.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 
 /**
- * The problems that one cell can have. Each has a number for the per-cell path, and a code and a sentence for the user.
+ * The problems that one cell can have. Each is a number, because the functions that encode cells return numbers, and has a code and a sentence for the user.
  *
  * 1 to 9, 38 and 40 to 42 are the problems that only a source can find: their numbers are in core/cells/cell-kind.ts.
  */
@@ -86,7 +86,7 @@ function valueType(type: ColumnType | undefined): ColumnType {
   if (type === undefined) return ANY_TYPE;
   if (type.kind === 'domain' && type.base !== undefined) return valueType(type.base);
   if (type.kind === 'array' && type.element !== undefined) {
-    // The modifier is the array's: `character varying(20)[]` over `character varying`.
+    // The length is that of the array type: in `character varying(20)[]` the element type has none.
     const element = valueType(type.element);
     return type.typmod < 0 ? element : { ...element, name: type.name.replace(/(?:\[\d*\])+$/, '') };
   }

@@ -16,7 +16,7 @@ const maxListedCharacters = 256 * 1024;
 /** The maximum number of groups. Problems of further groups are counted, but not grouped. The limit bounds the memory, because a table has up to 1,600 columns. */
 const maxGroups = 1000;
 
-/** Keeps more problems than an answer lists, for a file with all of them. */
+/** Collects more problems than an answer lists, for a file with all of them. */
 export interface ProblemCollector {
   /** The number of problems that it has. */
   readonly count: number;
@@ -46,7 +46,7 @@ export class Problems {
     this.#collector = collector;
   }
 
-  /** Returns how many problems of one kind need to be found: no answer and no file has more. */
+  /** Returns how many problems of one kind are worth finding, because no answer and no file lists more. */
   get maxFound(): number {
     return this.#collector?.max ?? maxListedProblems;
   }
@@ -95,7 +95,7 @@ export class Problems {
     this.#groups.get(column)!.set(code, group);
   }
 
-  /** Returns whether a repeated key of the row is listed. PostgreSQL's error for the row then adds no information. */
+  /** Returns whether the list already has a repeated key of this row. PostgreSQL's error about the row then adds no information. */
   namesKeyOf(row: number | undefined): boolean {
     return row !== undefined && this.#listed.some((one) => one.row === row && one.code === 'not-unique');
   }
@@ -163,7 +163,7 @@ export function addDamage(problems: Problems, { joinedLines }: Pick<RowSource, '
   const { row, place } = joinedLines.damage;
   problems.concernsAll = true;
   problems.reason = joinedLines.reason;
-  // The problem of the cell is unknown if the table has no column for it.
+  // If the table has no column for the cell, the problem of the cell was not found, and is added here.
   if (problems.count === 0) problems.add({ ...place, row, ...describeCellProblem(TEXT_AFTER_QUOTE) });
 }
 

@@ -1,4 +1,4 @@
-/** Writes the hints in problems of cells, and the shortened value of an element with a problem. */
+/** Returns the hints in the problems of cells, and the shortened value of an array element with a problem. */
 
 import { QUOTE } from '../../core/bytes/ascii.ts';
 import { NUMBER, ROUNDED_NUMBER, STRING, TEXT } from '../../core/cells/cell-kind.ts';
@@ -37,7 +37,7 @@ export function hintFor(
   return wantsMoment && isNumber && isOfSheet ? '; the cell needs a date or time format' : '';
 }
 
-/** Returns a hint at the parameters that read the text, if it is a date or a number in another notation. */
+/** Returns a hint that names the parameters with which the text is read, if it is a date or a number in another notation. */
 export function notationHint(
   problem: number,
   kind: number,
@@ -55,10 +55,10 @@ export function notationHint(
   return end - start > maxHintBytes ? '' : partToLeaveOut(isDate, bytes.toString('utf8', start, end));
 }
 
-/** Longer texts are neither dates nor numbers. */
+/** The maximum length of a text that gets a hint. Longer texts are neither dates nor numbers. */
 const maxHintBytes = 100;
 
-/** Returns a hint at a part of the text that no parameter reads: the name of a time zone, or the sign of a currency. */
+/** Returns a hint that names a part of the text which no parameter reads: a time zone, or the sign of a currency. */
 function partToLeaveOut(isDate: boolean, text: string): string {
   if (isDate)
     return /\d\s+[A-Z][A-Za-z_]+\/[A-Za-z_]+$/.test(text)
@@ -70,7 +70,7 @@ function partToLeaveOut(isDate: boolean, text: string): string {
   return `; leave the sign of the currency or the percent sign out${parameters === undefined ? '' : `, and send ${parameters}`}`;
 }
 
-/** Returns the shortened JSON text of an element. A string has no quotes, as everywhere in problems. */
+/** Returns the JSON text of an element, shortened. A string is shown without its quotes, as in all problems. */
 export function shortenElement(bytes: Buffer, start: number, end: number): string {
   const isShortString = bytes[start] === QUOTE && end - start <= maxUnescapedBytes;
   if (!isShortString) return shortenBytes(bytes, start, end);

@@ -1,12 +1,12 @@
-/** A shape is the list of columns that rows are sent with, in their order, with the encoded rows that wait for it and the count of their bytes. */
+/** A shape is the list of columns that rows are sent with, in their order. It has the encoded rows that wait to be sent, and counts their bytes. */
 import { CopyBuffer } from '../encoders/copy-buffer.ts';
 import type { WrittenBytes } from '../encoders/written-bytes.ts';
 import { RowNumbers } from './row-numbers.ts';
 
-/** The first size is small because a thousand rows with different columns make a thousand shapes. */
+/** The initial size of a buffer. It is small because a thousand rows with different columns make a thousand shapes. */
 const initialShapeBytes = 4096;
 
-/** The number of a shape whose rows do not begin with numbers. */
+/** The number of a shape whose rows do not begin with row and shape numbers. */
 export const unnumbered = -1;
 
 const noFill = Buffer.alloc(0);
@@ -15,26 +15,26 @@ export class CopyShape {
   readonly columns: readonly number[];
   /** For each target: its position among the columns; -1: the shape does not have it. */
   readonly positionOf: Int32Array;
-  /** The number that `numberOfSet` returned; `unnumbered`: rows do not begin with numbers. */
+  /** The number of the shape, which `numberOfSet` returned; `unnumbered`: its rows do not begin with numbers. */
   readonly number: number;
-  /** The fills of the columns one after another, so that a row of one value gets those of a thousand columns in one copy. */
+  /** The fills of all columns one after another, so that a row with one value gets the fills of a thousand columns in one copy. */
   readonly fills: Buffer;
   /** For each position: where its fill begins in `fills`. At the end is their length. */
   readonly fillStarts: Int32Array;
-  /** For each position: the next one, from it on, whose column has no fill. */
+  /** For each position: the first position, from it on, whose column has no fill. */
   readonly fillableUntil: Int32Array;
-  /** The required columns that the shape does not have. Every row of the shape lacks them. */
+  /** The required columns that are not in the shape. Every row of the shape lacks them. */
   readonly unseenRequired: readonly number[];
   readonly out: CopyBuffer;
   rowNumbers = new RowNumbers();
   /** About how many bytes of defaults PostgreSQL adds to each row, for the columns that are left out. */
   readonly leftOutBytes: number;
-  /** The bytes of the filled fields in the waiting rows, and how many of these fields are defaults and not NULL. */
+  /** For the waiting rows: the bytes of the filled fields, and how many of these fields are defaults and not NULL. */
   #filledBytes = 0;
   #filledDefaults = 0;
-  /** The bytes that PostgreSQL adds to pad the values of the waiting rows. */
+  /** How many bytes PostgreSQL adds to pad the values of the waiting rows. */
   #paddedBytes = 0;
-  /** The bytes by which the values of the waiting rows are longer in PostgreSQL than they are sent, besides padding. */
+  /** How many bytes the values of the waiting rows are longer in PostgreSQL than they are sent, without padding. */
   #storedBytes = 0;
 
   /** @param fills the fill of each target; undefined: a row cannot be without the column */

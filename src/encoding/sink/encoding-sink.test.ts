@@ -1,4 +1,4 @@
-/** Input may be cut anywhere, so the sink may be drained at any cell. Its output must not depend on that. */
+/** The input may be cut anywhere, so the sink may be drained before any cell. These tests check that its output does not depend on that. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -50,7 +50,7 @@ async function encode(rows: TestCell[][], isDrained: () => boolean): Promise<Han
       write: async (shape, bytes) => {
         const name = shape.join();
         handed[name] = (handed[name] ?? '') + bytes.toString('hex');
-        // The buffer is reused at once.
+        // The buffer is overwritten at once, as a source that reuses it would do.
         bytes.fill(0xee);
       },
     },
@@ -94,7 +94,7 @@ test('rows are complete wherever the sink is drained', async () => {
         const whole = await encode(rows, () => false);
         const cut = await encode(rows, () => drains.next().value!);
         assert.equal(cut.problems, whole.problems);
-        // The filled columns of a shape depend on the rows in memory, but the number of rows without a problem is the same.
+        // Which columns of a shape are filled depends on the rows in memory. But the number of rows without a problem must be the same.
         assert.equal(cut.numbers.length, whole.numbers.length);
         assert.deepEqual(cut.numbers.toSorted(), whole.numbers.toSorted());
         assert.equal(countRows(cut.rows), whole.numbers.length);

@@ -36,7 +36,7 @@ import { Padding } from './padding.ts';
 import { RowNumbers } from './row-numbers.ts';
 import { type TargetColumn, valueFor } from './target-column.ts';
 
-/** Takes encoded rows. `columns` are indexes into the target columns; the buffer is reused after the call. */
+/** Takes encoded rows. `columns` are indexes into the target columns. The buffer is reused after the call. */
 export interface RowOutput {
   /** @param heldBytes the bytes of the rows in PostgreSQL, which adds defaults and pads values */
   write(columns: readonly number[], rows: Buffer, rowCount: number, heldBytes: number): Promise<void>;
@@ -48,7 +48,7 @@ export interface EncodingOptions {
   locate: LocateCell;
   problems: Problems;
   output: RowOutput;
-  /** If this is set, every row begins with two `integer` fields: its data row number and the number of its set of columns. */
+  /** If this is set, every row begins with two `integer` fields: its data row number, and the number of its shape, which this function returns. */
   numberOfSet?: ((columns: readonly number[]) => number) | undefined;
   maxRows: number;
   /** After this many refused rows the sink stops loading rows, because the upload is refused in any case. It only collects problems. */
@@ -58,7 +58,7 @@ export interface EncodingOptions {
   writtenLimits: WrittenLimits;
   /** The count of the written bytes, if it already includes other rows of the upload. */
   written?: WrittenBytes | undefined;
-  /** The types of the columns were inferred, so the caller has not said that a column is text. */
+  /** The types of the columns were inferred. So a text column is not a decision of the caller. */
   typesAreInferred?: boolean;
   /** A row may update an existing row (`on_conflict=update`). */
   mayUpdate?: boolean;
@@ -71,17 +71,17 @@ export interface EncodingOptions {
 const flushBytes = 64 * 1024;
 const flushBytesOfManyShapes = 2 * 1024 * 1024;
 const maxShapes = 256;
-/** A reserve for encoders that reserve more bytes for a value than it needs. */
+/** How much larger than a value its buffer may become, because some encoders reserve more bytes than they need. */
 const reservedBytes = 32 * 1024 * 1024;
 
-/** Most uploads need little of it, and a large buffer for each would keep the garbage collector busy. */
+/** The initial size of the buffer for one row. It is small because most uploads need little of it, and many large buffers would keep the garbage collector busy. */
 const initialScratchBytes = 1024;
 
 const noBytes = Buffer.alloc(0);
 
 /**
- * The default of `maxRefusedRows`: the number of refused rows after which the sink stops encoding rows and only collects problems, because
- * the upload will be refused.
+ * The default of `maxRefusedRows`. After this many refused rows the sink stops encoding and only collects problems, because the
+ * upload will be refused.
  */
 export const manyRefusedRows = 100_000;
 
@@ -98,16 +98,16 @@ export class EncodingSink implements CellSink {
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
   readonly #points: GroupedPoints;
-  /** The states of `#points`. They are kept here because they are read for each cell. */
+  /** The states of `#points` (grouped-points.ts). There is a reference here because they are read for each cell. */
   readonly #pointsOf: Uint8Array;
   readonly #required: number[] = [];
   /** For each required column that no row has had so far: the number of rows and the first ones. */
   readonly #missingColumns = new Map<number, { count: number; firstRows: number[] }>();
   readonly #mustLeaveOut: boolean[];
-  /** Whether a row must have the column, because it has no fill or is NOT NULL without a default. A row without it takes the slow path: another shape, or a refusal. */
+  /** For each target: whether a row must have the column, because it has no fill, or is NOT NULL without a default. A row without it needs more work: it goes into another shape or is refused. */
   readonly #cannotFill: boolean[];
   readonly #fills: (Buffer | undefined)[];
-  /** The fills of the columns that a row may skip. */
+  /** The fills of the columns that a row may leave out. */
   readonly #skippedFills: (Buffer | undefined)[];
   /** For each target: about how many bytes PostgreSQL writes in a row that leaves the column out. */
   readonly #defaultBytes: number[];
@@ -141,7 +141,7 @@ export class EncodingSink implements CellSink {
   #stamp = 0;
   #isInRow = false;
   #rowStart = 0;
-  /** The bytes of the fills in the current row, and how many of the fills are defaults and not NULL. */
+  /** For the current row: the bytes of its fills, and how many of the fills are defaults and not NULL. */
   #filledBytes = 0;
   #filledDefaults = 0;
   /** The number of bytes by which the values of the current row grow when PostgreSQL pads them. */
@@ -156,7 +156,7 @@ export class EncodingSink implements CellSink {
     this.#options = options;
     this.#problems = options.problems;
     this.#losses = new CellLosses(targets.length);
-    // If an encoder of an earlier sink threw an error, the losses of its cell may still be noted.
+    // An encoder of an earlier sink may have thrown an error and left the losses of its cell, so they are reset.
     losses.ofCell = 0;
     this.#maxRowBytes = options.maxRowBytes;
     this.#encoders = targets.map((target) => target.encoder);
@@ -165,7 +165,7 @@ export class EncodingSink implements CellSink {
     this.#written = options.written ?? new WrittenBytes(options.writtenLimits);
     this.#padding = new Padding(targets);
     this.#cost = new RowCost(options.maxRowBytes);
-    // If types are inferred, the inference warns of such points.
+    // If types are inferred, the inference itself warns of such points.
     const mayWarn = options.typesAreInferred !== true;
     this.#points = new GroupedPoints(targets.map((target) => mayWarn && valueFor(target) === NUMBER_VALUE));
     this.#pointsOf = this.#points.states;
@@ -183,7 +183,7 @@ export class EncodingSink implements CellSink {
     this.#seenIn = new Int32Array(targets.length);
     this.#fieldStart = new Int32Array(targets.length);
     this.#fieldEnd = new Int32Array(targets.length);
-    // The order of the first row is not known. A shape without columns sends that row through `#placeRow`.
+    // The first row may have any order, so it must go through `#placeRow`. A shape without columns causes that.
     this.#shape = this.#shapeOf([], unnumbered);
     this.#out = this.#shape.out;
     this.#positionOf = this.#shape.positionOf;
@@ -208,7 +208,7 @@ export class EncodingSink implements CellSink {
       this.#addRowsBefore(match.target);
     }
     if (match.problem) {
-      // A header names its columns before any row.
+      // If a header names the column, there is no row yet.
       const row = this.#row > 0 && { row: this.#row };
       this.#problems.addOfUpload({ ...this.#locate(column, name), ...row, column: name, ...match.problem });
     }
@@ -230,7 +230,7 @@ export class EncodingSink implements CellSink {
     this.#row = row;
     this.#stamp += 1;
     this.#next = 0;
-    // The shape before the first row has no columns, and none of its rows is ever sent.
+    // The initial shape has no columns, so no row fits it, and it is never sent.
     this.#isOrdered = this.#shape.columns.length > 0;
     this.#isRefused = false;
     this.#filledBytes = 0;
@@ -263,7 +263,7 @@ export class EncodingSink implements CellSink {
     )
       problem = TOO_COSTLY;
     else problem = encodeCell(out, encoder, kind, bytes, start, end);
-    // If a text was rewritten, the request has said what a point means in it.
+    // If the text was rewritten, the request has already decided what a point means in it.
     if (kind === TEXT && this.#pointsOf[target]! !== NO_POINTS && bytes !== this.#rewritten)
       this.#points.note(target, bytes, start, end);
     if (problem !== 0)
@@ -333,7 +333,7 @@ export class EncodingSink implements CellSink {
       if (target < 0) return;
       const isText = this.#encoders[target]!.code === codes.TEXT && !this.#options.typesAreInferred;
       if (fault === SERIAL_OUT_OF_RANGE && isText) {
-        // The cell is not a date, but its number is still a value for this column.
+        // The cell is not a date, but its number is a valid value for this column.
         this.cell(column, NUMBER, bytes, start, end);
         return;
       }
@@ -409,7 +409,7 @@ export class EncodingSink implements CellSink {
   /** Sends all rows that are still in buffers. The oldest shape comes first, so that rows stay in order if one shape replaced another. */
   async finish(): Promise<void> {
     for (const shape of this.#shapes.toReversed()) await this.#handOn(shape);
-    // An older shape is made again if a row needs it.
+    // The older shapes are removed. If a later row needs one, it is made again.
     if (this.#shapes.length > 1) this.#shapes = [this.#shape];
   }
 
@@ -421,7 +421,7 @@ export class EncodingSink implements CellSink {
   async #handOn(shape: CopyShape): Promise<void> {
     const { out } = shape;
     const { count } = shape.rowNumbers;
-    // A slice of input may end within a row. That row is not sent yet, because it may still be refused or moved to another shape.
+    // The input may have been cut within a row. The bytes of that row stay, because the row may still be refused or moved to another shape.
     const end = this.#isInRow && shape === this.#shape ? this.#rowStart : out.position;
     if (end === 0) return;
     if (this.#refused > (this.#options.maxRefusedRows ?? manyRefusedRows)) {
@@ -437,7 +437,7 @@ export class EncodingSink implements CellSink {
     if (shape === this.#shape) this.#moveRow(end);
   }
 
-  /** Returns how large the buffer may become. A value of the current row may be long, but the rows before it come from one slice of input. */
+  /** Returns how large the buffer may become. The limit is for the current row, which may have a long value. The rows before it are small, because they come from one slice of the input. */
   #limitGrowth(needed: number): number {
     if (!this.#isInRow) return Number.POSITIVE_INFINITY;
     const most = this.#rowStart + this.#maxRowBytes + reservedBytes;
@@ -528,7 +528,7 @@ export class EncodingSink implements CellSink {
     }
   }
 
-  /** Counts a row without a required column. If no row has the column, this is one problem and not one for each row, so it is added later. */
+  /** Counts a row without a required column. Its problem is added later: if no row has the column, there is only one problem and not one for each row. */
   #noteMissingColumn(target: number): void {
     const missing = this.#missingColumns.get(target) ?? { count: 0, firstRows: [] };
     this.#missingColumns.set(target, missing);
@@ -563,7 +563,7 @@ export class EncodingSink implements CellSink {
     });
   }
 
-  /** Explains that a row needs the column even if it updates an existing row: PostgreSQL checks NOT NULL before it searches for that row. */
+  /** Returns a hint that a row needs the column even if it updates an existing row: PostgreSQL checks NOT NULL before it searches for that row. */
   #hintAtUpdate(name: string): string {
     if (this.#options.mayUpdate !== true) return '';
     return `, also in a row that only updates an existing one: "${name}" is NOT NULL without a default, so send it in every row`;
@@ -692,7 +692,7 @@ export class EncodingSink implements CellSink {
       .flatMap((shape) => shape.columns)
       .filter((target) => !this.#mustLeaveOut[target] && !seen.includes(target));
     const columns = [...seen, ...new Set(fillable)];
-    // COPY needs at least one column. A row without columns takes one that has a fill, if there is one.
+    // COPY cannot send a row without columns, so such a row gets a column that has a fill, if there is one.
     const anyFillable = this.#cannotFill.indexOf(false);
     if (columns.length === 0 && anyFillable >= 0) columns.push(anyFillable);
     const number = this.#options.numberOfSet?.(columns) ?? unnumbered;
@@ -704,7 +704,7 @@ export class EncodingSink implements CellSink {
   }
 }
 
-/** The length that comes before the bytes of each field. A NULL has only the length. */
+/** The length that comes before the bytes of each field. NULL is a field with only a length. */
 const lengthBytes = 4;
 
 function appendBytes(out: CopyBuffer, source: Buffer, start: number, end: number): void {

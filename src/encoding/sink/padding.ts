@@ -1,6 +1,6 @@
 /**
- * Computes by how much the values of a row grow when PostgreSQL pads them. `char(1000)` stores one letter as 1,000 bytes, also
- * in each element of an array and in each field of a composite type. Tables without such columns need no count.
+ * Computes how much longer the values of a row become when PostgreSQL pads them. `char(1000)` stores one letter as 1,000 bytes,
+ * also in each element of an array and in each field of a composite type. Tables without such columns need no such computation.
  */
 import { COMMA } from '../../core/bytes/ascii.ts';
 import type { ColumnType } from '../columns/load-column.ts';
@@ -31,7 +31,7 @@ export class Padding {
   /** Returns how many bytes PostgreSQL adds at most to the field bytes[start, end) of binary COPY. */
   ofField(target: number, bytes: Buffer, start: number, end: number): number {
     const { paddedBytes = 0, repeatsPadding } = this.#types[target]!;
-    // A NULL has only its length, which is -1.
+    // NULL is a field with only a length, which is -1.
     if (bytes[start] === 0xff) return 0;
     const length = end - start - lengthBytes;
     if (!repeatsPadding) return Math.max(0, paddedBytes - length);

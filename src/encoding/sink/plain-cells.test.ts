@@ -1,6 +1,6 @@
 /**
- * In one pass (docs/decisions/0027) the encoder takes the cells whose class is sure, and the inference does not see them. The inference and
- * the rows must be those of a pass in which both see each cell.
+ * In a load in one pass (docs/decisions/0027) the encoder takes the cells whose class is certain, and the inference does not see
+ * them. The result must be the same as that of a pass in which both see each cell.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -95,7 +95,7 @@ class Way {
     else this.both(column, cell);
   }
 
-  /** Everything that the inference knows. */
+  /** The complete result of the inference, as text. */
   get inferred(): string {
     const { inference } = this;
     const facts = columns.map((_, column) => [

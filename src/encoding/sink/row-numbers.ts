@@ -6,7 +6,7 @@
  * row) of each row that does not directly follow the row before it.
  */
 
-/** The maximum number of breaks, of 8 bytes each. Later rows get no number, so that memory is bounded. */
+/** The maximum number of breaks, of 8 bytes each, to bound the memory. The data rows of later rows are not known. */
 const maxBreaks = 1_000_000;
 
 export class RowNumbers {

@@ -26,7 +26,7 @@ export interface TargetColumn {
 /** Returns the kind of value (a number, a date or a text) as which the column reads a text. */
 export function valueFor({ column, encoder }: TargetColumn): number {
   const base = column.type.kind === 'domain' ? (column.type.base ?? column.type) : column.type;
-  // PostgreSQL itself reads money and ignores the commas in it.
+  // `money` is a number, but PostgreSQL itself reads its text and ignores the commas in it.
   if (base.name === 'money') return NUMBER_VALUE;
   switch (encoder.code) {
     case codes.INT2:

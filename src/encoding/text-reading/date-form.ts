@@ -31,7 +31,7 @@ export const lastDate = { hasShortYear: false };
 /** The maximum number of bytes that `readDate` writes. */
 export const maxDateBytes = 64;
 
-/** The bit that makes a small letter of a capital. */
+/** The bit that turns a capital letter into a small one. */
 const LOWER = 0x20;
 const SMALL_A = 0x61;
 const SMALL_M = 0x6d;
@@ -44,8 +44,8 @@ const FRACTION_DIGITS = 9;
 let at = 0;
 
 /**
- * Writes the date as `2026-11-21`, or with a time as `2026-11-21T14:30:00`, to the beginning of `out`. It does not check that the day exists. The
- * code that reads `out` does.
+ * Writes the date as `2026-11-21`, or with a time as `2026-11-21T14:30:00`, to the beginning of `out`. Whether the day exists is
+ * checked by the code that reads `out`.
  *
  * @param order `DAY_MONTH_YEAR`, `MONTH_DAY_YEAR` or `YEAR_MONTH_DAY`
  * @returns the length written; -1: the text is not a date in this order

@@ -1,4 +1,4 @@
-/** Numbers and dates in other notations: every value that is written in a notation is read, and nothing else is. */
+/** Numbers and dates in other notations: every value that is written in a notation is read in it, and no other text is. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';

@@ -3,7 +3,7 @@
  *
  * The order of day, month and year is given, as for dates of numbers. Between the parts may be spaces, commas, points, hyphens, slashes
  * and the words `of` and `de`; an ending such as `th` may follow the day. A year of two digits must be the last part, because
- * `01-Feb-03` would else have two meanings. A day of the week must be that of the date.
+ * `01-Feb-03` would otherwise have two meanings. A day of the week must be that of the date.
  */
 
 import { COMMA, isDigit, MINUS, POINT, SLASH, SPACE, ZERO } from '../../core/bytes/ascii.ts';
@@ -26,13 +26,13 @@ export interface DateForm {
   words: LanguageWords;
 }
 
-/** Does what `readDate` does, also for dates with the name of a month. */
+/** Reads a date like `readDate`, and also dates with the name of a month. */
 export function readAnyDate(bytes: Buffer, start: number, end: number, form: DateForm, out: Buffer): number {
   const length = readDate(bytes, start, end, form.order, out);
   return length >= 0 || !hasLetter(bytes, start, end) ? length : readNamedDate(bytes, start, end, form, out);
 }
 
-/** A word of a date begins within these bytes. */
+/** The first word of a date must begin within this many bytes. */
 const maxBytesBeforeWord = 8;
 
 function hasLetter(bytes: Buffer, start: number, end: number): boolean {
@@ -91,7 +91,7 @@ function readParts(bytes: Buffer, start: number, end: number, form: DateForm, ou
   return at === end ? 10 : readTimeAt(bytes, at, end, out);
 }
 
-/** The most bytes of separators between two parts. */
+/** The maximum number of bytes of the separators between two parts. */
 const maxSeparatorBytes = 4;
 const fillers = new WordList([
   ['of', 1],

@@ -14,7 +14,7 @@ export interface NumberSigns {
   thousands: number;
 }
 
-/** The bit that makes a small letter of a capital. */
+/** The bit that turns a capital letter into a small one. */
 const LOWER = 0x20;
 
 /**
@@ -41,7 +41,7 @@ export function readNumber(
 
   const firstDigit = length;
   let groupStart = length;
-  /** The number of digits in the first group, and in the groups between it and the last one; 0: there is no such group yet. */
+  /** The number of digits in the first group, and in each group between the first and the last one; 0: there is no such group yet. */
   let firstGroup = 0;
   let innerGroup = 0;
   let groups = 0;
@@ -68,7 +68,7 @@ export function readNumber(
     // The last group always has three digits. The groups before it all have three, or all have two.
     if (length - groupStart !== 3 || innerGroup === 1) return -1;
     if (innerGroup === 2 && firstGroup === 3) return -1;
-    // `0.500` is a fraction with another decimal sign. It has no thousands.
+    // A number such as `0.500` has no thousands. Its point is a decimal sign.
     if (out[firstDigit] === ZERO) return -1;
   }
 

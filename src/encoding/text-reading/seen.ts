@@ -1,6 +1,6 @@
 /**
- * The classes of values that inference has seen in a column, one bit for each class. A column's state is the union of its cells' bits.
- * `type-of.ts` alone decides which type such a union becomes.
+ * The classes of values that inference distinguishes, one bit for each class. For each column it keeps the union of the bits of all
+ * values. Only `type-of.ts` decides which type such a union becomes.
  */
 
 /** The column has no value yet. */
@@ -27,9 +27,7 @@ export const TIME_CELL = 1 << 11;
 export const INTERVAL_CELL = 1 << 12;
 /** A value that only `text` can store: any other string, or a number or nested value that no other type can store. */
 export const OTHER = 1 << 13;
-/** Used alone, where a union of classes says which values tell nothing new: no value does. */
+/** Used alone, in a union of classes whose values change nothing: no further value changes anything. */
 export const ANY_CLASS = 0xffff;
-/**
- * This bit is used alone: the column is text, and its values are counted to find out whether a few odd values are the reason.
- */
+/** Used alone: the column is text, and its values are counted to find out whether it is text only because of a few odd values. */
 export const MIXED = 1 << 15;

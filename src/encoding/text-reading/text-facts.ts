@@ -1,8 +1,8 @@
-/** Facts about texts of which one is not in the notation of its column. */
+/** Facts about a text that is not in the notation of its column. */
 
 import { isDigit, MINUS } from '../../core/bytes/ascii.ts';
 
-/** Returns whether the text begins with four digits and a hyphen. `2026-11-21` means the same in every order. */
+/** Returns whether the text begins with four digits and a hyphen, because `2026-11-21` means the same in every order. */
 export function isIsoDate(bytes: Buffer, start: number, end: number): boolean {
   if (end - start < 8 || bytes[start + 4] !== MINUS) return false;
   for (let at = start; at < start + 4; at += 1) if (!isDigit(bytes[at]!)) return false;

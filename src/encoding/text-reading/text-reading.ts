@@ -101,11 +101,11 @@ export class TextReadingSink extends ForwardingSink {
     let start = from;
     let end = to;
     if (this.#trim && from < to) {
-      // White space begins with one of these bytes, and ends with one of these. Most texts have neither.
+      // White space begins and ends with one of these bytes. Most texts have none there, so this test avoids most searches.
       if (bytes[from]! <= SPACE || bytes[from]! > LAST_ASCII) start = trimmedStart(bytes, from, to);
       if (bytes[to - 1]! <= SPACE || bytes[to - 1]! > LAST_ASCII) end = trimmedEnd(bytes, start, to);
     }
-    // In a text file an empty text and no value look the same.
+    // In a text file, an empty text cannot be distinguished from no value.
     if ((kind === TEXT && start === end) || this.#isNull(bytes, start, end)) {
       this.inner.cell(column, NULL, bytes, start, start);
       return;
@@ -138,13 +138,13 @@ export class TextReadingSink extends ForwardingSink {
       return;
     }
     const length = this.#readNumber(this.#signs, bytes, start, end);
-    // A plus sign is kept, as in `+49 30`.
+    // A plus sign must not be lost, as in `+49 30`, so such a text stays text.
     if (length > 0 && bytes[start] !== PLUS && textKind(this.#scratch, 0, length) === NUMBER) {
       this.inner.original?.(this.#scratch, bytes, start, end);
       this.inner.cell(column, NUMBER, this.#scratch, 0, length);
       return;
     }
-    // A number that does not use the signs of the request is text. Example: `1.5` if the decimal sign is a comma.
+    // A number that is not written with the signs of the request is text: for example `1.5`, if the decimal sign is a comma.
     const isOther = kind === TEXT && textKind(bytes, start, end) === NUMBER;
     this.inner.cell(column, isOther ? STRING : kind, bytes, start, end);
   }
@@ -167,7 +167,7 @@ export class TextReadingSink extends ForwardingSink {
     return true;
   }
 
-  /** Passes on a date as a date cell, because a date cell among dates with a time means midnight of its day. */
+  /** Passes on a date as a date cell. In a column of dates with times, a date cell means midnight of its day. */
   #putDate(column: number, iso: Buffer, at: number, bytes: Buffer, start: number, end: number): void {
     const year = numberAt(iso, at, 4);
     const days = daysFromCivil(year, numberAt(iso, at + 5, 2), numberAt(iso, at + 8, 2));
@@ -184,11 +184,11 @@ export class TextReadingSink extends ForwardingSink {
     const firstDigit = at;
     while (at < end && isDigit(bytes[at]!)) at += 1;
     if (at === end && at > firstDigit) {
-      // A whole number is written in the same way with all signs.
+      // A number without signs is written alike in all notations.
       this.inner.cell(column, TEXT, bytes, start, end);
       return;
     }
-    // A text without a digit is NaN, Infinity, or not a number.
+    // A text without digits is `NaN`, `Infinity`, or not a number.
     if (at === firstDigit && !hasDigit(bytes, at, end)) {
       this.inner.cell(column, kind, bytes, start, end);
       return;
@@ -223,7 +223,7 @@ export class TextReadingSink extends ForwardingSink {
     return readAnyDate(bytes, start, end, this.#dateForm, this.#scratch);
   }
 
-  /** Reads the text into `#scratch`. Returns the length, or -1. */
+  /** Reads the number into `#scratch` in PostgreSQL's form. Returns its length, or -1 if the text is not a number. */
   #readNumber(signs: NumberSigns, bytes: Buffer, start: number, end: number): number {
     if (end - start > this.#scratch.length) this.#scratch = Buffer.alloc(2 * (end - start));
     return readNumber(bytes, start, end, signs, this.#scratch);
@@ -281,7 +281,7 @@ const thousandsSigns: Record<ThousandsSign, number> = {
   "'": APOSTROPHE,
 };
 
-/** Returns the signs of numbers. undefined: numbers are written with the signs of PostgreSQL. */
+/** Returns the signs of numbers; undefined: numbers have the signs of PostgreSQL. */
 function signsOf({ decimalSign, thousandsSign }: TextReading): NumberSigns | undefined {
   if (decimalSign === '.' && thousandsSign === 'none') return undefined;
   return { decimal: decimalSign === ',' ? COMMA : POINT, thousands: thousandsSigns[thousandsSign] };

@@ -5,7 +5,7 @@ import { codePointOfPair, endOfWholeCharacters, writeCodePoint } from '../../cor
 import { AppError } from '../../core/errors.ts';
 import { Utf8Checker } from './utf8-checker.ts';
 
-/** The names of encodings in texts for people. A caller may send every label of the WHATWG Encoding Standard, which defines their bytes. */
+/** The names of encodings that messages list. A caller may send every label of the WHATWG Encoding Standard, which also defines what the bytes mean. */
 export const usualEncodings = [
   'utf-8',
   'utf-16le',
@@ -63,7 +63,7 @@ export function encodingOf(label: string): TextEncoding | undefined {
 
 /** The facts that the first bytes of a file show. */
 export interface TextStart {
-  /** undefined: the file is UTF-8 or Windows-1252. Only all of its bytes show which. */
+  /** undefined: the file may be UTF-8 or Windows-1252, which only all of its bytes show. */
   encoding: TextEncoding | undefined;
   /** The length of the byte order mark. */
   markBytes: number;
@@ -77,9 +77,9 @@ export function readTextStart(head: Buffer): TextStart {
 }
 
 /**
- * Recognizes UTF-16 without a byte order mark. The upper byte of delimiters, digits and line ends is NUL, always on the same side. No
- * unit is a character that text does not have. At least three in four units must be below U+2000, as all alphabets are, so that a text in
- * another encoding with a single NUL is not recognized as UTF-16.
+ * Recognizes UTF-16 without a byte order mark. In it, the upper byte of delimiters, digits and line ends is NUL, always on the same
+ * side. No unit may be a character that texts do not have. At least three in four units must be below U+2000, as the letters of all
+ * alphabets are, so that a text in another encoding with a single NUL is not taken for UTF-16.
  */
 function findUnmarkedUtf16(head: Buffer): TextEncoding | undefined {
   const end = head.length & ~1;
@@ -105,8 +105,8 @@ export interface Utf8Fault {
   /** The position of the first byte that is not UTF-8 (RFC 3629), or the end of a text that ends within a character. */
   position: number;
   /**
-   * true: characters of several bytes come before the position, so the text is UTF-8 with a wrong byte. false: all characters before it are
-   * ASCII, so the text may be in another encoding.
+   * true: characters of several bytes come before the position, so the text is UTF-8 with a wrong byte. false: all characters
+   * before it are ASCII, so the text may have another encoding.
    */
   followsUtf8: boolean;
 }
@@ -128,13 +128,13 @@ export async function findNonUtf8(chunks: AsyncIterable<Buffer>): Promise<Utf8Fa
     if (at >= 0) return { position: position + at, followsUtf8 };
     position += chunk.length;
   }
-  // An ASCII byte is invalid if the text ended within a sequence.
+  // A character that the end of the text has cut is invalid, too. A line feed after the text shows it.
   return checker.check(Buffer.of(0x0a), 0) < 0 ? undefined : { position, followsUtf8 };
 }
 
 /** Converts chunks to UTF-8. Chunks may be cut anywhere. */
 export interface ChunkDecoder {
-  /** The position of the first byte that the encoding does not have, although it can be decoded; undefined or -1: there is none. */
+  /** The position of the first byte for which the encoding has no character, although it is decoded; undefined or -1: there is none. */
   readonly unassignedAt?: number;
   /** The returned bytes are valid until the next call. @throws AppError `invalid-file` */
   decode(chunk: Buffer): Buffer;

@@ -1,4 +1,4 @@
-/** Checks that a stream of chunks is valid UTF-8 (RFC 3629). It is as fast as the runtime's own check, and chunks may cut sequences anywhere. */
+/** Checks that a stream of chunks is valid UTF-8 (RFC 3629). It is as fast as the check of the runtime, which cannot continue a sequence that a chunk cuts. */
 
 import { isUtf8 } from 'node:buffer';
 import { endOfWholeCharacters } from '../../core/bytes/utf8.ts';
@@ -9,7 +9,7 @@ export class Utf8Checker {
   #lower = 0x80;
   #upper = 0xbf;
 
-  /** Continues at the beginning of a sequence. */
+  /** Forgets an incomplete sequence. The next byte must be the first one of a character. */
   restart(): void {
     this.#needed = 0;
     this.#lower = 0x80;

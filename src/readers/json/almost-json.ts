@@ -1,7 +1,7 @@
 /** Recognizes texts that are almost JSON, as JavaScript, Python, JSON5 or SQL have them, and explains what to send instead. */
 import type { JsonFault } from './json-fault.ts';
 
-/** Words in place of JSON's, such as those of Python's `json.dumps`, and what to send. */
+/** Words that other languages write in place of JSON's, such as those of Python's `repr`, and what to send instead. */
 const foreignWords = new Map(
   Object.entries({
     null: 'NaN nan NAN -NaN -nan Infinity +Infinity -Infinity inf -inf Inf -Inf undefined None NULL Null nil NaT NA',
@@ -59,7 +59,7 @@ function explainValue(chunk: Buffer, position: number, after: string): string | 
   return undefined;
 }
 
-/** Explains a byte at a position where only a comma or a bracket may be. */
+/** Explains a byte at a place where only a comma or a bracket may be. */
 function explainSeparator(chunk: Buffer, position: number, after: string): string | undefined {
   const last = chunk[position - 1];
   if (last === 0x30 && /^\d/.test(after)) {

@@ -15,7 +15,7 @@ export interface FoundArray {
 /** The maximum number of arrays that are kept. If there are more, those with the most rows are kept. */
 const maxArrays = 100;
 
-/** The longest pointer that is kept. A longer one is of no use in a URL. */
+/** The maximum length of a pointer. Arrays with a longer one are left out, because it is too long for a URL. */
 const maxPointerLength = 1000;
 
 /** Scans a whole document; give it all chunks and call `end`. */
@@ -42,9 +42,7 @@ interface Walked {
   objects: number;
 }
 
-/**
- * Walks every object, but only the first element of every array. Otherwise an array within each row would be found once for each row.
- */
+/** Walks every object, but only the first element of each array. Otherwise an array inside each row would be found once for each row. */
 class FindingPlan implements DocumentPlan {
   readonly rowsAt = '';
   readonly arrays: FoundArray[] = [];
@@ -79,7 +77,7 @@ class FindingPlan implements DocumentPlan {
 
   leave(count: number): void {
     const { isArray, objects } = this.#walked.pop()!;
-    // Most elements must be objects. A few may be something else by mistake.
+    // Some elements may be something else by mistake, so more than half of them must be objects.
     if (!isArray || objects * 2 <= count) return;
     const rowsAt = this.#walked.map(({ step }) => pointerTo(step)).join('');
     if (rowsAt.length > maxPointerLength) return;

@@ -3,10 +3,10 @@
 import { randomBytes } from 'node:crypto';
 import { BACKSLASH, QUOTE } from '../../core/bytes/ascii.ts';
 
-/** The length for a key whose bytes must be escaped in a document. It is longer than any chunk, so that the key never matches. */
+/** Stands for the length of a key that must be escaped in a document. It is longer than any chunk, so that `match` never finds such a key. */
 const NEVER = 0x3fffffff;
 
-/** The seed of the hash. Nobody can make keys that collide without it, and it differs from process to process. */
+/** The random seed of the hash. Without it, a caller could make keys that collide. */
 const hashSeed = randomBytes(4).readInt32LE();
 
 export class ColumnNames {
@@ -19,9 +19,9 @@ export class ColumnNames {
   #namesEnd = 0;
   #starts = new Int32Array(0);
   #lengths = new Int32Array(0);
-  /** For each column: the length of its name that `match` compares. */
+  /** For each column: the length of the bytes that `match` compares, or `NEVER`. */
   #matchLengths = new Int32Array(0);
-  /** Indexed by column + 1, and 0 for the beginning of a row: the column that followed it the last time; -1: none yet. */
+  /** For each column (index column + 1; 0: the beginning of a row): the column that followed it the last time; -1: none yet. */
   #followers = new Int32Array(0);
   /** The hash table, with open addressing: the column + 1; 0: a free slot. It is at most half full. */
   #slots = new Int32Array(0);
@@ -127,7 +127,7 @@ function hashOf(bytes: Buffer, start: number, end: number): number {
   return hash ^ (hash >>> 16);
 }
 
-/** Returns whether the name needs no escapes in a document. The raw bytes of other names would match invalid JSON: `a"b` in `"a"b"`. */
+/** Returns whether the name is written without escapes in a document. A name such as `a"b` is not: its raw bytes would match the invalid JSON `"a"b"`. */
 function needsNoEscapes(bytes: Buffer, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const byte = bytes[i]!;

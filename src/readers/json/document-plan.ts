@@ -1,6 +1,6 @@
 /**
- * Decides what `JsonDocumentScanner` does with the values of a document. The scanner knows JSON. A plan knows where in the document the
- * rows are and which other values are wanted.
+ * Decides what `JsonDocumentScanner` does with the values of a document. The scanner knows only the grammar of JSON. A plan knows
+ * where the rows are and which other values are needed.
  */
 
 /** The scanner checks the value and does not keep it. */
@@ -41,7 +41,7 @@ export interface DocumentPlan {
    */
   rowsEnded(isAllNested: boolean): void;
 
-  /** Called when the document is complete. @throws AppError if it is not a document for the plan */
+  /** Called when the document is complete. @throws AppError if it is not a document that the plan expects */
   finish(): void;
 }
 

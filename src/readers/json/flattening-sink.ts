@@ -1,9 +1,9 @@
 /**
- * A sink that makes columns of the members of nested objects: the value at `a.b` goes into the column `a_b`. Arrays remain values. Each pass over
- * the rows has a sink of its own.
+ * A sink that turns the members of nested objects into columns: the value at `a.b` goes into the column `a_b`. Arrays remain
+ * values. Each pass over the rows has its own sink.
  *
- * The members form a tree. Each object has the names of its members as bytes, so that a member costs no string and no allocation after its
- * first appearance. The values were checked by the scanner, so this code only finds where they end.
+ * The members form a tree. Each object has the names of its members as bytes, so that after its first appearance a member costs no
+ * string and no allocation. The scanner has checked the values, so this code only finds where they end.
  */
 
 import {
@@ -29,17 +29,17 @@ import { afterBlanks, endOfString } from './parse-in-turns.ts';
 import { StringUnescaper } from './string-unescaper.ts';
 
 export interface FlatteningOptions {
-  /** Comes between the names of the members. */
+  /** The text between the names of the members, such as `_`. */
   separator: string;
   maxColumns: number;
   maxCellBytes: number;
-  /** Whether the table has a column with this name; false for all if the table is not known. */
+  /** Returns whether the table has a column with this name; always false if the table is not known. */
   hasColumn(name: string): boolean;
-  /** Whether an object goes as a whole into the column with this name. */
+  /** Returns whether objects are stored as a whole in the column with this name. */
   keepsObject(name: string): boolean;
 }
 
-/** The longest name of a column that is read, in bytes, as for keys. */
+/** The maximum length in bytes of the name of a column, which is the same as for keys. */
 const maxNameBytes = 1024;
 
 /** A key of the rows, or a member of a nested object. */
@@ -50,19 +50,19 @@ class Member {
   readonly pointer: string;
   /** Its number among all members, in the order of their first appearance. */
   readonly place: number;
-  /** The column of the inner sink; -1: none yet. */
+  /** The column of the inner sink; -1: the member has no column yet. */
   column = -1;
-  /** Another member with the same name has the column. */
+  /** The member has no column, because another member with the same name has it. */
   hasSameName = false;
-  /** An object goes as a whole into its column. */
+  /** Objects are stored as a whole in its column. */
   readonly keepsObject: boolean;
   readonly isOfTable: boolean;
-  /** The members of its objects; undefined: no value was an object that was flattened. */
+  /** The members of its objects; undefined: none of its values was an object to flatten. */
   names: ColumnNames | undefined;
   readonly members: Member[] = [];
-  /** The last row that had it. */
+  /** The last row that had the member. */
   lastRow = -1;
-  /** The rows that have NULL while it has no column. */
+  /** The number of rows in which it was NULL while it had no column. */
   nulls = 0;
 
   constructor(name: string, pointer: string, place: number, { hasColumn, keepsObject }: FlatteningOptions) {
@@ -76,7 +76,7 @@ class Member {
 
 export class FlatteningSink extends ForwardingSink {
   readonly #options: FlatteningOptions;
-  /** The keys of the rows, by the column of the scanner. */
+  /** The members that are keys of the rows, by the scanner's column number. */
   readonly #keys: Member[] = [];
   /** The members that have a column, by its name. */
   readonly #byName = new Map<string, Member>();
@@ -105,12 +105,12 @@ export class FlatteningSink extends ForwardingSink {
     return name === column ? pointer : this.#byName.get(column)?.pointer;
   }
 
-  /** Returns the members that are objects in some rows and NULL in others. NULL gives no value to the columns of the object. */
+  /** Returns the members that are objects in some rows and NULL in others. Such a NULL does not set the columns of the object. */
   nullObjects(): Member[] {
     return this.#all.filter(({ column, nulls, names }) => column < 0 && nulls > 0 && names !== undefined);
   }
 
-  /** Returns whether a member was always NULL, so that it may be a column or an object. */
+  /** Returns whether a member has been NULL in all rows so far. It may become a column, or it may be an object in a later row. */
   get hasUnknownMembers(): boolean {
     return this.#all.some(isUnknown);
   }
@@ -141,7 +141,7 @@ export class FlatteningSink extends ForwardingSink {
 
   #put(member: Member, kind: number, bytes: Buffer, start: number, end: number): void {
     if (member.column < 0) {
-      // Another row may have an object here, and an inferred column of NULL alone would mean nothing.
+      // NULL may stand for an object, because another row may have an object here. And an inferred column with only NULL would mean nothing.
       if (kind === NULL && !member.isOfTable) {
         member.nulls++;
         return;
@@ -156,7 +156,7 @@ export class FlatteningSink extends ForwardingSink {
   }
 
   /**
-   * Puts the members of the object that begins at `start`. After a repeated key it only skips them, so that a long object has few problems.
+   * Pushes the members of the object that begins at `start`. After a repeated key it only skips them, so that a long object has few problems.
    *
    * @returns the position after the object
    */
@@ -173,7 +173,7 @@ export class FlatteningSink extends ForwardingSink {
       if (after < 0) names.setFollower(index, found);
       index = found;
       const member = members[index]!;
-      // The colon follows the key.
+      // Skips the colon after the key.
       at = afterBlanks(bytes, afterBlanks(bytes, after < 0 ? endOfString(bytes, at) : after) + 1);
       if (isRepeated) at = endOfValue(bytes, at);
       else if (member.lastRow !== this.#row) at = this.#putValue(member, bytes, at);
@@ -190,7 +190,7 @@ export class FlatteningSink extends ForwardingSink {
     return at + 1;
   }
 
-  /** Puts the value that begins at `start`. @returns the position after it */
+  /** Pushes the value that begins at `start`. @returns the position after it */
   #putValue(member: Member, bytes: Buffer, start: number): number {
     const kind = kindOf(bytes[start]!);
     if (kind === OBJECT && !member.keepsObject) return this.#flatten(member, bytes, start);
@@ -232,7 +232,7 @@ export class FlatteningSink extends ForwardingSink {
   }
 
   #newMember(name: string, pointer: string): Member {
-    // Objects without members have no column, so they are counted, too.
+    // Objects without members never get a column, so all members are limited, not only the columns.
     if (this.#all.length === 2 * this.#options.maxColumns) throw this.#tooManyKeys();
     const member = new Member(name, pointer, this.#all.length, this.#options);
     this.#all.push(member);
@@ -273,7 +273,7 @@ function endOfValue(bytes: Buffer, start: number): number {
       depth++;
       at++;
     } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
-      // The brace of the object ends a number or literal.
+      // A number or literal ends at the brace of the enclosing object.
       if (depth === 0) return at;
       depth--;
       at++;

@@ -1,6 +1,6 @@
 /**
- * Scans a JSON document by strict RFC 8259 and pushes its rows as cells. A `DocumentPlan` says where in the document the rows are.
- * `JsonRowScanner` scans the rows. Code outside of the rows need not be fast.
+ * Scans a JSON document strictly by RFC 8259 and pushes its rows as cells. A `DocumentPlan` knows where in the document the rows
+ * are, and `JsonRowScanner` scans them. The code outside of the rows need not be fast.
  */
 
 import { type ByteLimit, GrowableBytes } from '../../core/bytes/growable-bytes.ts';
@@ -35,7 +35,7 @@ const IN_ROWS = 12;
 
 const UTF_16 = 'The body is UTF-16; send UTF-8.';
 
-/** The words of errors that describe what the body should be. */
+/** Texts for messages that describe what the body should be. */
 export interface DocumentWords {
   /** The expected body, for an empty one: `an object that holds "table"`. */
   expected: string;
@@ -61,19 +61,19 @@ export class JsonDocumentScanner {
   readonly #held = new GrowableBytes(KEY_LIMIT);
 
   #state = DOCUMENT;
-  /** One number for each open container that is walked, the outermost first: the index of its current element, or -1 for an object. */
+  /** For each open object or array that is walked, the outermost first: the index of the current element of an array; -1 for an object. */
   readonly #walked: number[] = [];
   /** The first byte of the document; 0: not seen yet. */
   #documentByte = 0;
   /** The first byte of the current value, and what the plan wants to do with the value. */
   #firstByte = 0;
   #action = SKIP;
-  /** The offset in the document of the chunk's byte 0; negative if the caller began later in the chunk. */
+  /** The offset in the document of the chunk's byte 0. It is negative if the caller began later in the chunk. */
   #origin = 0;
   /** The number of bytes scanned so far. */
   #taken = 0;
 
-  /** @param plan undefined: each line of the body is a row */
+  /** @param plan undefined: each line of the body is a row, so there is no document around the rows */
   constructor(limits: JsonLimits, words: DocumentWords, plan: DocumentPlan | undefined) {
     this.#plan = plan;
     this.#words = words;
@@ -107,13 +107,13 @@ export class JsonDocumentScanner {
     this.#origin = this.#taken - start;
     this.#lines.enterChunk(this.#origin);
     try {
-      // The bytes before an invalid byte are scanned first, so that its row and earlier errors are known.
+      // The bytes before an invalid byte are scanned first, so that the message can name its row, and earlier errors are reported instead.
       const invalid = this.#utf8.check(chunk, start, limit);
       const end = invalid < 0 ? limit : invalid;
       let i = start;
       while (i < end && (this.#state !== IN_ROWS || this.sink !== undefined))
         i = this.#scanPart(chunk, i, end);
-      // The caller passes the bytes of the rows again.
+      // The caller will pass the bytes of the rows again, so the check starts again, too.
       if (i < end) this.#utf8.restart();
       else if (invalid >= 0) throw new JsonFault(i, `not UTF-8, found ${showByte(chunk[i]!)}`, false);
       this.#taken += i - start;
@@ -183,7 +183,7 @@ export class JsonDocumentScanner {
           }
           this.#documentByte = byte;
           return this.#beginValue(byte, i);
-        // The bytes are valid UTF-8, so two more bytes follow. Another character with this first byte is refused in any case.
+        // The bytes are valid UTF-8, so two more bytes follow this one. A character other than a byte order mark is refused here anyway.
         case BOM_SECOND_BYTE:
         case BOM_THIRD_BYTE:
           if (byte !== (this.#state === BOM_SECOND_BYTE ? 0xbb : 0xbf))
@@ -224,7 +224,7 @@ export class JsonDocumentScanner {
     return end;
   }
 
-  /** Returns whether the lines begin here, if each line is a row. Only a byte order mark comes before them, because blank lines count. */
+  /** If each line is a row, returns whether the lines begin here. Only a byte order mark may come before them, because blank lines count as lines. */
   #isBeforeLines(byte: number, position: number): boolean {
     if (this.#plan !== undefined || this.#state !== DOCUMENT) return false;
     return byte !== 0xef || this.#origin + position !== 0;

@@ -14,8 +14,8 @@ const LOW_BACKSLASH = 2;
 const LOW_U = 3;
 
 /**
- * Returns the code point of a `\uXXXX` whose four digits are at `start` in the chunk. This is the fast way for the common case. -1: they
- * are not digits, or they are half a surrogate pair; `EscapeReader` handles these.
+ * Returns the code point of `\uXXXX`, given the position of its four digits. This is the fast path for the common case. It returns
+ * -1 if they are not digits or half a surrogate pair; `EscapeReader` handles these.
  */
 export function plainUnicodeEscape(bytes: Buffer, start: number): number {
   const unit =
@@ -23,11 +23,11 @@ export function plainUnicodeEscape(bytes: Buffer, start: number): number {
     (hexValue[bytes[start + 1]!]! << 8) |
     (hexValue[bytes[start + 2]!]! << 4) |
     hexValue[bytes[start + 3]!]!;
-  // A -1 among the digits makes the result negative.
+  // One of the values is -1 if a byte is not a digit. The result is then negative.
   return (unit & 0xf800) === 0xd800 ? -1 : unit;
 }
 
-/** Reads one escape, or the two of a surrogate pair, as one code point. */
+/** Reads one escape, or both escapes of a surrogate pair, as one code point. */
 export class EscapeReader {
   #state = KIND;
   #digits = 0;

@@ -1,11 +1,11 @@
-/** The errors of the parts of the JSON scanner. Their positions are in the chunk. The scanner of the body adds the place in the document. */
+/** The errors that the parts of the JSON scanner throw. Their positions are in the chunk. The scanner of the body adds the place in the document. */
 
 import type { ByteLimit } from '../../core/bytes/growable-bytes.ts';
 import type { AppError } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import type { SettingName } from '../../core/settings/config.ts';
 
-/** The byte at `position` of the chunk (negative: in a chunk before) is not what the grammar of RFC 8259 allows. */
+/** The byte at `position` of the chunk is not allowed by the grammar of RFC 8259. A negative position is in an earlier chunk. */
 export class JsonFault extends Error {
   readonly position: number;
   readonly showsByte: boolean;
@@ -29,7 +29,7 @@ export interface Limit {
 export class LimitFault extends Error {
   readonly #limit: Limit;
 
-  /** @param what says what exceeds the limit, such as "The value is too long" */
+  /** @param what the subject of the message, such as "The value is too long" */
   constructor(what: string, limit: Limit) {
     super(what);
     this.#limit = limit;
@@ -57,7 +57,7 @@ export class RowTooLong extends Error {
   }
 }
 
-/** Returns whether a scanner threw the error because of the document. */
+/** Returns whether a scanner threw the error because the document is wrong. */
 export function isDocumentFault(error: unknown): boolean {
   return error instanceof JsonFault || error instanceof LimitFault || error instanceof RowTooLong;
 }

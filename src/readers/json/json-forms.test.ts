@@ -23,7 +23,7 @@ function refusal(text: string, form: JsonForm): AppError {
     }
     return assert.fail(`accepted: ${text}`);
   });
-  // A remedy is named only if the chunk has all bytes that are needed to know it.
+  // The advice in a message is not compared, because it depends on whether one chunk has all bytes that show the cause.
   const withoutRemedy = ({ detail }: AppError) => detail.replace(/(\(line \d+, column \d+.*?\)): .*/s, '$1');
   assert.equal(withoutRemedy(details[1]!), withoutRemedy(details[0]!));
   assert.equal(withoutRemedy(details[2]!), withoutRemedy(details[0]!));
@@ -42,7 +42,7 @@ function rowsOf({ sink }: ReturnType<typeof scan>): unknown[] {
   );
 }
 
-/** Returns the result of the scanner of the usual form for the same rows. */
+/** Returns what the scanner makes of the same rows in the usual form of a body. */
 const expectedRows = (rows: unknown[]) => rowsOf(scan(JSON.stringify({ data: rows }), 'upload'));
 
 const scalar = fc.oneof(
@@ -120,7 +120,7 @@ test('random rows anywhere in a random document are found by their pointer', () 
             document = [...before.map(([, value]) => value), document, ...after.map(([, value]) => value)];
             steps.unshift(String(before.length));
           } else {
-            // Keys that look like integers would move to the front. Any order is allowed here.
+            // Keys that look like integers would move to the front of the object. That is no problem, because any order is allowed here.
             document = Object.fromEntries([
               ...before,
               [name, document],

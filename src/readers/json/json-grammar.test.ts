@@ -1,4 +1,4 @@
-/** The classes of valid and invalid JSON (RFC 8259): each as a cell, as the definition and as the whole body. */
+/** Examples of valid and invalid JSON (RFC 8259), each as a cell, as the definition and as the whole body. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,8 +7,8 @@ import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from '../../core/cel
 import { AppError } from '../../core/errors.ts';
 
 /**
- * Returns the result of the scanner. It must not depend on where the chunks end, except for remedies: UTF-16 and text that is
- * almost JSON, such as NaN, are named only if one chunk has all bytes that are needed to know it.
+ * Returns the result of the scanner. It must not depend on where the chunks end. The only exception is advice, for example about
+ * UTF-16 or NaN: it is given only if one chunk has all bytes that show the cause.
  */
 function verdict(body: Buffer): string {
   const all = [body.length + 1, 1, 2, 3, 7].map((size) => {
@@ -357,9 +357,9 @@ test('an invalid value is refused wherever it is', () => {
       const body = bytes(before, [...value], after);
       // In an array `1,5` is two values.
       if (/^\{.*\[0/.test(before) && value.toString() === '1,5') continue;
-      // At the start of a body the mark is allowed, but the text after it is not such a body.
+      // At the beginning of a body the byte order mark is allowed, but the text after it is not a valid body.
       if (before === '' && value.toString().startsWith('\uFEFF')) continue;
-      // An object as the body is refused because of its first key.
+      // An object that is the whole body is refused because of its first key.
       const expected = before === '' && value[0] === 0x7b ? /^invalid-(json|data): / : /^invalid-json: /;
       assert.match(verdict(body), expected, body.toString('latin1'));
     }

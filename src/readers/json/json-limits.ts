@@ -7,6 +7,6 @@ export interface JsonLimits {
   maxColumns: number;
   /** The maximum number of bytes of one cell. A string counts unescaped, any other value as it was sent. */
   maxCellBytes: number;
-  /** The maximum number of bytes of one row, as it was sent. Slices are counted, so a row may be longer by two slices. */
+  /** The maximum number of bytes of one row, as it was sent. A row is measured in slices, so it may be longer by two slices. */
   maxRowBytes: number;
 }

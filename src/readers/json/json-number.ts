@@ -12,7 +12,7 @@ const FRACTION = 7;
 const EXPONENT_DIGITS = 8;
 
 /**
- * A negative result of `scanNumber` is `-1 - state` or, for a problem, `-FAULT - position`. `FAULT` is greater than every state, so the two differ.
+ * A negative result of `scanNumber` is `-1 - state` or, for a problem, `-FAULT - position`. `FAULT` is greater than every state, so that the two can be distinguished.
  */
 const FAULT = 16;
 
@@ -52,7 +52,7 @@ export function isWholeNumber(state: number): boolean {
   return state >= INTEGER || state === ZERO;
 }
 
-/** Returns the state to continue with, given a negative result of `scanNumber`; -1: the text is not a number. */
+/** Returns the state to continue with in the next chunk, given a negative result of `scanNumber`; -1: the text is not a number. */
 export function heldState(result: number): number {
   return result > -FAULT ? -1 - result : -1;
 }

@@ -1,9 +1,9 @@
 /**
- * Scans the rows of a JSON upload after the `[`, or one row on each line. It takes chunks that are cut anywhere and pushes cells. Nothing
- * is allocated for a cell or row, and a value is copied only if the end of a chunk cuts it or if it has escapes.
+ * Scans the rows of a JSON upload, which follow a `[` or are one on each line, and pushes their cells. Chunks may be cut anywhere.
+ * Nothing is allocated for a cell or row, and a value is copied only if the end of a chunk cuts it or if it has escapes.
  *
- * One loop goes through a chunk from token to token. If the end of the chunk cuts a token, `StringUnescaper` or `JsonValueScanner` collects
- * it. They can continue at any byte, so that a value in many chunks takes linear time.
+ * One loop goes through a chunk from token to token. If the end of the chunk cuts a token, `StringUnescaper` or `JsonValueScanner`
+ * collects it. They can continue at any byte, so a value in many chunks takes linear time.
  */
 
 import { type ByteLimit, GrowableBytes } from '../../core/bytes/growable-bytes.ts';
@@ -39,25 +39,25 @@ const FIRST_KEY = 4;
 const ROW = 5;
 const FIRST_ROW = 6;
 const AFTER_ROW = 7;
-/** The scanner has the states `LINE` and `LINE_END` only if each line of the document is a row. */
+/** The states `LINE` and `LINE_END` occur only if each line of the document is a row. */
 const LINE = 8;
 const LINE_END = 9;
-/** The rows are one object, and it has ended. */
+/** The document is a single row, and this object has ended. */
 const ONE_ENDED = 10;
 
 /** How the rows follow each other: as the elements of an array, on one line each, or one object alone. */
 export type RowList = 'array' | 'lines' | 'one';
 
-/** The number of a row is the number of its line, which has 32 bits. */
+/** The maximum number of a line. It is limited because the number of a row is that of its line and has 32 bits. */
 const LINE_LIMIT: Limit = { value: 2 ** 31 - 1, unit: 'lines' };
 
 /** The kinds of a token that the end of the chunk cut. */
 const NO_TOKEN = 0;
 const KEY_TOKEN = 1;
 const STRING_TOKEN = 2;
-/** Any cell that is not a string. */
+/** A cell of any kind except a string. */
 const VALUE_TOKEN = 3;
-/** A row that is not an object. */
+/** A value in the place of a row, for example one that is not an object. */
 const ROW_TOKEN = 4;
 
 export class JsonRowScanner {
@@ -76,9 +76,9 @@ export class JsonRowScanner {
   readonly #held = new GrowableBytes(KEY_LIMIT);
   #state: number;
   #isOne = false;
-  /** The number of values that are objects or arrays, of all rows. */
+  /** The number of values of all rows that are objects or arrays. */
   #nestedValues = 0;
-  /** The bytes of the current row in the chunks after the one in which it begins. */
+  /** The number of bytes of the current row, without those in the chunk in which it begins. */
   #rowBytes = 0;
   #token = NO_TOKEN;
   /** The first byte of the current value. */
@@ -108,14 +108,14 @@ export class JsonRowScanner {
     return this.#token !== NO_TOKEN;
   }
 
-  /** Returns whether all values of the only row are objects or arrays, so that it may be something else than a row. */
+  /** Returns whether all values of the only row are objects or arrays. It may then be something else than a row. */
   get isAllNested(): boolean {
     return this.#nestedValues > 0 && this.#nestedValues === this.#names.count;
   }
 
   /** Ends a document of one row on each line. @returns whether it may end here */
   endLines(sink: CellSink): boolean {
-    // Only the byte after a number shows that the number has ended.
+    // A number ends only when another byte follows, so the end of the document ends it, too.
     if (this.#token === ROW_TOKEN && this.#value.isComplete()) {
       this.#token = NO_TOKEN;
       this.#state = LINE_END;
@@ -143,7 +143,7 @@ export class JsonRowScanner {
     return this.#token !== NO_TOKEN || this.#state < ROW;
   }
 
-  /** Counts the bytes of a chunk in which the row neither begins nor ends, so that counting costs nothing for short rows. */
+  /** Adds the bytes of a chunk to the length of the row. It is called only for chunks in which the row neither begins nor ends, so it costs nothing for short rows. */
   #countRowBytes(bytes: number): void {
     this.#rowBytes += bytes;
     if (this.#rowBytes > this.#maxRowBytes) throw new RowTooLong(this.#maxRowBytes);
@@ -237,7 +237,7 @@ export class JsonRowScanner {
               i = to;
             }
           } else if (i + 5 <= end) {
-            // The fifth byte after `null` or `true` may be any byte. The next turn checks it.
+            // The byte after `null` or `true` may be any byte. The next step of the loop checks it.
             if (byte === 0x6e) {
               if (chunk[i + 1] === 0x75 && chunk[i + 2] === 0x6c && chunk[i + 3] === 0x6c) kind = NULL;
             } else if (byte === 0x74) {
@@ -352,7 +352,7 @@ export class JsonRowScanner {
     return this.row;
   }
 
-  /** Scans a key that is not the expected one, after its opening quote. It may leave a cut token. */
+  /** Scans a key that is not the expected one, from after its opening quote. It may leave a token that the chunk has cut. */
   #scanKey(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     let i = start;
     while (i < end && chunk[i] !== 0x22 && chunk[i] !== 0x5c && chunk[i]! >= 0x20) i++;
@@ -371,7 +371,7 @@ export class JsonRowScanner {
     return after;
   }
 
-  /** Scans a cell's string that has escapes or is cut, after its opening quote. It may leave a cut token. */
+  /** Scans a string that has escapes or is cut, from after its opening quote. It may leave a token that the chunk has cut. */
   #scanString(chunk: Buffer, start: number, end: number, sink: CellSink): number {
     this.#unescaper.begin();
     this.#held.clear(this.#cellLimit);
@@ -385,7 +385,7 @@ export class JsonRowScanner {
     return after;
   }
 
-  /** Scans a value that is nested, cut or broken, or that is in the place of a row (`isRow`). It may leave a cut token. */
+  /** Scans a value that is nested, cut or invalid, or that is in the place of a row (`isRow`). It may leave a token that the chunk has cut. */
   #scanValue(isRow: boolean, chunk: Buffer, start: number, end: number, sink: CellSink): number {
     this.#firstByte = chunk[start]!;
     this.#value.begin();

@@ -44,7 +44,7 @@ function valueIn(cell: Cell): unknown {
 
 const asMaps = (rows: Cell[][]) => rows.map((row) => new Map(row.map((cell) => [cell.name, valueIn(cell)])));
 
-// These are texts and not values, because the spelling of a document matters.
+// The generated documents are texts and not values, because their spelling matters.
 
 const blank = fc.string({ unit: fc.constantFrom(' ', '\n', '\r', '\t'), maxLength: 2 });
 const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 20 });
@@ -181,7 +181,7 @@ function judge(text: string): 'valid' | 'invalid' | 'lone surrogate' {
       if (!key.isWellFormed() || (typeof item === 'string' && !item.isWellFormed())) isWellFormed = false;
       return item;
     });
-    // After a repeated key the reviver does not get the earlier value.
+    // If a key is repeated, the reviver does not get the earlier value, so escapes in it are checked separately.
     if (isWellFormed && /\\u[dD][89a-fA-F]/.test(text)) isWellFormed = hasPairedEscapes(text);
     return isWellFormed ? 'valid' : 'lone surrogate';
   } catch {
@@ -221,7 +221,7 @@ test('a damaged document is refused exactly where JSON.parse refuses it', () => 
           text = text.slice(0, at) + inserted + text.slice(at + removed);
         }
         const body = Buffer.from(text);
-        // The text as it was written to bytes: half a surrogate pair has become U+FFFD.
+        // Encoding the text to bytes has turned half a surrogate pair into U+FFFD, so the text is read back.
         text = body.toString().replace(/^\uFEFF/, '');
         const verdict = judge(text);
         counts[verdict]++;
@@ -234,7 +234,7 @@ test('a damaged document is refused exactly where JSON.parse refuses it', () => 
             code = error.code;
           }
           if (verdict === 'valid') assert.notEqual(code, 'invalid-json', text);
-          // A body that is valid JSON so far may be refused because of its members before the error is reached.
+          // A body that is valid JSON up to the error may already be refused because of its members.
           else assert.notEqual(code, 'accepted', text);
         }
       },
@@ -259,7 +259,7 @@ test('the UTF-8 check finds the first wrong byte, wherever the chunks end', () =
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), cutPlaces, (parts, places) => {
       const body = Buffer.concat(parts);
-      // Returns the position of the first byte after which no continuation makes the text valid.
+      // The position of the first byte after which no continuation makes the text valid.
       const fault = body.findIndex((_, i) => !canGoOn(body.subarray(0, i + 1)));
       const checker = new Utf8Checker();
       let start = 0;

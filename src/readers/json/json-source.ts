@@ -11,7 +11,7 @@ import { pushSlices } from './push-slices.ts';
 /**
  * Reads the rows in `spool`, which must stay open and unchanged.
  *
- * @param spool begins with the first row; a `JsonUploadScanner` has scanned it, and bytes after the rows are not read
+ * @param spool begins with the first row. A `JsonUploadScanner` must have scanned it before. Bytes after the rows are not read
  * @param list how the rows follow each other
  */
 export function jsonSource(spool: Spool, limits: JsonLimits, list: RowList, locate: LocateCell): RowSource {
@@ -32,7 +32,7 @@ export function jsonSource(spool: Spool, limits: JsonLimits, list: RowList, loca
  *
  * @param chunks the first one begins with the first row; bytes after the rows are not scanned
  * @param list how the rows follow each other
- * @returns the scanner, whose last line has not ended yet
+ * @returns the scanner. If each line is a row, the last line is not ended yet
  */
 export async function scanRows(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,

@@ -354,7 +354,7 @@ test('a value in many chunks takes linear time', () => {
     `[${'1,'.repeat(long / 2)}1]`,
     '1'.repeat(long),
   ]) {
-    // Quadratic work would be 8,000 chunks × 8 MB.
+    // If the work were quadratic, it would be 8,000 chunks × 8 MB.
     assert.ok(secondsFor(value) < 3);
   }
 });

@@ -9,8 +9,8 @@ import { RowsAtPlan } from './rows-at-plan.ts';
 import { UploadPlan } from './upload-plan.ts';
 
 /**
- * The form of the body. `upload`: `{"table": {…}, "data": […]}` or only an array of rows. `definition`: `{"table": {…}}`. `lines`: one row
- * object on each line. An array has the steps of a JSON Pointer and means rows, or one row, inside another document.
+ * The form of the body. `upload`: `{"table": {…}, "data": […]}` or only an array of rows. `definition`: `{"table": {…}}`. `lines`:
+ * one row object on each line. A list has the steps of a JSON Pointer: the rows, or one row, are at this place of another document.
  */
 export type JsonForm = 'upload' | 'definition' | 'lines' | readonly string[];
 
@@ -42,7 +42,7 @@ export class JsonUploadScanner extends JsonDocumentScanner {
     return this.#plan.isOneRow ? 'one' : 'array';
   }
 
-  /** Returns the place of a cell. `row` is the number that the sink got, and `column` is -1 for a whole row. */
+  /** Returns the place of a cell. `row` is the row number that the sink received, and `column` is -1 for a whole row. */
   locate(row: number, column: number, name: string): CellLocation {
     if (this.#plan === undefined) return { line: row };
     const pointer = this.#plan.isOneRow ? this.#plan.rowsAt : `${this.#plan.rowsAt}/${row - 1}`;

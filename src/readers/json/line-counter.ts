@@ -1,10 +1,10 @@
 /**
- * Counts the lines of a document during the scan. A string cannot contain an unescaped newline, so every newline of valid JSON is white
- * space, and the scanners pass white space one byte at a time. So counting costs nothing between newlines.
+ * Counts the lines of a document while it is scanned. A string cannot contain an unescaped newline, so every newline of valid JSON
+ * is white space, which the scanners read byte by byte. So counting costs nothing between newlines.
  */
 import { JsonFault } from './json-fault.ts';
 
-/** The maximum number of bytes of a line before a place for which the column is counted. Beyond it, the message has only the byte offset. */
+/** The maximum number of bytes from the beginning of a line to a place. Beyond it, messages have only the byte offset and not the column. */
 const maxColumnBytes = 4096;
 
 export class LineCounter {
@@ -16,7 +16,7 @@ export class LineCounter {
   #origin = 0;
   /** The offset in the document at which the line begins. */
   #lineStart = 0;
-  /** The number of characters in the line that the end of the last chunk cut, and the offset of that end. */
+  /** If the last chunk ended within the line: the number of its characters up to there, and the offset of that end. */
   #carried = 0;
   #carriedTo = 0;
 
@@ -71,7 +71,7 @@ export class LineCounter {
 /**
  * Counts the characters of UTF-8 text.
  *
- * @param end may be negative, if the character was in the chunk before
+ * @param end may be negative, if the position is in an earlier chunk
  */
 function countCharacters(bytes: Buffer, start: number, end: number): number {
   let count = Math.min(0, end);

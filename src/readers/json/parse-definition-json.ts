@@ -15,10 +15,10 @@ import {
 import { afterBlanks } from './parse-in-turns.ts';
 
 /**
- * Parses the JSON text of a definition. A number or a boolean that is a `default` becomes its text, with every digit as it was sent.
+ * Parses the JSON text of a definition. If the value of `default` is a number or a boolean, it becomes its text, with every digit as it was sent.
  *
- * The text of such a value is put in quotes before the text is parsed. A reviver of `JSON.parse` sees the text too, but it makes
- * parsing ten times as long.
+ * To do this, the value is put in quotes before the text is parsed. A reviver of `JSON.parse` would also see the text, but makes parsing ten times
+ * as long.
  *
  * @param text valid JSON
  */

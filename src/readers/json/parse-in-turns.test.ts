@@ -18,7 +18,7 @@ async function parse(text: string): Promise<Parsed> {
     parse: (part, offset) => {
       parsed.parts++;
       parsed.longestPart = Math.max(parsed.longestPart, part.length);
-      // A part is the text at this place, but for its first and last byte.
+      // Except for its first and last byte, a part is the text at this place.
       assert.ok(bytes.subarray(offset + 1, offset + part.length - 1).equals(part.subarray(1, -1)));
       return JSON.parse(part.toString());
     },
@@ -32,7 +32,7 @@ async function parse(text: string): Promise<Parsed> {
 const blanks = (count: number) => ' \n\t\r'.repeat(count);
 
 test('a text is the same value as for JSON.parse, whatever its size and its white space', async () => {
-  // Values that are repeated are larger than a part; "," and brackets inside strings are no separators.
+  // The values are repeated until they are larger than a part. `","` and brackets inside strings are not separators.
   const small = fc.oneof(fc.jsonValue(), fc.constantFrom('"],}\\', '', '__proto__', -1.5e-7));
   const large = fc.oneof(
     fc.array(small, { minLength: 1, maxLength: 5 }).map((list) => Array(6000).fill(list).flat()),

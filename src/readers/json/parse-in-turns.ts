@@ -1,6 +1,6 @@
 /**
- * Parses a large JSON text part by part, in turns. `JSON.parse` of 1 MiB takes some milliseconds if the text is like other texts, and more
- * than a hundred if it has many different keys.
+ * Parses a large JSON text part by part, in turns, because `JSON.parse` may block for long: 1 MiB usually takes some milliseconds,
+ * but more than a hundred if it has many different keys.
  */
 
 import {
@@ -34,7 +34,7 @@ export interface PartParser {
 const partBytes = 32 * 1024;
 
 /**
- * Parses a text with the parser of parts. Large objects have no prototype, so that a key `__proto__` is a key like others.
+ * Parses a text with the parser of parts. A large object has no prototype, so that `__proto__` is an ordinary key.
  *
  * @param text valid JSON
  */
@@ -85,7 +85,7 @@ async function parseLarge(
     const value = isObject ? afterKey(text, at) : at;
     const endOfLarge = ends.get(value);
     if (endOfLarge !== undefined) {
-      // The comma before this item is left out.
+      // The part ends before the comma that comes before this item.
       if (partStart < at) addPart(partStart, text.lastIndexOf(COMMA, at));
       const key = isObject ? (JSON.parse(text.toString('utf8', at, endOfString(text, at))) as string) : '';
       container.add(singleItem(key, await parseLarge(text, value, ends, parser), isObject), at);
@@ -144,7 +144,7 @@ function afterKey(text: Buffer, start: number): number {
   return afterBlanks(text, colon + 1);
 }
 
-/** Returns the position after the value that begins at `start`. */
+/** Returns the position after the value that begins at `start`, which is not larger than a part. */
 function endOfSmall(text: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; ; at++) {

@@ -10,7 +10,7 @@ import { pauseBetweenSlices } from '../share-turns.ts';
 
 export const sliceBytes = 8 * 1024;
 
-/** The size of the slice after one that filled the sink or the turn. */
+/** The size of the next slice, if the last one filled the sink or took the whole turn. */
 const shortSliceBytes = 1024;
 
 /** Scans chunk[start, end). */

@@ -1,6 +1,6 @@
 /**
- * The plan for rows that are an array inside a document, or one row, at the place that a JSON Pointer names. The only other value that is kept is a
- * definition: the member `table` of the document, if it is an object.
+ * The plan for rows at the place that a JSON Pointer names: an array inside a document, or one row. The only other value that is
+ * kept is a definition: the member `table` of the document, if it is an object.
  */
 
 import { cutText } from '../../core/cut-text.ts';
@@ -9,7 +9,7 @@ import { isArrayIndex, pointerOf } from '../../core/json-pointer.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
 import { type DocumentPlan, describeValue, KEEP, ONE_ROW, ROWS, SKIP, WALK } from './document-plan.ts';
 
-/** If an object does not have the wanted key, a message lists at most this many of its keys. */
+/** How many of its keys a message lists if an object does not have the wanted key. */
 const maxShownKeys = 10;
 const maxShownLength = 63;
 
@@ -22,9 +22,9 @@ export class RowsAtPlan implements DocumentPlan {
   readonly #steps: readonly string[];
   /** The number of open objects and arrays that are walked. Each is one step of the pointer. */
   #depth = 0;
-  /** Whether the innermost walked object or array has had the member or element that its step names. */
+  /** Whether the innermost walked object or array contained the member or element that its step of the pointer names. */
   #isResolved = true;
-  /** Whether the steps so far lead to the next value, or to the document itself. */
+  /** Whether the keys and indexes so far are those of the pointer. */
   #isOnPath = true;
   #isTable = false;
   #hasTable = false;

@@ -1,4 +1,4 @@
-/** Collects a JSON string as UTF-8 if it has escapes or if the end of a chunk cuts it. */
+/** Collects a JSON string as UTF-8. It is used if the string has escapes or the end of a chunk cuts it. */
 
 import { BACKSLASH, QUOTE } from '../../core/bytes/ascii.ts';
 import type { GrowableBytes } from '../../core/bytes/growable-bytes.ts';
@@ -42,7 +42,7 @@ export class StringUnescaper {
       if (i === end) return -1;
       if (byte === QUOTE) return i + 1;
       if (byte !== BACKSLASH) throw controlCharacter(i);
-      // Most escapes are complete and mean one character, and they are read at once. The others are read byte by byte.
+      // Most escapes are complete and mean one character. They are read at once, and the others byte by byte.
       let code = -1;
       let length = 2;
       if (i + 6 <= end) {

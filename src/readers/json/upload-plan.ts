@@ -20,7 +20,7 @@ export class UploadPlan implements DocumentPlan {
   /** The current member; undefined: none yet. */
   #member: string | undefined;
   readonly #members = new Set<string>();
-  /** The first unknown member, because of which the body will be refused. The scan continues to the first array, so that the message can suggest it as `rows_at`. */
+  /** The first unknown member, because of which the body will be refused. The scan still continues to the first array, so that the message can suggest that array for `rows_at`. */
   #unknown: string | undefined;
 
   /** @param takesRows false: the body contains only a definition */

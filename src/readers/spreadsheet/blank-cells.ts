@@ -1,4 +1,4 @@
-/** Keeps the cells of white space of a row that has no value yet. Millions of rows may have such cells, so a cell makes no objects. */
+/** Keeps the cells with only white space of a row that has no value yet. Millions of rows may have such cells, so no objects are made for a cell. */
 
 /** The maximum number of bytes that are kept until the row has a value. */
 const maxBytes = 1024 * 1024;

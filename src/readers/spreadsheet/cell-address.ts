@@ -45,7 +45,7 @@ export function parseRange(text: string): CellRange | undefined {
   return isOrdered && isInSheet(range) ? range : undefined;
 }
 
-/** Reads a range as `parseRange` does, but from any two opposite corners, as in Excel: `B3:A2` is `A2:B3`. */
+/** Reads a range like `parseRange`, but from any two opposite corners, as Excel does: `B3:A2` is `A2:B3`. */
 export function parseArea(text: string): CellRange | undefined {
   const corners = readCorners(text);
   if (corners === undefined) return undefined;
@@ -63,7 +63,7 @@ function isInSheet({ firstRow, lastRow, lastColumn }: CellRange): boolean {
   return firstRow >= 1 && lastRow <= maxSheetRow && lastColumn <= maxSheetColumn;
 }
 
-/** Returns the corners in the order of the text. */
+/** Returns the corners of a range, in the order in which the text has them. */
 function readCorners(text: string): CellRange | undefined {
   const found = /^([A-Z]{0,3})(\d{0,7})(?::([A-Z]{0,3})(\d{0,7}))?$/.exec(
     text.trim().replaceAll('$', '').toUpperCase(),
@@ -123,7 +123,7 @@ export function placeInSheet(sheet: string, row: number, column?: number): CellL
 /** Returns the name in single quotes if Excel would quote it. */
 export function quoteSheetName(name: string): string {
   const isPlain = /^[\p{L}_][\p{L}\p{N}_.]*$/u.test(name);
-  // Without quotes, `A1`, `R1C1` and `TRUE` would be read as a cell or a value.
+  // A name such as `A1`, `R1C1` or `TRUE` needs quotes, because it would otherwise be read as a cell or a value.
   const isAmbiguous = /^([A-Z]{1,3}\d+|R\d*C\d*|[RC]\d*|TRUE|FALSE)$/i.test(name);
   return isPlain && !isAmbiguous ? name : `'${name.replaceAll("'", "''")}'`;
 }

@@ -72,7 +72,7 @@ function sizeInWords({ size }: OtherSheet): string {
   return isWhole ? ` (${counted})` : ` (at least ${counted})`;
 }
 
-/** Returns the warnings in order. Warnings that the wrong part of the file may have been read come first. */
+/** Sorts the warnings. Those that say that the wrong part of the file may have been read come first. */
 export function orderWarnings(warnings: Warning[]): Warning[] {
   const rank = ({ code }: Warning): number => {
     if (code === 'proposal-taken' || code === 'header-row') return 0;
@@ -81,7 +81,7 @@ export function orderWarnings(warnings: Warning[]): Warning[] {
   return warnings.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Returns the error with the names of the other sheets, for a caller who chose none. The first sheet is often a cover. */
+/** Adds the names of the other sheets to an error, if the caller chose no sheet, because the first sheet is often a cover. */
 export function nameOtherSheets(
   { sheet, sheets }: { sheet: string; sheets: SheetSummary[] },
   error: AppError,
@@ -94,13 +94,13 @@ export function nameOtherSheets(
 
 const namesListed = 50;
 
-/** Returns the names of sheets for a message, but not too many. */
+/** Returns the names of the first sheets, for a message. */
 export function listNames(sheets: Pick<SheetSummary, 'name'>[]): string {
   const names = sheets.slice(0, namesListed).map((sheet) => quote(sheet.name));
   return names.join(', ') + (sheets.length > namesListed ? `, and ${sheets.length - namesListed} more` : '');
 }
 
-/** Returns a sheet's name for a message. */
+/** Returns the name of a sheet in quotes, for a message. */
 export function quote(name: string): string {
   return JSON.stringify(cutText(name, 100));
 }

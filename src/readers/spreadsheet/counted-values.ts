@@ -2,15 +2,15 @@
 
 import type { ExpandedBytes } from '../../core/cells/expanded-bytes.ts';
 
-/** After values of this many bytes the source pauses, because the sink keeps what it received until then. */
+/** After rows with this many bytes the source pauses, because the sink keeps them in memory until then. */
 export const pauseBytes = 256 * 1024;
 
-/** The bytes of an empty field of a row. A row of one value has such a field for every other column. */
+/** The bytes of an empty field in the sink. A row with one value has such a field for every other column. */
 const emptyFieldBytes = 4;
 
 export class CountedValues {
   readonly #expanded: ExpandedBytes;
-  /** The bytes of the values in the rows that were not counted yet, and what these rows take in the sink. */
+  /** Of the rows that were not counted yet: the bytes of their values, and the bytes that they take in the sink. */
   #bytes = 0;
   #heldBytes = 0;
 

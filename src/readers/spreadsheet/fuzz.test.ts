@@ -89,6 +89,6 @@ test('every mutated part is read or refused', async () => {
     const outcome = await tryToRead(buildZip(entries));
     seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
   }
-  // The changed files reach the readers, and some of them are valid.
+  // Enough of the changed files must reach the readers, and some must still be valid. Otherwise this tests nothing.
   assert.ok(seen.get('read')! > 50 && seen.get('invalid-file')! > 50, JSON.stringify([...seen]));
 });

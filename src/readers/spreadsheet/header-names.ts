@@ -5,11 +5,11 @@ import { maxIdentifierBytes } from '../../core/identifiers.ts';
 import { columnLetters } from './cell-address.ts';
 
 export interface ColumnNames {
-  /** The names by place in the header row; undefined: a blank header, which gets a name only if data is below it. */
+  /** The names, by position in the header row; undefined: a blank header. It gets a name only if there is data below it. */
   named: (string | undefined)[];
   /** The warnings in the order of their columns. */
   warnings: Warning[];
-  /** The 1-based column of the sheet that each warning is about. */
+  /** For each warning: the 1-based column of the sheet that it is about. */
   warnedColumns: number[];
   taken: Set<string>;
 }
@@ -30,7 +30,7 @@ export function nameColumns(
   areJoined = false,
 ): ColumnNames {
   const wanted = texts.map((text) => (style === 'snake_case' ? toSnakeCase(text) : text));
-  // A header that is a valid name keeps it, and others get a suffix.
+  // A header that is already a valid name keeps it. Only others get a suffix.
   const taken = new Set(wanted.filter(fitsName));
   const seen = new Set<string>();
   const alike = areJoined ? beginningsOfSeveral(wanted) : seen;

@@ -21,7 +21,7 @@ import { repeatedCell, rowsOutOfOrder } from './refused-files.ts';
 import type { SheetWindow } from './sheet-window.ts';
 import { spreadHeader } from './spread-header.ts';
 
-/** Problems of at most this many header cells are listed. */
+/** The maximum number of header cells whose problems are listed. */
 const maxFaults = 100;
 
 export class HeaderRow {
@@ -30,10 +30,10 @@ export class HeaderRow {
   readonly #rows: number;
   #firstRow: number | undefined;
   #row = 0;
-  /** The texts of the cells, by column from the first one of the range. A column without a cell has no text. */
+  /** The texts of the cells, by column from the first column of the range. A column without a cell has no entry. */
   #texts: string[] = [];
   #faults: { row: number; sheetColumn: number; fault: number; value: string }[] = [];
-  /** The rows of the header above the current one. */
+  /** If the header has several rows: those above the current one. */
   #above: { row: number; texts: string[] }[] = [];
 
   /** @param firstColumn the first column of the range, from 0 */
@@ -54,7 +54,7 @@ export class HeaderRow {
     this.#row = row;
   }
 
-  /** Returns the first row of the header; undefined: not known yet. */
+  /** Returns the first row of the header; undefined: it is not known yet. */
   get firstRow(): number | undefined {
     return this.#firstRow;
   }
@@ -63,7 +63,7 @@ export class HeaderRow {
     return this.#firstRow === undefined ? undefined : this.#firstRow + this.#rows - 1;
   }
 
-  /** Ends the row. A row with only white space is not the first one, unless the caller chose it. @returns whether no other row can follow */
+  /** Ends the row. A row with only white space is not part of the header, unless the caller chose it. @returns whether the header is complete */
   end(): boolean {
     if (this.#firstRow === undefined && !this.#hasText) {
       if (this.#texts.length > 0) this.#texts = [];
@@ -81,7 +81,7 @@ export class HeaderRow {
     this.#texts = [];
   }
 
-  /** Joins the texts of all rows. @param merged the merged areas of the sheet, if they are known */
+  /** Joins the texts of all rows of the header. @param merged the merged areas of the sheet, if they are known */
   join(merged: MergedAreas | undefined): void {
     if (this.#above.length === 0) return;
     this.#keep();
@@ -110,8 +110,8 @@ export class HeaderRow {
   }
 
   /**
-   * Takes a cell with a problem. A number that is not a date can still be a name. With cell_errors=null an error has no text. Every other
-   * problem is listed.
+   * Takes a cell with a problem. A number that is not a date can still be a name. With cell_errors=null, an error cell has no text.
+   * Every other problem is reported.
    */
   fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     const value = shortText(bytes, start, end);
@@ -163,7 +163,7 @@ function headerText(kind: number, bytes: Buffer, start: number, end: number): st
   return kind === NULL ? '' : shortText(bytes, start, end);
 }
 
-/** The maximum number of characters kept of a header. No name is that long. All header cells are in memory at the same time, and each may be as long as a cell. */
+/** The maximum number of characters that are kept of a header cell. No name is longer. Header cells are limited because all of them are in memory at the same time. */
 const maxHeaderLength = 256;
 
 /** Returns the trimmed text, or the beginning of a long one. */
@@ -173,7 +173,7 @@ function shortText(bytes: Buffer, start: number, end: number): string {
   return trimText(text).slice(0, maxHeaderLength);
 }
 
-/** Returns the text of a header that is a date or a time in ISO 8601. A duration is written in hours, minutes and seconds. */
+/** Returns the text of a header cell that is a date or a time, in ISO 8601. A duration is written in hours, minutes and seconds. */
 function momentHeader(kind: number, days: number, microseconds: number): string {
   if (kind !== INTERVAL) return momentText.toString('latin1', 0, formatMoment(kind, days, microseconds));
   const sign = days < 0 || microseconds < 0 ? '-' : '';

@@ -1,6 +1,6 @@
 /**
- * Decides which rows and columns of a sheet are left out: hidden ones, and the rows after the first empty row. It counts those that have
- * values, and writes the warnings about them.
+ * Decides which rows and columns of a sheet are left out: hidden ones, and those after the first empty row (the footer). It counts
+ * left-out rows and columns that have values, and returns the warnings about them.
  */
 
 import type { Warning } from '../../core/errors.ts';
@@ -22,7 +22,7 @@ export class LeftOutParts {
   #isRowInFooter = false;
   /** The current row is left out and has a value. */
   #hasValue = false;
-  /** The hidden rows that have a value: those that were read, or those that were left out. */
+  /** Counts the hidden rows that have a value, whether they are read or left out. */
   readonly #hiddenRows = new CountedRows();
   readonly #footerRows = new CountedRows();
   /** The last row before the footer that is not empty: a data row, a hidden row with a value, or a comment directly below one of these. */
@@ -43,7 +43,7 @@ export class LeftOutParts {
     return this.#skipsHidden && this.#hiddenColumns?.has(column) === true;
   }
 
-  /** Returns whether rows with this mark are left out. */
+  /** Returns whether a row is left out because it is hidden. */
   hasRow(isHidden: boolean): boolean {
     return isHidden && this.#skipsHidden;
   }
@@ -72,7 +72,7 @@ export class LeftOutParts {
     if (row === this.#lastRowBeforeFooter + 1) this.#lastRowBeforeFooter = row;
   }
 
-  /** Takes a value in a row or in a column that is left out. */
+  /** Records a value in a row or column that is left out. */
   value(column: number): void {
     if (this.hasColumn(column)) this.#hiddenColumns!.value(column);
     else this.#hasValue = true;
@@ -99,7 +99,7 @@ export class LeftOutParts {
     ];
   }
 
-  /** Returns the hidden columns, from 1: those that were read, or those with values that were left out. */
+  /** Returns the hidden columns, from 1: all that were read, or those with values that were left out. */
   #listHiddenColumns(sheetColumns: number[]): number[] {
     const hidden = this.#hiddenColumns;
     if (hidden === undefined) return [];
@@ -116,7 +116,7 @@ class HiddenColumns {
 
   /** Adds the columns from `first` to `last`, both included. */
   add(first: number, last: number): void {
-    // More ranges than columns overlap. Filling each of them would take long.
+    // If there are more ranges than columns, they overlap. Further ones are ignored, because filling each of them would take long.
     if (++this.#ranges <= maxSheetColumn) this.#isHidden.fill(1, first, last + 1);
   }
 

@@ -38,7 +38,7 @@ export interface FileMemory {
 }
 
 export interface Claim {
-  /** Gives back all but these bytes, and the place of a reader. */
+  /** Gives back everything except this many bytes, including the place of a reader. */
   keep(bytes: number): void;
 }
 
@@ -53,7 +53,7 @@ interface Waiting {
   goOn: () => void;
 }
 
-/** Smaller claims of memory are not counted, so that usual workbooks never wait. `MAX_UPLOADS` limits their number. */
+/** Claims below this size are not counted, so that ordinary workbooks never wait. Their number is limited by `MAX_UPLOADS`. */
 const freeBytes = 16 * 1024 * 1024;
 
 export class MemoryBudget {
@@ -66,7 +66,7 @@ export class MemoryBudget {
     this.#options = options;
   }
 
-  /** @param subject the key of whoever sends the file */
+  /** @param subject the key of the subject that sends the file */
   forFile(subject: string): FileMemory {
     const claims = new Set<Claim>();
     const frees: (() => void)[] = [];
@@ -162,7 +162,7 @@ export class MemoryBudget {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
     };
-    // A claim that leaves may have kept others from overtaking it.
+    // The claim leaves the line. It may have kept later claims from being served, so they are tried again.
     const giveUp = (error: unknown): void => {
       leave();
       reject(error);

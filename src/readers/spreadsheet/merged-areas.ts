@@ -53,7 +53,7 @@ export class MergedAreas {
     return true;
   }
 
-  /** Returns the last column of each area whose top-left cell is in a row, by its first column. */
+  /** For the areas whose top-left cell is in a row: returns the last column of each, by its first column. */
   columnsFrom(row: number): Map<number, number> {
     const columns = new Map<number, number>();
     for (let area = this.firstOfRow[row] ?? 0; area !== 0; ) {
@@ -64,7 +64,7 @@ export class MergedAreas {
     return columns;
   }
 
-  /** Returns the area that contains a cell, such as `B3:C5`; undefined: none. It searches all areas that begin above. */
+  /** Returns the area that contains a cell, such as `B3:C5`; undefined: none. It is slow, because it searches all areas that begin above the cell. */
   rangeAt(row: number, column: number): string | undefined {
     for (let firstRow = Math.min(row, this.firstOfRow.length - 1); firstRow >= 1; firstRow--) {
       for (
@@ -95,15 +95,15 @@ export const NONE = 0;
 export const SOME = 1;
 export const OVERLAP = 2;
 
-/** Finds the cells beneath merged areas in one pass over the rows of a sheet, from top to bottom. */
+/** Finds the covered cells of a sheet in one pass over its rows, from top to bottom. */
 export class CoveredCells {
   readonly #areas: MergedAreas;
   #row = 0;
-  /** The last row of all areas that have begun. */
+  /** The last row of all areas that have begun so far. */
   #lastCoveredRow = 0;
   /** For each column: the last row of the latest area that covers it. */
   readonly #lastRows = new Int32Array(maxSheetColumn + 1);
-  /** For each column: the row in which it has the top-left cell of an area. */
+  /** For each column: the last row in which it has the top-left cell of an area. */
   readonly #topLeftRows = new Int32Array(maxSheetColumn + 1);
 
   constructor(areas: MergedAreas) {
@@ -118,7 +118,7 @@ export class CoveredCells {
   toRow(row: number): number {
     const { firstOfRow, fields } = this.#areas;
     const end = Math.min(row, firstOfRow.length - 1);
-    // Areas that reach this row and do not overlap have no column in common.
+    // Areas that reach this row and do not overlap have different columns. So their widths together are at most the width of a sheet.
     let freeColumns = maxSheetColumn;
     for (let firstRow = this.#row + 1; firstRow <= end; firstRow++) {
       for (let area = firstOfRow[firstRow]!; area !== 0; area = fields[areaFields * (area - 1) + NEXT]!) {
@@ -138,7 +138,7 @@ export class CoveredCells {
     return row <= this.#lastCoveredRow ? SOME : NONE;
   }
 
-  /** Returns whether a merged area covers the cell of the current row and the cell is not its top-left cell. */
+  /** Returns whether a merged area covers the cell of the current row, without being its top-left cell. */
   has(column: number): boolean {
     return this.#lastRows[column]! >= this.#row && this.#topLeftRows[column] !== this.#row;
   }

@@ -1,7 +1,7 @@
 /**
- * Opens a spreadsheet file as a source of rows. The content of the file shows its format. The source reads one sheet, in one or more passes.
+ * Opens a spreadsheet file as a source of rows. The format is recognized from the content of the file. The source reads one sheet, in one or more passes.
  *
- * A format is one folder and one line in `formats`. If a file has a format that is not supported, the refusal names the format.
+ * Each format has its own folder and one line in `formats`. If a file has a known format that is not supported, the refusal names it.
  */
 
 import { openCsv } from './csv/open-csv.ts';
@@ -36,7 +36,7 @@ const formats: readonly SheetFormat[] = [
 /** The usual extensions of all files that can be opened. */
 export const tableExtensions = formats.flatMap(({ extensions }) => extensions);
 
-/** The same for texts: `.xlsx, .csv`. */
+/** The extensions as a text: `.xlsx, .csv`. */
 export const supportedExtensions = tableExtensions.join(', ');
 
 /**

@@ -32,11 +32,11 @@ export const recognizedBytes = 4096;
 
 const signatures: [bytes: number[], format: FileKind][] = [
   [[0x50, 0x4b, 0x03, 0x04], 'zip'],
-  // A zip without any entry, and one that is divided into volumes.
+  // An empty zip file, and one that is divided into several files.
   [[0x50, 0x4b, 0x05, 0x06], 'zip'],
   [[0x50, 0x4b, 0x07, 0x08], 'zip'],
   [[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], 'compound-file'],
-  // The records of Excel 2 to 4, which have no container around them: BOF, by version (MS-XLS 2.4.21).
+  // The first record of files of Excel 2 to 4, which have no container (BOF, MS-XLS 2.4.21).
   [[0x09, 0x00, 0x04, 0x00], 'biff'],
   [[0x09, 0x02, 0x06, 0x00], 'biff'],
   [[0x09, 0x04, 0x06, 0x00], 'biff'],
@@ -87,7 +87,7 @@ export function recognizeFile(head: Buffer): FileKind {
   if (difStart.test(start)) return 'dif';
   if (isDbase(head)) return 'dbase';
   if (/^<(!doctype html|html|table|head|meta)/i.test(start)) return 'html';
-  // `[id]` may be the name of a column, so it is text.
+  // `[id]` is more likely the name of a column than JSON, so the file is text.
   if (/^(\{\s*["}]|\[\s*[[{"\]])/.test(start)) return 'json';
   if (isText(head.subarray(0, textBytes))) return 'csv';
   // A text may begin with these letters, too. PARE is an encrypted Parquet file.
@@ -108,8 +108,8 @@ const sylkCell = /^(C;(Y\d+;)?X\d+;|C;X\d+;Y\d+;|B;Y\d+;X\d+)/;
 const sylkRecord = /^(ID;P|[BCFOPUWE](;|$)|N[NEUL];)/;
 
 /**
- * Returns whether a text is SYLK. The header `ID;Price` of a CSV file begins like SYLK. So the first line alone does not
- * decide: every line must be a record, and one of them a cell or the bounds of the sheet.
+ * Returns whether a text is SYLK. A CSV file with the header `ID;Price` begins in the same way. So every line must be a record of
+ * SYLK, and at least one must be a cell or the bounds of the sheet.
  */
 function isSylk(start: string): boolean {
   if (!/^ID;P[A-Z0-9]*(;[NE])*\r?\n/.test(start)) return false;
@@ -144,7 +144,7 @@ function isDbase(head: Buffer): boolean {
 /** The number of bytes that are checked to recognize a text. */
 const textBytes = 512;
 
-/** A text may have one control character for this many bytes. White space does not count as a control character. */
+/** A text may contain one control character for this many bytes. White space is not counted. */
 const bytesPerControl = 64;
 
 /**

@@ -54,8 +54,8 @@ function refusedZip(container: ZipContainer): AppError {
 }
 
 /**
- * Returns whether the file is a document of Numbers. Newer documents have their parts in the zip file, older ones in another
- * zip file within it.
+ * Returns whether the file is a document of Numbers. Newer documents store their parts directly in the zip file, older ones in a
+ * second zip file inside it.
  */
 function isNumbers(container: ZipContainer): boolean {
   return container.find('Index/Document.iwa') !== undefined || container.find('Index.zip') !== undefined;

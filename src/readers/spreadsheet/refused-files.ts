@@ -1,9 +1,9 @@
-/** The errors for refused files that all formats share. */
+/** The errors for files that are refused in several formats. */
 
 import { AppError } from '../../core/errors.ts';
 import { columnLetters } from './cell-address.ts';
 
-/** Returns the error for a file that is described as `what`. */
+/** Returns the error for a file that is no workbook. @param what describes the file */
 export function notAWorkbook(what: string): AppError {
   return new AppError(
     'unsupported-file',
@@ -22,7 +22,7 @@ export function encrypted(): AppError {
   );
 }
 
-/** Returns the error for a zip file whose parts are encrypted, which no workbook is that a spreadsheet program has saved with a password. */
+/** Returns the error for a zip file with encrypted parts. A workbook that is saved with a password is encrypted in another way. */
 export function encryptedZip(): AppError {
   return new AppError(
     'unsupported-file',

@@ -1,6 +1,6 @@
 import type { CellSink } from '../../core/cells/cell-sink.ts';
 
-/** A sink that only counts the rows below a header, and the columns. */
+/** Receives the cells of a sheet only to count its columns and the rows below its header. */
 export class RowProbe implements CellSink {
   rows = 0;
   columns = 0;

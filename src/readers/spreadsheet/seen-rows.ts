@@ -1,4 +1,4 @@
-/** Remembers which rows of a sheet were read, to find a row that is in the file twice. A damaged file may have rows in any order. */
+/** Remembers which rows of a sheet were read, to detect a row number that occurs twice. In a damaged file the rows may be in any order. */
 
 import { maxSheetRow } from './cell-address.ts';
 

@@ -1,4 +1,4 @@
-/** Names the columns that a sheet passes to a sink, from the header, and finds the column of the sink for each column of the sheet. */
+/** Names the columns of a sheet by its header, and assigns a column of the sink (the receiver of the cells) to each of them. */
 
 import type { CellSink } from '../../core/cells/cell-sink.ts';
 import type { AppError, Warning } from '../../core/errors.ts';
@@ -7,12 +7,9 @@ import { maxSheetColumn } from './cell-address.ts';
 import { type ColumnNames, nameBlankColumn, nameColumns, namesColumn } from './header-names.ts';
 import type { HeaderRow } from './header-row.ts';
 
-/**
- * The sink has no column for this column of the range, because the header gives it no name. It gets a name, and a column of the sink, when a
- * row has a value in it.
- */
+/** The header has no name for this column of the range. The column gets a name, and a column of the sink, as soon as a row has a value in it. */
 export const UNNAMED = -1;
-/** The sink never gets this column of the range. */
+/** This column of the range is never passed to the sink. */
 const LEFT_OUT_COLUMN = -2;
 
 export interface ColumnOptions {
@@ -34,7 +31,7 @@ export class SheetColumns {
   #headerNames: ColumnNames | undefined;
   /** For each column of the range: the column of the sink, `UNNAMED` or `LEFT_OUT_COLUMN`. */
   #sinkColumns = new Int32Array(0);
-  /** For each column of the sink: the last row that had a cell in it, to find repeated cells. */
+  /** For each column of the sink: the last row that had a cell in it. A second cell for the same row is an error of the file. */
   #lastRows = new Int32Array(64);
 
   /** @param firstColumn the first column of the range, from 0 */
@@ -73,7 +70,7 @@ export class SheetColumns {
   nameFromHeader(): void {
     const { texts, areJoined } = this.#header;
     const { columnNames, limits } = this.#options;
-    // The columns are counted before they are named, because naming takes long.
+    // Checked before the names are computed, because that takes long for many columns.
     const named = texts.filter((text) => namesColumn(text, columnNames)).length;
     if (named > limits.maxColumns) throw this.#tooMany();
     this.#headerNames = nameColumns(texts, columnNames, this.#firstColumn + 1, areJoined);
@@ -95,16 +92,16 @@ export class SheetColumns {
     return true;
   }
 
-  /** Leaves out a column of the range. */
+  /** Never passes this column of the range to the sink. */
   leaveOut(place: number): void {
     if (place >= this.#sinkColumns.length) this.#grow(place);
     this.#sinkColumns[place] = LEFT_OUT_COLUMN;
   }
 
-  /** The columns of the sink whose header is blank. */
+  /** The columns of the sink that have a blank header. */
   readonly #blankNamed = new Set<number>();
 
-  /** Returns whether the column of the sink has a blank header, or no header. */
+  /** Returns whether the header of the column is blank or missing. */
   isBlankNamed(sinkColumn: number): boolean {
     return this.#blankNamed.size > 0 && this.#blankNamed.has(sinkColumn);
   }

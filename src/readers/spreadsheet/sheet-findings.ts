@@ -1,4 +1,4 @@
-/** Counts what one pass over a sheet finds besides the values that it passes on, and writes the warnings about it. */
+/** Counts what the warnings of a pass over a sheet are about, and writes these warnings. */
 
 import type { Warning } from '../../core/errors.ts';
 import { cellAddress } from './cell-address.ts';
@@ -7,7 +7,7 @@ import { CountedRows } from './left-out-parts.ts';
 import type { MergedAreas } from './merged-areas.ts';
 import type { SheetColumns } from './sheet-columns.ts';
 
-/** The results of a column's formulas. */
+/** What is known of the results of a column's formulas: all are 0, or one is not. */
 const ALL_ZERO = 1;
 const HAS_RESULT = 2;
 
@@ -19,7 +19,7 @@ export class SheetFindings {
   #formulas = new Uint8Array(64);
   /** For each column of the sink: the number of error cells that became NULL, and the first row of the sheet that had one. */
   readonly #nulls: (CountedRows | undefined)[] = [];
-  /** The values beneath merged cells, and the column of the first of them. */
+  /** The values that merged cells cover, and the column of the first one. */
   readonly #covered = new CountedRows();
   #firstCoveredColumn = 0;
 
@@ -29,13 +29,13 @@ export class SheetFindings {
     this.#nulls[sinkColumn].add(row);
   }
 
-  /** Counts a value beneath merged cells. @param column from 1 */
+  /** Counts a value that merged cells cover, so that it is not read. @param column from 1 */
   coveredValue(row: number, column: number): void {
     if (this.#covered.count === 0) this.#firstCoveredColumn = column;
     this.#covered.add(row);
   }
 
-  /** Records the result of a formula, to warn if all results of a column are 0 (the program that wrote the file did not compute them). */
+  /** Records the result of a formula. If all results of a column are 0, the program that wrote the file probably did not compute them. */
   formula(sinkColumn: number, isZero: boolean): void {
     if (sinkColumn >= this.#formulas.length) {
       const larger = new Uint8Array(2 * sinkColumn);

@@ -1,6 +1,6 @@
 /**
- * The interface of a spreadsheet format: one function that opens a file and returns a scan for each sheet. sheet-source.ts has everything
- * that all formats share. open-spreadsheet.ts lists the formats.
+ * The interface of a spreadsheet format: one function that opens a file and returns a scan for each sheet. sheet-source.ts contains
+ * what all formats share. open-spreadsheet.ts lists the formats.
  */
 
 import type { TextReadAs } from '../../core/cells/row-source.ts';
@@ -27,7 +27,7 @@ export interface FileContent {
 
 /** What a format needs to know of the request. */
 export interface OpenOptions {
-  /** true: all sheets will be read. A format that is not read as a stream keeps them, as far as memory allows. */
+  /** true: all sheets will be read. A format that reads the whole file at once then keeps them, as far as memory allows. */
   allSheets: boolean;
   /** How a text file is read. Undefined fields are detected. */
   text: TextDialect;
@@ -61,7 +61,7 @@ export type OpenFormat = (
 /** A format in the list of all formats. */
 export interface SheetFormat {
   open: OpenFormat;
-  /** The usual extensions of its files, for texts. The content of a file decides its format, not its name. */
+  /** The usual extensions of its files. They are only used in texts: the content of a file decides its format. */
   extensions: readonly string[];
 }
 
@@ -81,7 +81,7 @@ export interface OpenedFile {
   sheets: SheetSummary[];
   /** true: the parameters of text files (`delimiter` and others) apply. Default: false. */
   isText?: boolean;
-  /** true: the file is read as a whole before the first row comes, so that the first rows cost as much as all. Default: false. */
+  /** true: the whole file is read before the first row arrives, so that reading only a few rows costs as much as reading all. */
   isReadAsWhole?: boolean;
   /**
    * The columns and the scan of a file that states the names and types of its columns. Then `scanOf` is not called, and the parameters of
@@ -106,8 +106,8 @@ export interface OpenedFile {
 }
 
 /**
- * Pushes every row of a sheet with its cells into `rows`, one whole pass. Awaits `rows.pause()` between slices of the
- * input. May be called again for another pass.
+ * Passes all rows of a sheet with their cells to `rows`. Awaits `rows.pause()` between pieces of the input. Can be called again for
+ * another pass.
  *
  * @throws AppError `invalid-file`, `limit-exceeded`; the signal's reason once it is aborted
  */
@@ -118,11 +118,11 @@ export interface ScanResult {
   /** How the file was read. */
   warnings?: Warning[];
   /**
-   * The merged areas, if they follow the cells in the file and `rows.merged` was undefined. If there are any, the pass is repeated with
-   * them.
+   * The merged areas, if the file lists them after the cells and `rows.merged` was undefined. If there are any, the sheet is read
+   * again with them.
    */
   merged?: MergedAreas;
-  /** The records of a text file in which quotes may have joined lines. */
+  /** The records of a text file in which unpaired quotes may have joined several lines. */
   joined?: { reason: string; damage?: { record: number; column: number } | undefined; records: number[] };
   /** How a text file was read. */
   text?: TextReadAs;

@@ -24,7 +24,7 @@ export function checkSheetName(name: string): void {
     throw limitExceeded('The name of a sheet is too long', maxLength, 'characters');
 }
 
-/** Refuses a name with a character that XML 1.0 does not allow, which most control characters are. No program writes such a name, so the file is broken. */
+/** Refuses characters that XML 1.0 does not allow, such as most control characters. No program writes them into a name, so the file is damaged. */
 export function refuseControlCharacters(name: string): void {
   if (!controlCharacter.test(name)) return;
   throw new AppError(

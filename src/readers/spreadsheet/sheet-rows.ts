@@ -1,6 +1,6 @@
 /**
- * Processes the rows of one pass over a sheet: gives each cell to the header, to the sink or to the parts that are left out. Cells outside of the
- * range and beneath merged cells are not read.
+ * Processes the rows of one pass over a sheet: each cell goes to the header, to the sink (the receiver of the data cells), or is
+ * counted as left out. Cells outside of the range and cells that merged cells cover are ignored.
  */
 
 import { isBlank } from '../../core/bytes/white-space.ts';
@@ -45,16 +45,16 @@ import type { SheetWindow } from './sheet-window.ts';
 const SKIPPED = 0;
 const HEADER = 1;
 const DATA = 2;
-/** A row of the window that is left out, because it is hidden or follows the first empty row. */
+/** A row of the window that is left out: it is hidden, or follows the first empty row (`footer=skip`). */
 const LEFT_OUT = 3;
 
-/** The bytes that a moment counts. It has no text, and PostgreSQL stores 8 bytes of most moments. */
+/** What a date or time counts towards the bytes of a row. It has no text, and PostgreSQL stores most of them in 8 bytes. */
 const momentBytes = 8;
 
 export class SheetRows {
-  /** The row of the sheet that is the header, the last one of several; 0: not known yet. Data row n is the sheet's row `headerRow + n`. */
+  /** The number of the header row in the sheet (of several, the last one); 0: not known yet. Data row n is row `headerRow + n` of the sheet. */
   headerRow = 0;
-  /** Undefined: the areas are not known, or the source itself leaves out the covered cells. */
+  /** Undefined: the merged areas are not known, or the format itself ignores the covered cells. */
   readonly merged: MergedAreas | undefined;
   /** The rows that have passed, for warnings and proposals. */
   readonly outline: SheetOutline;
@@ -78,21 +78,21 @@ export class SheetRows {
   isPauseDue = false;
   /** The bytes of the values of the current row so far. */
   #rowBytes = 0;
-  /** The number of bytes in the current row at which `isPauseDue` is set, or at which the row is too long. */
+  /** At this number of bytes in the current row, a pause is due or the row is too long. */
   #noticeBytes = pauseBytes;
   readonly #counted: CountedValues;
   readonly #maxRowBytes: number;
 
   #role = SKIPPED;
   #row = 0;
-  /** The sink has begun the current row, because the row has a value. */
+  /** true: the sink has received the beginning of the current row, because the row has a value. */
   #isRowBegun = false;
   /** Whether the current row may have a cell beneath a merged area. */
   #mayBeCovered = false;
   #rowCount = 0;
   /** The sheet's last row that has a value below the header. */
   #lastDataRow = 0;
-  /** true: columns were hidden that `#columns` does not leave out yet. */
+  /** true: `#columns` has not yet been told about the hidden columns. */
   #areColumnsHidden = false;
   readonly #blankCells = new BlankCells();
   readonly #emptyBytes = Buffer.alloc(0);
@@ -115,7 +115,7 @@ export class SheetRows {
     const bounds = outline === 'brief' ? briefOutline : wholeOutline;
     this.outline = new SheetOutline(bounds, this.#firstColumn, this.#lastColumn);
     this.#feed = new OutlineFeed(this.outline);
-    // A column without a header gets its name when its first value comes.
+    // Without a header row each column is named when its first value arrives.
     if (!hasHeader) this.#closeHeader(range.firstRow - 1);
   }
 
@@ -151,7 +151,7 @@ export class SheetRows {
     this.#areColumnsHidden = true;
   }
 
-  /** Records a row of a text file that is a comment. It has no value, but it is not an empty row. */
+  /** Records a comment line of a text file. It has no values, but does not count as an empty row. */
   commentRow(row: number): void {
     this.#leftOut.commentRow(row);
   }
@@ -169,7 +169,7 @@ export class SheetRows {
   /**
    * Begins a row of the sheet.
    *
-   * @param isHidden a person or a filter has hidden the row
+   * @param isHidden true: the row was hidden by a user or by a filter
    */
   beginRow(row: number, isHidden = false): void {
     if (this.#covered !== undefined) this.#mayBeCovered = this.#hasCovered(this.#covered, row);
@@ -285,14 +285,14 @@ export class SheetRows {
     }
   }
 
-  /** Counts a value beneath merged cells. Only sources that find these cells themselves call this. */
+  /** Counts a value that merged cells cover. Called only by formats that find these cells themselves. */
   coveredValue(column: number): void {
     if (this.#role === SKIPPED || column < this.#firstColumn || column > this.#lastColumn) return;
     if (this.#role === LEFT_OUT || this.#leftOut.hasColumn(column)) return;
     this.#findings.coveredValue(this.#row, column + 1);
   }
 
-  /** Notes that the last cell is the result of a formula. Called only if the results may be missing. */
+  /** Records that the last cell is the result of a formula. Called only if the program that wrote the file may not have computed results. */
   formula(column: number, isZero: boolean): void {
     if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return;
     if (this.#mayBeCovered && this.#covered!.has(column + 1)) return;
@@ -318,8 +318,8 @@ export class SheetRows {
   }
 
   /**
-   * Lets the sink and other requests work. The source calls this between slices of its input, and when `isPauseDue` is set. It returns a
-   * promise if the source must wait.
+   * Gives the sink and other requests time to work. The source calls this between pieces of its input, and when `isPauseDue` is
+   * set. A returned promise must be awaited.
    *
    * @throws AppError `limit-exceeded` if the values have too many bytes for a file of this size
    */
@@ -329,14 +329,14 @@ export class SheetRows {
     return pauseBetweenSlices(this.#sink);
   }
 
-  /** Ends the sheet. A header without rows below it still names its columns. */
+  /** Ends the sheet. The header names the columns even if no row follows it. */
   finish(): void {
     this.#counted.count(this.#row);
     const last = this.#header.lastRow;
     if (!this.#columns.areNamed && last !== undefined) this.#closeHeader(last);
   }
 
-  /** Notices a long row: the sink keeps it until it is complete. */
+  /** Called when the row has `#noticeBytes` bytes. The sink keeps a row in memory until it is complete, so long rows need a pause or are refused. */
   #notice(): void {
     if (this.#rowBytes > this.#maxRowBytes) throw rowTooLong(`Row ${this.#row}`, this.#maxRowBytes);
     this.isPauseDue = true;
@@ -366,7 +366,7 @@ export class SheetRows {
     return this.#header.faultsIn(sheet);
   }
 
-  /** Returns the place of a cell of the sink in the sheet of this name. `column` is -1 for a whole row. */
+  /** Returns the place in the sheet of a cell of the sink. @param column -1: the whole row */
   locate(sheet: string, row: number, column: number): CellLocation {
     return placeInSheet(sheet, row + this.headerRow, this.#columns.sheetColumns[column]);
   }
@@ -397,13 +397,13 @@ export class SheetRows {
     if (!this.#leftOut.hasColumn(column)) this.#feed.other(column, found, value);
   }
 
-  /** Takes a value that is not read. It may be of a row or a column that is left out. */
+  /** Records a value that is not passed to the sink. It may be in a row or column that is left out. */
   #leaveOut(column: number): void {
     if (this.#role === SKIPPED || column < this.#firstColumn || column > this.#lastColumn) return;
     this.#leftOut.value(column);
   }
 
-  /** Leaves out the hidden columns of the range, so that the row of a cell is not begun for them. */
+  /** Removes the hidden columns from the range, so that a cell in them does not begin a row of the sink. */
   #leaveOutColumns(): void {
     this.#areColumnsHidden = false;
     const last = Math.min(this.#lastColumn, maxSheetColumn - 1);
@@ -412,7 +412,7 @@ export class SheetRows {
     }
   }
 
-  /** Returns the column of the sink for a data cell, and begins the row of the cell. Returns -1 if the cell is not data. */
+  /** Returns the sink's column for a data cell, and begins its row if needed. Returns -1 if the cell is not data. */
   #take(column: number): number {
     if (this.#role !== DATA || column < this.#firstColumn || column > this.#lastColumn) return -1;
     const place = column - this.#firstColumn;
@@ -423,7 +423,7 @@ export class SheetRows {
   }
 
   #takeUnnamed(place: number): number {
-    // A column that has no header is named within the row, so that its problem has a place.
+    // Naming the column may be refused. The row begins before, so that the problem has a place.
     if (!this.#isRowBegun && !this.#options.hasHeader) this.#beginDataRow();
     const sinkColumn = this.#columns.nameBlank(place);
     if (!this.#isRowBegun) this.#beginDataRow();
@@ -459,8 +459,8 @@ export class SheetRows {
   }
 
   /**
-   * Takes a cell with only white space. Alone it makes no row. In a row that has a value it is a normal text, but below a blank header it has
-   * no value. Otherwise it would depend on the order of the rows whether it comes before the value that makes the column.
+   * Handles a cell with only white space. It does not make a row non-empty. In a row with a value it is a normal text, except below a blank
+   * header: there it has no value. Otherwise the result would depend on whether it comes before or after the value that creates the column.
    */
   #takeBlank(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (column < this.#firstColumn || column > this.#lastColumn) return;
@@ -478,7 +478,7 @@ export class SheetRows {
   #putBlank(place: number, kind: number, bytes: Buffer, start: number, end: number): void {
     const { hasHeader } = this.#options;
     let sinkColumn = this.#columns.at(place);
-    // Without a header row each cell of a row makes its column.
+    // Without a header row even a cell with only white space creates its column.
     if (sinkColumn === UNNAMED && !hasHeader) sinkColumn = this.#columns.nameBlank(place);
     if (sinkColumn < 0 || (hasHeader && this.#columns.isBlankNamed(sinkColumn))) return;
     this.#put(sinkColumn, kind, bytes, start, end);

@@ -1,4 +1,4 @@
-/** One sheet of a file as a source of rows: the passes over it and their results. It is the same for all formats. */
+/** Reads one sheet of a file, of any format, as a source of rows: runs the passes over it and keeps their results. */
 
 import type { CellSink, LocateCell } from '../../core/cells/cell-sink.ts';
 import { ExpandedBytes } from '../../core/cells/expanded-bytes.ts';
@@ -82,7 +82,7 @@ export async function openInFormat(
   return undefined;
 }
 
-/** The sheet that is read. With `table_range` it also has the window and the warnings about it. */
+/** The sheet that is read. If the caller gave `table_range`, also the window and its warnings. */
 type ChosenPart = Pick<TableRange, 'sheet'> & Partial<TableRange>;
 
 async function choosePart(
@@ -139,7 +139,7 @@ const maxProbedNames = 50;
 /** The maximum number of other sheets that are probed for rows. */
 const maxProbedSheets = 50;
 
-/** The maximum number of rows of all other sheets that are counted. In each sheet at least one row is searched. */
+/** How many rows of all other sheets are counted together. At least one row is searched for in each sheet. */
 const maxCountedRowsOfAll = 5000;
 
 const statedProposal: SheetProposal = {
@@ -163,14 +163,14 @@ export class SheetSource implements RowSource {
   readonly #file: OpenedFile;
   readonly #index: number;
   readonly #scan: ScanSheet;
-  /** The options of the caller. Other sheets are opened with them, too. */
+  /** The options of the caller. They also apply when another sheet is opened. */
   readonly #options: SheetRowsOptions;
   #window: SheetWindow | undefined;
-  /** Warnings about the choice of the window. */
+  /** The warnings about how the window was chosen. */
   #windowWarnings: Warning[] = [];
   #rows: SheetRows | undefined;
   #proposal: SheetProposal | undefined;
-  /** Undefined: not known before the end of the first pass, or the format itself leaves out covered cells. */
+  /** Undefined: not known before the end of the first pass, or the format itself ignores covered cells. */
   #merged: MergedAreas | undefined;
 
   constructor(file: OpenedFile, index: number, scan: ScanSheet, options: SheetRowsOptions) {
@@ -194,7 +194,7 @@ export class SheetSource implements RowSource {
     this.expanded.beginSheet(this.#index);
     const { warnings = [], merged, text, joined } = await this.#scan(rows, signal);
     if (merged !== undefined) this.#merged = merged;
-    // Reading every sheet twice, to know its merged areas before its cells, would take 50 % longer.
+    // The sheet is read again only if it has merged cells. Reading each sheet twice, to know them beforehand, would take 50 % longer.
     if (merged !== undefined && merged.count > 0) throw new ReadAgain();
     rows.finish();
     if (this.#options.outline === 'whole') this.#proposal ??= proposeTable(rows.outline);
@@ -241,9 +241,9 @@ export class SheetSource implements RowSource {
   };
 
   /**
-   * Returns the same sheet, read through another window. It shares what has been read of the file.
+   * Returns the same sheet with another window. Parts of the file that were read already are shared.
    *
-   * @param warnings about the choice of the window
+   * @param warnings the warnings about how the window was chosen
    */
   within(window: SheetWindow, warnings: Warning[] = []): SheetSource {
     const source = new SheetSource(this.#file, this.#index, this.#scan, this.#options);
@@ -254,12 +254,12 @@ export class SheetSource implements RowSource {
     return source;
   }
 
-  /** Counts the values that the file expands to, and whatever a load adds to them. */
+  /** Counts the bytes of all values in the file. A load adds those of the values that it creates. */
   get expanded(): ExpandedBytes {
     return this.#options.expanded;
   }
 
-  /** Returns whether the file is read as a whole before the first row comes. */
+  /** Returns whether the whole file is read before the first row arrives. */
   get isReadAsWhole(): boolean {
     return this.#file.isReadAsWhole ?? false;
   }
@@ -269,13 +269,13 @@ export class SheetSource implements RowSource {
     return this.#window ?? this.#options;
   }
 
-  /** The cells that look most like a table; undefined: no pass was outlined. */
+  /** The proposed table; undefined: no pass has recorded an outline. */
   get proposal(): SheetProposal | undefined {
     return this.hasStatedColumns ? statedProposal : this.#proposal;
   }
 
   /**
-   * Returns the cells that look most like a table. Makes a pass over the sheet if no pass was outlined.
+   * Returns the proposed table. Reads the sheet for it if no earlier pass has recorded an outline.
    *
    * @throws the errors of `read`
    */
@@ -285,7 +285,7 @@ export class SheetSource implements RowSource {
     return this.#proposal;
   }
 
-  /** Reads nothing but the outline of the sheet. Values beneath merged cells are not in it. */
+  /** Reads the sheet only for its outline. The outline does not know which cells are merged. */
   async #readOutline(signal: AbortSignal): Promise<SheetOutline> {
     const options = { ...this.#options, ...this.#window, outline: 'only' } as const;
     const rows = new SheetRows(new RowProbe(), options, this.#merged);
@@ -310,7 +310,7 @@ export class SheetSource implements RowSource {
     const names = await this.#file.names?.(signal);
     if (names === undefined) return { listed: [], count: 0 };
     const found = await listNamedCells(this.sheets, names);
-    // A table lists its columns itself. For a defined name they are read from the sheet.
+    // The file itself lists the columns of a table. For a named range they are read from the header row in the sheet.
     const withoutHeader = found.listed.filter(({ header }) => header === undefined);
     for (const cells of withoutHeader.slice(0, maxProbedNames)) {
       const header = await this.#headerOf(cells, signal);
@@ -319,7 +319,7 @@ export class SheetSource implements RowSource {
     return found;
   }
 
-  /** Returns the column names of cells with a name; undefined: the beginning of the sheet does not have them. */
+  /** Returns the header of a named range; undefined: it is not in the beginning of the sheet. */
   async #headerOf({ sheet, range }: NamedCells, signal: AbortSignal): Promise<string[] | undefined> {
     const index = this.sheets.findIndex(({ name }) => name === sheet);
     const window = windowOfRange(parseRange(range)!);
@@ -346,9 +346,9 @@ export class SheetSource implements RowSource {
   }
 
   /**
-   * Counts the rows below a header and the columns at the beginning of the sheet. A sheet that cannot be read has the rows that were read.
+   * Counts the rows below a header, and the columns, at the beginning of the sheet. If the sheet is damaged, the rows before the damage count.
    *
-   * @param mostRows where the count ends
+   * @param mostRows stops counting at this number
    */
   async #probe(index: number, mostRows: number, signal: AbortSignal): Promise<TableSize> {
     const sink = new RowProbe();
@@ -361,7 +361,7 @@ export class SheetSource implements RowSource {
   }
 
   /**
-   * Scans the beginning of a sheet. A sheet that cannot be read ends the scan.
+   * Scans the beginning of a sheet, up to the place where the sheet is damaged.
    *
    * @returns whether the whole sheet was scanned
    */

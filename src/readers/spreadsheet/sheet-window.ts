@@ -55,7 +55,7 @@ export function windowOf(options: SpreadsheetOptions): SheetWindow {
  * @throws AppError `invalid-parameter` if the row is outside of the window, or the caller asks for no header
  */
 export function withHeaderRow(window: SheetWindow, headerRow: SpreadsheetOptions['headerRow']): SheetWindow {
-  // A row that is to be proposed is known only after the sheet has been read.
+  // With `header_row=auto` the header row is known only after the sheet has been read.
   if (headerRow === undefined || headerRow === 'auto') return window;
   if (!window.hasHeader) {
     throw wrongParameter('header_row', 'With `header=false` there is no header row: leave `header_row` out.');

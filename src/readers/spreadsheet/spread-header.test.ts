@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { spreadHeader } from './spread-header.ts';
 
-/** Returns the joined texts. @param merged `row,column` of a cell, and the last column of its merged area */
+/** Returns the joined texts of each column. @param merged by `row,column` of a cell: the last column of its merged area */
 function join(rows: string[][], merged?: Record<string, number>): string[] {
   const columns = Math.max(...rows.map(({ length }) => length));
   const lastMerged =

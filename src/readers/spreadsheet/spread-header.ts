@@ -16,14 +16,14 @@ export interface HeaderCells {
 }
 
 /**
- * Returns for each row, except the lowest one, the column whose text each column has; -1: it has none. A text reaches columns that have a text
- * of their own further below: those of its merged area. If no cells are merged, it reaches the columns up to the next text in its row or in a row
- * above it, but only if its own column has a text further below, too. Otherwise it is the whole name of its column.
+ * For each header row except the lowest, returns from which column each column takes its text; -1: it has none. With merged cells, a text
+ * applies to the columns of its area that also have a text further below. Without merged cells it applies to the columns up to the next
+ * text in its row or in a row above, if its own column has a text further below. Otherwise it is the complete name of its column only.
  */
 export function spreadHeader(cells: HeaderCells): Int32Array[] {
   const { rows, columns, hasText, lastMerged } = cells;
   const spread = Array.from({ length: rows }, () => new Int32Array(columns).fill(-1));
-  // The last row that has a text in the column, and whether a row above the current one has a text there.
+  // `lowest`: the last row that has a text in the column. The other array: whether a row above the current one has a text there.
   const lowest = new Int32Array(columns).fill(-1);
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) if (hasText(row, column)) lowest[column] = row;

@@ -4,7 +4,7 @@ import type { FileMemory } from './memory-budget.ts';
 export interface SpreadsheetLimits {
   /** The maximum number of unpacked bytes, over all parts of the workbook that are read. */
   maxUnpackedBytes: number;
-  /** The ratio of unpacked to packed bytes of a part. It is checked only for parts of more than a few MiB. */
+  /** The largest ratio of unpacked to packed bytes of a part. Parts of up to a few MiB are not checked. */
   maxRatio: number;
   /** The maximum number of data rows that have a value. */
   maxRows: number;
@@ -15,8 +15,8 @@ export interface SpreadsheetLimits {
   maxRowBytes: number;
   /** The maximum number of bytes of memory for the shared strings of the workbook. */
   maxSharedStringBytes: number;
-  /** The largest size of an .xls file, the only format that is not read as a stream. */
+  /** The largest size of an .xls file. It is the only format that is read as a whole. */
   maxLegacyFileBytes: number;
-  /** The memory that the file claims of what all uploads share; undefined: it need not claim any. */
+  /** Reserves memory for the file from a budget that all uploads share; undefined: nothing needs to be reserved. */
   memory?: FileMemory;
 }

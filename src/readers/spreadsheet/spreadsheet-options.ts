@@ -21,20 +21,20 @@ export interface SpreadsheetOptions {
   hasHeader?: boolean;
   /** How a text file is read. Undefined fields are detected. Refused for workbooks. */
   text?: TextDialect;
-  /** true: white space around texts is removed, so in a text file it may come before an opening quote. Default: false. */
+  /** true: white space around texts is removed. In a text file white space may then also stand before an opening quote. Default: false. */
   trim?: boolean;
   columnNames: 'exact' | 'snake_case';
   /** The password of an encrypted workbook. It has no effect on other files. */
   password?: string;
-  /** true: all sheets will be read. A format that is not read as a stream keeps them, as far as memory allows. */
+  /** true: all sheets will be read. A format that reads the whole file at once then keeps them, as far as memory allows. */
   allSheets?: boolean;
-  /** The passes over the sheets keep their outlines, so that tables can be proposed. */
+  /** true: the outlines of the sheets are recorded while they are read, so that tables can be proposed. */
   isOutlined?: boolean;
   /** Whether error cells and formulas without a value are problems or NULL. */
   cellErrors: 'problem' | 'null';
   /** What to do with hidden rows and columns. Default: `read`. */
   hidden?: 'read' | 'skip';
-  /** The rows after the first empty row below a data row. Default: `read`. */
+  /** What to do with the rows after the first empty row below the data. Default: `read`. */
   footer?: 'read' | 'skip';
   /** The columns whose empty cells take the value above them. Default: none. */
   fillDown?: readonly string[];
@@ -45,14 +45,14 @@ export interface TextDialect {
   delimiter?: number;
   /** An ASCII byte; 0: there are no quotes. */
   quote?: number;
-  /** Wrong quotes are problems. Default: they are repaired if that is possible. */
+  /** `strict`: wrong quotes are problems. Default: they are repaired if possible. */
   quotes?: 'strict';
-  /** The ASCII byte before a quote or an escape within quotes that is text; 0: there is none. */
+  /** The ASCII byte that makes the next quote or escape within quotes a normal character; 0: there is none. */
   escape?: number;
   encoding?: TextEncoding;
   /** A line that begins with this ASCII byte is left out. */
   comment?: number;
-  /** Fields in quotes are strings, as in JSON. */
+  /** `text`: fields in quotes are always strings, as in JSON. */
   quoted?: 'text';
 }
 

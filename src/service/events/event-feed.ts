@@ -1,10 +1,10 @@
 /**
- * Gives all new events their positions, announces them to PostgreSQL clients, and reads them in their order, for any number of readers in this
- * process.
+ * Gives all new events their positions, announces them to PostgreSQL clients, and reads them in their order, for any number of
+ * readers in this process.
  *
- * After a commit of this process it does so at once (`noteCommit`). It also asks the database for new events about once a second, whether
- * anybody reads them or not. So an event waits for no longer if the process of its transaction ended after the commit. This also works over a
- * pooler, where LISTEN does not.
+ * All this happens in rounds. A commit of this process starts a round at once (`noteCommit`). About once a second the database is
+ * also asked for new events, whether anybody reads them or not. So an event does not wait longer if the process of its transaction
+ * ended after the commit. This also works over a pooler, where LISTEN does not work.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,14 +27,14 @@ import {
 /** How long events are kept. */
 export const keptDays = 7;
 const removalMs = 3_600_000;
-/** How many events are removed in one transaction. */
+/** How many events one transaction removes at most. */
 const removalSize = 5000;
-/** How often the database is asked for new events, and how often while a reader waits. */
+/** How often the database is asked for new events if no reader waits (`idleMs`) and while one waits (`readMs`). */
 const idleMs = 1000;
 const readMs = 500;
-/** The shortest pause between two rounds, so that many small loads share a round. It is twice as long as the round before it, within these bounds. */
+/** The bounds of the pause between two rounds, so that many small loads share a round. The pause is twice as long as the round before it. */
 const [minRestMs, maxRestMs] = [100, 2000];
-/** The longest wait of a reader, after which it can check whether it should stop. */
+/** How long a reader waits at most. After that it can check whether it should stop. */
 const maxWaitMs = 1000;
 const pageSize = 100;
 
@@ -51,7 +51,7 @@ export class EventFeed {
   #hasFailed = false;
   #last = 0;
 
-  /** @param pool connections that no request uses. The caller ends it */
+  /** @param pool connections that no request uses. The caller must end it */
   constructor(schema: ServiceSchema, pool: Pool, log: Log) {
     this.#schema = schema;
     this.#pool = pool;
@@ -80,7 +80,7 @@ export class EventFeed {
     await this.#round();
   }
 
-  /** Call this after this process has committed events, so that they need not wait for the next round. */
+  /** Call this after this process has committed events, so that a round starts at once. */
   noteCommit(): void {
     this.#endPause();
   }
@@ -95,7 +95,7 @@ export class EventFeed {
     return readRows(this.#pool, readEvents(this.#schema, after, pageSize));
   }
 
-  /** Waits until there are events after the position, but at most a second. Returns whether there are. */
+  /** Waits at most a second for events after the position. Returns whether there are any. */
   async wait(after: number): Promise<boolean> {
     if (this.#last > after) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -109,7 +109,7 @@ export class EventFeed {
 
   /** Removes the events that are too old. */
   async removeOld(days = keptDays, size = removalSize): Promise<void> {
-    // An event without a position was never read. It gets one, so that its removal is remembered.
+    // An event without a position was never read. It gets a position, so that readers can notice its removal.
     await this.#refresh();
     const statements = removeEvents(this.#schema, days, size);
     await inBatches(size, async () => (await runStatements(this.#pool, statements))[1]!.rows[0]?.count ?? 0);
@@ -118,7 +118,7 @@ export class EventFeed {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      // A commit during the round ends the pause after it.
+      // A commit during the round also ends the pause after it.
       const pause = Promise.withResolvers<void>();
       this.#endPause = pause.resolve;
       const begunAtMs = performance.now();
@@ -151,7 +151,7 @@ export class EventFeed {
     for (const resolve of this.#waiting) resolve();
   }
 
-  /** Gives all events that are new when it is called their positions. */
+  /** Gives positions to all events that are new at this moment. */
   async #refresh(): Promise<OutboxState> {
     let [state] = await readRows<OutboxState>(this.#pool, readState(this.#schema));
     if (state!.isNew) {
@@ -161,7 +161,7 @@ export class EventFeed {
         return numbered!.rowCount!;
       });
     }
-    // After the database was restored from a backup it is lower than before.
+    // The position may be lower than before, if the database was restored from a backup.
     this.#last = state!.last;
     return state!;
   }

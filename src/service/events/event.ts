@@ -25,7 +25,7 @@ export interface EventFacts {
   type: EventType;
   schema: string;
   table: string;
-  /** The id of the load; undefined: a creation without rows. */
+  /** The id of the load; undefined: the table was created without rows. */
   load?: string | undefined;
   /** How Citus distributes the table; undefined: the database has no Citus, or nothing was changed. */
   distribution?: { kind: string; column?: string; shards?: number } | undefined;
@@ -43,7 +43,7 @@ const specversion = '1.0';
 /**
  * Returns the event in the JSON format of CloudEvents 1.0.
  *
- * @param id a UUID: the same event never has another one
+ * @param id a UUID, which must be the same whenever the same event is written
  */
 export function toCloudEvent(facts: EventFacts, id: string, time: Date): Record<string, unknown> {
   const { type, schema, table, load, distribution, rows, renamed, refusal } = facts;
@@ -61,10 +61,10 @@ export function toCloudEvent(facts: EventFacts, id: string, time: Date): Record<
   return envelope(id, source, type, time, data);
 }
 
-/** The type of the event with which a caller tries a webhook. It is in no feed. */
+/** The type of the event with which a caller tests a webhook. The feed never has it. */
 export const pingType = 'webhook.ping';
 
-/** Returns the event with which a caller tries a webhook. */
+/** Returns the event with which a caller tests a webhook. */
 export function pingEvent(webhook: string, id: string, time: Date): Record<string, unknown> {
   return envelope(id, `/api/v1/webhooks/${webhook}`, pingType, time, { webhook });
 }

@@ -1,10 +1,10 @@
 /**
  * Looks up the addresses of a host.
  *
- * The look-up of the operating system (getaddrinfo) occupies one of the four threads of Node.js until the name servers have answered or
- * half a minute has passed. Files, compression and signatures need these threads, and a caller chooses the host. So DNS is asked over
- * sockets of this process, which need no thread. Only for a name that DNS does not know is the system asked, because the name may be one of
- * a search domain or of the local network. These look-ups use at most one thread.
+ * A look-up by the operating system (getaddrinfo) occupies one of the four threads of Node.js until the name servers have answered
+ * or half a minute has passed. Files, compression and signatures need these threads, and a caller chooses the host. So DNS is asked
+ * over sockets of this process, which need no thread. The system is asked only for a name that DNS does not know, because the name
+ * may belong to a search domain or to the local network. These look-ups use at most one thread.
  */
 import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
@@ -17,7 +17,7 @@ export interface LookUpOptions {
   nameServers?: string[] | undefined;
 }
 
-/** How long a name server may take to answer. It is asked twice, and then longer. */
+/** How long a name server may take to answer. It is asked `tries` times, and each time has longer. */
 const answerMs = 1500;
 const tries = 2;
 /** The errors of name servers that know no such name, and of a system that has no name server. */
@@ -32,7 +32,7 @@ export async function lookUpHost(host: string, options: LookUpOptions): Promise<
   return (await askNameServers(host, options)) ?? (await askSystem(host, options.signal));
 }
 
-/** The file comes first, as the operating system does it. It is read each time, because it may change. */
+/** Returns the addresses in the hosts file, which is searched first, as by the operating system. It is read each time, because it may change. */
 async function addressesInHostsFile(host: string): Promise<LookupAddress[]> {
   const text = await readFile(hostsFile, 'utf8').catch(() => '');
   const found: LookupAddress[] = [];
@@ -51,7 +51,7 @@ async function askNameServers(
   { signal, nameServers }: LookUpOptions,
 ): Promise<LookupAddress[] | undefined> {
   signal.throwIfAborted();
-  // A new resolver knows the present name servers of the system, and no old answers.
+  // A new resolver is used each time, because it knows the current name servers of the system and has no old answers.
   const resolver = new Resolver({ timeout: answerMs, tries });
   if (nameServers !== undefined) resolver.setServers(nameServers);
   const cancel = () => resolver.cancel();
@@ -75,7 +75,7 @@ async function askNameServers(
 
 let lastOfSystem: Promise<unknown> = Promise.resolve();
 
-/** One look-up after the other. */
+/** Asks the operating system. One look-up runs after the other, so that they use one thread. */
 async function askSystem(host: string, signal: AbortSignal): Promise<LookupAddress[]> {
   const before = lastOfSystem;
   const asked = before.then(async () => {

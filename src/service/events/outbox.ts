@@ -43,7 +43,7 @@ export function insertEvents(schema: ServiceSchema, facts: EventFacts[]): OwnSta
 }
 
 /**
- * Returns the query `stored` for a WITH clause. It inserts the events.
+ * Returns a query with the name `stored` for a WITH clause, which inserts the events.
  *
  * @param query a SELECT with a row for each event: its id, the schema of its table, and the event as JSON
  */
@@ -65,9 +65,9 @@ export interface OutboxState {
   isNew: boolean;
   /** The last position. */
   last: number;
-  /** All events up to this position may have been removed. */
+  /** Events up to this position may have been removed. */
   removedTo: number;
-  /** Whether there are events with positions that were not announced. */
+  /** Whether there are events with positions that were not announced yet. */
   isUnannounced: boolean;
 }
 
@@ -82,7 +82,7 @@ export function readState({ quoted }: ServiceSchema): Statement {
   };
 }
 
-/** How long a process waits for another one that numbers or removes events. No transaction of a caller takes the lock. */
+/** How long a process waits for another one that is numbering or removing events. The transactions of callers never take this lock. */
 const numberingLockMs = 8000;
 
 /** The maximum number of events that one transaction numbers or announces. */
@@ -105,7 +105,7 @@ export function numberEvents(schema: ServiceSchema): (string | Statement)[] {
   ];
 }
 
-/** How long an announcement waits for other transactions with NOTIFY. Then it is tried again later. */
+/** How long an announcement waits for other transactions with NOTIFY. After that it is tried again later. */
 const announcementLockMs = 250;
 
 /**
@@ -139,13 +139,13 @@ export function readEvents({ quoted }: ServiceSchema, after: number, limit: numb
 }
 
 /**
- * Returns statements of one transaction that remove the first events if they are older than this, and remember how far. The last one
- * returns how many events were removed, or no row.
+ * Returns statements of one transaction that remove events older than `days`, and store the position of the last one. The last
+ * statement returns how many events were removed, or no row.
  *
- * Events are removed in their order: an event whose transaction took days has a high position, and it stays until the newer events before it
- * are old. Otherwise a reader of these would miss it.
+ * Only the first events in the order of positions are removed: an event whose transaction took days has a high position although it
+ * is old. It stays until the newer events before it are old, too. Otherwise a reader of these would miss it.
  *
- * @param limit the most events
+ * @param limit the maximum number of events
  */
 export function removeEvents({ quoted }: ServiceSchema, days: number, limit: number): Statement[] {
   return [

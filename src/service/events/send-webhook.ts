@@ -1,4 +1,4 @@
-/** Sends one event to the URL of a webhook, signed as the specification Standard Webhooks says. */
+/** Sends one event to the URL of a webhook, signed according to the specification Standard Webhooks. */
 import type { LookupAddress } from 'node:dns';
 import type { ClientRequest } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -23,16 +23,16 @@ export interface Outcome {
   error?: string;
 }
 
-/** The time for the whole attempt: look-up, connection and answer. */
+/** The time limit for the whole attempt: look-up, connection and answer. */
 const timeoutMs = 10_000;
 /** How much of the body of an answer is read before the connection is closed, and how long. */
 const maxAnswerBytes = 1024;
 const answerBodyMs = 1000;
-/** The most answers with a status below 200 before the answer. Each takes time, and a receiver may send them without an end. */
+/** The maximum number of interim answers (with a status below 200). Each takes time, and a receiver may send them endlessly. */
 const maxInterimAnswers = 10;
 
 /**
- * Sends the event. Redirects are not followed. No attempt throws.
+ * Sends the event. Redirects are not followed. It never throws: the outcome has the error.
  *
  * @param stopping ends the attempt
  */
@@ -84,7 +84,7 @@ function post(
     },
   });
   let status: number | undefined;
-  // The status is the answer, whatever happens to the body.
+  // If the status has arrived, it is the result, whatever happens to the body.
   const end = (error: Error) => (status === undefined ? reject(error) : resolve(status));
   request.on('error', end);
   let interimAnswers = 0;
@@ -92,7 +92,7 @@ function post(
     if (++interimAnswers > maxInterimAnswers)
       request.destroy(new Error('there is no end of interim answers'));
   });
-  // For example after 101 Switching Protocols there is neither an answer nor an error.
+  // If the connection closes without an answer and without an error, for example after 101 Switching Protocols, the attempt has failed.
   request.on('close', () => end(new Error('the connection was closed without an answer')));
   request.on('response', (response) => {
     status = response.statusCode!;
@@ -109,7 +109,7 @@ function post(
   return promise;
 }
 
-/** Returns a look-up that knows only these addresses. */
+/** Returns a look-up function for the connection that returns only these addresses, which were checked before. */
 function lookupIn(addresses: LookupAddress[]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) callback(null, addresses);
@@ -117,7 +117,7 @@ function lookupIn(addresses: LookupAddress[]): LookupFunction {
   };
 }
 
-/** Returns the code of the error, because the message may have an address of a private network. */
+/** Returns the error's code instead of its message, because the message may contain an address of a private network. */
 function inWords(error: unknown): string {
   if (error instanceof RefusedAddress) return error.message;
   const { code } = error as { code?: unknown };

@@ -6,13 +6,13 @@ import type { LookupAddress } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
 import { lookUpHost } from './look-up-host.ts';
 
-/** The networks that are not public (IANA special-purpose address registries), and multicast. */
+/** The IPv4 networks that are not public (IANA special-purpose address registries), and multicast. */
 const refusedV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
-  // Machines of Azure have services of the platform here, at an address that looks public.
+  // At this address, which looks public, machines of Azure reach services of the platform.
   '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
@@ -34,7 +34,7 @@ const refusedV6 = ['::/3', '4000::/2', '8000::/1', '2001::/23', '2001:db8::/32',
 
 const refused = networkList([...refusedV4, ...refusedV6]);
 
-/** An address that must not be used, or a name that has no address. The message is for the caller. */
+/** Reports an address that must not be used, or a name that has no address. The message is for the caller. */
 export class RefusedAddress extends Error {
   override name = 'RefusedAddress';
 }
@@ -72,7 +72,7 @@ export class WebhookAddresses {
       if (found.length > 0) return found;
     } catch (error) {
       if (signal.aborted) throw error;
-      // The answer is the same for a name that does not exist, so that nobody can find out the names of a private network.
+      // The answer is the same as for a name without addresses, so that nobody can find out which names a private network has.
     }
     throw unusable(host);
   }
@@ -91,7 +91,7 @@ function unusable(host: string): RefusedAddress {
   );
 }
 
-/** BlockList compares an IPv4 address also with IPv6 networks, as a mapped address, so each family has a list of its own. */
+/** IPv4 and IPv6 networks. Each family has its own list, because BlockList also compares an IPv4 address with IPv6 networks (as a mapped address). */
 interface NetworkList {
   v4: BlockList;
   v6: BlockList;

@@ -21,7 +21,7 @@ export interface WebhookView {
 
 /** A webhook in the list of its caller. */
 export interface ListedWebhook extends WebhookView {
-  /** Too many of its deliveries wait, so further events wait in the outbox. */
+  /** The webhook is paused: too many of its deliveries wait, so further events stay in the outbox for now. */
   paused: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface DeliveryView {
 
 const webhookView = `id, url, types, schemas, created_at AS "createdAt", disabled_at AS "disabledAt"`;
 
-/** The maximum numbers of a caller. */
+/** How many webhooks and patterns a caller may have. */
 export interface WebhookLimits {
   webhooks: number;
   patterns: number;
@@ -88,7 +88,7 @@ export function insertWebhook(
   ];
 }
 
-/** @param maxPending the number of deliveries that wait with which all webhooks of the caller together are paused */
+/** @param maxPending if this many deliveries of a caller wait, all webhooks of the caller together are paused */
 export function listWebhooks({ quoted }: ServiceSchema, owner: Buffer, maxPending: number): Statement {
   return {
     text: `SELECT ${webhookView}, disabled_at IS NULL AND ${pendingOf(quoted, '$2')} >= ${shareOf(quoted, '$2', '$1')} AS paused
@@ -111,7 +111,7 @@ export function findWebhook({ quoted }: ServiceSchema, id: string, owner: Buffer
 export function deleteWebhook(schema: ServiceSchema, id: string, limit: number): Statement[] {
   const { quoted } = schema;
   return [
-    // This locks the webhook before its deliveries, in the same order as when the receiver ends the webhook. Otherwise the two could wait for each other.
+    // This locks the webhook before its deliveries, as when the receiver ends the webhook. In another order the two could wait for each other.
     disableWebhook(schema, id),
     {
       text: `DELETE FROM ${quoted}.deliveries d
@@ -141,7 +141,7 @@ export function listDeliveries(
   };
 }
 
-/** Adds a delivery of an event that is not in the outbox, unless the webhook is paused (`listWebhooks`) or disabled. */
+/** Adds a delivery of an event that is not in the outbox (a test event), unless the webhook is paused (`listWebhooks`) or disabled. */
 export function insertDelivery(
   { quoted }: ServiceSchema,
   webhook: string,
@@ -160,9 +160,9 @@ export function insertDelivery(
 export interface CallerProgress {
   owner: Buffer;
   webhooks: number;
-  /** The patterns of all these webhooks and of their tokens. */
+  /** The number of patterns of all these webhooks and of their tokens. */
   patterns: number;
-  /** All webhooks have their deliveries up to this position. */
+  /** The deliveries of all these webhooks exist up to this position. */
   position: number;
 }
 
@@ -176,7 +176,7 @@ export function readProgress({ quoted }: ServiceSchema): Statement {
   };
 }
 
-/** What one transaction makes for one caller. */
+/** The limits of the deliveries that one transaction makes for one caller. */
 export interface DeliveryRound {
   owner: Buffer;
   /** The position of the last event, which must have been committed. */
@@ -185,11 +185,11 @@ export interface DeliveryRound {
   events: number;
   /** A webhook with so many deliveries that wait gets no more. */
   maxPending: number;
-  /** See `removeSurplus`. */
+  /** How many deliveries are kept. See `removeSurplus`. */
   maxKept: number;
 }
 
-/** Returns SQL for the patterns of a webhook as patterns of LIKE, whose escape character is an exclamation mark. */
+/** Returns SQL that turns the patterns of a webhook into patterns of LIKE, with an exclamation mark as the escape character. */
 const asLike = (patterns: string) => `CASE WHEN ${patterns} IS NOT NULL THEN ARRAY(
     SELECT replace(replace(replace(replace(p, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') FROM unnest(${patterns}) p) END`;
 
@@ -269,7 +269,7 @@ function pendingOf(quoted: string, max: string): string {
 export interface ClaimedDelivery extends Message {
   webhook: string;
   attempts: number;
-  /** The seconds since the delivery was made. */
+  /** The number of seconds since the delivery was made. */
   age: number;
 }
 
@@ -351,7 +351,7 @@ export function delayDelivery(
   };
 }
 
-/** Gives back a delivery whose attempt was ended because the process stops. The attempt does not count. */
+/** Gives back a delivery whose attempt was interrupted because the process stops. The attempt is not counted. */
 export function returnDelivery(
   { quoted }: ServiceSchema,
   { webhook, eventId, attempts }: ClaimedDelivery,
@@ -363,7 +363,7 @@ export function returnDelivery(
   };
 }
 
-/** Ends a webhook. */
+/** Disables a webhook. */
 export function disableWebhook({ quoted }: ServiceSchema, webhook: string): Statement {
   return {
     text: `UPDATE ${quoted}.webhooks SET disabled_at = clock_timestamp() WHERE id = $1 AND disabled_at IS NULL`,
@@ -371,7 +371,7 @@ export function disableWebhook({ quoted }: ServiceSchema, webhook: string): Stat
   };
 }
 
-/** Ends deliveries of webhooks that have ended: a limited number, because a webhook may have many. */
+/** Ends deliveries of disabled webhooks, at most `limit` of them, because a webhook may have many. */
 export function endDeliveries({ quoted }: ServiceSchema, limit: number): Statement {
   return {
     text: `UPDATE ${quoted}.deliveries d
@@ -383,7 +383,7 @@ export function endDeliveries({ quoted }: ServiceSchema, limit: number): Stateme
   };
 }
 
-/** Removes deliveries that ended long ago: a limited number. It returns `RemovedRows`, whose place is a time. */
+/** Removes deliveries that ended long ago, at most a limited number. It returns `RemovedRows`, whose `last` is a time. */
 export function removeDeliveries(
   { quoted }: ServiceSchema,
   days: number,

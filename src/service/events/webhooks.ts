@@ -1,12 +1,12 @@
 /**
- * Webhooks: callers name URLs to which the service sends events.
+ * Webhooks: URLs to which the service sends events for its callers.
  *
- * Each webhook remembers the position of the last event for which its deliveries were made. Making deliveries and moving the position is
- * one transaction, so each event has exactly one delivery for each webhook to which it must be sent, whichever process makes it. A delivery is
- * attempted until the receiver answers with 2xx, or for 24 hours.
+ * Each webhook stores the position of the last event for which its deliveries were made. One transaction makes the deliveries and moves the position, so
+ * each event has exactly one delivery for each webhook that wants it, whichever process makes it. A delivery is attempted until the receiver answers with
+ * 2xx, or for 24 hours.
  *
- * Each transaction makes deliveries for one caller, and the callers take turns. Its work is limited by everything that a caller chooses: events,
- * webhooks and patterns. If too many deliveries of a webhook wait, its events wait in the outbox, where each is stored once.
+ * Each transaction makes deliveries for one caller, and the callers take turns. The work of a transaction is limited in everything that a caller chooses:
+ * events, webhooks and patterns. If too many deliveries of a webhook wait, its further events stay in the outbox, where each event is stored only once.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -48,9 +48,9 @@ import {
 
 export interface WebhooksOptions {
   schema: ServiceSchema;
-  /** For requests of callers. */
+  /** The pool for requests of callers. */
   pool: Pool;
-  /** For deliveries. The caller ends it after `stop`. */
+  /** The pool for deliveries. The caller must end it after `stop`. */
   recordPool: Pool;
   feed: EventFeed;
   addresses: WebhookAddresses;
@@ -61,12 +61,12 @@ export const maxWebhooksPerCaller = 100;
 /** The maximum number of patterns of schemas in all webhooks of a caller. */
 export const maxPatternsPerCaller = 1000;
 /**
- * The number of deliveries that wait with which all webhooks of a caller together are paused, and the number of their newest deliveries of which the
- * ended ones are kept. The webhooks share these numbers equally.
+ * For each caller: the number of waiting deliveries at which its webhooks are paused, and the number of its newest deliveries that
+ * are kept after they have ended. The webhooks of a caller share these numbers equally.
  */
 export const maxPendingPerCaller = 5000;
 export const maxKeptPerCaller = 10_000;
-/** How often the database is asked while there are webhooks, and while there are none. Another process may have created the first one. */
+/** How often the database is asked for new events while there are webhooks (`busyMs`), and while there are none (`idleMs`), because another process may create the first one. */
 const busyMs = 1000;
 const idleMs = 30_000;
 /** The maximum number of attempts at the same time: in this process, for all webhooks of one caller, and for one webhook. */
@@ -75,11 +75,11 @@ const maxAttemptsPerCaller = 16;
 const maxAttemptsPerWebhook = 4;
 /** How long the look-up of a host may take when a webhook is created. */
 const lookupMs = 5000;
-/** Longer than an attempt can take. */
+/** How long a process reserves a delivery. It is longer than an attempt can take. */
 const leaseSeconds = 60;
-/** How many deliveries are ended or removed in one statement, at most. */
+/** How many deliveries one statement ends or removes at most. */
 const batch = 10_000;
-/** How many events are compared with webhooks, or names of schemas with patterns, in one statement, at most. */
+/** How many comparisons one statement makes at most, of events with webhooks or of names of schemas with patterns. */
 const maxComparisons = 10_000;
 /** The seconds between two attempts. The last one is repeated. Together they reach 24 hours. */
 const pauses = [5, 30, 120, 600, 1800, 3600, 7200, 14_400];
@@ -95,7 +95,7 @@ export class Webhooks {
   #loop: Promise<void> = Promise.resolve();
   #wake: () => void = () => {};
   #removedAt = 0;
-  /** The last statement of this object with `recordPool`. It never rejects. */
+  /** The last work that uses `recordPool`. It never rejects. */
   #recording: Promise<unknown> = Promise.resolve();
 
   constructor(options: WebhooksOptions) {
@@ -106,7 +106,7 @@ export class Webhooks {
     this.#loop = this.#run();
   }
 
-  /** Ends the running attempts. Another process, or the next start, repeats them. */
+  /** Stops the running attempts. Another process repeats them, or this one at its next start. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake();
@@ -114,7 +114,7 @@ export class Webhooks {
     await Promise.all(this.#attempts);
   }
 
-  /** Returns the new webhook with its secret, or of what the caller has too many. */
+  /** Creates a webhook. Returns it with its secret, or what the caller has too many of. */
   async create(
     webhook: Omit<NewWebhook, 'id' | 'secret' | 'position'>,
   ): Promise<(WebhookView & { secret: string }) | 'webhooks' | 'patterns'> {
@@ -149,7 +149,7 @@ export class Webhooks {
   }
 
   /**
-   * Removes a webhook and its deliveries. It is disabled at once; if its deliveries are many, they are removed before it, by several statements.
+   * Disables a webhook at once, and removes it after its deliveries, which several statements remove if there are many.
    *
    * @returns the webhook as it was; undefined: the caller has none with this id
    */
@@ -225,20 +225,20 @@ export class Webhooks {
       const [made] = await this.#inTurn(() => runStatements(recordPool, makeDeliveries(schema, round)));
       return made!.rows.some(({ position }) => position < last);
     } catch (error) {
-      // The other callers still get theirs.
+      // The error is only logged, so that the other callers still get their deliveries.
       this.#warn(error);
       return false;
     }
   }
 
-  /** Runs one work with `recordPool` after the other, so that other records always have a connection. */
+  /** Runs works that use `recordPool` one after the other, so that records of loads always find a connection. */
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const done = this.#recording.then(work);
     this.#recording = done.catch(() => {});
     return done;
   }
 
-  /** Ends and removes deliveries, once in a while. */
+  /** From time to time, ends and removes old deliveries. */
   async #tidyUp(): Promise<void> {
     if (Date.now() - this.#removedAt < removalMs) return;
     this.#removedAt = Date.now();
@@ -269,7 +269,7 @@ export class Webhooks {
         .finally(() => {
           this.#attempts.delete(attempt);
           this.#count(delivery.webhook, -1);
-          // More deliveries may be due.
+          // There may be further deliveries that are due.
           this.#wake();
         });
       this.#attempts.add(attempt);
@@ -298,7 +298,7 @@ export class Webhooks {
       return [endDelivery(schema, delivery, 'delivered', outcome)];
     }
     if (status === gone) {
-      // The webhook is locked before its deliveries, as when it is removed.
+      // The webhook is locked before its delivery, in the same order as when it is removed.
       const { webhook } = delivery;
       return [disableWebhook(schema, webhook), endDelivery(schema, delivery, 'dead', outcome)];
     }
@@ -317,7 +317,7 @@ function shareOf(number: number, webhooks: number): number {
   return Math.max(1, Math.floor(number / webhooks));
 }
 
-/** Returns the seconds until the next attempt. They vary by a tenth, so that receivers are not called for everything at once. */
+/** Returns the seconds until the next attempt. They vary by a tenth, so that a receiver does not get all retries at the same time. */
 function pauseAfter(attempts: number): number {
   const pause = pauses[Math.min(attempts, pauses.length) - 1]!;
   return pause * (0.9 + Math.random() * 0.2);

@@ -19,7 +19,7 @@ export interface HttpContext {
   records: Records;
   tokens: TokenVerifier;
   lines: Lines;
-  /** The tables that small uploads were appended to. */
+  /** What is known about the tables that small uploads were appended to. */
   knownTables: KnownTables;
   quotas: RequestQuotas;
   measures: Measures;
@@ -31,7 +31,7 @@ export interface HttpContext {
   memoryBudget: MemoryBudget;
   /** False while the service starts and stops. */
   isReady: () => boolean;
-  /** True while the service waits at its start for a database that is not there. It is not ready meanwhile. */
+  /** True while the service, at its start, waits for a database that it cannot reach. The service is then not ready. */
   isWaitingForDatabase: () => boolean;
   /** Aborted when the service must end the running requests. */
   stopping: AbortSignal;

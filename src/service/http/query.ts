@@ -35,7 +35,7 @@ export function queryParser<Schema extends TObject>(
       (name) => !Object.hasOwn(schema.properties, name) && !Object.hasOwn(ignored, name),
     );
     const problems = unknown.map((name) => unknownParameter(name, Object.keys(schema.properties)));
-    // PostgreSQL has no text with NUL, so no parameter can have it.
+    // PostgreSQL cannot store a text with NUL, so no parameter may contain it.
     const withNul = Object.keys(schema.properties).filter((name) => String(given[name]).includes('\0'));
     problems.push(...withNul.map(hasNul));
     const values: Record<string, unknown> = {};
@@ -45,7 +45,7 @@ export function queryParser<Schema extends TObject>(
       if (value !== undefined) values[name] = value;
     }
     if (!validator.Check(values)) {
-      // The validator lists only the first few errors, so each value is checked by itself.
+      // Each value is checked separately, because the validator lists only the first few errors.
       for (const [name, property] of Object.entries(schema.properties)) {
         const isFit = name in values ? Check(property, values[name]) : Type.IsOptional(property);
         if (!isFit && !withNul.includes(name))
@@ -116,7 +116,7 @@ function refusedValue(name: string, value: unknown, schema: ParameterSchema): Pr
   };
 }
 
-/** Explains how to send an upsert. Other programs call it `upsert`, `merge` or `replace`. */
+/** Returns advice for a value that means an upsert in other programs (`upsert`, `merge` or `replace`). */
 function upsertHint(value: unknown, { enum: allowed }: ParameterSchema): string {
   const isOfUploads = allowed?.includes('append') || allowed?.includes('update');
   return isOfUploads && /^(upsert|merge|update|replace)$/i.test(String(value))

@@ -1,6 +1,4 @@
-/**
- * The list of the endpoints, each of which is one file in `routes/`, by the bodies that they accept.
- */
+/** Registers the endpoints, grouped by the bodies that they accept. Each endpoint is one file in `routes/`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../../core/errors.ts';
 import { unsupportedMediaType } from './answers/problem-json.ts';
@@ -35,11 +33,11 @@ import { parseContentEncoding } from './wire/content-encoding.ts';
 export const uploadOperations: UploadOperation[] = [uploadJson, uploadExcel];
 
 export async function registerRoutes(app: FastifyInstance, context: HttpContext): Promise<void> {
-  // The routes check queries and bodies themselves, with the schemas that the document shows, so that one answer has every
-  // problem.
+  // Fastify's validation is switched off: the routes check queries and bodies themselves, with the same schemas, so that one answer
+  // has every problem.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
-  // The routes read bodies themselves, as streams.
+  // Fastify's body parsers are removed, because the routes read bodies themselves, as streams.
   app.removeAllContentTypeParsers();
   await registerOpenApi(app, context.config.limits);
   healthRoutes(app, context);
@@ -77,7 +75,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
   });
 }
 
-/** Lets bodies of these types through to the routes as streams. All other bodies are refused. */
+/** Passes bodies of these types on to the routes as streams. All other bodies are refused. */
 function acceptBodies(api: FastifyInstance, contentTypes: (string | RegExp)[]): void {
   for (const type of contentTypes)
     api.addContentTypeParser(type, async (_request: unknown, payload: unknown) => payload);
@@ -91,8 +89,8 @@ function acceptBodies(api: FastifyInstance, contentTypes: (string | RegExp)[]): 
 }
 
 /**
- * Lets requests through whose routes need no body. Many clients send `Content-Type: application/json` with each request, and some send `{}`.
- * The body is not read.
+ * Accepts any body for routes that need none, and does not read it. Many clients send `Content-Type: application/json` with each
+ * request, and some send `{}`.
  */
 function ignoreBodies(api: FastifyInstance): void {
   api.addContentTypeParser('*', async () => undefined);

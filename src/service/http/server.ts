@@ -58,8 +58,8 @@ const headersTimeout = 20_000;
 const requestTimeout = 0;
 
 /**
- * The time that a stopped request has to answer. If the database does not answer, the rollback waits
- * for it (`postgres/transaction.ts`).
+ * How long a request that was stopped may take until it is answered. The rollback of its transaction may have to wait for the
+ * database (`postgres/transaction.ts`).
  */
 const stoppedAnswerMs = 5_000;
 
@@ -100,7 +100,7 @@ export async function buildServer(
   const { basePath } = service.config.http;
   const app = makeApp(running, log, service.measures, basePath);
   continueWhenRead(app.server);
-  // Node's own answer is not `application/problem+json`, so `refuseUnknownExpectation` answers.
+  // Node.js would answer an unknown expectation itself, but not as `application/problem+json`. So the request is passed on, and `refuseUnknownExpectation` answers it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   guardChunkedBodies(app.server);
   const methodsByPath = collectMethods(app);
@@ -137,7 +137,7 @@ function makeApp(
     routerOptions: { maxParamLength: 1024 },
     requestTimeout,
     frameworkErrors: (error, request, reply) => {
-      // Fastify's hooks do not run for a request that it cannot route.
+      // The hooks do not run for a request that Fastify cannot route, so its log line is written here.
       reply.raw.once('finish', () => {
         logAnswered(request, reply);
         measureAnswered(measures, request, reply);
@@ -150,11 +150,11 @@ function makeApp(
     clientErrorHandler: answerUnparsable,
     forceCloseConnections: 'idle',
     serverFactory: (handle, { keepAliveTimeout }) => {
-      // Node's own answer for a missing Host is not `application/problem+json`, so `refuseWrongHost` answers.
+      // Node.js would answer a missing Host header itself, but not as `application/problem+json`. `refuseWrongHost` answers instead.
       const server = createServer({ requireHostHeader: false }, inTurn(running.counting(handle)));
       return Object.assign(server, { keepAliveTimeout, requestTimeout, headersTimeout });
     },
-    // Fastify's own answer is not `application/problem+json`, so the routes answer `shutting-down`.
+    // Fastify would answer itself while it closes, but not as `application/problem+json`. The routes answer `shutting-down` instead.
     return503OnClosing: false,
   });
 }
@@ -169,14 +169,14 @@ function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
   return methodsByPath;
 }
 
-/** The order of the hooks is the order in which they run. */
+/** Adds the hooks. They run in the order in which they are added. */
 function addHooks(app: FastifyInstance, context: Omit<HttpContext, 'quotas'>): void {
   writeAccessLog(app);
   measureRequests(app, context.measures);
   if (context.tracing) traceRequests(app, context.tracing);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...securityHeaders });
-    // Answers of the API contain data, so they must not be kept in a cache.
+    // Answers of the API contain data, so caches must not store them.
     if (request.url.startsWith('/api/')) reply.header('cache-control', 'no-store');
   });
   addBasePath(app, context.config.http.basePath);
@@ -187,7 +187,7 @@ function addHooks(app: FastifyInstance, context: Omit<HttpContext, 'quotas'>): v
   closeOverUnreadBodies(app);
 }
 
-/** These hooks run after the limits of requests, so that refused requests count, too. */
+/** Adds the hooks that run after the limits of requests, so that the requests that they refuse are counted, too. */
 function addChecks(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     refuseWrongHost(request);
@@ -229,9 +229,9 @@ function handleErrors(
 /** The maximum number of requests that the log lists when the service fails. */
 const maxListedRequests = 100;
 
-/** Counts the running requests. Node.js counts only connections, and some of these are idle. */
+/** Counts the running requests. Node.js counts only connections, some of which are idle. */
 class RunningRequests {
-  /** The ids; undefined: the request has not reached Fastify. */
+  /** The ids of the running requests; undefined: the request has not reached Fastify yet. */
   readonly #running = new Map<IncomingMessage, string | undefined>();
   #onNone = (): void => {};
 
@@ -246,7 +246,7 @@ class RunningRequests {
     return id;
   }
 
-  /** Like the access log, the list has no query strings and no headers. */
+  /** Lists the running requests. Like the access log, the list has no query strings and no headers. */
   list(): object[] {
     const first = [...this.#running].slice(0, maxListedRequests);
     return first.map(([{ method, url = '' }, reqId]) => ({ reqId, method, path: pathOf(url) }));
@@ -282,7 +282,7 @@ function closeConnectionsOnStop(
   app.addHook('onSend', async (_request, reply) => {
     if (!isReady()) reply.header('connection', 'close');
   });
-  // Browsers open connections in advance, which Node does not count as idle.
+  // Connections without any request so far. Browsers open some in advance, and Node.js does not count them as idle.
   const unused = new Set<Socket>();
   app.server.on('connection', (socket) => {
     unused.add(socket);
@@ -305,7 +305,7 @@ function refuseWrongHost({ headers, raw }: FastifyRequest): void {
   throw new AppError('invalid-request', 'The request has no Host header.');
 }
 
-/** Refuses any expectation other than the only one in RFC 9110 section 10.1.1. */
+/** Refuses every expectation except `100-continue`, the only one that RFC 9110 section 10.1.1 defines. */
 function refuseUnknownExpectation({ headers: { expect } }: IncomingMessage): void {
   if (expect === undefined || expect.toLowerCase() === '100-continue') return;
   throw new AppError('expectation-failed', 'The header Expect may only be 100-continue.');
@@ -319,7 +319,7 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
       url,
       method: app.supportedMethods.filter((method) => !methods.has(method)),
       schema: { hide: true },
-      // The method is checked before the body, because a request with a wrong method fails whatever its body is.
+      // The method is checked in this early hook, before the body, because a wrong method fails whatever the body is.
       onRequest: async (request) => {
         const advice = adviceForMethod(request.method, request.url.split('?')[0]!);
         throw new AppError('method-not-allowed', `The methods of this path: ${allow}.${advice}`, {
@@ -393,7 +393,7 @@ function hasUnreadBody({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0);
 }
 
-/** Returns the answer to a request for which no hook runs. */
+/** Returns an answer for a request for which Fastify's hooks do not run. */
 function answerWithoutHooks(error: AppError): { headers: Record<string, string | number>; body: string } {
   const id = randomUUID();
   const body = JSON.stringify(problemDocument(error, id));
@@ -407,10 +407,10 @@ function answerWithoutHooks(error: AppError): { headers: Record<string, string |
   return { headers, body };
 }
 
-/** Answers on the socket itself if Node's parser refuses a request, because then no request object exists. */
+/** Writes the answer to the socket if Node's parser refuses a request. Then there is no request object. */
 function answerUnparsable(this: FastifyInstance, thrown: Error, socket: Socket): void {
   if (closeAfterAnswers(socket)) return;
-  // No second response may follow one that is being written.
+  // If a response is being written, no second one may follow, so the connection is closed.
   if (!socket.writable || runningResponse(socket)?.headersSent) {
     socket.destroy();
     return;

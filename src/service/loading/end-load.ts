@@ -34,7 +34,7 @@ export async function endLoad(
   if (!target.isNew || !target.replaces) {
     const { schema, name } = request;
     const facts = await readTable(client, schema, name);
-    // The role has lost its privileges during the load.
+    // The role has lost its privileges during the load, so it may not see the description of the table.
     if (facts?.maySee === false) throw hiddenTable(schema, name);
     const result = resultOf(upload, await describeFound(client, schema, name, facts, extraFunctions), []);
     observer?.committing(result);
@@ -50,9 +50,9 @@ export async function endLoad(
   }
 }
 
-/** Ends the transaction, unless the name of the table has meant another table meanwhile. @throws AppError `write-conflict` */
+/** Ends the transaction. @throws AppError `write-conflict` if the schema was renamed since the load began, so that the name may mean another table */
 async function endUnlessRenamed(edges: TransactionEdges, schema: string): Promise<void> {
-  // Without a version, another session has created the schema since the load began.
+  // There is no version if another session created the schema after the load began.
   const [found] = edges.begun!.rows as { version: string }[];
   try {
     await edges.endWith([proveSchema(schema, found?.version ?? '0 0')]);
@@ -63,7 +63,7 @@ async function endUnlessRenamed(edges: TransactionEdges, schema: string): Promis
   }
 }
 
-/** @param ofEnd warnings about the end of the load */
+/** @param ofEnd warnings that only the end of the load has found */
 export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: Warning[]): LoadResult {
   const { request, target, loaded, problems } = upload;
   const isTaking = request.dryRun && !target.isNew;

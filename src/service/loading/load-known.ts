@@ -1,9 +1,9 @@
 /**
- * Appends a small upload to a table that the service knows (`known/`), in two round trips: the rows are encoded first. Then one
- * message begins a transaction, locks the table, proves that it has not changed and copies the rows, and another one commits.
+ * Appends a small upload to a table that the service knows (`known/`), in two round trips. The rows are encoded first. Then one
+ * message begins a transaction, locks the table, proves that it has not changed and copies the rows. A second message commits.
  *
- * Whatever is not simple goes the usual way (load-table.ts), which reads all facts anew and finds every problem: rows with problems, rows that
- * PostgreSQL refuses, and a table that has changed.
+ * If anything is not simple, the upload is loaded by `loadTable`, which reads all facts anew and finds every problem: if a row has
+ * a problem, if PostgreSQL refuses a row, or if the table has changed.
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../../core/errors.ts';
@@ -34,20 +34,20 @@ import { rowOptions } from './row-options.ts';
 import { checkConstraintsNow } from './staged/merge-statements.ts';
 import { expectedOf } from './target/expected-columns.ts';
 
-/** The longest body of a small upload, as it is sent. */
+/** The maximum length of the body of a small upload in bytes, as it is sent. */
 export const maxSmallBytes = 128 * 1024;
 
 /** Returns whether an upload only appends few rows to a table, all of them or none. */
 export function isSmallAppend(request: LoadRequest): boolean {
   const { ifExists, extraColumns, onConflict, maxFaultyRows, primaryKey, dryRun, bytes, types } = request;
-  // The notations of its columns need all rows.
+  // With `values=natural`, all rows must be read before the notations of the columns are known.
   if (types.isNatural) return false;
   if (ifExists !== 'append' || extraColumns === 'add' || onConflict !== 'fail') return false;
   if (maxFaultyRows !== undefined || primaryKey !== undefined || dryRun) return false;
   return bytes !== undefined && bytes <= maxSmallBytes;
 }
 
-/** Returns the table of a small upload; undefined: it is not there, or the upload needs the usual way. */
+/** Returns the table of a small upload; undefined: the table does not exist, or the upload must be loaded by `loadTable`. */
 export async function knownTable(
   tables: KnownTables,
   context: LoadContext,
@@ -65,9 +65,9 @@ export async function knownTable(
 }
 
 /**
- * Loads the opened input. The input keeps its rows.
+ * Loads the opened input. The input keeps its rows, so that `loadTable` can read them again.
  *
- * @returns undefined: nothing was changed, and the upload needs the usual way
+ * @returns undefined: nothing was changed, and the upload must be loaded by `loadTable`
  * @throws what the input throws; PostgreSQL's errors that are not about the rows or the table; the signal's reason
  */
 export async function loadKnown(
@@ -88,7 +88,7 @@ export async function loadKnown(
   const sink = sinkOf(input, { ...options, mayUpdate: false }, { targets, output: rows, problems });
   progress.pass = sink;
   await readInto(sink, input, true, request.signal, problems);
-  // The definition may have come after the rows.
+  // A definition that comes after the rows must be compared with the table, which only `loadTable` does.
   if (input.definition !== undefined || problems.count > 0) return undefined;
   if (rows.columns === undefined || rows.needsUsualWay || hasExtraColumns(matcher)) return undefined;
   const loaded = straightRows({ ...rowsOf(input, sink), taken: sink.loaded, hasSeveralLists: false });
@@ -128,12 +128,12 @@ export async function loadKnown(
   }
 }
 
-/** Returns whether an error may be about the rows or about a change of the table, so that the usual way explains it. */
+/** Returns whether the error may be about the rows or about a change of the table. The upload is then loaded by `loadTable`, which finds the cause. */
 function needsUsualWay(error: unknown): boolean {
   if (wasRefused(error, 'the load has ended or is cancelled')) return false;
   if (wasRefused(error, 'another request has the idempotency key')) return false;
   return (
-    // The usual way gives a COPY more time.
+    // In `loadTable` no statement timeout applies to a COPY.
     conditionOf(error) === 'query_canceled' ||
     isFailureOfExpression(error) ||
     isLackOfPrivilege(error) ||

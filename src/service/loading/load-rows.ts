@@ -49,9 +49,9 @@ interface RowLoad {
 interface Attempt {
   copied: CopiedRows;
   staged?: StagedLoad | undefined;
-  /** PostgreSQL refused the rows. */
+  /** PostgreSQL's refusal of the rows; undefined: it accepted them. */
   refusal?: Refusal | undefined;
-  /** The refusal is about the keys of a new table, and the table has the rows. */
+  /** PostgreSQL refused the keys of a new table. The rows are in the table, without these keys. */
   isOfKeys?: boolean;
 }
 
@@ -85,7 +85,7 @@ export async function loadRows(
 
 type Refused = Attempt & { refusal: Refusal };
 
-/** Loads the rows of which PostgreSQL refused some. */
+/** Loads the rows again after PostgreSQL has refused some of them, and leaves out or reports these rows. */
 async function loadRefused(client: ClientBase, load: RowLoad, first: Refused): Promise<LoadedRows> {
   const { target, options, problems } = load;
   const { refusal, copied } = first;
@@ -95,7 +95,7 @@ async function loadRefused(client: ClientBase, load: RowLoad, first: Refused): P
     if (mayLeaveOut(load)) problems.reason = cannotBeStaged;
     return refuseUnstaged(client, target, refusal, copied.places, problems);
   }
-  // Rows of one COPY cannot refer to rows of a later COPY. The staging table can move all rows at once.
+  // The rows were sent by several COPYs, and a row of one COPY cannot refer to a row of a later one. If the rows are staged, one statement can move all of them.
   const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists;
   const isMovedAgain = !first.staged && (isTooEarly || lacksSqlstate(refusal.error));
   const again = isMovedAgain ? await moveAtOnce(client, target, staged, false) : { refusal };
@@ -107,8 +107,8 @@ async function loadRefused(client: ClientBase, load: RowLoad, first: Refused): P
 }
 
 /**
- * Returns an error that names the missing privilege, or the same error if the privilege cannot be found. The failed statements were
- * rolled back.
+ * Returns an error that names the privilege which the role lacks, or the same error if this privilege cannot be found. The failed
+ * statements must have been rolled back.
  */
 async function asLack(client: ClientBase, load: RowLoad, error: Error): Promise<unknown> {
   const { target, options } = load;
@@ -166,7 +166,7 @@ async function stageRefused(
   const { target } = load;
   if (isStagedAtOnce(load) || target.columns.length > maxStagedColumns) return undefined;
   try {
-    // Citus does not find the rows of a view that it must join with temporary tables.
+    // If rows are only read to find problems, the staging table can be a view. With Citus it cannot, because Citus does not join a view with temporary tables.
     const areRead = !mayLeaveOut(load) && !target.isSharded;
     const isStored = isOfKeys && target.isNew && target.keepsOrder;
     const stored = isStored && (await stageStored(client, target, copied, areRead));
@@ -192,12 +192,12 @@ async function stageAgain(client: ClientBase, load: RowLoad): Promise<StagedLoad
     maxShapes: mayLeaveOut(load) ? maxMovedShapes : Number.POSITIVE_INFINITY,
     matcher,
   };
-  // The first pass has collected the problems of cells, so they are not collected again.
+  // The problems of cells go to a new list that is not used, because the first pass has collected them already.
   const { staged, copied } = await stageRows(client, input, target, stageOptions, new Problems());
   return copied.refusal ? undefined : staged;
 }
 
-/** Returns PostgreSQL's refusal of the copied rows as a whole: by deferred constraints, or by the keys of a new table. */
+/** Returns PostgreSQL's refusal that comes only after all rows were copied: from deferred constraints, or from the keys of a new table. */
 async function refusalAtEnd(client: ClientBase, target: LoadTarget): Promise<Refusal | undefined> {
   if (!target.isNew) return checkDeferred(client);
   const error = await target.addKeys(client);
@@ -238,7 +238,7 @@ function withLeftOut(loaded: LoadedRows, load: RowLoad): LoadedRows {
 }
 
 /**
- * Refuses the upload if a row that was left out may have other rows in it, which quotes have joined with it.
+ * Refuses the upload if a row that was left out may contain further rows, because an unclosed quote has joined several lines.
  *
  * @throws AppError `invalid-data`
  */
@@ -259,7 +259,7 @@ async function stagedRows(
   moved: MovedRows,
 ): Promise<LoadedRows> {
   const { conflict } = staged;
-  // If a trigger prevents the update of a row, `updated` counts the row, but `merged` does not.
+  // If a trigger prevents the update of a row, the row counts in `updated` but not in `merged`, so the difference may be negative.
   const inserted = Math.max(moved.merged - moved.updated, 0);
   const left = copied.sent - inserted;
   const skipped = conflict?.action === 'skip' ? Math.min(left, moved.skipped ?? left) : 0;

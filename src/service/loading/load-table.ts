@@ -87,15 +87,15 @@ export async function loadTable(
     input.expectColumns(await expectedBeforeInference(context, request, input, exists));
   const infer = () => inferWhereNeeded(context, request, input, mayBeNew);
   const inferred = outcome.inferred ?? (await timed(context, 'inference', infer));
-  // An emptied table is locked until the end. So the whole upload is received first, because a client may be slow.
+  // TRUNCATE locks the table until the transaction ends. So the whole upload is received first, because a client may be slow.
   if (ifExists === 'truncate' && !inferred) await input.keep(signal);
   const read = await inNotations(request, input, inferred, !exists || !addsRows(request));
   return withSecondReading(() => load(read, { inferred }));
 }
 
 /**
- * Returns the input that reads each column in its notation (`values=natural`). Known types, of a definition or an existing table, need a
- * pass of their own.
+ * Returns the input with each column read in its notation (`values=natural`). If the types come from a definition or an existing
+ * table, the rows are read once more to find the notations.
  */
 async function inNotations(
   { types, signal }: LoadRequest,
@@ -127,7 +127,7 @@ async function loadWithin(
   const problems = new Problems(request.collector);
   const progress = new LoadProgress(problems, context.observer);
   const target = await openTarget(client, upload, types.inferred);
-  // In one pass the table has only the columns of the first rows yet.
+  // If the types may still change (one pass), the columns of the target are only those of the first rows, so the input is not told about them.
   if (types.changing === undefined) input.expectColumns?.(expectedOf(target.columns));
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
   const options = rowOptions(upload, target, matcher, progress, types);
@@ -136,7 +136,7 @@ async function loadWithin(
 
   const copy = () => loadRows(client, input, target, options, problems);
   const loaded = await timed(context, 'copy', copy);
-  // The definition came after the rows. A difference is often the cause of the problems.
+  // The definition came after the rows, so it is compared only now. Its difference from the table is often the cause of the problems.
   if (!isCompared) await refuseDisagreement(client, upload);
   if (loaded.leftOut === undefined) problems.throwIfAny();
   if (target.isNew) await target.continueNumbering(client, loaded.places);
@@ -145,7 +145,7 @@ async function loadWithin(
   if (received === 0 && input.definition === undefined) requireRowList(request, input, target, matcher);
   if (received > 0) matcher.refuseExtraColumns();
   const ofName = target.isNew ? await warnOfNewName(client, request) : [];
-  // A load in one pass knows the types of all rows only now.
+  // In a load in one pass, the inference has seen all rows only now.
   const { inferred } = types;
   return endLoad(client, edges, context, {
     request,

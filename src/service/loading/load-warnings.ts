@@ -71,7 +71,7 @@ function inferredColumns(
     ...headerOfValues(made, headerRow, input.headerTexts),
     ...mixedColumns(made, input.locate),
     ...otherReadings(made, input.locate),
-    // Otherwise the input itself warns of all columns that it reads naturally.
+    // If only some columns are inferred, the input itself warns of all columns that it reads naturally.
     ...(isAllInferred ? naturalColumns(made, input.locate) : []),
   ];
 }

@@ -15,7 +15,7 @@ export interface LoadedRows {
   /** The number of rows that were left out because they have problems; undefined: no row may be left out. */
   leftOut?: number;
   warnings: Warning[];
-  /** The rows did not all have values for the same columns. */
+  /** The rows did not all have the same columns. */
   hasSeveralLists: boolean;
   places: CellPlaces;
 }
@@ -25,7 +25,7 @@ export function receivedRows({ inserted, skipped, updated, suppressed }: LoadedR
   return inserted + skipped + updated + suppressed;
 }
 
-/** Returns the result of rows that were copied into the table. */
+/** Returns the result for rows that were copied straight into the table, without the staging table. */
 export function straightRows({
   sent,
   taken,

@@ -11,8 +11,8 @@ import type { LoadTarget } from './target/load-target.ts';
 import type { TargetOptions } from './target/open-target.ts';
 
 /**
- * The shortest body whose rows are copied frozen into a new table. For a shorter one this costs more than it saves: the table must be
- * truncated first, which makes new files for it.
+ * The shortest body whose rows are copied into a new table with FREEZE. For a shorter one FREEZE costs more than it saves, because
+ * the table must be truncated first, which makes new files for it.
  */
 const minFrozenBytes = 1024 * 1024;
 
@@ -26,11 +26,11 @@ export interface RowOptions {
   typesAreInferred: boolean;
   /** undefined: the types of the columns cannot change while the rows are read. */
   changingTypes: ChangingTypes | undefined;
-  /** See `CopySessionOptions`. */
+  /** The rows are copied with FREEZE. See `CopySessionOptions`. */
   freezes: boolean;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
   statementTimeoutMs: number;
-  /** The count of the rows with problems, which may be left out; undefined: they may not. */
+  /** Counts the rows with problems, which may be left out; undefined: no row may be left out. */
   faulty: FaultyRows | undefined;
   signal: AbortSignal;
   progress: LoadProgress;

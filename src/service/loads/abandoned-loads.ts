@@ -1,4 +1,4 @@
-/** Ends the loads of processes whose leases have expired, and the records of this process that no longer have a load. */
+/** Ends the loads of processes whose leases have expired, and gives up the records of this process that have no load in it any more. */
 import type { Pool } from 'pg';
 import { insertEvents } from '../events/outbox.ts';
 import { toPrepared } from '../postgres/callers-statement.ts';
@@ -15,7 +15,7 @@ export interface AbandonedLoadsOptions {
   schema: ServiceSchema;
   recordPool: Pool;
   lease: Lease;
-  /** The answer of a load whose process ended. */
+  /** The answer that is stored for a load whose process ended. */
   answer: KeptAnswer;
   /** Returns whether a load runs in this process. */
   isRunning: (id: string) => boolean;
@@ -23,7 +23,7 @@ export interface AbandonedLoadsOptions {
 
 export class AbandonedLoads {
   readonly #options: AbandonedLoadsOptions;
-  /** The records without a load that the last sweep found, by their ids. */
+  /** The ids of the records without a load that the last sweep found. */
   #strays: ReadonlySet<string> = new Set();
 
   constructor(options: AbandonedLoadsOptions) {
@@ -70,9 +70,9 @@ export class AbandonedLoads {
   }
 
   /**
-   * Gives up the records of this process that have no load in it, so that they are treated as those of a process that has ended. Such a record is
-   * left if the database did not answer when the load ended. It must be found twice, because a load that is just being taken from the
-   * queue is not in the registry yet.
+   * Gives up the records of this process that have no load in it, so that the sweep treats them like records of a process that has
+   * ended. Such a record is left if the database did not answer when the load ended. It must be found twice, because a load that is
+   * just being taken from the queue is not in the registry of this process yet.
    */
   async #disownStrays(): Promise<void> {
     const { schema, recordPool, lease, isRunning } = this.#options;

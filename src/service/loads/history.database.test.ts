@@ -26,7 +26,7 @@ after(async () => {
 });
 
 const hourMs = 3_600_000;
-/** Ten statements remove so many rows. */
+/** So many rows need ten statements. */
 const rows = 10_000;
 
 /** Adds loads and keys of this age. */
@@ -50,7 +50,7 @@ async function addRecords(ageMs: number): Promise<void> {
 /** Returns how many entries of these indexes were read so far. */
 async function entriesRead(): Promise<number> {
   const { quoted } = schema;
-  // The session of the history says at the end of a transaction what it has read.
+  // At the end of a transaction, the session of the history reports what it has read.
   await recordPool.query('SELECT pg_stat_force_next_flush()');
   const { rows } = await database.pool.query(
     `SELECT sum(idx_tup_read)::int AS read FROM pg_stat_user_indexes

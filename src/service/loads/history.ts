@@ -35,7 +35,7 @@ export class History {
     this.#options = options;
   }
 
-  /** Removes old rows in the background, if the last time was an hour ago. */
+  /** Removes old rows in the background, if the last removal was at least an hour ago. */
   removeIfDue(): void {
     if (this.#removing !== undefined || this.#isStopped) return;
     if (performance.now() - this.#removedAtMs < everyMs) return;

@@ -17,25 +17,25 @@ import {
 import type { Lease } from './lease.ts';
 import type { KeptAnswer } from './load-record.ts';
 
-/** The key of a request, and what is kept under it. */
+/** The key of a request, and what is stored under it. */
 export interface RequestKey extends ClaimedKeyRow {
-  /** Returns the digest of the request; undefined: its body has not been read to its end. */
+  /** Returns the digest of the request; undefined: its body was not read to its end. */
   digest: { fingerprint(): Buffer | undefined };
-  /** The headers that are kept with every answer. */
+  /** The headers that are stored with every answer. */
   headers?: Record<string, string>;
 }
 
-/** Keeps the answer of a request under its key. */
+/** Stores the answer of a request under its key. */
 export interface AnswerKeeper {
-  /** Returns the statements that keep the answer, for the transaction that does the work. */
+  /** Returns the statements that store the answer. They run in the transaction that does the work. */
   commitStatements(answer: () => KeptAnswer): CallersStatement[];
-  /** Keeps the answer of a request that has changed nothing. */
+  /** Stores the answer of a request that has changed nothing. */
   keep(answer: KeptAnswer): Promise<void>;
-  /** Replaces the body of the answer that the transaction has kept, because something became known only after the commit. */
+  /** Replaces the body of the answer that the transaction has stored, because a warning was found only after the COMMIT. */
   amend(answer: KeptAnswer): Promise<void>;
 }
 
-/** Keeps nothing, because the request has no key. */
+/** Stores nothing, because the request has no key. */
 export const noKey: AnswerKeeper = {
   commitStatements: () => [],
   keep: async () => {},
@@ -45,18 +45,18 @@ export const noKey: AnswerKeeper = {
 /** The result of a request for a key. */
 export type KeyClaim =
   | { claimed: ClaimedKey; answered?: undefined }
-  /** Another request with the key still runs. */
+  /** Another request with the key is still running. */
   | { claimed?: undefined; answered?: undefined }
-  /** Another request with the key was answered. */
+  /** Another request with the key was answered already. */
   | { claimed?: undefined; answered: { fingerprint: Buffer; answer: KeptAnswer } };
 
-/** The pauses before more attempts to make a key free, if the database does not answer. */
+/** The pauses before further attempts to release a key, if the database does not answer. */
 const releasePausesMs = [1000, 5000, 30_000, 300_000];
 
 /**
- * Claims a key for a request.
+ * Claims a key for a request, so that no other request with the key can run at the same time.
  *
- * @param running the claims of the requests that run in this process, with this one
+ * @param running the claims of all requests that run in this process, including this one
  * @throws PostgreSQL's errors
  */
 export async function claimIdempotencyKey(
@@ -75,7 +75,7 @@ export async function claimIdempotencyKey(
   const [claimed, found] = (await runStatements(pool, statements)).slice(-2);
   if (claimed!.rows.length > 0) return { claimed: new ClaimedKey(pool, schema, key) };
   const [known] = found!.rows;
-  // At this moment the other request was answered with an error that is not kept. The caller may try again at once.
+  // Between the two statements, the other request ended with an error that is not stored. The caller may try again at once.
   if (known === undefined || known.status === null) return {};
   const { fingerprint, status, headers, body } = known;
   return { answered: { fingerprint, answer: { status, headers, body } } };
@@ -98,7 +98,7 @@ export class ClaimedKey implements AnswerKeeper {
     this.#key = key;
   }
 
-  /** Whether the body of the request was read to its end. Otherwise no answer can be kept. */
+  /** Whether the body of the request was read to its end. Otherwise the request has no digest, and its answer cannot be stored. */
   get isBodyRead(): boolean {
     return this.#key.digest.fingerprint() !== undefined;
   }
@@ -123,8 +123,8 @@ export class ClaimedKey implements AnswerKeeper {
   }
 
   /**
-   * Makes the key free, so that the request can be sent again. It has no effect on a key with an answer. If the database does not answer,
-   * more attempts follow later.
+   * Releases the key, so that the request can be sent again. It has no effect on a key with an answer. If the database does not
+   * answer, it is tried again later.
    */
   async release(): Promise<void> {
     await this.#tryToRelease().catch(() => {

@@ -14,16 +14,16 @@ const keyHours = 24;
 export interface ClaimedKeyRow {
   owner: Buffer;
   key: string;
-  /** Identifies the claim. It is the id of the load, if the request has one. */
+  /** Identifies the claim. It is the id of the load, if the request is an upload. */
   claim: string;
 }
 
 const isOld = `known.created_at < clock_timestamp() - make_interval(hours => ${keyHours})`;
 
 /**
- * Claims a key. It returns no row if another request has the key: an answered request that claimed it less than 24 hours ago, a request in
- * `running`, or a request of another process whose lease has not expired. It does not wait for a row that is locked: the transaction of the other
- * request is keeping its answer, and a COMMIT may take as long as the triggers of its table want.
+ * Claims a key. It returns no row if another request has the key: an answered request that claimed it less than 24 hours ago, a
+ * request in `running`, or a request of another process whose lease has not expired. It does not wait for a locked row, because a
+ * transaction of the other request may be storing its answer, and its COMMIT may take long if the table has slow triggers.
  *
  * @param lease the lease of the process in which the request runs
  * @param running the claims of the requests that run in this process
@@ -60,8 +60,8 @@ export function readKey({ quoted }: ServiceSchema, owner: Buffer, key: string): 
 }
 
 /**
- * Returns the statement that keeps the answer of a key. It has no values and only ASCII characters. It fails, and so its transaction, if
- * the request no longer has the key.
+ * Returns the statement that stores the answer of a key. It has no values and only ASCII characters. If the request no longer has
+ * the key, the statement fails, and its transaction with it.
  */
 export function answerKey(
   { quoted }: ServiceSchema,
@@ -77,7 +77,7 @@ export function answerKey(
   ${refuseUnless('EXISTS (SELECT FROM written)', 'another request has the idempotency key')}`;
 }
 
-/** Replaces the body of an answer that was kept. */
+/** Replaces the body of a stored answer. */
 export function amendKey(
   { quoted }: ServiceSchema,
   { owner, key, claim }: ClaimedKeyRow,
@@ -100,8 +100,8 @@ export function releaseKey({ quoted }: ServiceSchema, { owner, key, claim }: Cla
 }
 
 /**
- * Removes keys that are older than they are kept, unless their requests still run: at most so many. It returns `RemovedRows`, whose place is
- * a time.
+ * Removes keys whose retention time has passed, unless their requests still run. There is a maximum for one statement. It returns
+ * `RemovedRows`, whose `last` is a time.
  */
 export function removeOldKeys(
   { quoted }: ServiceSchema,
@@ -119,7 +119,7 @@ export function removeOldKeys(
   };
 }
 
-/** The process of a key has renewed its lease. */
+/** Returns the condition that the process that has the key has renewed its lease in time. */
 function isAlive(quoted: string, leaseSeconds: string): string {
   return `EXISTS (SELECT FROM ${quoted}.processes p
     WHERE p.id = known.process AND ${hasRenewed('p', `secs => ${leaseSeconds}`)})`;

@@ -61,7 +61,7 @@ test('the lease is renewed while all other connections for records wait for a lo
   const client = await database.pool.connect();
   try {
     await client.query('BEGIN');
-    // A load that is being committed locks its row. This lock is stronger, so that every record waits.
+    // A load that is being committed locks only its own row. This lock on the whole table makes every record wait.
     await client.query(`LOCK TABLE ${schema.quoted}.loads IN ACCESS EXCLUSIVE MODE`);
     let isLocked = true;
     // A record waits for a lock for a second only, and is then tried again.

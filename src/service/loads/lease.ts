@@ -1,8 +1,8 @@
 /**
- * The lease of this process in the database. As long as the process renews it, other processes leave its loads and keys alone.
+ * The lease of this process in the database. As long as the process renews it, other processes do not end its loads and do not take its keys.
  *
- * The lease has a connection, a timer and transactions of its own. Otherwise a renewal would wait for other records, for example for a row
- * of a load that is being committed, and a lease could expire although its process lives.
+ * The lease has its own connection, timer and transactions. Otherwise a renewal could wait for another record, for example for the row of a
+ * load that is being committed, and the lease could expire although its process is running.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +22,7 @@ export interface LeaseOptions {
   log: Log;
 }
 
-/** The shortest pause before a renewal that the timer makes. Most loads are shorter and are not recorded before their end. */
+/** The shortest pause before a renewal by the timer. Most loads are shorter, and are recorded only at their end, so they need no lease. */
 const pauseMs = 250;
 /** The pause after a renewal that failed. */
 const againMs = 1000;
@@ -30,7 +30,7 @@ const againMs = 1000;
 export class Lease {
   /** Identifies this process. */
   readonly process = randomUUID();
-  /** How long other processes assume that this process runs after it has renewed its lease. */
+  /** How long other processes assume that this process runs after each renewal of its lease. */
   readonly ms: number;
   readonly #options: LeaseOptions;
   readonly #stopping = new AbortController();
@@ -47,14 +47,14 @@ export class Lease {
     return this.ms / 1000;
   }
 
-  /** Renews the lease from time to time, as long as it is needed. Call this whenever it begins to be needed. */
+  /** Starts the timer that renews the lease, as long as it is needed. Call this whenever the process gets something that the lease protects. */
   keep(): void {
     if (this.#isKept || this.#stopping.signal.aborted) return;
     this.#isKept = true;
     void this.#renewWhileNeeded();
   }
 
-  /** Renews the lease if it expires soon. Call this before it must protect something in the database. @throws PostgreSQL's errors */
+  /** Renews the lease if it expires soon. Call this before something that it must protect is written to the database. @throws PostgreSQL's errors */
   async hold(): Promise<void> {
     if (this.#ageMs() > (this.ms * 2) / 3) await this.#renew();
   }
@@ -78,7 +78,7 @@ export class Lease {
       if (signal.aborted || !isNeeded()) break;
       waitMs = pauseMs;
       try {
-        // Perhaps `hold` has renewed it meanwhile.
+        // `hold` may have renewed the lease meanwhile.
         if (this.#ageMs() >= this.ms / 3) await this.#renew();
       } catch (error) {
         log.warn({ err: error }, 'The lease of this process could not be renewed; the service tries again');
@@ -102,7 +102,7 @@ export class Lease {
   async #renewNow(): Promise<void> {
     const { leasePool, schema } = this.#options;
     const now = performance.now();
-    // A slow disk or standby must not delay the renewal. If PostgreSQL crashes and loses it, the next renewal follows soon.
+    // The COMMIT does not wait for the disk or a standby, because these must not delay the renewal. If PostgreSQL crashes and loses the renewal, the next one follows soon.
     await runStatements(leasePool, ['SET LOCAL synchronous_commit TO off', renewLease(schema, this.process)]);
     this.renewed(now);
   }

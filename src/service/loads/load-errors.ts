@@ -1,18 +1,18 @@
-/** The errors with which loads end that the service or their callers end. */
+/** The errors of loads that end before they are committed, because the service or their callers end them. */
 import { AppError } from '../../core/errors.ts';
 import { wasRefused } from '../postgres/refuse-unless.ts';
 
-/** Returns whether a transaction was refused because its load has ended or is to be cancelled. */
+/** Returns whether the record of the load has refused the COMMIT: the load has ended already, or was cancelled. */
 export function isRefusedCommit(error: unknown): boolean {
   return wasRefused(error, 'the load has ended or is cancelled');
 }
 
-/** The error of a load that its caller has cancelled. */
+/** Returns the error of a load that its caller has cancelled. */
 export function loadCancelled(): AppError {
   return new AppError('load-cancelled', 'The load was cancelled; nothing was changed.');
 }
 
-/** The error of a request to cancel a load whose COMMIT has been sent. */
+/** Returns the error of a request to cancel a load whose COMMIT was sent already. */
 export function loadIsCommitting(): AppError {
   return new AppError(
     'database-busy',
@@ -23,7 +23,7 @@ export function loadIsCommitting(): AppError {
   );
 }
 
-/** The error of a load that another process has recorded as failed, because this process did not renew its lease in time. */
+/** Returns the error of a load that another process has recorded as failed, because this process did not renew its lease in time. */
 export function leaseLost(): AppError {
   return new AppError(
     'database-unavailable',

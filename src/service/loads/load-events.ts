@@ -15,7 +15,7 @@ export function eventsOfCommit(id: string, { schema, table }: LoadFacts, result:
   ];
 }
 
-/** Returns the event of a load that has ended without an effect, with its id; undefined: there is none. */
+/** Returns the event of a load that has ended without changing anything, with the id of the event; undefined: there is none. */
 export function eventOfEnd(
   snapshot: LoadSnapshot,
 ): { id: string; event: Record<string, unknown> } | undefined {

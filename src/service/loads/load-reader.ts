@@ -1,6 +1,6 @@
 /**
- * Reads loads for callers. The record of a load in the database is its state, but the process that runs the load knows newer numbers, and a
- * load of less than 200 milliseconds has no record before its end.
+ * Reads loads for callers. The record of a load in the database has its state. But the process that runs the load knows newer
+ * numbers, and a load of less than 200 milliseconds has no record before its end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
@@ -23,7 +23,7 @@ export class LoadReader {
   readonly #pool: Pool;
   readonly #findRun: (id: string) => LoadRun | undefined;
 
-  /** @param findRun returns a load of this process whose end is not recorded yet */
+  /** @param findRun returns a load of this process that has not ended, or whose end is not recorded yet */
   constructor(schema: ServiceSchema, pool: Pool, findRun: (id: string) => LoadRun | undefined) {
     this.#schema = schema;
     this.#pool = pool;
@@ -32,7 +32,7 @@ export class LoadReader {
 
   /** Reads a load with its answer. @returns undefined if there is no such load, or the caller may not see it */
   async read(id: string, visible: Visible): Promise<LoadView | undefined> {
-    // If the end is recorded meanwhile, the row that is read may be older.
+    // The load is looked up in this process first: its end may be recorded meanwhile, and the row that is then read may be older.
     const run = this.#findRun(id);
     const [row] = await readRows<Record<string, unknown>>(this.#pool, readLoad(this.#schema, id, visible));
     if (row === undefined) return run && isVisible(run, visible) ? viewOfUnrecorded(run) : undefined;
@@ -41,7 +41,7 @@ export class LoadReader {
     return withRun({ ...(view as unknown as LoadView), answer: answer as KeptAnswer | null }, run);
   }
 
-  /** Yields the stored problems of a load in lists, from the one after `after` on, at most `limit`. */
+  /** Yields the stored problems of a load in lists: at most `limit` problems, beginning after the number `after`. */
   problemsOf(
     { id, problemsStored }: LoadView,
     { after, limit }: { after: number; limit: number },
@@ -62,8 +62,8 @@ export class LoadReader {
   }
 
   /**
-   * Yields a load at most four times a second if this process runs it, and at most twice a second otherwise, until it has ended. The last
-   * one has the answer. It yields nothing if there is no such load, or the caller may not see it.
+   * Yields a load again and again until it has ended: at most four times a second if this process runs it, and otherwise at most
+   * twice a second. The last one has the answer. It yields nothing if there is no such load, or the caller may not see it.
    *
    * @throws the reason of the signal
    */
@@ -85,19 +85,19 @@ function isVisible({ facts }: LoadRun, { owner, maySee }: Visible): boolean {
   return (owner === undefined || owner.equals(facts.owner)) && maySee(facts.schema);
 }
 
-/** Returns a load that has no record; undefined: it is not known how it ended. */
+/** Returns a load of this process that has no record; undefined: it has ended, but it is not known how. */
 function viewOfUnrecorded(run: LoadRun): LoadView | undefined {
   return run.hasEnded && !run.isAnswered ? undefined : { ...viewOf(run), problemsStored: 0 };
 }
 
-/** Adds what this process knows about a load to its record. A load that was answered has ended, even if its end is not recorded yet. */
+/** Adds to the record of a load what this process knows. If the load was answered, it has ended, even if its end is not recorded yet. */
 function withRun(view: LoadView, run: LoadRun | undefined): LoadView {
   if (run === undefined || view.endedAt !== null) return view;
   if (!run.isAnswered) return withNumbers(view, run);
   return { ...viewOf(run), cancelRequested: view.cancelRequested, problemsStored: 0 };
 }
 
-/** The numbers of a load of this process are newer than those in its record. */
+/** Replaces the numbers of the record by those of the running load, because they are newer. */
 function withNumbers(view: LoadView, run: LoadRun | undefined): LoadView {
   if (run === undefined || view.endedAt !== null) return view;
   const { bytesReceived, rowsRead, problemsFound } = run.snapshot();

@@ -1,4 +1,4 @@
-/** What the service stores of a load in the table of loads. */
+/** The data of a load that the service stores in the table of loads. */
 import type { ErrorCode } from '../../core/errors.ts';
 import type { LoadState } from './load-state.ts';
 
@@ -8,9 +8,9 @@ export interface LoadFacts {
   schema: string;
   table: string;
   dryRun: boolean;
-  /** Identifies the caller. A token sees the loads of its own caller only. */
+  /** Identifies the caller. Most tokens may see only the loads of their own caller. */
   owner: Buffer;
-  /** The subject of the token, for people. */
+  /** The subject of the token, as people read it. */
   subject: string | undefined;
   /** The PostgreSQL role; undefined: the service's own. */
   role: string | undefined;
@@ -24,11 +24,11 @@ export interface KeptAnswer {
   /** The headers that describe the body or belong to the operation. */
   headers: Record<string, string>;
   body: Buffer;
-  /** The error code, which is stored only as a part of the body; undefined: there was no error. */
+  /** The error code; undefined: there was no error. It is not stored separately, because the body contains it. */
   code?: ErrorCode;
 }
 
-/** The values of the row in the table of loads, as the process that runs the load knows them. */
+/** The values for the row in the table of loads, as the process that runs the load knows them. */
 export interface LoadSnapshot {
   id: string;
   state: LoadState;
@@ -41,7 +41,7 @@ export interface LoadSnapshot {
   startedAt: Date | undefined;
   endedAt: Date | undefined;
   answer: KeptAnswer | undefined;
-  /** The problems that are stored with the row; undefined: none. */
+  /** The number and the length of the problems that are stored with the row; undefined: none. */
   stored: { count: number; bytes: number } | undefined;
 }
 

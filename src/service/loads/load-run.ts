@@ -34,7 +34,7 @@ export interface TakenRun {
   createdAt: Date;
 }
 
-/** The problems of a load are stored if it ends in one of these states. A load that was cancelled or failed was perhaps not read to its end. */
+/** The states in which the problems of a load are stored. The input of a load that was cancelled or failed may not have been read to its end, so its problems are not complete. */
 const storesProblems: ReadonlySet<LoadState> = new Set(['refused', 'checked', 'committed']);
 
 export class LoadRun implements LoadObserver {
@@ -45,7 +45,7 @@ export class LoadRun implements LoadObserver {
   readonly found = new FoundProblems();
   rows = (): number => 0;
   problems = (): number => 0;
-  /** Makes the answer to the request from the result. The caller sets it before the load begins. */
+  /** Makes the answer to the request from the result. It must be set before the load begins. */
   toAnswer: (result: LoadResult) => KeptAnswer = () => {
     throw new Error('the load has no answer');
   };
@@ -55,12 +55,12 @@ export class LoadRun implements LoadObserver {
   isRecorded = false;
   /** The last attempt to write the row. */
   recording: Promise<void> | undefined;
-  /** Whether the transaction is being committed. It has locked the row of the load, so nothing else may write the row. */
+  /** Whether the transaction is being committed. It has locked the row of the load, so no other statement may write the row. */
   isCommitting = false;
   answer: KeptAnswer | undefined;
   /**
-   * Whether the caller gets an answer that says how the load ended. Nobody waits for the answer of a load from the queue. If the connection to
-   * the database broke at the COMMIT, only the record says how the load ended.
+   * Whether the caller gets an answer that tells how the load ended. It is false for a load from the queue, because nobody waits
+   * for its answer, and if the connection to the database broke at the COMMIT: then only the record tells how the load ended.
    */
   isAnswered = false;
   readonly #options: RunOptions;
@@ -106,7 +106,7 @@ export class LoadRun implements LoadObserver {
     this.#pages = this.found.pages();
   }
 
-  /** Returns the statements that record the load as committed in the transaction that writes its rows, with its events. */
+  /** Returns the statements that record the load as committed, with its events. They run in the transaction that writes its rows. */
   commitStatements(): LastStatement[] {
     const { schema } = this.#options;
     if (schema === undefined) return [];
@@ -118,12 +118,12 @@ export class LoadRun implements LoadObserver {
     ];
   }
 
-  /** Records that the transaction was not committed. It is tried again or rolled back. */
+  /** Call this if the transaction was not committed. It is tried again or rolled back. */
   commitRefused(): void {
     this.isCommitting = false;
   }
 
-  /** Ends the load. The transaction of a committed load has recorded its end. @param isCertain false: the load may have been committed */
+  /** Ends the load. For a committed load, its transaction has recorded this already. @param isCertain false: the load may have been committed */
   end(state: LoadState, answer: KeptAnswer | undefined, isCertain = true): void {
     if (!canReach(this.state, state)) throw new Error(`A load that is ${this.state} cannot become ${state}`);
     this.isCommitting = false;
@@ -151,7 +151,7 @@ export class LoadRun implements LoadObserver {
       createdAt: this.createdAt,
       startedAt: this.#startedAt,
       endedAt: this.#endedAt,
-      // While the load runs, `answer` is the answer that it gets if it is committed.
+      // Until the load has ended, `answer` is the answer that it gets if it is committed.
       answer: this.hasEnded ? this.answer : undefined,
       stored: storesProblems.has(this.state) ? this.#stored() : undefined,
     };

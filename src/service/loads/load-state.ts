@@ -44,7 +44,7 @@ export function canReach(from: LoadState, to: LoadState, seen: readonly LoadStat
   );
 }
 
-/** Returns the state in which a load ends that was answered with this HTTP status. */
+/** Returns the state in which a load ends if it was answered with this HTTP status, which is that of an error. */
 export function endOfStatus(status: number): 'refused' | 'failed' {
   return status >= 500 ? 'failed' : 'refused';
 }

@@ -10,7 +10,7 @@ import type { LoadState } from './load-state.ts';
 import { hasRenewed } from './process-statements.ts';
 import { firstUuidV7At } from './uuid-v7.ts';
 
-/** The columns that are set when the row is inserted, with their types. */
+/** The columns of a new row, with their types. */
 const columns = {
   id: 'uuid',
   state: 'text',
@@ -36,12 +36,12 @@ const columns = {
   answer_body: 'bytea',
 };
 
-/** The columns that no later statement changes. */
+/** The columns that are written only once. */
 const fixed = 'id operation table_schema table_name dry_run owner subject role created_at'.split(' ');
 
 const names = Object.keys(columns).join(', ');
 const typed = Object.entries(columns)
-  // `commitLoad` needs the types qualified.
+  // The types are qualified, because `commitLoad` may run in the callers' search path.
   .map(([name, type]) => `${name} pg_catalog.${type}`)
   .join(', ');
 const changes = Object.keys(columns)
@@ -49,7 +49,7 @@ const changes = Object.keys(columns)
   .map((name) => `${name} = excluded.${name}`)
   .join(', ');
 
-/** The names and the types without the body of the answer. */
+/** The columns of `commitLoad`. The body of the answer is sent separately. */
 const namesOfCommit = names.replace(', answer_body', '');
 const typesOfCommit = typed.replace(', answer_body pg_catalog.bytea', '');
 
@@ -93,16 +93,16 @@ function asBytea(bytes: Buffer): string {
 
 export interface WrittenLoad {
   id: string;
-  /** Whether a request to cancel the load was accepted, perhaps by another replica. */
+  /** Whether a request to cancel the load was accepted by any process. */
   cancelRequested: boolean;
-  /** Whether a client watches the load, perhaps at another replica. */
+  /** Whether a client watches the load, at any process. */
   isWatched: boolean;
 }
 
 /**
- * Writes the rows of loads of this process. For each load that ends it also stores the event about its end. It returns a `WrittenLoad` for
- * each load whose row was written. A row is not written if the table says that the load has ended, waits in the queue or belongs to
- * another process.
+ * Writes the rows of loads of this process. For each load that has ended it also stores the event about its end. It returns a
+ * `WrittenLoad` for each written row. A row is not written if, according to the table, the load has ended, waits in the queue or
+ * belongs to another process.
  */
 export function writeLoads({ quoted }: ServiceSchema, snapshots: LoadSnapshot[]): Statement {
   return {
@@ -154,7 +154,7 @@ export function commitLoad(schema: ServiceSchema, snapshot: LoadSnapshot): OwnSt
   };
 }
 
-/** Replaces the body of the answer of a committed load. It has no effect if the record keeps no body, because it is too long. */
+/** Replaces the body of the answer of a committed load. It has no effect if the body was too long to be stored. */
 export function amendAnswer({ quoted }: ServiceSchema, id: string, body: Buffer): Statement {
   return {
     text: `UPDATE ${quoted}.loads SET answer_body = $2
@@ -164,8 +164,8 @@ export function amendAnswer({ quoted }: ServiceSchema, id: string, body: Buffer)
 }
 
 /**
- * Requests that a load is cancelled. A load that waits in the queue ends at once. It returns the id of the load if it has done so. It skips a row
- * that is locked, because the load is perhaps being committed, and a COMMIT may take as long as the triggers of its table want.
+ * Requests that a load is cancelled. A load that waits in the queue ends at once. It returns the id of the load if the request was
+ * stored. It skips a locked row, because the load may be being committed, and a COMMIT may take long if the table has slow triggers.
  */
 export function requestCancel({ quoted }: ServiceSchema, id: string): Statement {
   return {
@@ -182,13 +182,13 @@ const viewColumns = `id, state, operation, table_schema AS schema, table_name AS
   rows_read::float8 AS "rowsRead", problems_found::float8 AS "problemsFound", coalesce(problems_stored, 0) AS "problemsStored",
   cancel_requested AS "cancelRequested", created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`;
 
-/** Says which loads a caller may see. */
+/** The loads that a caller may see. */
 export interface Visible {
   /** undefined: the loads of all callers. */
   owner: Buffer | undefined;
   /** Patterns of LIKE for the schemas of the tables; undefined: all schemas. */
   schemas: string[] | undefined;
-  /** Returns whether the caller may see loads into tables of this schema. It agrees with `schemas`. */
+  /** Returns whether the caller may see loads into tables of this schema. It must give the same result as `schemas`. */
   maySee: (schema: string) => boolean;
 }
 
@@ -211,7 +211,7 @@ export interface LoadFilter {
   table: string | undefined;
   /** The idempotency key of the load's request. */
   key: { owner: Buffer; key: string } | undefined;
-  /** The id of the last load of the page before. */
+  /** The id of the last load of the previous page. */
   after: string | undefined;
   limit: number;
 }
@@ -234,14 +234,14 @@ export function listLoads(
   };
 }
 
-/** Returns a condition for the load of an idempotency key. A key belongs to one load at a time, so PostgreSQL finds the load by its primary key. */
+/** Returns a condition for the load of an idempotency key. It is a subquery, so that PostgreSQL finds the load by its primary key. A key belongs to one load at a time. */
 function isOfKey(quoted: string): string {
   return `AND id = (SELECT k.load FROM ${quoted}.idempotency_keys k WHERE k.owner = $8 AND k.key = $9)`;
 }
 
 /**
- * Records that a client watches a load, so that the process of the load writes its progress more often. It skips a row that is locked, because
- * that load is about to end.
+ * Records that a client watches a load, so that its process writes its progress more often. It skips a locked row, because that
+ * load is about to end.
  */
 export function watchLoad({ quoted }: ServiceSchema, id: string): Statement {
   return {
@@ -262,9 +262,9 @@ export interface AbandonedLoad {
 }
 
 /**
- * Records the loads of processes whose lease has expired as failed. Their transactions can no longer be committed, because `commitLoad` fails
- * for a load that has ended. Rows that another session has locked are skipped until the next call, because that session may be committing the
- * load. It returns an `AbandonedLoad` for each.
+ * Records the loads of processes whose lease has expired as failed, and returns an `AbandonedLoad` for each. Their transactions
+ * cannot be committed any more, because `commitLoad` fails for a load that has ended. Locked rows are skipped until the next call,
+ * because their loads may be being committed.
  */
 export function failAbandonedLoads(
   { quoted }: ServiceSchema,
@@ -286,10 +286,10 @@ export function failAbandonedLoads(
 }
 
 /**
- * Removes loads that ended more than `historyDays` ago, at most `atMost` of them. It returns `RemovedRows`, whose place is an id.
+ * Removes loads that ended more than `historyDays` ago, at most `atMost` of them. It returns `RemovedRows`, whose `last` is an id.
  *
- * An id begins with the time at which the load began, so PostgreSQL finds the oldest loads by the primary key, and reads no load that began
- * later than the limit. If the clock of a process is ahead of that of the database, its loads are removed later by the difference.
+ * An id begins with the time at which the load began, so PostgreSQL finds the oldest loads by the primary key, and reads no load that
+ * began later than the limit. If the clock of a process is ahead of the database's, its loads are removed later by the difference.
  */
 export function removeOldLoads(
   { quoted }: ServiceSchema,
@@ -318,7 +318,7 @@ export function removeLoad({ quoted }: ServiceSchema, id: string): Statement {
   };
 }
 
-/** Reads the ids of the loads that run in a process, as the table of loads says. */
+/** Reads the ids of the loads that, according to the table, run in a process. */
 export function readUnendedOf({ quoted }: ServiceSchema, process: string): Statement {
   return {
     text: `SELECT id FROM ${quoted}.loads WHERE process = $1 AND ended_at IS NULL AND state <> 'queued'`,

@@ -15,13 +15,13 @@ export interface LoadView {
   bytesReceived: number;
   rowsRead: number;
   problemsFound: number;
-  /** The number of problems that can be read. */
+  /** The number of stored problems, which can be read. */
   problemsStored: number;
   cancelRequested: boolean;
   createdAt: Date;
   startedAt: Date | null;
   endedAt: Date | null;
-  /** undefined: it was not asked for. null: there is none. */
+  /** undefined: the answer was not read. null: there is none. */
   answer?: KeptAnswer | null;
 }
 

@@ -34,7 +34,7 @@ import {
 import { removeOlderProblems, storePages } from './stored-problems.ts';
 import { uuidV7 } from './uuid-v7.ts';
 
-/** The caller ends the pools. */
+/** The pools for records. The caller must end them. */
 export interface RecordPools {
   /** For requests of callers. */
   pool: Pool;
@@ -50,7 +50,7 @@ export interface LoadsOptions extends RecordPools {
   historyDays: number;
   /** The answer of a load whose process ended. */
   abandonedAnswer: KeptAnswer;
-  /** Called when the end of a load of this process was committed with its events. Default: nothing is called. */
+  /** Called when the end of a load of this process was committed together with its events. Default: nothing is called. */
   onEvents?: () => void;
   leaseMs?: number;
 }
@@ -58,15 +58,15 @@ export interface LoadsOptions extends RecordPools {
 export const defaultLeaseMs = 15_000;
 /** How often the process checks its running loads. */
 const tickMs = 250;
-/** A load that has lasted this long is recorded. */
+/** A load is recorded before its end only if it has lasted this long. */
 const recordAfterMs = 200;
-/** How often the progress of a load that is not watched is written. */
+/** How often the progress of a load is written if no client watches it. */
 const unwatchedMs = 5000;
 const sweepMs = 60_000;
-/** How often a request to cancel a load is tried while the row of the load is locked, and the pause between. Other records lock it only for a moment. */
+/** How often a request to cancel a load is tried while the row of the load is locked, and the pause between. Only a COMMIT locks the row for longer than a moment. */
 const cancelTries = 5;
 const cancelPauseMs = 50;
-/** How long the answer of a load waits for the record of its end. */
+/** How long the answer of a load waits until the end of the load is recorded. */
 const recordWaitMs = 2000;
 
 interface Running {
@@ -85,9 +85,9 @@ export class Loads {
   readonly #options: LoadsOptions;
   readonly #history: History;
   readonly #running = new Map<string, Running>();
-  /** The claims of the requests with keys that run in this process. */
+  /** The claims of the requests with idempotency keys that run in this process. */
   readonly #claims = new Set<string>();
-  /** The last request of this process that claims a key, by the owner and the key. It never rejects. */
+  /** For each owner and key, the last request of this process that is claiming the key. The promises never reject. */
   readonly #claiming = new Map<string, Promise<unknown>>();
   #ticking: NodeJS.Timeout | undefined;
   #sweeping: NodeJS.Timeout | undefined;
@@ -125,7 +125,7 @@ export class Loads {
     this.#sweeping.unref();
   }
 
-  /** Writes the records that were not written yet. */
+  /** Writes the records that were not written yet, and stops. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#sweeping);
@@ -147,8 +147,8 @@ export class Loads {
   }
 
   /**
-   * Claims a key when no other request of this process is claiming it. The statement gets a list of the claims of this process. If another
-   * request claimed the key after this list was made, its claim would look like one whose request has ended.
+   * Claims a key when no other request of this process is claiming it. The statement gets a list of all claims of this process. If another
+   * request claimed the key after the list was made, its claim would not be in the list, and would look like one of a request that has ended.
    */
   async #claimInTurn(key: RequestKey): Promise<KeyClaim> {
     const name = `${key.owner.toString('hex')} ${key.key}`;
@@ -174,7 +174,7 @@ export class Loads {
     await this.#write([run]);
   }
 
-  /** Makes a load, which has not begun. */
+  /** Returns a new load, which has not begun yet. */
   create(facts: LoadFacts, body: Pick<RunOptions, 'bytesReceived' | 'isReceived'>): LoadRun {
     return new LoadRun({ id: uuidV7(), schema: this.schema, process: this.process, facts, ...body });
   }
@@ -188,7 +188,7 @@ export class Loads {
   }
 
   /**
-   * Ends a load. Its end is recorded when this resolves, or soon after if the database does not answer.
+   * Ends a load. When this resolves, its end is recorded, or will be recorded soon if the database does not answer.
    *
    * @param isCertain false: the load may have been committed nevertheless
    */
@@ -214,7 +214,7 @@ export class Loads {
     return [...this.#running.keys()];
   }
 
-  /** Records another body of the answer of a committed load, which has a warning that was found after the COMMIT. It never rejects. */
+  /** Replaces the body of the answer of a committed load, because a warning was found after the COMMIT. It never rejects. */
   async amend({ id }: LoadRun, { body }: KeptAnswer): Promise<void> {
     const amending = runStatement(this.#options.recordPool, amendAnswer(this.schema, id, body));
     await amending.catch((error) => this.#warn(error));
@@ -242,7 +242,7 @@ export class Loads {
     throw loadIsCommitting();
   }
 
-  /** Returns the error for the caller of a load: if its transaction was refused because of its record, that it is cancelled, or that another process has it. */
+  /** Returns the error for the caller of a load. If the record of the load has refused its transaction, this is an error that says whether the load was cancelled or failed by another process. */
   async errorOf({ id }: LoadRun, error: unknown): Promise<unknown> {
     if (!isRefusedCommit(error)) return error;
     const all: Visible = { owner: undefined, schemas: undefined, maySee: () => true };
@@ -259,12 +259,12 @@ export class Loads {
     return this.begin(run, performance.now());
   }
 
-  /** Removes a load from the registry, because another process may continue it. */
+  /** Removes a load from the registry of this process, because another process may continue it. */
   forget(run: LoadRun): void {
     if (this.#running.get(run.id)?.run === run) this.#running.delete(run.id);
   }
 
-  /** Removes a load for which there was no place from the registry, and removes its record. Then it has not begun. */
+  /** Removes a load from the registry and its record from the database, because there was no place for it. It counts as not begun. */
   async discard(run: LoadRun): Promise<void> {
     run.shownId = undefined;
     this.forget(run);
@@ -272,7 +272,7 @@ export class Loads {
       await run.recording?.catch(() => {});
       if (run.isRecorded) await runStatement(this.#options.recordPool, removeLoad(this.schema, run.id));
     } catch (error) {
-      // The record has no load in this process then, and is ended by `sweep`.
+      // The error is only logged: the record has no load in this process any more, so `sweep` ends it.
       this.#warn(error);
     }
   }
@@ -291,7 +291,7 @@ export class Loads {
     this.#tickLater();
   }
 
-  /** Writes the records that are due, and reads which loads of this process were cancelled by a request to another process. */
+  /** Writes the records that are due, and reads which loads of this process were cancelled through another process. */
   async #writeDue(isLast: boolean): Promise<void> {
     const { recordPool } = this.#options;
     const now = performance.now();
@@ -309,7 +309,7 @@ export class Loads {
     this.#note(others, await readRows<WrittenLoad>(recordPool, readRequestsAbout(this.schema, ids)));
   }
 
-  /** Writes the rows of loads. If one of them is locked for long, it does not keep the others from being written. */
+  /** Writes the rows of loads. If one of them stays locked, the others are written separately. */
   async #writeApart(runs: LoadRun[]): Promise<void> {
     try {
       await this.#write(runs);
@@ -325,11 +325,11 @@ export class Loads {
     return written;
   }
 
-  /** Writes the rows of loads, after the lease of this process if it must protect one of them. */
+  /** Writes the rows of loads. Before that it renews the lease of this process, if one of the loads needs it. */
   async #writeRows(wanted: LoadRun[]): Promise<void> {
     const { recordPool } = this.#options;
     if (wanted.some((run) => !run.hasEnded)) await this.lease.hold();
-    // The transaction that commits a load writes its row.
+    // The row of a load that is being committed is left out, because its transaction writes it.
     const runs = wanted.filter((run) => !run.isCommitting);
     if (runs.length === 0) return;
     const now = performance.now();
@@ -351,7 +351,7 @@ export class Loads {
     removing.catch((error) => this.#warn(error));
   }
 
-  /** Cancels the loads whose cancelling was requested at another process. If a load is not among the found rows, another process has ended it. */
+  /** Cancels the loads that were cancelled through another process. If a load is not among the found rows, another process has ended it. */
   #note(runs: LoadRun[], found: WrittenLoad[]): void {
     const byId = new Map(found.map((one) => [one.id, one]));
     for (const run of runs) {
@@ -359,7 +359,7 @@ export class Loads {
       const one = byId.get(run.id);
       if (running === undefined) continue;
       if (run.hasEnded) this.#running.delete(run.id);
-      // The transaction that is being committed has perhaps ended it.
+      // A load that is being committed may be missing because its own transaction has just ended it.
       else if (one === undefined && !run.isCommitting) run.cancel(leaseLost());
       else if (one === undefined) continue;
       else if (one.cancelRequested) run.cancel(loadCancelled());

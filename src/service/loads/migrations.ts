@@ -24,7 +24,7 @@ export const migrations: readonly Migration[] = [
         id pg_catalog.uuid PRIMARY KEY,
         seen_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
         started_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())`,
-      // `owner` is a hash of the token's subject. `answer_body` has the bytes that the upload was answered with.
+      // `owner` is a hash of the token's subject. `answer_body` is the body with which the upload was answered.
       `CREATE TABLE ${schema}.loads (
         id pg_catalog.uuid PRIMARY KEY,
         state pg_catalog.text NOT NULL CHECK (state IN
@@ -59,7 +59,7 @@ export const migrations: readonly Migration[] = [
         first pg_catalog.int4 NOT NULL,
         problems pg_catalog.json NOT NULL,
         PRIMARY KEY (load, first))`,
-      // A row without an answer belongs to a request that still runs, in the process that is named.
+      // A row without an answer belongs to a request that is still running in the process `process`.
       `CREATE TABLE ${schema}.idempotency_keys (
         owner pg_catalog.bytea NOT NULL,
         key pg_catalog.text NOT NULL,
@@ -88,7 +88,7 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX events_new ON ${schema}.events (created_at, id) WHERE position IS NULL`,
       `CREATE INDEX events_age ON ${schema}.events (created_at)`,
       `CREATE SEQUENCE ${schema}.event_positions`,
-      // This table has one row. All events up to this position may have been removed.
+      // This table has one row with a position. The events up to it may have been removed.
       `CREATE TABLE ${schema}.event_state (
         id pg_catalog.bool PRIMARY KEY DEFAULT true CHECK (id),
         removed_to pg_catalog.int8 NOT NULL DEFAULT 0)`,
@@ -108,8 +108,8 @@ export const migrations: readonly Migration[] = [
     version: 4,
     name: 'webhooks',
     statements: (schema) => [
-      // All events up to `position` have their deliveries. `schemas` are the patterns that the caller wants, and `token_schemas` those that
-      // the caller's token allowed; null: all.
+      // All deliveries of events up to `position` exist. `schemas` are the patterns that the caller wants, and `token_schemas`
+      // those that the caller's token allowed; null: all.
       `CREATE TABLE ${schema}.webhooks (
         id pg_catalog.uuid PRIMARY KEY,
         owner pg_catalog.bytea NOT NULL,
@@ -144,7 +144,7 @@ export const migrations: readonly Migration[] = [
     version: 5,
     name: 'subjects of webhooks',
     statements: (schema) => [
-      // For the operator of the service. null: the token had none, or an older version has created the webhook.
+      // For the operator of the service, who asks whose webhook it is. null: the token had no subject, or an older version has created the webhook.
       `ALTER TABLE ${schema}.webhooks ADD COLUMN subject pg_catalog.text`,
     ],
   },
@@ -173,7 +173,7 @@ export const migrations: readonly Migration[] = [
       `CREATE TABLE ${schema}.event_announcements (
         id pg_catalog.bool PRIMARY KEY DEFAULT true CHECK (id),
         announced_to pg_catalog.int8 NOT NULL)`,
-      // Older versions announced each event in its own transaction.
+      // Older versions announced each event in the transaction that caused it, so all existing events count as announced.
       `INSERT INTO ${schema}.event_announcements (announced_to)
         SELECT coalesce(pg_catalog.max(position), 0) FROM ${schema}.events`,
     ],

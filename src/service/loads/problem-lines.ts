@@ -1,7 +1,6 @@
 /**
- * Collects the problems of an upload as lines of text, in the order of the rows.
- *
- * The lines are encoded at once, because a hundred thousand problems as objects take several times the memory.
+ * Collects the problems of an upload as lines of text. They are collected as text and not as objects, because a hundred thousand
+ * objects take several times the memory.
  */
 
 import { GrowableBytes } from '../../core/bytes/growable-bytes.ts';
@@ -16,7 +15,7 @@ export class ProblemLines {
   readonly max = maxCollectedProblems;
   count = 0;
   readonly #encode: (problem: Problem) => string;
-  /** The lines in the order in which they came. `add` checks their limit. */
+  /** The lines in the order in which they were added. `add` limits their length. */
   readonly #lines = new GrowableBytes({
     maxBytes: Number.POSITIVE_INFINITY,
     exceeded: () => new RangeError('the lines have no limit'),
@@ -35,7 +34,7 @@ export class ProblemLines {
     return this.#lines.length;
   }
 
-  /** Removes all problems, because the upload is read again. */
+  /** Removes all problems, because the upload is read once more and finds them again. */
   clear(): void {
     this.count = 0;
     this.#lines.clear();
@@ -54,10 +53,10 @@ export class ProblemLines {
     this.#lines.append(line, 0, line.length);
   }
 
-  /** Returns the numbers of the lines in the order of their rows. Lines of one row stay in the order in which they came. */
+  /** Returns the numbers of the lines, sorted by their rows. Lines of the same row keep the order in which they were added. */
   inOrder(): Int32Array {
     const rows = this.#rows;
-    // A typed array is sorted fast only without a function, so each number has the row and the line.
+    // Each number contains the row and the line, because a typed array is sorted fast only without a comparison function.
     const keys = Float64Array.from({ length: this.count }, (_, line) => rows[line]! * this.max + line);
     return Int32Array.from(keys.sort(), (key) => key % this.max);
   }

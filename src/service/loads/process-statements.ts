@@ -29,7 +29,7 @@ export function endLeases({ quoted }: ServiceSchema, processes: string[]): State
   };
 }
 
-/** Records that a process serves a folder. */
+/** Records that a process runs the loads whose bodies are in a folder. */
 export function serveSpool({ quoted }: ServiceSchema, process: string, spool: string): Statement {
   return {
     text: `INSERT INTO ${quoted}.processes AS known (id, spool) VALUES ($1, $2)
@@ -38,7 +38,7 @@ export function serveSpool({ quoted }: ServiceSchema, process: string, spool: st
   };
 }
 
-/** Removes dead processes that have no running loads, at most `atMost` of them. */
+/** Removes processes whose leases expired long ago and that have no running loads, at most `atMost` of them. */
 export function removeOldProcesses(
   { quoted }: ServiceSchema,
   leaseSeconds: number,

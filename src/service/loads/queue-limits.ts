@@ -97,9 +97,9 @@ export class QueueLimits {
 }
 
 export interface QueuePlace {
-  /** Records how many bytes have arrived, and checks the limits. @throws AppError `queue-full` */
+  /** Call this when more bytes have arrived. It checks the limits. @throws AppError `queue-full` */
   arrived(bytes: number): void;
-  /** Reads from the database what other requests have stored meanwhile, and checks the limits again. @throws AppError `queue-full`; PostgreSQL's errors */
+  /** Reads how much other requests have stored meanwhile, and checks the limits again. @throws AppError `queue-full`; PostgreSQL's errors */
   check(): Promise<void>;
   release(): void;
 }

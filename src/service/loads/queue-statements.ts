@@ -14,7 +14,7 @@ export interface StoredRequest {
   headers: Record<string, string>;
   scopes: string[];
   schemas: string[] | undefined;
-  /** Identifies the caller for the limits of running uploads. */
+  /** Identifies the caller, for the limit of uploads that run at the same time. */
   caller: string;
   requestId: string;
 }
@@ -42,7 +42,7 @@ function storable(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\ufffd').toWellFormed() : value;
 }
 
-/** The number of loads in a folder that have not ended, and the bytes of their bodies: for all subjects, and for one subject (`own…`). */
+/** The number of loads in a folder that have not ended and the bytes of their bodies: of all subjects, and of one subject (the members that begin with `own`). */
 export interface QueuedSize {
   loads: number;
   bytes: number;
@@ -84,26 +84,26 @@ export function readQueueCounts({ quoted }: ServiceSchema, spool: string): State
   };
 }
 
-/** How often an asynchronous load is begun at most. What is begun so often without an end may be what ends the process or the database. */
+/** The maximum number of times that an asynchronous load is started. A load that has started so often without an end may be what ends the process or the database. */
 export const maxAttempts = 5;
 
 const attempts = (load: string) => `coalesce((${load}.request ->> 'attempts')::int4, 0)`;
 
 const epoch = `extract(epoch FROM clock_timestamp())::float8`;
 
-/** Says which load of the queue a process takes. */
+/** Which load of the queue a process takes next. */
 export interface TakeOptions {
   spool: string;
   process: string;
-  /** false: only loads that were never begun are taken. */
+  /** false: a load that was started before is not taken, because it may have ended its process. */
   takesSuspects: boolean;
   /** The owners whose loads this process has taken, the last one at the end. */
   served: Buffer[];
 }
 
 /**
- * Assigns a load that waits in a folder to this process, and counts the attempt. It takes a load of the owner with the fewest running loads, then of
- * the owner who was served least recently, and of these the oldest one. It returns the row of the load.
+ * Assigns a waiting load of the folder to this process, and counts the attempt. It takes a load of the owner with the fewest running
+ * loads; among these owners, the one who was served least recently; and of this owner the oldest load. It returns the row of the load.
  */
 export function takeQueuedLoad(
   { quoted }: ServiceSchema,
@@ -144,13 +144,13 @@ export function queueAgain(
   };
 }
 
-/** Returns the condition that an asynchronous load `l` runs in another process, whose lease, in the row `p`, has expired. */
+/** The condition that an asynchronous load `l` runs in another process whose lease has expired. `p` is the row of that process. */
 const isAbandoned = `l.state = 'running' AND l.process <> $1 AND (${hasRenewed('p', 'secs => $2')}) IS NOT TRUE`;
 
 /**
- * Puts the asynchronous loads of processes whose lease has expired back into the queue. A load that was begun more than once waits there before it
- * is taken again: for the time of a lease, and each time twice as long. So a load that ends its process does not end all processes in a row, and
- * there is time to cancel it.
+ * Puts the asynchronous loads of processes whose lease has expired back into the queue. A load that was started more than once
+ * waits there for the time of a lease before it is taken again, and twice as long each further time. So a load that ends its
+ * process does not end all processes one after the other, and there is time to cancel it.
  */
 export function queueAbandonedLoads({ quoted }: ServiceSchema, own: string, leaseSeconds: number): Statement {
   const pause = `CASE WHEN ${attempts('l')} > 1 THEN $2::float8 * power(2, (${attempts('l')} - 2)::float8) ELSE 0 END`;
@@ -166,7 +166,7 @@ export function queueAbandonedLoads({ quoted }: ServiceSchema, own: string, leas
   };
 }
 
-/** An asynchronous load that was begun `maxAttempts` times without an end. */
+/** An asynchronous load that was started `maxAttempts` times without an end. */
 export interface GivenUpLoad extends AbandonedLoad {
   operation: LoadFacts['operation'];
   subject: string | null;
@@ -174,8 +174,8 @@ export interface GivenUpLoad extends AbandonedLoad {
 }
 
 /**
- * Records asynchronous loads as failed that would wait or run again although they were begun `maxAttempts` times. Older versions of the
- * service also put such loads back into the queue. It returns a `GivenUpLoad` for each.
+ * Records asynchronous loads as failed that were started `maxAttempts` times and would otherwise wait or run again. It returns a
+ * `GivenUpLoad` for each. Waiting loads are included because older versions of the service put such loads back into the queue.
  */
 export function giveUpLoads(
   { quoted }: ServiceSchema,
@@ -196,7 +196,7 @@ export function giveUpLoads(
   };
 }
 
-/** Records loads as failed that wait in a folder which no process has served for a day. */
+/** Records loads as failed whose bodies are in a folder that no process has served for a day. */
 export function failUnservedLoads({ quoted }: ServiceSchema, answer: KeptAnswer): Statement {
   return {
     text: `UPDATE ${quoted}.loads l SET state = 'failed', ended_at = clock_timestamp(),

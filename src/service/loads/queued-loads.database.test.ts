@@ -1,4 +1,4 @@
-/** The order of events that a test needs is made by PostgreSQL: triggers make the transactions of sweeps and takes wait for a lock. */
+/** These tests need certain orders of events. PostgreSQL makes them: triggers let the transactions of sweeps and takes wait for a lock. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ beforeEach(() => {
   const pools = { pool, recordPool: pool, leasePool: pool };
   const options = { schema, ...pools, log: silentLog, historyDays: 1, abandonedAnswer: lostAnswer, leaseMs };
   loads = new Loads(options);
-  // Only the sweep renews the lease.
+  // The lease counts as fresh, so that only the sweep renews it.
   loads.lease.renewed(performance.now());
 });
 
@@ -279,7 +279,7 @@ test('of two requests of a process with one key, one does the work, although the
     send('00000000-0000-4000-8000-000000000001'),
     send('00000000-0000-4000-8000-000000000002'),
   ];
-  // Without a turn of its own, the second request gets the key meanwhile.
+  // While the first request waits for its connection, the second one would get the key if the requests did not take turns.
   for (let query = 0; query < 20; query++) await database.pool.query('SELECT 1');
   mayConnect.resolve();
   await until('both claims', () => working + refused === 2);

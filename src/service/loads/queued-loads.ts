@@ -1,10 +1,10 @@
 /**
- * Runs asynchronous loads. The body of a load is stored in a folder, and its record waits in a queue. Each process that can read the folder takes
- * loads from the queue. If the process of a load ends, or the database goes away, the load waits in the queue again. A load is never committed
- * twice, because the transaction that writes its rows also changes its record to `committed`, and fails if the record has ended.
+ * Runs asynchronous loads. The body of a load is stored in a folder, and its record waits in a queue. Each process that can read the folder takes loads from
+ * the queue. If the process of a load ends, or the database becomes unreachable, the load waits in the queue again. A load is never committed twice, because
+ * the transaction that writes its rows also changes its record to `committed`, and fails if the record has ended.
  *
- * A load may be what ends its process. A load that was begun without an end is a suspect: a process runs one suspect at a time, so that
- * others that ran beside it are not begun with it again. After `maxAttempts` the load is given up, whatever ended it.
+ * A load may be the reason why its process ended. So a load that was started without reaching an end is a suspect. A process runs one suspect at a time, so
+ * that other suspects are not started together with the one that ends the process. After `maxAttempts` starts the load is given up, whatever the reason was.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
@@ -48,8 +48,8 @@ export interface TakenLoad extends TakenRun {
  * Runs a load that was taken from the queue, and records its end.
  *
  * @param chunks returns the stored body
- * @returns `ended` if its end was recorded; `not-begun` if the load must wait again, because there was no place for it or the service stops;
- *   `interrupted` if it must wait again, because the database went away. Only an interrupted load counts as an attempt
+ * @returns `ended`: its end was recorded; `not-begun`: it must wait again, because there was no place for it or the service stops;
+ *   `interrupted`: it must wait again, because the database became unreachable. Only `interrupted` counts as an attempt
  */
 export type RunTaken = (
   load: TakenLoad,
@@ -74,14 +74,14 @@ export interface QueuedLoadsOptions {
   places: number;
   limits: QueueLimitValues;
   lostAnswer: KeptAnswer;
-  /** The answer of a load that was given up. */
+  /** The answer that is stored for a load that was given up. */
   givenUpAnswer: KeptAnswer;
-  /** The answer of a load whose work ended with an exception. */
+  /** The answer that is stored for a load whose work threw an unexpected exception. */
   failedAnswer: KeptAnswer;
   log: Log;
 }
 
-/** The pause after a load that had to wait again, before its place takes another load. It is also the pause between attempts to reach the database. */
+/** The pause before the place of a load that had to wait again takes another load, and between attempts to reach the database. */
 const againMs = 1000;
 /** The maximum number of owners that the process remembers, to take loads of other owners first. */
 const maxServed = 100;
@@ -95,12 +95,12 @@ export class QueuedLoads {
   #bodies: StoredBodies | undefined;
   #work: QueueWork | undefined;
   #runsSuspect = false;
-  /** The owners whose loads were taken, the last one at the end. */
+  /** The owners whose loads this process has taken. The most recent one is at the end. */
   #served: Buffer[] = [];
   #sweeping: NodeJS.Timeout | undefined;
   #sweep: Promise<void> | undefined;
   #taking: Promise<void> | undefined;
-  /** Whether `#take` was called while loads were taken. Then perhaps one more load can be taken. */
+  /** Whether `#take` was called while loads were being taken. There may then be one more load to take. */
   #takesAgain = false;
   #isStopped = false;
 
@@ -119,7 +119,7 @@ export class QueuedLoads {
     this.#sweeping.unref();
   }
 
-  /** Takes no more loads, and resolves when each running load has ended or waits in the queue again. The caller must have aborted the running loads. */
+  /** Takes no more loads, and waits until each running load has ended or is in the queue again. The caller must have aborted the running loads before. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#sweeping);
@@ -129,7 +129,7 @@ export class QueuedLoads {
   }
 
   /**
-   * Stores the body of a load and puts the load into the queue. When this resolves, the load will run, even if this process ends.
+   * Stores the body of a load and puts the load into the queue. When this resolves, the load will be run, even if this process ends.
    *
    * @param readAgain is called with the stored body before the load is put into the queue
    * @param also returns more statements for the transaction that puts the load into the queue
@@ -171,14 +171,14 @@ export class QueuedLoads {
     await runStatements(recordPool, statements);
   }
 
-  /** Removes the body of a load that could not be put into the queue. @throws the error */
+  /** Removes the body of a load that could not be put into the queue. @throws `error`, or another one that says more */
   async #removeUnlessQueued(run: LoadRun, bodies: StoredBodies, error: unknown): Promise<never> {
-    // If the connection broke at the COMMIT, the load may be in the queue. Then it needs its body.
+    // If the connection broke at the COMMIT, the load may be in the queue, and needs its body. So the body is kept if this is not known.
     const unknown = [{}];
     const [waiting] = await this.#ask(readQueued(this.#options.loads.schema, run.id)).catch(() => unknown);
     if (waiting === undefined) await bodies.remove(run.id);
     run.isCommitting = false;
-    // If another process has ended the load, because this one did not renew its lease in time, it has removed the body, too.
+    // Another process may have ended the load, because this process did not renew its lease in time. That process has then also removed the body.
     const [end] = await this.#ask(readEnds(this.#options.loads.schema, [run.id])).catch(() => []);
     throw end?.hasEnded === true ? leaseLost() : error;
   }
@@ -191,7 +191,7 @@ export class QueuedLoads {
     return counts!;
   }
 
-  /** Runs `#sweepNow`, unless it runs already. */
+  /** Runs `#sweepNow`, unless it is already running. */
   #sweepOnce(): Promise<void> {
     this.#sweep ??= this.#sweepNow()
       .catch((error) => this.#warn(error))
@@ -205,10 +205,10 @@ export class QueuedLoads {
   async #sweepNow(): Promise<void> {
     const { loads, lostAnswer, givenUpAnswer } = this.#options;
     const { schema, process, abandoned, lease } = loads;
-    // Another process may have created the folder since.
+    // Another process may have created the folder since the last sweep.
     this.#bodies ??= await StoredBodies.openExisting(this.#options.folder);
     const bodies = this.#bodies;
-    // This process serves the folder from now on, so no load of the folder is given up, however long it has waited.
+    // From now on this process counts as one that serves the folder, so `failUnservedLoads` gives up none of its loads.
     if (bodies) await this.#ask(serveSpool(schema, process, bodies.id));
     await abandoned.failWith(failUnservedLoads(schema, lostAnswer), lostAnswer);
     const givingUp = giveUpLoads(schema, process, lease.seconds, givenUpAnswer);
@@ -233,7 +233,7 @@ export class QueuedLoads {
     return this.#bodies;
   }
 
-  /** Takes loads from the queue, until as many loads run as there are places. */
+  /** Takes loads from the queue until all places are in use. */
   #take(): void {
     if (this.#isStopped) return;
     if (this.#taking !== undefined) {
@@ -287,7 +287,7 @@ export class QueuedLoads {
       this.#options.log.warn({ err: error, load: load.id }, 'An asynchronous load ended with an exception');
     }
     if (outcome === 'ended') {
-      // If the lease of this process has expired, another process may have taken the load and needs the body.
+      // The body is removed only if the load has ended. If the lease of this process has expired, another process may have taken the load and needs the body.
       const [found] = await this.#ask(readEnds(loads.schema, [load.id]));
       if (found?.hasEnded !== false) await bodies.remove(load.id);
       return;
@@ -299,8 +299,8 @@ export class QueuedLoads {
   }
 
   /**
-   * Puts a load back into the queue. If the database is away or the row is locked, this is tried until it succeeds or the service stops. If the
-   * connection broke at the COMMIT of the load but the COMMIT succeeded, the load stays committed, because its record has ended.
+   * Puts a load back into the queue. If the database does not answer or the row is locked, this is tried until it succeeds or the service stops. If
+   * the connection broke at the COMMIT of the load but the COMMIT succeeded, this has no effect, because the record of the load has ended.
    */
   async #queueAgain(id: string, attempts: number): Promise<void> {
     const { schema, process } = this.#options.loads;

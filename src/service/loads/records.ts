@@ -1,6 +1,6 @@
 /**
- * The records of the service: everything that it keeps in its own schema. They are opened when the database is there. A service without
- * a schema of its own has none: its uploads run without a record, and the endpoints for loads, events and webhooks answer `not-enabled`.
+ * The records of the service: everything that it stores in its own schema. They are opened when the database can be reached. If the service
+ * has no schema of its own, uploads run without a record, and the endpoints for loads, events and webhooks answer `not-enabled`.
  */
 
 import { AppError } from '../../core/errors.ts';
@@ -28,7 +28,7 @@ export type UploadLoads = Pick<
   'create' | 'begin' | 'record' | 'end' | 'amend' | 'discard' | 'errorOf'
 >;
 
-/** Runs uploads without a record, so that only their own requests know them. */
+/** Runs uploads without a record, so that only the request of an upload knows about it. */
 const unrecordedLoads: UploadLoads = {
   create: (facts, body) => new LoadRun({ id: uuidV7(), schema: undefined, process: '', facts, ...body }),
   begin: (run) => run,
@@ -42,7 +42,7 @@ const unrecordedLoads: UploadLoads = {
 export class Records {
   #opened: OpenedRecords | undefined;
 
-  /** Call this once, when the database is there. @param opened undefined: the service has no schema of its own */
+  /** Call this once, when the database can be reached. @param opened undefined: the service has no schema of its own */
   open(opened: OpenedRecords | undefined): void {
     this.#opened = opened;
   }
@@ -56,12 +56,12 @@ export class Records {
     );
   }
 
-  /** Runs uploads, with a record of each or without. */
+  /** Runs uploads: with a record of each, or without if there is no schema. */
   get uploads(): UploadLoads {
     return this.#opened?.loads ?? unrecordedLoads;
   }
 
-  /** Whether uploads can be stored and loaded later. */
+  /** Whether the service accepts asynchronous uploads. */
   get acceptsLater(): boolean {
     return this.#opened?.queuedLoads.canAccept === true;
   }

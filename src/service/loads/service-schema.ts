@@ -11,7 +11,7 @@ import { isLackOfPrivilege } from '../postgres/sqlstate.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { type Migration, migrations } from './migrations.ts';
 
-/** The schema; undefined: the service has none. `reason` then completes the sentence "… are not available, because". */
+/** The schema; undefined: the service has none. `reason` says why: it completes the sentence "… are not available, because". */
 export type PreparedSchema =
   | { schema: ServiceSchema; reason?: undefined }
   | { schema?: undefined; reason: string };
@@ -19,11 +19,11 @@ export type PreparedSchema =
 /** The value of SERVICE_SCHEMA with which the service stores nothing. */
 export const noServiceSchema = 'none';
 
-/** The longest wait for another replica that migrates. */
+/** The longest wait for another replica that is migrating. */
 const lockTimeoutMs = 60_000;
 
 /**
- * Makes the schema ready.
+ * Creates the schema if it is missing, and runs the migrations that it lacks.
  *
  * @param steps the migrations, in order
  * @throws PostgreSQL's errors, except that the role lacks a privilege
@@ -61,7 +61,7 @@ async function prepareWithin(
   const reason = refusalOf(facts, schema);
   if (reason !== undefined) return reason;
   const version = facts.hasMigrations ? await versionOf(client, schema) : 0;
-  // A newer replica has migrated further.
+  // If a newer replica has migrated further, there is nothing to do.
   const missing = steps.filter((step) => step.version > version);
   if (missing.length === 0) return undefined;
   if (!facts.exists) await client.query(`CREATE SCHEMA ${schema.quoted}`);
@@ -93,7 +93,7 @@ function createMigrations({ quoted }: ServiceSchema): string {
     applied_at timestamptz NOT NULL DEFAULT now())`;
 }
 
-/** Default privileges of the database may have granted something. */
+/** Returns statements that revoke everything from PUBLIC, because default privileges of the database may have granted something. */
 function revokeFromPublic({ quoted }: ServiceSchema): string {
   return `REVOKE ALL ON SCHEMA ${quoted} FROM PUBLIC; REVOKE ALL ON ALL TABLES IN SCHEMA ${quoted} FROM PUBLIC;
     REVOKE ALL ON ALL SEQUENCES IN SCHEMA ${quoted} FROM PUBLIC; REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${quoted} FROM PUBLIC`;
@@ -103,14 +103,14 @@ interface SchemaFacts {
   exists: boolean;
   /** The role may create the schema. */
   mayCreate: boolean;
-  /** The role has the name of the schema. Then `search_path` of the role finds the schema ("$user"). */
+  /** The schema has the same name as the role, so the role's default `search_path` contains it ("$user"). */
   isNameOfRole: boolean;
-  /** Nobody but the service's role, the owner of the database and superusers could have put something into the schema. */
+  /** Only the service's role, the owner of the database and superusers can have created something in the schema. */
   isTrusted: boolean;
   hasMigrations: boolean;
   /** The schema has relations or functions. */
   hasObjects: boolean;
-  /** The service's role does not own all of them. */
+  /** Some of these objects are not owned by the service's role. */
   hasOthers: boolean;
 }
 

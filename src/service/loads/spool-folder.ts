@@ -17,7 +17,7 @@ import { inTransaction } from '../postgres/transaction.ts';
 export async function spoolFolder(pool: Pool, { name }: ServiceSchema, base: string): Promise<string> {
   const { system, database, schema } = await inTransaction(pool, { readOnly: true }, async (client) => {
     const found = await client.query<SchemaIdentity>(identityOf, [name]);
-    // A server may keep this function from ordinary roles.
+    // The administrator of a server may have revoked this function from ordinary roles.
     const system = found.rows[0]!.maySeeSystem ? await client.query(systemIdentifier) : undefined;
     return { ...found.rows[0]!, system: system?.rows[0].system ?? '' };
   });
@@ -36,7 +36,7 @@ const identityOf = `SELECT d.oid::text AS database, n.oid::text AS schema,
   FROM pg_database d, pg_namespace n
   WHERE d.datname = current_database() AND n.nspname = $1`;
 
-/** The identifier of the cluster. Its standby servers have the same. */
+/** A query of the identifier of the cluster, which its standby servers share. */
 const systemIdentifier = 'SELECT system_identifier::text AS system FROM pg_control_system()';
 
 /** Returns why the folder, or the nearest one above it that exists, cannot be written to; undefined: it can. */

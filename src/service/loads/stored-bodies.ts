@@ -9,15 +9,15 @@ import { AppError } from '../../core/errors.ts';
 
 const idFile = 'folder-id';
 const suffix = '.body';
-/** The name of a file with a body. Files that others have put into the folder have other names. */
+/** The name of a file with a body. Other files in the folder are ignored. */
 const bodyName = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.body$/;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const readBytes = 64 * 1024;
-/** A body without a load may be one that is being received. After this time it is a remnant. */
+/** A body without a load may belong to a load that is still being received. After this time it is left over. */
 const remnantMs = 3_600_000;
 
 export class StoredBodies {
-  /** Identifies the folder. The records of loads name it. */
+  /** Identifies the folder. The records of loads contain this id. */
   readonly id: string;
   readonly #folder: string;
 
@@ -26,7 +26,7 @@ export class StoredBodies {
     this.id = id;
   }
 
-  /** Checks the id of the folder, if the folder has one. @throws Error if it is not a UUID */
+  /** Checks the id of the folder, if it has one. @throws Error if the id is not a UUID */
   static async check(folder: string): Promise<void> {
     const path = join(folder, idFile);
     const text = await readFile(path, 'utf8').catch(() => undefined);
@@ -91,7 +91,7 @@ export class StoredBodies {
       throw lostBody('is lost', error);
     });
     try {
-      // A part of the body may be a valid upload with fewer rows, so the length is compared before anything is read.
+      // The length is compared before anything is read, because the beginning of a body may be a valid upload with fewer rows.
       const found = await file.stat();
       if (size !== undefined && found.size !== size)
         throw lostBody(`has ${found.size} bytes instead of ${size}`);
@@ -110,7 +110,7 @@ export class StoredBodies {
   }
 
   /**
-   * Removes the bodies of loads that have ended, because no limit counts them any more, and old bodies that belong to no load.
+   * Removes the bodies of loads that have ended, because they are not counted by the limits any more, and old bodies that belong to no load.
    *
    * @param readEnds returns for each of these loads that is recorded whether it has ended
    */
@@ -133,13 +133,13 @@ export class StoredBodies {
     return names.flatMap((name) => bodyName.exec(name)?.[1] ?? []);
   }
 
-  /** Returns whether a body without a record is too old to be one that is being received. */
+  /** Returns whether a body without a record is too old to belong to a load that is still being received. */
   async #isOld(load: string): Promise<boolean> {
     const found = await stat(this.#pathOf(load)).catch(() => undefined);
     return found !== undefined && (await this.#nowMs()) - found.mtimeMs > remnantMs;
   }
 
-  /** Returns the time of the folder, because the clock of this machine may be hours ahead of the one that receives the body. */
+  /** Returns the current time of the folder's file system, because the clock of this machine may differ by hours from that of the machine that receives the body. */
   async #nowMs(): Promise<number> {
     const path = join(this.#folder, `now-${randomUUID()}`);
     const file = await open(path, 'wx', 0o600);
@@ -169,7 +169,7 @@ export class StoredBodies {
   }
 }
 
-/** Returns the id of the folder. The file is written aside and then linked, so that it is never found without its content. */
+/** Returns the id of the folder. The file is written under another name and then linked, so that no process finds it without its content. */
 async function readOrCreateId(folder: string, newId: string = randomUUID()): Promise<string> {
   const path = join(folder, idFile);
   const known = await readFile(path, 'utf8').catch(() => '');
@@ -194,7 +194,7 @@ async function readOrCreateId(folder: string, newId: string = randomUUID()): Pro
   return checkedId(path, await readFile(path, 'utf8'));
 }
 
-/** Returns the id in the text of the file. Somebody may have changed the file, and the id becomes a part of SQL. */
+/** Returns the id in the text of the file. It is checked because somebody may have changed the file, and the id becomes part of SQL. */
 function checkedId(path: string, text: string): string {
   const id = text.trim();
   if (uuid.test(id)) return id;
@@ -203,7 +203,7 @@ function checkedId(path: string, text: string): string {
   );
 }
 
-/** Writes the names of a folder to the disk. A file that was written is lost without its name (fsync(2)). */
+/** Writes the names in a folder to the disk. After a crash, a file whose name was not written is lost (fsync(2)). */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

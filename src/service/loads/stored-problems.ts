@@ -1,6 +1,6 @@
 /**
- * The problems of loads that are stored: all that were found, at most 100,000 of a load. They are pages of JSON, so that the database has
- * a row for each thousand problems.
+ * Stores the problems of loads: all that were found, at most 100,000 for each load. They are stored in pages of JSON, so that the
+ * database has one row for each thousand problems.
  */
 import type { Problem } from '../../core/errors.ts';
 import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
@@ -11,7 +11,7 @@ import { ProblemLines } from './problem-lines.ts';
 /** The number of problems of a page; the last page of a load may have fewer. */
 const pageProblems = 1000;
 
-/** The problems of this many newest loads of a subject are kept, up to this many bytes. Those of the newest load are always kept. */
+/** For each subject, the problems of its newest loads are kept: of this many loads, and up to this many bytes. Those of the newest load are always kept. */
 export const keptProblems = { loads: 1000, bytes: 256 * 1024 * 1024 };
 
 export interface ProblemPage {
@@ -41,7 +41,7 @@ export class FoundProblems extends ProblemLines {
 const open = Buffer.from('[');
 const close = Buffer.from(']');
 
-/** Returns the statements that store pages of a load, whose row the same transaction has written as ended before. */
+/** Returns the statements that store pages of a load. An earlier statement of the same transaction must have recorded the end of the load. */
 export function storePages({ quoted }: ServiceSchema, id: string, pages: ProblemPage[]): Statement[] {
   return pages.map(({ first, json }) => ({
     text: `INSERT INTO ${quoted}.load_problems (load, first, problems)
@@ -64,7 +64,7 @@ export function storePagesAtCommit(
   );
 }
 
-/** Removes the problems of a subject's older loads if the subject has more than are kept. */
+/** Removes the problems of a subject's older loads, if there are more than `keptProblems`. */
 export function removeOlderProblems({ quoted }: ServiceSchema, owner: Buffer): Statement {
   const text = `WITH older AS (
       SELECT id FROM (
@@ -77,7 +77,7 @@ export function removeOlderProblems({ quoted }: ServiceSchema, owner: Buffer): S
   return { text, values: [owner] };
 }
 
-/** Reads one page of a load. It returns the page as text, if there is one. */
+/** Reads one page of a load, as text. There may be no row. */
 export function readProblemPage({ quoted }: ServiceSchema, id: string, first: number): Statement {
   return {
     text: `SELECT problems::text AS problems FROM ${quoted}.load_problems WHERE load = $1 AND first = $2`,
@@ -93,7 +93,7 @@ export async function* problemsFrom(
 ): AsyncGenerator<Problem[]> {
   for (let first = after - (after % pageProblems); first < end; first += pageProblems) {
     const json = await readPage(first);
-    // The problems were removed meanwhile.
+    // The problems may have been removed meanwhile.
     if (json === undefined) return;
     yield (JSON.parse(json) as Problem[]).slice(Math.max(0, after - first), end - first);
   }

@@ -12,7 +12,7 @@ export function uuidV7(nowMs = Date.now()): string {
   randomFillSync(bytes, 6);
   if (nowMs > lastMs) {
     lastMs = nowMs;
-    // The counter begins in the lower half of its 12 bits.
+    // The counter begins in the lower half of its range of 12 bits, so that it does not overflow soon.
     sequence = bytes.readUInt16BE(6) & 0x7ff;
   } else if (++sequence > 0xfff) {
     lastMs++;

@@ -1,4 +1,4 @@
-/** Serves `GET /metrics` on a port of its own, so that the public port never shows metrics. */
+/** Serves `GET /metrics` on its own port, so that the public port never shows metrics. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from '../../core/node-http.ts';
@@ -9,7 +9,7 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** A scraper needs one connection. Many connections are a mistake or an attack. */
+/** A scraper needs one connection. Many connections are a mistake or an attack, so they are limited. */
 const maxConnections = 50;
 
 /** The text format of Prometheus, as prom-client writes it. */

@@ -17,21 +17,21 @@ export interface Metrics {
   measures: Measures;
 }
 
-/** The parts of the service whose state is read when the metrics are asked for. */
+/** The parts of the service whose state is read each time the metrics are requested. */
 export interface Watched {
   pool: Pool;
   /** The maximum number of connections of the pool. */
   poolSize: number;
   lines: Lines;
-  /** Reads what the queue of asynchronous loads has from the database; undefined: the service has no queue. */
+  /** Reads the counts of the queue of asynchronous loads from the database; undefined: the service has no queue. */
   readQueue: () => Promise<QueueCounts | undefined>;
 }
 
-/** Seconds. Descriptions take milliseconds, uploads up to hours. */
+/** The buckets of durations in seconds. Descriptions take milliseconds, uploads up to hours. */
 const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
 const phaseBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800];
 
-/** @param worker the number of the worker, which each series then has as a label; undefined: the service is one process */
+/** @param worker the number of the worker, which is added to each series as a label; undefined: the service is one process */
 export function createMetrics(watched: Watched, worker?: number): Metrics {
   const registry = new Registry();
   if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker) });
@@ -60,7 +60,7 @@ function createMeasures(registry: Registry): Measures {
     'Error answers, and ends of asynchronous loads with an error, by the code of docs/errors.md.',
     'code',
   );
-  // A series must exist before its first error, because the rate of a series that appears with 1 is zero.
+  // Each series starts with 0. If it appeared with its first error, Prometheus would compute a rate of zero.
   for (const code of Object.keys(errorCatalogue)) refused.inc({ code }, 0);
   const problems = counter(
     'tablewright_problems_total',
@@ -164,7 +164,7 @@ function watchLines(registry: Registry, lines: Lines): void {
   });
 }
 
-/** How long the queue may take to be read, so that the other metrics are answered if the database does not answer. */
+/** How long reading the queue may take. The other metrics must be answered even if the database does not answer. */
 const queueMs = 1000;
 
 /** Registers the two metrics of the queue. They have no series if the database does not answer. */

@@ -15,8 +15,8 @@ import { beginStatements, settingsOfWorkers, type TransactionSettings } from './
 const beginMs = 15_000;
 
 /**
- * Statements without values, one of them a COPY, and all rows of that COPY. They are sent in one message with BEGIN, so they do not run if BEGIN
- * fails. Before the COPY they may wait for no lock longer than `lockTimeoutMs`, which must be set, and the session must be known (`ownSession`).
+ * Statements without values, one of them a COPY, and all rows of that COPY. They are sent in one message with BEGIN, so they do not run if BEGIN fails.
+ * The statements before the COPY may wait for locks at most for `lockTimeoutMs`, which must be set. The session must be known (`ownSession`).
  */
 export interface FirstCopy {
   text: string;
@@ -65,8 +65,8 @@ export async function begin(
 }
 
 /**
- * Begins the transaction and copies rows, in one message. PostgreSQL sends its answers when the COPY begins, so until then it may also wait
- * for a lock.
+ * Begins the transaction and copies rows, in one message. PostgreSQL answers only when the COPY begins, so the time until its
+ * answer may include waiting for a lock.
  *
  * @returns the number of rows that PostgreSQL stored
  */
@@ -85,7 +85,7 @@ async function beginWithCopy(
     noteWritableServer(client);
     return copied;
   } catch (error) {
-    // After BEGIN, this SQLSTATE does not come from a standby.
+    // A standby refuses BEGIN itself with this SQLSTATE. If BEGIN has succeeded, the error is about another statement.
     if (copy.hasSucceeded && conditionOf(error) === 'feature_not_supported') throw error;
     throw refusedByReadOnly(client, error) ?? error;
   } finally {
@@ -96,7 +96,7 @@ async function beginWithCopy(
 interface Begun {
   /** The results of the queries. */
   results: pg.QueryResult[];
-  /** The settings of the workers of Citus were not sent with BEGIN, because the session was not known. */
+  /** The settings of the Citus workers were not sent with BEGIN, because the session was not known. They must be sent if the database has Citus. */
   needsSettings: boolean;
 }
 
@@ -110,7 +110,7 @@ export async function beginWith(
   const deadline = setTimeout(() => breakConnection(client), beginMs);
   let hasBegun = false;
   const onBegun = (hasSucceeded: boolean): void => {
-    // The queries may wait for locks.
+    // The time limit applies to BEGIN only, because the queries may wait for locks.
     clearTimeout(deadline);
     hasBegun = hasSucceeded;
   };
@@ -118,7 +118,7 @@ export async function beginWith(
     const all = [beginStatements(settings, session, heedsReadOnlyDefault(client)), ...queries];
     const [began, ...results] = await pipeline(client, all, onBegun);
     if (!settings.readOnly) noteWritableServer(client);
-    // A text with several statements has a list of results.
+    // pg returns a list of results for a text with several statements.
     if (session !== undefined) return { results, needsSettings: false };
     const facts: SessionFacts = (began as unknown as pg.QueryResult[]).at(-1)!.rows[0];
     noteSession(client, facts);
@@ -134,9 +134,9 @@ export async function beginWith(
   }
 }
 
-/** Returns the error for the caller if the server is read-only, and notes that. Otherwise it returns undefined. */
+/** Returns the error for the caller if the server is read-only, and remembers that it is. Otherwise it returns undefined. */
 function refusedByReadOnly(client: pg.PoolClient, error: unknown): AppError | undefined {
-  // A standby refuses READ WRITE with this SQLSTATE.
+  // With this SQLSTATE a standby refuses to begin a transaction that may write (READ WRITE).
   if (conditionOf(error) !== 'feature_not_supported' && !wasRefused(error, 'the server is read-only'))
     return undefined;
   noteReadOnlyServer(client);

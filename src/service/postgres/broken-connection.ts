@@ -7,7 +7,7 @@ import { internalsOf } from './driver-internals.ts';
 
 const errorsOfSockets = new WeakSet<Error>();
 
-/** Remembers every error of the client's socket. Call it before the client connects: pg then passes the same errors on to statements. */
+/** Remembers every error of the client's socket. Call it before the client connects. pg passes the same error objects on to the statements. */
 export function noteErrorsOfSocket(client: ClientBase): void {
   internalsOf(client).connection.on('error', (error: Error) => errorsOfSockets.add(error));
 }

@@ -1,14 +1,14 @@
-/** The type of the statements that run in the callers' search path (search-path.ts), where anybody may have made a closer function or operator. */
+/** The type of the statements that run in the callers' search path (search-path.ts). There, anybody may have created a function or an operator that PostgreSQL prefers to its own. */
 
 import type { ServiceSchema } from './service-schema.ts';
 import { bytesLiteral, type Statement } from './sql.ts';
 
-/** Exists only in types, so that no other text is a `CallersStatement`. */
+/** A symbol that only this file knows, so that no other text has the type `CallersStatement`. */
 declare const isQualified: unique symbol;
 
 /**
- * A statement without values that means the same in every search path, so it may run in the callers' path. Only `qualified` makes one. All
- * other statements of the service are a `string` or a `Statement`. They run in the service's own path and qualify nothing but the objects of callers.
+ * A statement without values that means the same in every search path, so it may run in the callers' path. Only `qualified` makes one. All other
+ * statements of the service are of the type `string` or `Statement`. They run in the service's own path and qualify only the objects of callers.
  */
 export type CallersStatement = string & { readonly [isQualified]: true };
 
@@ -21,12 +21,12 @@ export function qualified(texts: TemplateStringsArray, ...parts: (string | numbe
 }
 
 /**
- * A statement of the service itself for a transaction in which code of other people may have run. It means the same in every search path, and
- * with literals it contains only ASCII characters.
+ * A statement of the service itself for a transaction in which code of other users may have run. It means the same in every search
+ * path. If its values are written as literals, it contains only ASCII characters, because that code may have changed `client_encoding`.
  */
 export interface OwnStatement {
   schema: ServiceSchema;
-  /** The statement may be prepared under this name where no code of other people has run, because that code could have replaced it. */
+  /** The name under which the statement may be prepared. It must not be used where code of other users has run, because that code could have prepared another statement with this name. */
   preparedName: string;
   values: (Buffer | null)[];
   /** Returns the statement with these expressions for its values. */
@@ -38,7 +38,7 @@ export function withLiterals(own: OwnStatement): CallersStatement {
   return own.write(...own.values.map((value) => (value === null ? 'NULL' : bytesLiteral(value))));
 }
 
-/** Returns the statement to be prepared, for a transaction in which no code of other people has run. */
+/** Returns the statement in the form to be prepared, for a transaction in which no code of other users has run. */
 export function toPrepared({ schema, preparedName, values, write }: OwnStatement): Statement {
   const texts = preparedTexts.get(schema) ?? new Map<string, CallersStatement>();
   preparedTexts.set(schema, texts);
@@ -48,5 +48,5 @@ export function toPrepared({ schema, preparedName, values, write }: OwnStatement
   return { preparedName, text, values };
 }
 
-/** The texts of the statements, by their names. They are long, and each of them is sent once per connection. */
+/** The texts of the statements by schema and name. They are stored because they are long and always the same. */
 const preparedTexts = new WeakMap<ServiceSchema, Map<string, CallersStatement>>();

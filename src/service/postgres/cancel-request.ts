@@ -6,8 +6,8 @@ import type { ClientBase } from 'pg';
 import { internalsOf, newConnection } from './driver-internals.ts';
 
 /**
- * Resolves when the server has closed the connection, which it does after it has passed the request on. It also resolves if the request
- * fails, and after `timeoutMs`. It does not say whether a statement was cancelled.
+ * Sends a cancel request. Resolves when the server has closed the new connection, which it does after it has passed the request on,
+ * and also if the request fails or after `timeoutMs`. It does not report whether a statement was cancelled.
  */
 export async function sendCancelRequest(client: ClientBase, timeoutMs: number): Promise<void> {
   const driver = internalsOf(client);

@@ -5,11 +5,11 @@ import { isErrorOfSocket } from './broken-connection.ts';
 const socketCodes = new Set(
   'ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'.split(' '),
 );
-/** The process or the machine has no file descriptor left for a connection. */
+/** Codes for a process or a machine that has no file descriptor left for a connection. */
 const noFilesLeft = new Set(['EMFILE', 'ENFILE']);
 /** Codes of Node.js and OpenSSL for TLS, such as that of a certificate that has expired. */
 const tlsCodes = /^(ERR_(TLS|SSL|OSSL)_|CERT_|UNABLE_TO_(VERIFY|GET)|SELF_SIGNED_|DEPTH_ZERO_)/;
-/** The driver's own errors have a message only. */
+/** The driver's own errors have no code, so they are recognized by their messages. */
 const driverMessages =
   /^(Connection terminated|timeout expired$|Client (was closed|has encountered a connection error)|The server does not support SSL|Cannot use a pool after)/;
 const poolExhausted = 'timeout exceeded when trying to connect';
@@ -18,12 +18,12 @@ const poolExhausted = 'timeout exceeded when trying to connect';
 export function isConnectionError(error: Error): boolean {
   const { code, syscall, errors } = error as Error & { code?: string; syscall?: string; errors?: unknown[] };
   if (isErrorOfSocket(error)) return !noFilesLeft.has(code ?? '');
-  // Node.js tried several addresses of one host.
+  // Node.js throws an AggregateError if it tried several addresses of one host.
   if (error instanceof AggregateError)
     return errors!.some((one) => one instanceof Error && isConnectionError(one));
-  // A file that does not exist has the same code as the socket of a server that does not run.
+  // ENOENT is also the code of a missing file. For the missing socket of a server, the system call is `connect`.
   if (code === 'ENOENT') return syscall === 'connect';
-  // A request whose client closed the connection has the same code, but no system call.
+  // Without a system call, the code is that of an HTTP request whose client closed the connection.
   if (code !== undefined) return tlsCodes.test(code) || (syscall !== undefined && socketCodes.has(code));
   return driverMessages.test(error.message);
 }

@@ -11,10 +11,10 @@ import { type DriverConnection, GuardedClient } from './driver-internals.ts';
 
 export interface CopyWriter {
   /**
-   * Sends bytes of COPY data, which may end anywhere in a row. Returns undefined if the bytes were sent, which is the common
-   * case. If the socket is full, it returns a promise; the caller must await it before the next write. After that the buffer
-   * may be used again. The promise rejects with PostgreSQL's error if PostgreSQL has refused a row of this write or an earlier
-   * one, or if the connection breaks.
+   * Sends bytes of COPY data, which may end anywhere in a row. Usually it returns undefined: the kernel has the bytes. If the
+   * socket is full, it returns a promise, which the caller must await before the next write. After that the buffer may be used
+   * again. The promise rejects with PostgreSQL's error if PostgreSQL has refused a row of this write or an earlier one, or if the
+   * connection breaks.
    */
   write(chunk: Buffer): Promise<void> | undefined;
   /** Ends the COPY and returns the number of rows. Rejects with PostgreSQL's error. */
@@ -49,7 +49,7 @@ export function copyAtOnce(client: ClientBase, sql: string, rows: Buffer): CopyA
 }
 
 export interface CopyAtOnce {
-  /** Resolves when PostgreSQL begins the COPY. Rejects like `answered`. */
+  /** Resolves when PostgreSQL begins the COPY. Rejects with the same errors as `answered`. */
   started: Promise<void>;
   /** The number of rows that PostgreSQL stored. Rejects with PostgreSQL's error. */
   answered: Promise<number>;
@@ -68,7 +68,7 @@ class Copy implements CopyWriter, CopyAtOnce, Submittable {
   readonly answered: Promise<number>;
   readonly #sql: string;
   readonly #client: GuardedClient | undefined;
-  /** All rows, if they are sent together with the text. */
+  /** All rows, if they are sent together with the text (`copyAtOnce`). */
   readonly #rows: Buffer | undefined;
   readonly #started = Promise.withResolvers<void>();
   readonly started = this.#started.promise;
@@ -78,7 +78,7 @@ class Copy implements CopyWriter, CopyAtOnce, Submittable {
   #failure: Error | undefined;
   #rowCount = 0;
   hasSucceeded = false;
-  /** The number of writes that the kernel does not have yet. */
+  /** The number of writes whose bytes the kernel does not have completely yet. */
   #unsentCount = 0;
   #flushed: PromiseWithResolvers<void> | undefined;
 
@@ -139,7 +139,7 @@ class Copy implements CopyWriter, CopyAtOnce, Submittable {
       if (!this.#isFinished) this.#socket!.write(copyFail);
       await this.#finished.promise;
     } catch {
-      // This is PostgreSQL's answer to CopyFail.
+      // The COPY was aborted: this error is PostgreSQL's expected answer to CopyFail.
     }
   }
 
@@ -160,7 +160,7 @@ class Copy implements CopyWriter, CopyAtOnce, Submittable {
     this.#flushed = undefined;
   }
 
-  // pg calls the methods below.
+  // The following methods are called by pg.
 
   submit(connection: Connection): void {
     const { stream } = connection;
@@ -185,7 +185,7 @@ class Copy implements CopyWriter, CopyAtOnce, Submittable {
     if (rowCount !== undefined) this.#rowCount = Number(rowCount);
   }
 
-  // The other statements in the text have results, too.
+  // The results of the other statements in the text are ignored.
   handleRowDescription(): void {}
   handleDataRow(): void {}
 

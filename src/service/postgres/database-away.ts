@@ -9,16 +9,16 @@ const temporaryConditions = new Set<Condition | undefined>([
   'cannot_connect_now',
   'too_many_connections',
 ]);
-/** PgBouncer answers everything with the SQLSTATE of a protocol violation. With these words it means a wrong setting. */
+/** PgBouncer sends all its errors with the SQLSTATE of a protocol violation. With these words the error means a wrong setting. */
 const wrongForPooler = /no such|authentication|password|unsupported startup|not allowed|config error/i;
 
 /**
- * Returns whether a connection failed because the server or the network was not there, so that waiting may help. It may also help if the
- * server is a standby. A server that refuses the password, the role, the database or the certificate is there.
+ * Returns whether a connection failed because the server or the network could not be reached, so that waiting may help. It may also
+ * help if the server is a standby. It does not help if the server refuses the password, the role, the database or the certificate.
  */
 export function isDatabaseAway(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
-  // The connection broke at the COMMIT of a migration, or the server is read-only.
+  // This is the error if the connection broke at the COMMIT of a migration, or if the server is read-only.
   if (error instanceof AppError) return error.code === 'database-unavailable';
   if (isDatabaseError(error)) {
     const condition = conditionOf(error);

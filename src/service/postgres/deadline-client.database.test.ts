@@ -1,4 +1,4 @@
-/** A statement that gets no answer ends in the server, too. */
+/** A statement that gets no answer in time is also ended at the server. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -13,7 +13,7 @@ const cancelMs = 1000;
 /**
  * Returns a client class with a time limit for answers.
  *
- * @param answerMs the longest time for the answer to a statement, and of a COPY in which no rows are taken; 0: no limit
+ * @param answerMs how long a statement may wait for its answer, and how long a COPY may take no rows; 0: no limit
  */
 export function deadlineClient(answerMs: number): typeof GuardedClient {
   if (answerMs === 0) return GuardedClient;
@@ -74,12 +74,12 @@ export function deadlineClient(answerMs: number): typeof GuardedClient {
  * ends, because it notices only then that the connection is closed.
  */
 function giveUp(client: pg.ClientBase): void {
-  // An answer that comes now must not give the connection back to its pool.
+  // The stream is paused so that an answer that arrives now does not give the connection back to its pool.
   internalsOf(client).connection.stream.pause();
   void sendCancelRequest(client, cancelMs).finally(() => breakConnection(client));
 }
 
-/** Returns the limits of a transaction of the service itself. The server ends each statement before the client gives up (`deadlineClient`). */
+/** Returns the time limits of a transaction of the service itself. They are shorter than the client's limit, so the server ends a statement before the client gives up (`deadlineClient`). */
 export function limitsFor(
   client: pg.ClientBase,
 ): Pick<TransactionSettings, 'statementTimeoutMs' | 'lockTimeoutMs'> {

@@ -1,6 +1,6 @@
 /**
- * Declares the properties of pg that its documentation and its types do not mention. No other file uses them. A new version of
- * pg may change them. Each has a test with a real connection, which then fails.
+ * Declares the properties of pg that its documentation and its types do not mention. No other file uses them. A new version of pg
+ * may change them. For each of them, a test with a real connection would then fail.
  */
 import type { Socket } from 'node:net';
 import pg from 'pg';
@@ -33,9 +33,9 @@ export interface DriverConnection extends pg.Connection {
   connect(portOrPath: number | string, host?: string): void;
   requestSsl(): void;
   cancel(processID: number | null, secretKey: number | null): void;
-  /** Lets pg read the messages of a socket, which is the encrypted one if the connection has TLS. pg uses only `on` of the socket. */
+  /** Makes pg read the messages of a socket. With TLS it is the encrypted socket. pg uses only `on` of the socket. */
   attachListeners(socket: Pick<Socket, 'on'>): void;
-  /** Sends a message. All messages are sent with it, except the first one of a connection and the rows of a COPY. */
+  /** Sends a message. pg sends all messages with it, except the first one of a connection and the rows of a COPY. */
   _send(message: Buffer): unknown;
 }
 
@@ -43,30 +43,30 @@ export function internalsOf(client: pg.ClientBase): DriverClient {
   return client as unknown as DriverClient;
 }
 
-/** Returns a connection that is not open yet, with the client's way of encryption. */
+/** Returns a connection that is not open yet, with the same encryption as the client's. */
 export function newConnection({ ssl, sslNegotiation }: DriverClient): DriverConnection {
   const connection = new pg.Connection({ ssl, sslNegotiation } as pg.ClientConfig) as DriverConnection;
   guardMessages(connection, new MessageGuard());
   return connection;
 }
 
-/** A client of pg that no message of PostgreSQL can make throw. All connections of the service are such clients. */
+/** A client of pg that does not throw whatever message PostgreSQL sends. All connections of the service are such clients. */
 export class GuardedClient extends pg.Client {
   readonly #received = new MessageGuard();
   #longestSentBytes = 0;
-  /** The bytes that the server process keeps until the connection ends, besides those of its longest value. */
+  /** An estimate of the memory that the server process keeps until the connection ends, without that of its longest value (in bytes). */
   keptBytes = 0;
   /** The time limit for an answer, after which the connection is closed; 0: none. */
   readonly answerMs: number = 0;
 
-  /** Call this when the server has taken rows of a COPY. The time limit for its answer begins anew. */
+  /** Call this when the server has taken rows of a COPY. The time limit for its answer then begins again. */
   noteTaken(): void {}
 
   constructor(options: pg.ClientConfig) {
     super(options);
     const { connection } = internalsOf(this);
     guardMessages(connection, this.#received);
-    // No other listener gets the error before, and nothing keeps the long texts.
+    // This listener is added first, so that no other listener gets the error before its texts are cut.
     connection.on('errorMessage', cutError);
     const send = connection._send;
     connection._send = (message) => {
@@ -80,13 +80,13 @@ export class GuardedClient extends pg.Client {
     if (bytes > this.#longestSentBytes) this.#longestSentBytes = bytes;
   }
 
-  /** The maximum number of bytes that were sent or received at once, in a message or in a row. */
+  /** The length in bytes of the longest message or row that was sent or received. */
   get longestBytes(): number {
     return Math.max(this.#longestSentBytes, this.#received.longestBytes);
   }
 }
 
-/** Lets the guard see each chunk before pg. An error of the guard closes the socket, and pg reports it as the error of the socket. */
+/** Passes each chunk to the guard before pg gets it. If the guard finds an error, the socket is closed, and pg reports it as an error of the socket. */
 function guardMessages(connection: DriverConnection, guard: MessageGuard): void {
   const attach = connection.attachListeners;
   connection.attachListeners = (socket) => {

@@ -29,9 +29,9 @@ export interface EmbeddedOptions {
 }
 
 export interface EmbeddedPostgres {
-  /** For the service: the role `tablewright`, which is not a superuser and owns the database `tablewright`. */
+  /** The connection string for the service. Its role `tablewright` is not a superuser and owns the database `tablewright`. */
   url: string;
-  /** For administration: the superuser `postgres`. */
+  /** The connection string for administration, with the superuser `postgres`. */
   adminUrl: string;
   /** Tells commands on this machine where the service listens, so that they use it instead of a service of their own. */
   announce(url: string): Promise<void>;
@@ -40,9 +40,9 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the server of a folder and returns when it accepts connections. The first start creates the cluster. An error has a
- * message for the person who starts the service: another service uses the folder, there are no programs for this machine, or
- * the last lines of the server's log.
+ * Starts the server of a folder and returns when it accepts connections. The first start creates the cluster. The message of an
+ * error is for the person who starts the service: another service uses the folder, there are no PostgreSQL programs for this
+ * machine, or the last lines of the server's log.
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { log, onExit, durable = true, connections = 0 } = options;
@@ -52,7 +52,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     for (const lock of locks.splice(0)) lock.release();
   };
   try {
-    // A service that was killed has left its address.
+    // If an earlier service was killed, its address is still in the folder.
     await withdrawService(dataDir);
     const passwords = {
       postgres: await readOrCreateSecret(join(dataDir, 'postgres-password')),
@@ -91,7 +91,7 @@ export async function makeDataDir(folder: string): Promise<string> {
   const path = resolve(folder);
   if (!(await stat(path).catch(() => undefined))) {
     await mkdir(path, { recursive: true });
-    // Other users may enter the folder, because the user of the cluster must reach it. The modes of the secret files protect these.
+    // Other users may enter the folder, because the user who runs PostgreSQL must reach the cluster. The secret files have modes of their own.
     await chmod(path, 0o711);
   }
   return realpath(path);

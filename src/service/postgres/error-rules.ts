@@ -1,4 +1,4 @@
-/** The errors of callers that several SQLSTATEs have in common, and those that are recognized in another way (sqlstate.ts). */
+/** Rules that turn PostgreSQL's errors into errors for callers, if several SQLSTATEs share a rule, or if the errors are recognized otherwise (sqlstate.ts). */
 import type { DatabaseError } from 'pg';
 import type { ErrorCode } from '../../core/errors.ts';
 
@@ -16,7 +16,7 @@ export const unreachable: Rule = {
   detail: 'The database cannot be reached. Try again later.',
 };
 
-/** The message of an error that says that a worker of Citus cannot be reached. */
+/** The message of an error about a Citus worker that cannot be reached. */
 export const workerUnavailable = 'a worker of the Citus cluster cannot be reached';
 
 export const awayWorker: Rule = {
@@ -24,13 +24,13 @@ export const awayWorker: Rule = {
   detail: 'A server of the database cluster cannot be reached, so nothing was changed. Try again later.',
 };
 
-/** The rule for a file or a device of the server that fails, for example while PostgreSQL is being ended. */
+/** The rule for an input or output error of the server, for example because PostgreSQL is being stopped. */
 export const failingDevice: Rule = {
   code: 'database-unavailable',
   detail: 'The database server cannot use one of its files or devices. Try again later.',
 };
 
-/** The rule for a transaction that ended or failed without an answer that said so. */
+/** The rule for a transaction that was lost: it ended or failed, and no answer reported that. */
 export const isLost: Rule = {
   code: 'database-unavailable',
   detail: 'The database lost the transaction of the request, so nothing was changed. Try again later.',
@@ -65,7 +65,7 @@ export const changedMeanwhile: Rule = {
     'Another session created, changed or dropped the table, or an object that belongs to it, at the same moment. Send the request again.',
 };
 
-/** The rule for ON CONFLICT whose index is no longer usable. DROP INDEX CONCURRENTLY can cause this while other sessions use the table. */
+/** The rule for an ON CONFLICT whose index can no longer be used, because another session has dropped it with DROP INDEX CONCURRENTLY. */
 export const keyDroppedMeanwhile: Rule = {
   code: 'write-conflict',
   detail: 'Another session dropped the unique index that on_conflict uses. Send the request again.',
@@ -77,8 +77,8 @@ export const invalidDefinition: Rule = {
 };
 
 /**
- * Describes a missing privilege. PostgreSQL's message names the object and not always the privilege ("permission denied for
- * table orders"). Row-level security has the same SQLSTATE.
+ * Describes a missing privilege. The text contains PostgreSQL's message, which names the object and not always the privilege
+ * ("permission denied for table orders"). The error of a row-level security policy has the same SQLSTATE.
  */
 export function lackOfPrivilege(error: DatabaseError): string {
   return `The role that this request runs under lacks a privilege in PostgreSQL: ${error.message}.`;

@@ -117,7 +117,7 @@ test('a type of a user without numbers is not searched', async () => {
 test('other work goes on while a long constant is searched, whatever its bytes are', async () => {
   const { tree } = await factsOf('pair', "'(1.5,)'");
   const constant = /:constlen.*\]/.exec(tree)![0];
-  // At each fourth byte a number seems to begin that extends almost to the end.
+  // Every fourth byte looks like the beginning of a number that extends almost to the end.
   const count = 500_000;
   const bytes = Array.from({ length: count }, () => '0 32 8 0').join(' ');
   const hostile = tree.replace(

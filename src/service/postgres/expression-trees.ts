@@ -8,12 +8,12 @@
  */
 import { HEAVY, Pace } from '../../core/pause-for-others.ts';
 
-/** The types `numeric` and `jsonb`, and PostgreSQL's own arrays, ranges and multiranges of them (pg_type.dat). */
+/** The types that contain numbers of any length: `numeric` and `jsonb`, and PostgreSQL's own arrays, ranges and multiranges of them (pg_type.dat). */
 export const typesOfNumbers = [1700, 1231, 3906, 3907, 4532, 6151, 3802, 3807, 4072, 4073];
 
-/** A constant of a single number. */
+/** How the tree shows a constant that is a single number. */
 const oneNumber = ':consttype 1700 ';
-/** A constant that may contain several numbers. Types of users have numbers of five digits or more, and those with numbers have no collation. */
+/** A pattern for a constant that may contain several numbers. It includes types of users: their identifiers have five digits or more, and types that contain numbers have no collation. */
 const severalNumbers = `:consttype ((${typesOfNumbers.slice(1).join('|')}) |[1-9][0-9]{4,} :consttypmod -?[0-9]+ :constcollid 0 :constlen -1 )`;
 
 /** The maximum number of characters of a `numeric` as text: 131,072 digits, a point and 16,383 digits, and the sign. */
@@ -26,7 +26,7 @@ export const maxTreeBytes = 8 * 1024 * 1024;
 export const treeBytes = (tree: string) => `pg_catalog.octet_length(${tree}::pg_catalog.text)`;
 
 /**
- * Returns the maximum number of digits that the numbers in the tree can have, as SQL. If a constant may contain several numbers, each is
+ * Returns SQL for an upper bound of the digits of the numbers in the tree. If a constant may contain several numbers, each is
  * assumed to take six bytes, which the tree writes with 24 characters.
  */
 export const mostDigits = (tree: string) => `
@@ -34,29 +34,29 @@ export const mostDigits = (tree: string) => `
     WHEN ${tree}::pg_catalog.text ~ '${severalNumbers}' THEN ${treeBytes(tree)}::int8 * ${Math.ceil(longestNumber / 24)}
     ELSE pg_catalog.regexp_count(${tree}::pg_catalog.text, '${oneNumber}')::int8 * ${longestNumber} END`;
 
-/** Returns whether the text of the expression has at most some MiB, and can be read without an estimate of its digits, as SQL. */
+/** Returns SQL for whether the text of the expression is certainly at most some MiB long, so that it can be read without estimating its digits. */
 export const isShortExpression = (tree: string) =>
   `(${treeBytes(tree)} <= 4096 OR ${treeBytes(tree)} <= ${maxTreeBytes} AND ${tree}::pg_catalog.text !~ '${severalNumbers}')`;
 
-/** Returns whether PostgreSQL computes the value with a function or an operator that the expression calls, as SQL. Implicit casts do not count. */
+/** Returns SQL for whether the value comes from a function or an operator that the expression calls. Implicit casts do not count. */
 export const callsFunctions = (tree: string) =>
   `(${treeBytes(tree)} > ${maxTreeBytes} OR ${tree}::pg_catalog.text ~ '\\{OPEXPR |:funcformat [013] ')`;
 
-/** nextval, now and gen_random_uuid (pg_proc.dat). */
+/** The identifiers of nextval, now and gen_random_uuid (pg_proc.dat). */
 const harmlessFunctions = '1574|1299|3432';
 const plainNodes =
   'VAR|CONST|OPEXPR|SCALARARRAYOPEXPR|BOOLEXPR|NULLTEST|BOOLEANTEST|RELABELTYPE|ARRAYEXPR|CASEEXPR|CASEWHEN|SQLVALUEFUNCTION';
 
 /**
- * Returns whether evaluating the expression leaves nothing in the session, as SQL: it has only operators, casts and a few functions, all of
- * PostgreSQL itself. The caller checks that it depends on no function and no operator that was created in this database.
+ * Returns SQL for whether evaluating the expression leaves nothing in the session, because it has only operators, casts and a few functions,
+ * all of PostgreSQL itself. The caller must check that it depends on no function and no operator that was created in this database.
  */
 export const leavesNothing = (tree: string) =>
   `(${treeBytes(tree)} <= 65536 AND ${tree}::pg_catalog.text !~ '\\{(?!(${plainNodes}) |FUNCEXPR :funcid (${harmlessFunctions}) |FUNCEXPR :funcid \\d+ :funcresulttype \\d+ :funcretset false :funcvariadic false :funcformat [12] )')`;
 
 /**
- * Returns the most digits that the numbers in the tree have. Unlike `mostDigits`, it reads the numbers. The time grows with the length of
- * the tree, and the work is done in turns.
+ * Returns an upper bound of the digits of the numbers in the tree. Unlike `mostDigits`, it reads the numbers. The time grows with
+ * the length of the tree, and the work is done in turns.
  *
  * @param hasNumbers returns whether the values of a type of a user contain numbers of the type `numeric`
  */
@@ -85,7 +85,7 @@ function* constantsOf(tree: string): Generator<[start: number, match: RegExpMatc
 
 const isOfUser = (type: number): boolean => type >= 10_000;
 
-/** The characters of a tree, or the bytes of a constant, that one turn reads. */
+/** How many characters of a tree, or bytes of a constant, are read before other work may run. */
 const piece = 65_536;
 
 /** Reads the bytes of a constant up to its closing bracket. In the tree they are signed numbers with spaces. */
@@ -111,13 +111,13 @@ async function readBytes(tree: string, start: number): Promise<Uint8Array> {
   return bytes.subarray(0, count);
 }
 
-/** The types whose values contain numbers at multiples of four bytes, with a header of four bytes: `numeric[]`, `jsonb` and `jsonb[]`. */
+/** The types whose values contain numbers only at multiples of four bytes, each with a header of four bytes: `numeric[]`, `jsonb` and `jsonb[]`. */
 const alignedTypes = [1231, 3802, 3807];
 
 /**
- * Adds up the digits of everything in the bytes that may be a number with a long header: the length, the sign with the scale, the weight,
- * and the digits to the base 10,000. Other numbers have few digits. Where they begin depends on the type, so all places are tried. It goes
- * from the end to the beginning, and keeps for even and for odd places where the next bytes are that cannot be a digit.
+ * Adds up the digits of everything in the bytes that may be a number with a long header. Such a number has its length, its sign with the scale,
+ * its weight, and its digits to the base 10,000. Other numbers have few digits. Where numbers begin depends on the type, so all places are
+ * tried, from the end to the beginning. For even and for odd places, the position of the next two bytes that cannot be a digit is kept.
  */
 async function digitsOfBytes(bytes: Uint8Array, areAligned: boolean): Promise<number> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -147,7 +147,7 @@ function digitsAt(view: DataView, at: number, areAligned: boolean, noDigit: Int3
   const weight = view.getInt16(at + header + 2, true);
   const start = at + header + 4;
   if (scale >= 0x8000 || noDigit[start]! < end || view.getUint16(start, true) === 0) return 0;
-  // The digits of a number do not end with zeros, and are those before the point and after it.
+  // A number is stored without zeros at its end, and has only the digits before and after the point. Other bytes are not a number.
   const fraction = scale & 0x3fff;
   if (view.getUint16(end - 2, true) === 0 || (end - start) / 2 > weight + 1 + Math.ceil(fraction / 4))
     return 0;

@@ -5,7 +5,7 @@ import type { Statement } from './sql.ts';
 import { conditionOf } from './sqlstate.ts';
 import { runStatement } from './transaction.ts';
 
-/** The pause between two statements, in which others use the connection. */
+/** The pause between two statements, so that other requests can use the connection. */
 const pauseMs = 10;
 
 /**
@@ -23,20 +23,20 @@ export async function inBatches(
   while (!isStopped() && (await changeSome()) >= limit) await sleep(pauseMs);
 }
 
-/** The one row of a statement that removes the oldest rows of a table. */
+/** The result of a statement that removes the oldest rows of a table: one row. */
 export interface RemovedRows {
   count: number;
-  /** The place of the last removed row in the order of the rows; null: none was removed. */
+  /** The value by which the rows are ordered, of the last removed row; null: none was removed. */
   last: string | null;
 }
 
-/** A place before all others in the order of times, and in that of UUIDs. */
+/** Values that come before all others, for rows that are ordered by times and by UUIDs. */
 export const beforeAllTimes = '-infinity';
 export const beforeAllUuids = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Removes old rows in their order. Each statement begins where the one before it has ended. Otherwise it would search through all rows that
- * were removed before: PostgreSQL keeps them in the index as long as an older transaction runs anywhere in the database.
+ * Removes old rows in their order. Each statement begins where the previous one ended. Otherwise it would read all rows that were
+ * removed before: PostgreSQL keeps them in the index as long as any older transaction runs in the database.
  *
  * PostgreSQL cancels a statement that takes too long, for example because other tables refer to the rows. The next one then removes half as many.
  *

@@ -3,17 +3,17 @@ import type { DatabaseError } from 'pg';
 import { isOfFunction } from './server-internals.ts';
 import { type Condition, conditionOf } from './sqlstate.ts';
 
-/** Returns whether a table that the statement itself names does not exist. The result is false for a table that a trigger does not find. */
+/** Returns whether the error is about a table that the statement itself names and that does not exist. It is false for a table that a trigger does not find. */
 export function isUndefinedTable(error: unknown): error is DatabaseError {
   return conditionOf(error) === 'undefined_table' && !isOfFunction(error as DatabaseError);
 }
 
-/** Returns whether a role, a type or another object that the statement itself names does not exist. */
+/** Returns whether the error is about a role, a type or another object that the statement itself names and that does not exist. */
 export function isUndefinedObject(error: unknown): error is DatabaseError {
   return conditionOf(error) === 'undefined_object' && !isOfFunction(error as DatabaseError);
 }
 
-/** Returns whether the object with the name is not a table, so PostgreSQL cannot lock it or drop it as a table, or grant table privileges on it. */
+/** Returns whether the object with the table's name is not a table. PostgreSQL then cannot lock or drop it as a table, or grant table privileges on it. */
 export function isOtherKindOfObject(error: unknown): error is DatabaseError {
   const condition = conditionOf(error);
   return condition === 'wrong_object_type' || condition === 'invalid_grant_operation';
@@ -33,21 +33,21 @@ const conditionsOfChange = new Set<Condition | undefined>([
 ]);
 
 /**
- * Returns whether something that the statement itself names does not exist or is of another kind. If the service found it before, another
- * session has dropped or changed it since. The result is false for the statements of a function.
+ * Returns whether something that the statement itself names does not exist or is of another kind. If the service had found it
+ * before, another session has dropped or changed it meanwhile. It is false for the statements of a function.
  */
 export function isChangeOfNamedObject(error: unknown): error is DatabaseError {
   return conditionsOfChange.has(conditionOf(error)) && !isOfFunction(error as DatabaseError);
 }
 
-/** Returns whether a name in the statement is in use, or another session is creating an object with the name at this moment. */
+/** Returns whether a name that the statement creates is already in use, or another session is creating an object with this name at this moment. */
 export function isNameClash(error: unknown): error is DatabaseError {
   const condition = conditionOf(error);
   if (condition === 'duplicate_table' || condition === 'duplicate_object') return true;
   return condition === 'unique_violation' && (error as DatabaseError).schema === 'pg_catalog';
 }
 
-/** Returns whether a table cannot get a new column: a partition, a table of a type, or a table whose child table has the column with another type. */
+/** Returns whether PostgreSQL refused to add a column: to a partition, to a table of a type, or because a child table has the column with another type. */
 export function isRefusalOfColumn(error: unknown): error is DatabaseError {
   const condition = conditionOf(error);
   return condition === 'wrong_object_type' || condition === 'datatype_mismatch';

@@ -1,5 +1,5 @@
 /**
- * Finds out whether a connection reaches PostgreSQL directly or a pooler. Only with a direct connection does the service have a session
+ * Finds out whether a connection leads directly to PostgreSQL or to a pooler. Only a direct connection gives the service a session
  * of its own, in which a prepared statement can be used again.
  */
 import type { ClientBase, QueryConfig } from 'pg';
@@ -10,7 +10,7 @@ import { quoteLiteral, type Statement } from './sql.ts';
 export interface SessionFacts {
   /** The server process. */
   pid: number;
-  /** The server knows the setting `transaction_timeout`, which PostgreSQL 17 introduced. */
+  /** The server has the setting `transaction_timeout`, which PostgreSQL 17 introduced. */
   limitsTransactions: boolean;
   /** The database has Citus. */
   hasCitus: boolean;
@@ -24,14 +24,14 @@ export const askForSession = `SELECT pg_catalog.pg_backend_pid() AS pid,
   ${hasCitus} AS "hasCitus"`;
 
 /**
- * Remembers the connection if it reaches PostgreSQL directly. The server sends the id of its process to each new connection (PostgreSQL 54.2.1,
- * BackendKeyData). A pooler sends another number, because the process can change.
+ * Remembers the connection if it leads directly to PostgreSQL. The server sends the id of its process to each new connection (PostgreSQL
+ * 54.2.1, BackendKeyData), and `facts` has the id of the process that answered. Behind a pooler the two differ, because the process can change.
  */
 export function noteSession(client: ClientBase, facts: SessionFacts): void {
   if (facts.pid === internalsOf(client).processID) ownSessions.set(client, facts);
 }
 
-/** Returns the facts of a direct connection; undefined: the connection is new or reaches a pooler. */
+/** Returns the facts about the session of a direct connection; undefined: the connection is new or leads to a pooler. */
 export function ownSession(client: ClientBase): SessionFacts | undefined {
   return ownSessions.get(client);
 }
@@ -43,8 +43,8 @@ export function toQuery(client: ClientBase, statement: Statement): QueryConfig {
 }
 
 /**
- * Returns SQL that executes a statement which this connection has prepared already, so that it can be a part of a longer text. undefined: it is
- * not prepared. The values of the statement must be texts or bytes.
+ * Returns SQL that executes a statement which this connection has already prepared, so that it can be part of a longer text;
+ * undefined: it is not prepared. The values of the statement must be texts or bytes.
  */
 export function executePrepared(
   client: ClientBase,

@@ -4,7 +4,7 @@ import { internalsOf } from './driver-internals.ts';
 import { toQuery } from './own-session.ts';
 import type { Statement } from './sql.ts';
 
-/** A text without values may contain several statements. */
+/** A query to send. A text without values may contain several statements. */
 export type Query = string | Statement;
 
 /**
@@ -27,14 +27,14 @@ export async function pipeline(
 export interface PipelineWithTail {
   /** Returns the results of the queries, in order. It throws the first error of them. */
   results(): QueryResult[];
-  /** The answer to the tail. undefined: it failed, or there was no tail. */
+  /** The result of the tail; undefined: it failed, or there was no tail. */
   tail: QueryResult | undefined;
 }
 
 interface PipelineEvents {
   /** Called when the first query is answered, with true if it succeeded. */
   onFirst?: (hasSucceeded: boolean) => void;
-  /** Called when all queries except the last have been answered; the tail does not count. */
+  /** Called when all queries except the last one (and the tail) have been answered. */
   onLast?: () => void;
 }
 
@@ -48,10 +48,10 @@ export async function pipelineWithTail(
   tail: Query | undefined,
   { onFirst, onLast }: PipelineEvents = {},
 ): Promise<PipelineWithTail> {
-  // Pipelining is switched off again at the end, because a COPY cannot be sent in this mode.
+  // Pipelining is on only for these queries, because a COPY cannot be sent in this mode.
   setPipelining(client, true);
   const send = (query: Query) => client.query(typeof query === 'string' ? query : toQuery(client, query));
-  // All messages leave in one system call.
+  // The socket is corked so that all messages leave in one system call.
   const { stream } = internalsOf(client).connection;
   stream.cork();
   const sent = queries.map(send);

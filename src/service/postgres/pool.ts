@@ -1,5 +1,5 @@
 /**
- * The connections to PostgreSQL. Their sessions have no settings of the service; `transaction-settings.ts` says why.
+ * The connections to PostgreSQL. Settings are not made for a whole connection but for each transaction (`transaction-settings.ts` has the reason).
  */
 
 import type pg from 'pg';
@@ -31,7 +31,7 @@ const idleTimeoutMs = 60_000;
  * a second, so connections to a machine that has vanished end after 20 seconds. The default of Linux is more than two hours.
  */
 const keepAliveMs = 10_000;
-/** How long after the server's own time limit a statement may stay without an answer. Then the connection is closed. */
+/** How long the service waits for an answer after the server's own time limit for a statement. Then the connection is closed. */
 const answerGraceMs = 10_000;
 /** How long a health check may take. */
 const checkTimeoutMs = 1500;
@@ -76,7 +76,7 @@ export function createDatabaseCheck(url: string | Servers, log: Log): DatabaseCh
     }
   };
   return {
-    // Calls at the same time share one check.
+    // Calls at the same time wait for the same check.
     run: () => {
       running ??= ask().finally(() => {
         running = undefined;
@@ -105,12 +105,12 @@ function openPool(
     keepAliveInitialDelayMillis: keepAliveMs,
   };
   const pool = new ServerPool(options, servers);
-  // Only the message is logged, because the error contains the whole client.
+  // Only the message is logged, because the error object contains the whole client.
   pool.on('error', ({ message }) => log.warn({ reason: message }, 'An idle connection to PostgreSQL broke'));
   return pool;
 }
 
-/** Returns a class whose clients connect to one of the servers. Each client reads the certificates of TLS anew. */
+/** Returns a class of clients that connect to one of the servers. Each client reads the TLS certificates from their files again. */
 function connectingTo(servers: Servers, Guarded: typeof GuardedClient, log: Log): typeof pg.Client {
   return class extends Guarded {
     readonly #host: number;
@@ -123,19 +123,19 @@ function connectingTo(servers: Servers, Guarded: typeof GuardedClient, log: Log)
       try {
         connection = connectionOptions(url);
       } catch (error) {
-        // The pool also makes clients outside of any request. An error of the constructor would then end the process.
+        // The error is kept for `connect`, because the pool also makes clients outside of any request, and an exception of the constructor would then end the process.
         unusable = error as Error;
       }
-      // If a host does not answer, there is time for the others.
+      // The time limit is divided by the number of hosts, so that there is time for the others if one does not answer.
       super({ ...options, ...connection, connectionTimeoutMillis: connectionTimeoutMillis / servers.count });
       this.#host = host;
       this.#unusable = unusable;
-      // These listeners are called before those of pg, which are added when the client connects.
+      // These listeners are called before those of pg, because pg adds its own only when the client connects.
       const { connection: messages } = internalsOf(this);
       messages.on('errorMessage', hideWorker);
       let lastLogged = '';
       messages.on('errorMessage', (error: pg.DatabaseError) => {
-        // The search for the row that caused an error repeats it.
+        // An error with the same message is logged only once, because the search for the row that caused it repeats it many times.
         if (!isUnknownInternalError(error) || error.message === lastLogged) return;
         lastLogged = error.message;
         log.warn({ err: error }, 'PostgreSQL reported an internal error');
@@ -154,7 +154,7 @@ function connectingTo(servers: Servers, Guarded: typeof GuardedClient, log: Log)
 
     async #open(): Promise<void> {
       if (this.#unusable !== undefined) throw this.#unusable;
-      // The pool listens only when the connection is open.
+      // Until the connection is open the pool does not listen for errors, and an error without a listener would end the process.
       const ignore = () => {};
       this.on('error', ignore);
       try {
@@ -170,7 +170,7 @@ function connectingTo(servers: Servers, Guarded: typeof GuardedClient, log: Log)
   };
 }
 
-/** Logs a message of PostgreSQL that has closed its connection. The statement may have no request that would be logged. */
+/** Logs that a message of PostgreSQL has closed its connection. It is logged here because the statement may not belong to a request that would be logged. */
 function logMessage(error: Error, log: Log): void {
   if (error instanceof MessageTooLong || error instanceof UnreadableMessage)
     log.warn({ err: error }, 'A message of PostgreSQL closed its connection');

@@ -1,7 +1,7 @@
 /**
- * Lets a transaction of the service fail if a condition is not true when it commits. The service need not read the condition first, so no
- * round trip passes between the check and the COMMIT. In SQL without a procedural language a statement can fail only by an expression
- * that fails: a cast of a text that is not a number. PostgreSQL's error contains the text.
+ * Makes a transaction of the service fail if a condition is not true when it is about to commit. The service need not read the condition
+ * before, so there is no round trip between the check and the COMMIT. In SQL without a procedural language, a statement can fail only by an
+ * expression that fails. The expression here casts a text that is not a number, and PostgreSQL's error contains this text.
  */
 import { randomBytes } from 'node:crypto';
 import { type CallersStatement, qualified } from './callers-statement.ts';
@@ -14,18 +14,18 @@ export type Reason =
   | 'another request has the idempotency key'
   | 'the server is read-only';
 
-/** A random mark of this process. A function of a table does not know it, so it cannot raise an error that looks like a refusal. */
+/** A random mark in the text. A function of a table does not know it, so it cannot raise an error that looks like such a refusal. */
 const mark = randomBytes(8).toString('hex');
 
 /**
- * Returns a query, which may follow a WITH clause. It fails unless the condition, an SQL expression, is true. The condition of a query that
- * runs in another path than the service's own must qualify its names.
+ * Returns a query that fails unless the condition, an SQL expression, is true. It may follow a WITH clause. If the query runs in
+ * another search path than the service's own, its condition must qualify all names.
  */
 export function refuseUnless(condition: string, reason: Reason): CallersStatement {
   return qualified`SELECT CAST(CASE WHEN ${condition} THEN '0' ELSE '${textOf(reason)}' END AS pg_catalog.int4)`;
 }
 
-/** Returns whether `refuseUnless` of this process caused the error, for this reason. */
+/** Returns whether the error comes from `refuseUnless` of this process, with this reason. */
 export function wasRefused(error: unknown, reason: Reason): boolean {
   return (
     conditionOf(error) === 'invalid_text_representation' && (error as Error).message.includes(textOf(reason))

@@ -1,4 +1,4 @@
-/** Checks the rights of the role that the service connects as, for services in which each request has the role of its token. */
+/** Checks the rights of the role that the service connects as. They matter if each request runs under the role of its access token. */
 import type { Pool } from 'pg';
 import { inTransaction } from './transaction.ts';
 

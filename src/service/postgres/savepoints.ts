@@ -44,7 +44,7 @@ export async function queryWithSavepoint(
 ): Promise<QueryResult[]> {
   const text = [savepoint(name), ...statements, release(name)].join(';\n');
   const results = await undoOnError(client, name, () => client.query(text));
-  // A text with several statements has a list of results.
+  // pg returns a list of results for a text with several statements.
   return (results as unknown as QueryResult[]).slice(1, -1);
 }
 
@@ -64,7 +64,7 @@ export async function runWithSavepoint(
   await undoOnError(client, name, () => pipeline(client, messages));
 }
 
-/** Sets a savepoint. The caller later undoes the work after it with `rollBackTo`. */
+/** Sets a savepoint. The caller must later undo the work after it with `rollBackTo`, or release it. */
 export async function setSavepoint(client: ClientBase, name: string): Promise<void> {
   await run(client, savepoint(name));
 }
@@ -106,8 +106,8 @@ async function undoOnError<Result>(
     return await work();
   } catch (error) {
     await rollBackAndRelease(client, name, error).catch((failure: unknown) => {
-      // The transaction cannot continue, so a caller must not treat the first error as one that was undone. An administrator may have cancelled the
-      // rollback. On a broken connection the first error says more, and the caller's next statement fails.
+      // The transaction cannot continue, so the failure is thrown: the caller must not treat `error` as undone. An example is a rollback
+      // that an administrator has cancelled. If the connection is broken, `error` says more, and the caller's next statement fails anyway.
       if (failure instanceof AppError || !isBrokenConnection(failure)) throw failure;
     });
     throw error;

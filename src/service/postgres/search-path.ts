@@ -21,29 +21,29 @@ import { pipeline } from './pipeline.ts';
 /** The value of `search_path` outside the callers' path. */
 export const ownPath = 'pg_catalog, pg_temp';
 
-/** An expression that changes the path for the rest of the transaction. NULL means the administrator's value. */
+/** An SQL expression that changes to the callers' path for the rest of the transaction. Setting `search_path` to NULL resets it to the administrator's value. */
 export const enterCallersPath = `pg_catalog.set_config('search_path', pg_catalog.ltrim(pg_catalog.concat(
   pg_catalog.set_config('search_path', NULL, true), ', pg_temp'), ', '), true)`;
-/** An expression that restores the service's own path after `enterCallersPath`. */
+/** An SQL expression that changes back to the service's own path. */
 export const leaveCallersPath = `pg_catalog.set_config('search_path', '${ownPath}', true)`;
 
-/** Restores the service's own path after `SELECT enterCallersPath`. */
+/** A statement that changes back to the service's own path. */
 const restoreOwnPath = `SET LOCAL search_path TO ${ownPath}`;
 
-/** Returns one text that runs the statements in the callers' path. */
+/** Returns one text that runs the statements in the callers' path and then changes back. */
 export function inCallersPath(...statements: CallersStatement[]): string {
   return apartInCallersPath(...statements).join(';\n');
 }
 
 /**
- * Returns the statements that run others in the callers' path. Send each of them in a message of its own (`pipeline`) if one of them
- * changes a table that Citus distributes: Citus sends the whole text of the message to the workers.
+ * Returns statements that run others in the callers' path and then change back. If one of them changes a table that Citus
+ * distributes, send each of them in its own message (`pipeline`), because Citus sends the whole text of a message to the workers.
  */
 export function apartInCallersPath(...statements: CallersStatement[]): string[] {
   return [...toEndInCallersPath(...statements), restoreOwnPath];
 }
 
-/** Returns statements like `apartInCallersPath`, after which the transaction ends in the callers' path. */
+/** Returns statements like `apartInCallersPath`, but does not change back: use it at the end of a transaction. */
 export function toEndInCallersPath(...statements: CallersStatement[]): string[] {
   return [`SELECT ${enterCallersPath}`, ...statements];
 }

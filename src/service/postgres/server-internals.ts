@@ -11,8 +11,8 @@ import type { DatabaseError } from 'pg';
 type Fields = Partial<Pick<DatabaseError, 'code' | 'message' | 'routine' | 'where' | 'detail'>>;
 
 /**
- * Returns whether RAISE of PL/pgSQL made the error. A function may raise any SQLSTATE with any message. The owner of the table then wrote the
- * message for the people who send rows. Messages of PostgreSQL itself may contain values of other people.
+ * Returns whether RAISE of PL/pgSQL made the error. Then the owner of the table wrote the message for the people who send rows,
+ * with any SQLSTATE. Messages of PostgreSQL itself may contain values of other users.
  */
 export function isRaised({ routine }: Fields): boolean {
   return routine === routineOfRaise;
@@ -21,8 +21,8 @@ export function isRaised({ routine }: Fields): boolean {
 export const routineOfRaise = 'exec_stmt_raise';
 
 /**
- * Returns whether RAISE of PL/pgSQL made the error, from the context (`where`). Use it if `routine` does not describe the place of the error,
- * for example if Citus passes on the error of a worker. The first line of the context is about the innermost function:
+ * Returns whether RAISE of PL/pgSQL made the error, from the context (`where`). Use it if `routine` is not that of the original
+ * error, for example if Citus passes on the error of a worker. The first line of the context is about the innermost function:
  * "PL/pgSQL function f() line 1 at RAISE". PL/pgSQL does not translate these words.
  */
 export function isRaisedAt(where: string): boolean {
@@ -51,8 +51,8 @@ export function isPolicyViolation(error: unknown): error is Error {
 }
 
 /**
- * How messages begin that PostgreSQL never translates, because they are of internal errors (XX000): a regular expression for PostgreSQL and
- * for JavaScript.
+ * How the messages of internal errors (XX000) begin if another session has changed the catalogue: a regular expression for
+ * PostgreSQL and for JavaScript. PostgreSQL does not translate these messages.
  */
 export const changesOfCatalogue =
   '(cache lookup failed for|could not open relation with OID|could not find (pg_class )?tuple for|pg_attribute catalog is missing|tuple (concurrently|already) |relation [0-9]+ (has been )?deleted)';
@@ -64,19 +64,19 @@ export function isChangeOfCatalogue({ message = '' }: Fields): boolean {
 }
 
 /**
- * Returns whether the message of an error names an object by its identifier, in any language: "relation with OID 16384 does not exist". PostgreSQL
- * found the name before.
+ * Returns whether the message names an object by its identifier, in any language: "relation with OID 16384 does not exist".
+ * PostgreSQL had found the name before, so the object was dropped meanwhile.
  */
 export function namesByIdentifier({ message = '' }: Fields): boolean {
   return /\bOID \d/.test(message);
 }
 
-/** Returns whether ON CONFLICT DO UPDATE found two rows with the same key. A query that returns several rows for one has the same SQLSTATE. */
+/** Returns whether ON CONFLICT DO UPDATE found two rows with the same key. The SQLSTATE is not enough: a subquery that returns too many rows has the same. */
 export function isSecondUpdate({ routine }: Fields): boolean {
   return routine === 'ExecOnConflictUpdate';
 }
 
-/** The function that stores a row. COPY calls it for collected rows: see `storesRowsTogether`. */
+/** The C function that stores a row. COPY calls it for rows that it has collected: see `storesRowsTogether`. */
 const storingRoutine = 'RelationGetBufferForTuple';
 const rowSizeRoutines = [storingRoutine, 'heap_form_tuple', 'raw_heap_insert'];
 
@@ -92,8 +92,8 @@ export function storesRowsTogether({ routine }: Fields): boolean {
 }
 
 /**
- * Returns the sizes in a message such as "row is too big: size 32520, maximum size 8160", in any language. Other things that
- * are too large, such as the entry of an index, have the same SQLSTATE.
+ * Returns the sizes in a message such as "row is too big: size 32520, maximum size 8160", in any language; undefined: the error is
+ * not about a row. Other things that are too large, such as the entry of an index, have the same SQLSTATE.
  */
 export function rowSizes({ routine, message = '' }: Fields): { size: string; max: string } | undefined {
   if (!rowSizeRoutines.includes(routine ?? '')) return undefined;
@@ -104,7 +104,7 @@ export function rowSizes({ routine, message = '' }: Fields): { size: string; max
 /** The function that finds the partition of a row. */
 const partitionRoutine = 'ExecFindPartition';
 
-/** Marks an error that PL/pgSQL has caught, which has no function, as one about a missing partition. */
+/** Marks an error as one about a missing partition. It is needed for an error that PL/pgSQL has caught, because such an error has no `routine`. */
 export function markMissingPartition(error: Fields): void {
   error.routine = partitionRoutine;
 }

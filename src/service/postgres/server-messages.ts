@@ -1,10 +1,10 @@
 /**
- * Guards a connection against the messages that PostgreSQL sends (PostgreSQL 54.7). The code of other people decides how long a message is:
- * RAISE in a trigger, the value of a default, the key in an error message. pg collects a message of any length, and throws if it cannot
- * make a string of it. Nobody could catch that error, so it would end the process.
+ * Guards a connection against the messages that PostgreSQL sends (PostgreSQL 54.7). Code of other users decides how long a message
+ * is: RAISE in a trigger, the value of a default, the key in an error message. pg collects a message of any length, and throws an
+ * exception if it cannot make a string of it. Nothing could catch that exception, so it would end the process.
  *
- * Therefore the length of each message is checked before pg receives it, and an exception of pg or of a listener closes the connection, and
- * nothing else.
+ * Therefore the length of each message is checked before pg receives it, and an exception of pg or of a listener only closes the
+ * connection.
  */
 import type { AppError } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
@@ -15,15 +15,15 @@ import { limitExceeded } from '../../core/limit-exceeded.ts';
  */
 export const maxMessageBytes = 64 * 1024 * 1024;
 
-/** The bytes of the type and the length of a message. The length counts itself, but not the type. */
+/** The length in bytes of a message's type and length. The length in a message includes itself, but not the type. */
 const headerBytes = 5;
 const minLength = 4;
 
 const errorResponse = 'E'.charCodeAt(0);
 
-/** PostgreSQL sent a message over `maxMessageBytes`, so the connection was closed. */
+/** Reports that PostgreSQL sent a message over `maxMessageBytes`, so that the connection was closed. */
 export class MessageTooLong extends Error {
-  /** The message is an error of PostgreSQL, so the statement that waited for its answer has failed. */
+  /** The message is an error message of PostgreSQL. The statement that waited for an answer has failed. */
   readonly isRefusal: boolean;
   /** The type of the message, such as `D` for a row. */
   readonly type: string;
@@ -35,7 +35,7 @@ export class MessageTooLong extends Error {
   }
 }
 
-/** What a message of PostgreSQL is, by its type (PostgreSQL 54.7), and where its length comes from. The caller cannot see the message. */
+/** For each type of message (PostgreSQL 54.7), the words for it and what can be done about its length. The caller cannot see the message itself. */
 const longMessages: Record<string, readonly [what: string, remedy: string]> = {
   E: [
     'An error message of PostgreSQL is too long',
@@ -54,16 +54,16 @@ export function messageTooLong({ type }: MessageTooLong): AppError {
   return limitExceeded(what, maxMessageBytes, 'bytes', remedy);
 }
 
-/** A message cannot be read, or a listener failed, so the connection was closed. */
+/** Reports that a message cannot be read or that a listener threw, so that the connection was closed. */
 export class UnreadableMessage extends Error {}
 
 /** Receives the chunks of a connection before pg does. */
 export class MessageGuard {
-  /** The maximum number of bytes of one message so far. */
+  /** The length of the longest message so far, in bytes. */
   longestBytes = 0;
-  /** The bytes of the current message that have not arrived. */
+  /** The number of bytes of the current message that have not arrived yet. */
   #missingBytes = 0;
-  /** The bytes of a header whose end has not arrived. */
+  /** The beginning of a header whose end has not arrived yet. */
   readonly #header = Buffer.alloc(headerBytes);
   #headerLength = 0;
   #failure: MessageTooLong | UnreadableMessage | undefined;
@@ -77,7 +77,7 @@ export class MessageGuard {
     if (this.#failure !== undefined) return undefined;
     const end = this.#walk(chunk);
     try {
-      // The answers before the message belong to statements that have ended.
+      // The messages before the bad one are passed on, because they answer statements that have ended.
       if (end > 0) passOn(end === chunk.length ? chunk : chunk.subarray(0, end));
     } catch (error) {
       this.#failure = new UnreadableMessage('A message of PostgreSQL cannot be processed', { cause: error });

@@ -1,13 +1,13 @@
 /**
- * The servers that DATABASE_URL names, and which connections to them may still be used. All pools of the service share this knowledge, so
- * what one connection finds out after a failover holds for the others.
+ * The servers that DATABASE_URL names, and which connections to them may still be used. All pools of the service share this
+ * knowledge, so that what one connection finds out after a failover applies to all others.
  *
- * - A new connection begins with the host of the last success. If its server is away, or its session is not what `target_session_attrs`
- *   demands, the next host follows.
- * - If a server refuses to begin a transaction that may write, it is a standby, or an administrator has made it read-only. Every connection
- *   that was opened before may lead to the same server, also through a proxy, so it is closed when it is wanted next. A new
- *   connection may reach the new primary server. When one does, the connections that were opened meanwhile are closed in the same way.
- * - If a server refuses a write for another reason, such as a function that has made its transaction read-only, only this connection is closed.
+ * - A new connection first tries the host of the last success. If that host cannot be reached, or its session is not what
+ * `target_session_attrs` demands, the next host is tried. - If a server refuses to begin a transaction that may write, it is a
+ * standby, or an administrator has made it read-only. All connections that were opened before may lead to the same server, also
+ * through a proxy, so each of them is closed before it would be used again. A new connection may reach the new primary server. When
+ * one does, the connections that were opened meanwhile are closed in the same way. - If a server refuses a write for another
+ * reason, for example because a function has made its transaction read-only, only this connection is closed.
  */
 import pg from 'pg';
 import { type DatabaseHosts, databaseHosts } from '../../core/settings/database-url.ts';
@@ -20,9 +20,9 @@ import { isWritable } from './transaction-settings.ts';
 export class Servers {
   readonly #hosts: DatabaseHosts;
   #current = 0;
-  /** Whether the last transaction that may write was refused. */
+  /** Whether the last attempt to begin a transaction that may write was refused. */
   #isReadOnly = false;
-  /** How often a server was found to be read-only, or to accept changes after that. */
+  /** How many times a server was found to be read-only, or to accept changes again. */
   #discoveries = 0;
   /** The value of `#discoveries` when the connection was made. */
   readonly #openedAt = new WeakMap<pg.ClientBase, number>();
@@ -53,7 +53,7 @@ export class Servers {
     });
   }
 
-  /** Whether `default_transaction_read_only` makes a server useless, because `target_session_attrs` demands sessions that may write. */
+  /** Whether a server must not be used if `default_transaction_read_only` is on, because `target_session_attrs` demands sessions that may write. */
   get heedsReadOnlyDefault(): boolean {
     return this.#hosts.sessionKind === 'read-write';
   }
@@ -64,19 +64,19 @@ export class Servers {
     return sessionKind === 'any' ? undefined : refuseUnfit(client, sessionKind);
   }
 
-  /** Makes the next connection begin with another host, if the error means that the host is of no use now. */
+  /** If the error means that the host cannot be used now, the next connection begins with another host. */
   noteFailure(host: number, error: unknown): void {
     if (isDatabaseAway(error) && this.#current === host) this.#current = (host + 1) % this.count;
   }
 
   noteReadOnlyServer(client: pg.ClientBase): void {
-    // A connection that was opened before the last discovery says nothing about the servers of newer connections.
+    // A connection that was opened before the last discovery tells nothing about the servers of newer connections.
     if (this.#openedAt.get(client) !== this.#discoveries) return;
     this.#isReadOnly = true;
     this.#discoveries++;
   }
 
-  /** After a read-only server, a server that accepts changes is another one, or the same one since its promotion. */
+  /** Call this when a server accepts changes. If a server was read-only before, this one is another server, or the same one after its promotion. */
   noteWritableServer(client: pg.ClientBase): void {
     if (!this.#isReadOnly) return;
     this.#isReadOnly = false;
@@ -113,13 +113,13 @@ export function isSpent(client: pg.ClientBase): boolean {
 }
 
 async function refuseUnfit(client: pg.ClientBase, kind: 'read-write' | 'primary'): Promise<void> {
-  // All sessions of a standby are read-only. On another server, default_transaction_read_only makes them so.
+  // All sessions of a standby are read-only. Other sessions are read-only if default_transaction_read_only is on.
   const isFit = kind === 'primary' ? 'NOT pg_catalog.pg_is_in_recovery()' : isWritable;
   const { rows } = await client.query<{ isFit: boolean }>(`SELECT ${isFit} AS "isFit"`);
   if (!rows[0]!.isFit) throw readOnlyDatabase();
 }
 
-/** A pool that does not give away connections which must not be used again, and that tries all hosts for a new one. */
+/** A pool that hands out no connection which must not be used again, and that tries all hosts for a new connection. */
 export class ServerPool extends pg.Pool {
   readonly #servers: Servers;
   readonly #used = new WeakSet<pg.PoolClient>();
@@ -141,7 +141,7 @@ export class ServerPool extends pg.Pool {
     for (let failures = 0; ; ) {
       try {
         const client = await super.connect();
-        // A new connection is used even if a server was found to be read-only while it was opened. Otherwise this might not end.
+        // A new connection is used even if a server was found to be read-only while it was being opened. Otherwise this loop might never end.
         if (!this.#used.has(client) || !isSpent(client)) {
           this.#used.add(client);
           return client;
@@ -150,7 +150,7 @@ export class ServerPool extends pg.Pool {
       } catch (error) {
         if (!isDatabaseAway(error) || isPoolExhausted(error)) throw error;
         failures++;
-        // That a server is read-only says more than that another one is away.
+        // If several hosts fail, the error of a read-only server is kept, because it says more than that another host cannot be reached.
         if (!isReadOnlyDatabase(failure)) failure = error;
         if (failures >= this.#servers.count) throw failure;
       }

@@ -13,7 +13,7 @@ function postgresError(code: string, fields: Partial<pg.DatabaseError> = {}): pg
   });
 }
 
-/** Messages about features, states and privileges, and messages of functions of the table. */
+/** Classes whose errors show PostgreSQL's message to the caller: about features, states and privileges, and messages of functions of the table. */
 const tellsTheMessage = /^(0A|55|42501|42704|42710|42P07|P0|P0001|09|20|26|27|2F|38|39)$/;
 
 function codeOf(error: unknown): string | undefined {

@@ -19,9 +19,9 @@ import {
 } from './server-internals.ts';
 import { MessageTooLong, messageTooLong } from './server-messages.ts';
 
-/** The rules by SQLSTATE or by its first two characters, its class. The rule with the longer key applies. */
+/** The rules, by SQLSTATE or by its first two characters (its class). If both have a rule, the one for the whole SQLSTATE applies. */
 export const sqlstateRules: Record<string, rules.Rule> = {
-  // Errors of the service's own connection: connection, shutdown, start, credentials, missing database.
+  // Errors about the service's own connection: connection, shutdown, start, credentials, missing database.
   '08': rules.unreachable,
   '28': rules.unreachable,
   '3D000': rules.unreachable,
@@ -142,7 +142,7 @@ export const sqlstateRules: Record<string, rules.Rule> = {
   P0001: rules.refusedByFunction,
   '09': rules.failedFunction,
   '20': rules.failedFunction,
-  // A function removed a statement that the service had prepared in the session.
+  // A function has removed a statement that the service had prepared in the session.
   '26': rules.failedFunction,
   '27': rules.failedFunction,
   '2F': rules.failedFunction,
@@ -150,7 +150,7 @@ export const sqlstateRules: Record<string, rules.Rule> = {
   '39': rules.failedFunction,
 };
 
-/** PostgreSQL's names of the conditions on which single decisions of the service depend. */
+/** PostgreSQL's names for the conditions on which decisions of the service depend. */
 const conditions = {
   '08007': 'transaction_resolution_unknown',
   '08P01': 'protocol_violation',
@@ -253,8 +253,8 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
 }
 
 /**
- * Returns whether the connection broke, so PostgreSQL may have done what it was sent. A pooler reports with a SQLSTATE of the class 08 that
- * its own connection to the server broke. If the connection was closed because an error message was too long, the statement has failed.
+ * Returns whether the connection broke, so that it is not known whether PostgreSQL has run the statement. A pooler reports with a SQLSTATE of the class
+ * 08 that its own connection to the server broke. If the connection was closed because an error message was too long, the statement has failed.
  */
 export function isBrokenConnection(error: unknown): boolean {
   if (error instanceof MessageTooLong) return !error.isRefusal;
@@ -284,8 +284,8 @@ export function isRefusalOfData(error: unknown): error is DatabaseError {
 }
 
 /**
- * Returns whether a statement that turns text into values was refused for that text. The input function of a type may also find no such
- * object (`regclass`), find a syntax error (`tsquery`, `jsonpath`), not support input at all (`pg_node_tree`), or fail with an internal error.
+ * Returns whether a statement that turns text into values was refused because of a text. Besides refusing a value, the input function of a type may find no
+ * object with a name (`regclass`), find a syntax error (`tsquery`, `jsonpath`), accept no input at all (`pg_node_tree`), or fail with an internal error.
  */
 export function isRefusalOfInput(error: unknown): error is DatabaseError {
   if (isRefusalOfData(error)) return true;
@@ -295,21 +295,21 @@ export function isRefusalOfInput(error: unknown): error is DatabaseError {
 }
 
 /**
- * Returns whether this is an internal error of PostgreSQL itself, not of a function of the database, for which no cause is known. Some functions that read a value raise one for text that they
- * cannot read ("tsquery stack too small"). So it may be about a value: a search then either finds the row or the default that causes it, which
- * has a problem, or the request fails with 500.
+ * Returns whether this is an internal error of PostgreSQL itself, not of a function of the database, whose cause is not known. Some
+ * functions raise one for text that they cannot read ("tsquery stack too small"), so it may be about a value. The service then
+ * searches for the row or the default that causes it. If it finds neither, the request fails with 500.
  */
 export function isUnknownInternalError(error: DatabaseError): boolean {
   return conditionOf(error) === 'internal_error' && ruleFor(error) === undefined && !isOfFunction(error);
 }
 
-/** Returns whether the table has no unique index over the columns that ON CONFLICT names. */
+/** Returns whether ON CONFLICT failed because the table no longer has a unique index over the columns. */
 function isDroppedKey(error: DatabaseError): boolean {
   return conditionOf(error) === 'invalid_column_reference' && !isOfFunction(error);
 }
 
 /**
- * Returns whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. The result is false for
+ * Returns whether an expression that PostgreSQL evaluates for a row, such as a default, may have raised the error. It is false for
  * errors that need a retry or a privilege.
  */
 export function isFailureOfExpression(error: unknown): error is DatabaseError {
@@ -320,10 +320,10 @@ export function isFailureOfExpression(error: unknown): error is DatabaseError {
 }
 
 /**
- * The errors that are never about a row, as a regular expression for PostgreSQL over the SQLSTATE, a space and the message: the connection, privileges,
- * deadlocks, locks, resources, damage, and internal errors whose cause is known (`isUnknownInternalError`). All other errors of a statement that
- * moves rows may be about one of the rows, and so may an error that RAISE makes
- * with one of these SQLSTATEs. A policy of row-level security has the SQLSTATE of a missing privilege.
+ * The errors that are never about a row, as a regular expression for PostgreSQL over the SQLSTATE, a space and the message: the
+ * connection, privileges, deadlocks, locks, resources, damage, and internal errors whose cause is known (`isUnknownInternalError`). All
+ * other errors of a statement that moves rows may be about one of the rows, and so may an error that RAISE makes with one of these
+ * SQLSTATEs. In `errorsNotOfRows` a missing privilege may be about a row, because a policy of row-level security has the same SQLSTATE.
  */
 export const errorsNotOfRows = notOfRows('');
 export const errorsNotOfRowsOrPrivileges = notOfRows('42501|');
@@ -332,7 +332,7 @@ function notOfRows(more: string): string {
   return `^(08|25|28|3D|40|${more}53|55|57|58|F0|XX(?!000)|XX000 (${changesOfCatalogue}|.*(${fullDisk.source})))`;
 }
 
-/** Returns whether a value or a name in the statement may have caused the error. The result is false for timeouts, a broken connection and a shutdown. */
+/** Returns whether a value or a name in the statement may have caused the error. It is false for timeouts, a broken connection and a shutdown. */
 export function isStatementError(error: unknown): error is DatabaseError {
   return (
     classesOfStatements.test(sqlstateOf(error) ?? '') ||
@@ -379,7 +379,7 @@ export function isUnusableRole(error: unknown): boolean {
   return isLackOfPrivilege(error) || conditionOf(error) === 'invalid_parameter_value';
 }
 
-/** Returns whether the error's message contains names of objects and no values. The message of a function may contain anything. */
+/** Returns whether the error's message names only objects and contains no values. The message of a function may contain anything. */
 export function saysNamesOnly(error: DatabaseError): boolean {
   return classesOfNames.test(error.code ?? '') && !isRaised(error);
 }
@@ -418,30 +418,30 @@ function ruleFor(error: DatabaseError): rules.Rule | undefined {
   if (isDroppedKey(error)) return rules.keyDroppedMeanwhile;
   if (isFullDisk(error)) return sqlstateRules['53100'];
   const stated = sqlstateRules[code] ?? sqlstateRules[code.slice(0, 3)] ?? sqlstateRules[code.slice(0, 2)];
-  // An internal error is a bug of the service or of PostgreSQL, even if it arose in a function.
+  // An internal error (XX) is a bug of the service or of PostgreSQL, even if it arose in a function. It gets no rule of functions.
   if (isOfFunction(error) && !code.startsWith('XX')) {
     const isRefusal = isRaised(error) && !isLackOfPrivilege(error) && !isDeadlock(error);
     if (isRefusal) return rules.refusedByFunction;
     if (stated !== undefined && meansTheSame.has(stated.code)) return stated;
-    // An error within a function is not about the objects of the request. Example: a table that the function does not find.
+    // An error in a function is not about the objects that the request names, for example if the function does not find a table.
     return stated?.code === 'invalid-data' ? stated : rules.failedFunction;
   }
   return stated ?? (knownClasses.has(code.slice(0, 2)) ? undefined : rules.refusedByFunction);
 }
 
 /**
- * Returns whether a disk is full. PostgreSQL answers most such errors with the SQLSTATE 53100, in every language. It has no SQLSTATE for a disk quota that is
- * used up (EDQUOT), which it answers as an internal error, and some places answer a full disk as an input or output error. No field of these errors has the
- * error number of the operating system, so only the words of the message show it. They are English if `lc_messages` of the server is `C`, `POSIX` or
- * English, and only a superuser can set `lc_messages` for a session. With another language such an error is a 500 or a 503 without the hint about the disk.
+ * Returns whether the error is about a full disk. PostgreSQL sends most of these errors with the SQLSTATE 53100, in every language. It has no SQLSTATE for
+ * a disk quota that is used up (EDQUOT), which it reports as an internal error, and some places report a full disk as an input or output error. No field
+ * has the error number of the operating system, so only the words of the message show it. They are English if the server's `lc_messages` is `C`, `POSIX` or
+ * English, and only a superuser can set it for a session. With another language such an error is answered with 500 or 503, without the hint about the disk.
  */
 function isFullDisk(error: DatabaseError): boolean {
   return /^(58|XX|53)/.test(error.code ?? '') && fullDisk.test(error.message);
 }
 
 /**
- * The codes that need the same action if a statement of a function causes the error: retry, or ask for a privilege. An error of RAISE is a
- * decision of the function, which sending the request again does not change, except if it passes a deadlock on.
+ * The codes that need the same action from the caller if a statement of a function caused the error: retry, or ask for a privilege. An error that a
+ * function raised with RAISE is a decision of the function, and sending the request again does not change it, except if the function passes on a deadlock.
  */
 const meansTheSame = new Set<ErrorCode>([
   'permission-denied',

@@ -7,10 +7,10 @@ const detail =
   'The role that this request runs under lacks the privilege TEMPORARY on the database. It is needed for on_conflict, for faulty_rows=leave_out, for types that PostgreSQL reads from text, and for comparing a definition with an existing table.';
 
 /**
- * Returns the error to throw after work that needs temporary tables has failed. It is `permission-denied` if the role may not create them,
- * and otherwise the error itself.
+ * Returns the error to throw after work that needs temporary tables has failed. It is `permission-denied` if the role may not
+ * create them, and otherwise the error itself.
  *
- * @param client the failed work was rolled back
+ * @param client its failed work must have been rolled back
  */
 export async function asLackOfTemporary(client: ClientBase, error: unknown): Promise<unknown> {
   if (!isLackOfPrivilege(error)) return error;

@@ -1,9 +1,9 @@
 /**
- * Removes what code of other people, such as a trigger, may leave in a session after the end of its transaction: settings,
- * locks, cursors, temporary objects, prepared statements. Requests that use the session later must not be affected.
+ * Removes what code of other users, such as a trigger, may leave in a session after the end of its transaction: settings, locks,
+ * cursors, temporary objects, prepared statements. Later requests in the same session must not be affected.
  *
- * Behind a pooler this is not possible, because the next transaction may run in another session. There, names that differ in
- * each transaction and `DISCARD TEMP` protect the objects of the service, and statements are not prepared.
+ * Behind a pooler this is not possible, because the next transaction may run in another session. There the service uses names that
+ * differ in each transaction and `DISCARD TEMP`, and does not prepare statements.
  */
 import type pg from 'pg';
 import { internalsOf } from './driver-internals.ts';
@@ -26,7 +26,7 @@ export function tidyUp(client: pg.PoolClient): string | undefined {
  */
 export function isTidy(client: pg.PoolClient, answer: pg.QueryResult | undefined): boolean {
   if (ownSession(client) === undefined) return true;
-  // A text with several statements has a list of results.
+  // pg returns a list of results for a text with several statements.
   const found = (answer as unknown as pg.QueryResult<Tidiness>[] | undefined)?.at(-1)?.rows[0];
   const { parsedStatements } = internalsOf(client).connection;
   return found?.isTidy === true && found.prepared === Object.keys(parsedStatements).length;
@@ -44,7 +44,7 @@ export async function tidySession(client: pg.PoolClient): Promise<boolean> {
 
 interface Tidiness {
   isTidy: boolean;
-  /** The number of prepared statements in the session. SQL cannot prepare a statement that is not `from_sql`. */
+  /** The number of prepared statements in the session. A statement that was prepared with SQL has `from_sql`; the service's own have not. */
   prepared: number;
 }
 

@@ -7,7 +7,7 @@ import { type ConnectionOptions, getCACertificates } from 'node:tls';
 import type { ClientConfig } from 'pg';
 import { tlsParameters } from '../../core/settings/database-url.ts';
 
-/** A file that a parameter of DATABASE_URL names cannot be read. */
+/** Reports that a file named by a parameter of DATABASE_URL cannot be read. */
 class TlsFileError extends Error {
   readonly code = 'ERR_TLS_FILE';
 }
@@ -25,7 +25,7 @@ export function connectionOptions(databaseUrl: string): ClientConfig {
   const ssl = tlsOptions(given);
   const sslnegotiation = given.get('sslnegotiation') as ClientConfig['sslnegotiation'];
   return {
-    // A URL without these parameters is used unchanged, because URLSearchParams would write its other parameters in another way.
+    // A URL without these parameters is passed on unchanged, because URLSearchParams could change how its other parameters are written.
     connectionString: [...given.values()].some((value) => value !== undefined) ? url.href : databaseUrl,
     ...(ssl !== undefined && { ssl }),
     ...(sslnegotiation && { sslnegotiation }),
@@ -34,7 +34,7 @@ export function connectionOptions(databaseUrl: string): ClientConfig {
 
 type Given = Map<string, string | undefined>;
 
-/** Returns the options of a TLS connection; false: no TLS; undefined: the URL does not say. */
+/** Returns the options of a TLS connection; false: no TLS; undefined: the URL has no parameter for TLS. */
 function tlsOptions(given: Given): ConnectionOptions | false | undefined {
   const mode = given.get('sslmode');
   if (mode === 'disable') return false;
@@ -54,7 +54,7 @@ function tlsOptions(given: Given): ConnectionOptions | false | undefined {
   };
 }
 
-/** Returns the TLS options that switch off a part of the verification, by `sslmode`. Without an option Node.js verifies the authority and the host name. */
+/** Returns the options that switch off parts of the verification, depending on `sslmode`. By default Node.js verifies the certificate authority and the host name. */
 function verification(mode: string | undefined, hasAuthority: boolean, asLibpq: boolean): ConnectionOptions {
   const nothing = { rejectUnauthorized: false };
   const authorityOnly = { checkServerIdentity: () => undefined };

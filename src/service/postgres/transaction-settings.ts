@@ -21,16 +21,16 @@ export interface TransactionSettings {
 }
 
 /**
- * The limits of the transactions of the service itself, which record loads, events and webhooks. The server ends a statement before its client gives
- * up, so no server process works or waits for nobody. The wait for a lock is short, because a caller's COMMIT may hold the row of its load or key for
- * long, and other callers need the connection.
+ * The time limits of the service's own transactions, which record loads, events and webhooks. The server ends a statement before
+ * its client gives up, so no server process continues to work for nobody. The wait for a lock is short, because a caller's COMMIT
+ * may hold the row of its load or key for long, and other callers need the connection.
  */
 export const ownLimits = { statementTimeoutMs: 10_000, lockTimeoutMs: 1000 } as const;
 
 /**
- * These settings have the same values in every transaction. The settings of server, database, role and session do not apply.
+ * Settings that have the same values in every transaction, whatever the settings of the server, database, role and session are.
  *
- * The settings of `valueSettings` decide what a text means, and how a value is written as text. Citus also sends them to its workers.
+ * The `valueSettings` decide what a text means and how a value is written as text. Citus also sends them to its workers.
  */
 const valueSettings: Record<string, string> = {
   TimeZone: "'UTC'",
@@ -49,14 +49,14 @@ const fixedSettings: Record<string, string> = {
   row_security: 'on',
   // Only PostgreSQL's own functions and operators are used: see search-path.ts.
   search_path: ownPath,
-  // A role that an earlier transaction of the session has left must not apply.
+  // Resets the role, because an earlier transaction of the session may have left another one.
   role: 'DEFAULT',
   // The transaction waits while a client sends its body. BODY_IDLE_TIMEOUT_MS and MIN_BODY_BYTES_PER_SECOND limit this.
   idle_in_transaction_session_timeout: '0',
   // Compiling one of the service's short statements takes longer than running it.
   jit: 'off',
-  // The statements read the catalogue and rows that were just loaded, which are in memory. With the usual value, a prepared plan that
-  // reads a small catalogue table completely would still do so when the table has grown.
+  // The statements read the catalogue and rows that were just loaded, which are in memory, so random access is cheap. With PostgreSQL's
+  // default, a prepared plan that reads a small catalogue table completely would still do so after the table has grown.
   random_page_cost: '1.1',
 };
 
@@ -71,15 +71,15 @@ function toStatements(settings: Record<string, string>): string[] {
 const setTransactionTimeout = `SELECT pg_catalog.set_config('transaction_timeout', '0', true)
   WHERE pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL`;
 
-/** An SQL condition: the transaction or, outside of one, the session may write. */
+/** An SQL condition that is true if the transaction, or the session outside of one, may write. */
 export const isWritable = `pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'off'`;
 
 /**
  * Returns the statements that begin a transaction, as one text.
  *
- * @param heedsReadOnlyDefault true: the transaction is refused if `default_transaction_read_only` is on. Otherwise this setting has no effect
- * @param session undefined: the session is not known yet, or a pooler chooses a new one each time. `noteSession` then needs the
- * last result
+ * @param heedsReadOnlyDefault true: the transaction is refused if `default_transaction_read_only` is on. false: this setting has no effect
+ * @param session undefined: the session is not known yet, or a pooler chooses a new one each time. The last result is then needed for
+ *   `noteSession`
  */
 export function beginStatements(
   settings: TransactionSettings,
@@ -109,19 +109,19 @@ function settingsForWorkers({ lockTimeoutMs }: TransactionSettings): string[] {
 }
 
 /**
- * Returns the statement that makes the settings at the workers of Citus, too. `beginStatements` has it if the session is known to have
- * Citus.
+ * Returns the statement that makes the settings at the workers of Citus. It is needed only if `beginStatements` did not know that
+ * the session has Citus.
  */
 export function settingsOfWorkers(settings: TransactionSettings): string {
   return settingsOfCluster(settingsForWorkers(settings));
 }
 
-/** Returns statements that run others under the role that the service connects as, in a transaction that has another role. */
+/** Returns statements that run others under the role that the service connects as, and then return to the transaction's role. */
 export function underOwnRole<Query>(role: string, statements: Query[]): (Query | string)[] {
   return ['SET LOCAL role TO DEFAULT', ...statements, `SET LOCAL ROLE ${quoteIdentifier(role)}`];
 }
 
-/** Returns a statement that fails if the role cannot be set. Outside a transaction it changes nothing. */
+/** Returns a statement that fails if the role cannot be set. Outside a transaction it has no lasting effect. */
 export function tryRole(role: string): Statement {
   return { text: `SELECT pg_catalog.set_config('role', $1, true)`, values: [role] };
 }

@@ -108,7 +108,7 @@ test('statements of the service run in one round trip, all or none of them', asy
   await assert.rejects(runStatements(pool, [twice, twice]), { code: '23505' });
   await assert.rejects(runStatements(pool, [twice, 'SELECT 1 / 0', twice]), { code: '22012' });
   await assert.rejects(readRows(pool, { text: `${twice} RETURNING a` }), { code: '25006' });
-  // One for each, and a ROLLBACK after each failure.
+  // Each of the three transactions takes one round trip, and each failure one more for its ROLLBACK.
   assert.equal(trips, 3 + 3 * 2);
   delete (client as { query?: unknown }).query;
   assert.equal(await countRows(), 0);
@@ -123,7 +123,7 @@ test('if the connection breaks, it is unknown whether statements of the service 
     running.catch(() => {});
     await untilWaitsFor('PgSleep');
     breakConnection(client);
-    // PostgreSQL notices it only when the statement has ended.
+    // PostgreSQL notices the broken connection only when the statement has ended.
     await until('the end of the statement', async () => {
       const { rows } = await database.pool.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
@@ -139,7 +139,7 @@ test('if the connection breaks, it is unknown whether statements of the service 
   const outcomes = [
     [() => breaking(runStatement), true],
     [() => breaking(readRows), false],
-    // Nothing was sent.
+    // The connection broke before anything was sent.
     [() => runStatement(nobody, { text: 'SELECT 1' }), false],
   ] as const;
   for (const [work, isOutcomeUnknown] of outcomes)
@@ -534,7 +534,7 @@ suite('statements of the service before the COMMIT', () => {
   });
 
   test('statements of the service before the COMMIT do not lend their role to a deferred trigger', async () => {
-    // From PostgreSQL 18 on, such a trigger has the role that caused it. The setting shows the role of the transaction.
+    // From PostgreSQL 18 on, a deferred trigger runs under the role that caused it. The setting shows the role of the transaction.
     await database.pool.query(`CREATE TABLE public.seen (role text); GRANT INSERT ON public.seen TO ${role};
       CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         INSERT INTO public.seen VALUES (pg_catalog.current_setting('role')); RETURN NEW; END $$;
@@ -573,7 +573,7 @@ test('rows that are sent when the server has just closed the connection find the
     const ended = once(stream, 'end');
     accepted[0]!.end();
     await ended;
-    // Node.js has ended its side, too, but the socket is not closed yet.
+    // Waits until Node.js has also ended its side, while the socket is not closed yet.
     while (!stream.writableEnded) await new Promise<void>((resolve) => process.nextTick(resolve));
     await copy.write(Buffer.from('2\n'));
     await copy.end();
@@ -612,7 +612,7 @@ test('if the transaction failed before a savepoint was set, the request is answe
   ];
   for (const way of ways) {
     const work = inTransaction(pool, {}, async (client) => {
-      // The end of a server of a cluster aborts the transaction like this error.
+      // This error aborts the transaction, as the end of a server of a cluster does.
       await client.query('SELECT 1 / 0').catch(() => {});
       await way(client);
     });

@@ -21,7 +21,7 @@ import { isBrokenConnection, isUnusableRole, toAppError } from './sqlstate.ts';
 import { isTidy, tidySession, tidyUp } from './tidy-session.ts';
 import { type TransactionSettings, tryRole, underOwnRole } from './transaction-settings.ts';
 
-/** A statement for `beforeCommit`. */
+/** A statement that is sent just before the COMMIT (`beforeCommit`). */
 export type LastStatement = CallersStatement | OwnStatement;
 
 export interface TransactionOptions extends TransactionSettings {
@@ -30,18 +30,18 @@ export interface TransactionOptions extends TransactionSettings {
   /** true: a dry run. Everything is done, and then rolled back. */
   rollback?: boolean | undefined;
   /**
-   * Returns statements of the service itself that are sent together with the COMMIT, before it. They run under the role that the
-   * service connects as, also if the transaction has another role. A function of a table may have changed the settings of the transaction,
-   * so they are statements for the callers' path, and must contain only ASCII characters (`asciiLiteral`).
+   * Returns statements of the service itself that are sent in the same message before the COMMIT. They run under the role that the
+   * service connects as, also if the transaction has another role. A function of a table may have changed the settings of the
+   * transaction, so they must qualify all names and contain only ASCII characters (`asciiLiteral`).
    *
-   * It is called for each attempt to commit. It is not called for a dry run and in a read-only transaction.
+   * It is called for each attempt to commit, but not for a dry run or in a read-only transaction.
    */
   beforeCommit?: (() => LastStatement[]) | undefined;
   /**
-   * The work runs no code of other people. So the statements of `beforeCommit` may be prepared, and the session need not be cleaned up. Default: false.
+   * The work runs no code of other users. So the statements of `beforeCommit` may be prepared, and the session need not be cleaned up. Default: false.
    */
   runsNoCode?: boolean | undefined;
-  /** Called if an attempt to commit failed without ending the transaction, which may be tried again (`endAtOnce`). */
+  /** Called if an attempt to commit failed but the transaction has not ended, so that it can be tried again (`endAtOnce`). */
   onCommitRefused?: (() => void) | undefined;
   /** Called if the transaction is committed, but a worker of Citus has not confirmed it (`isLateCommit`). */
   onLateCommit?: (() => void) | undefined;
@@ -52,10 +52,10 @@ const graceMs = 100;
 /** How long a cancelled statement may take to end. */
 const cancelMs = 2000;
 const rollbackMs = 5000;
-/** The maximum number of bytes of one message, or of one row of a COPY, after which a connection is used again. */
+/** If a message or a row of a COPY was longer than this (in bytes), the connection is closed after its transaction. */
 const maxKeptBytes = 16 * 1024 * 1024;
 
-/** Lets the work of a transaction save round trips. */
+/** Functions with which the work of a transaction can save round trips. */
 export interface TransactionEdges extends BegunWith {
   /**
    * Runs the last statements, ends the transaction in the same round trip, and returns the results.
@@ -133,7 +133,7 @@ export async function inTransaction<T>(
   } catch (error) {
     isClean = hasEnded && !(error instanceof Abandoned);
     if (hasEnded) return running;
-    // The error may be that the work did run code.
+    // The error may mean that code of other users did run.
     isTidied &&= options.readOnly === true;
     let isRoleLost = false;
     if (!(error instanceof Abandoned)) ({ isClean, isRoleLost } = await rollBack(client, options.role));
@@ -141,7 +141,7 @@ export async function inTransaction<T>(
     throw isRoleLost ? unusableRole(options.role!, error) : error;
   } finally {
     stopListening();
-    // If the end of the transaction left something in the session, the clean-up is not tried again.
+    // If the transaction has ended and still left something in the session, cleaning up was already tried and is not repeated.
     await giveBack(client, isClean && (isTidied || (!hasEnded && (await tidySession(client)))));
   }
 }
@@ -156,10 +156,10 @@ function listenForLateCommit(client: pg.PoolClient, onLateCommit: (() => void) |
 }
 
 /**
- * Runs statements of the service itself in a transaction of their own, in one round trip, with its own time limits (`ownLimits`). They may run
- * no code of other people, because the session is not cleaned up after them.
+ * Runs statements of the service itself in their own transaction, in one round trip, with their own time limits (`ownLimits`). They
+ * must not run code of other users, because the session is not cleaned up after them.
  *
- * @param statements are sent even if BEGIN then fails, which it does on a standby. A standby refuses to change anything
+ * @param statements are sent even if BEGIN then fails, as it does on a standby. A standby then refuses to change anything
  * @returns their results
  */
 export async function runStatements(pool: pg.Pool, statements: Query[]): Promise<pg.QueryResult[]> {
@@ -207,12 +207,12 @@ interface Ending {
   command: 'COMMIT' | 'ROLLBACK';
   /** Returns the last statements before the command. */
   ownStatements: () => Query[];
-  /** The session is cleaned up in the same round trip. */
+  /** Whether the session is cleaned up in the same round trip. */
   tidies: boolean;
-  /** This is called when only the command must still be sent. */
+  /** Called when only the command must still be sent. */
   onEnding: () => void;
   /**
-   * This is called after the command has succeeded.
+   * Called after the command has succeeded.
    *
    * @param sessionIsTidy whether the session can be used again
    */
@@ -256,40 +256,40 @@ function giveBack(client: pg.PoolClient, isClean: boolean): void {
 }
 
 /**
- * Returns whether the server process may have kept the memory of a long value. It would keep it as long as the connection is open, so the
- * connection is closed.
+ * Returns whether the server process may have kept memory for a long value or for many descriptions. It would keep it as long as
+ * the connection is open, so the connection is then closed.
  */
 function hasGrown(client: pg.PoolClient): boolean {
   return client instanceof GuardedClient && Math.max(client.longestBytes, client.keptBytes) > maxKeptBytes;
 }
 
-/** Notes bytes that the server process keeps until the connection ends. The connection is closed after its transaction if they are too many. */
+/** Counts memory that the server process keeps until the connection ends. If it becomes too much, the connection is closed after its transaction. */
 export function noteKeptBytes(client: pg.ClientBase, bytes: number): void {
   if (client instanceof GuardedClient) client.keptBytes += bytes;
 }
 
-/** Returns the bytes that were noted for the connection (`noteKeptBytes`). */
+/** Returns the number of bytes that `noteKeptBytes` has counted for the connection. */
 export function notedBytes(client: pg.ClientBase): number {
   return client instanceof GuardedClient ? client.keptBytes : 0;
 }
 
 /**
- * Notes that the server process keeps the description of a table, which it uses again for later statements: up to 1 KB for a column, and 12 KB
- * for a foreign key with its statement. It forgets only the tables that are changed.
+ * Counts the memory in which the server process keeps the description of a table for later statements: up to 1 KB for a column, and
+ * 12 KB for a foreign key with its statement. PostgreSQL forgets only the descriptions of tables that are changed.
  *
- * @param rules the keys, foreign keys and checks
+ * @param rules the number of keys, foreign keys and checks
  */
 export function noteTable(client: pg.ClientBase, { columns = 0, rules = 0 }): void {
   noteKeptBytes(client, bytesOfTable + columns * bytesOfColumn + rules * bytesOfRule);
 }
 
-/** PostgreSQL also keeps some hundred bytes for each name that it looked for and did not find. */
+/** PostgreSQL also keeps some hundred bytes for each name that it did not find. */
 const bytesOfTransaction = 1024;
 const bytesOfTable = 8192;
 const bytesOfColumn = 1024;
 const bytesOfRule = 12_288;
 
-/** The work was stopped in the middle of a statement, so the state of the connection is not known. */
+/** Reports that the work was stopped in the middle of a statement, so the state of the connection is not known. */
 class Abandoned extends Error {}
 
 async function acquire(pool: pg.Pool, signal: AbortSignal | undefined): Promise<pg.PoolClient> {
@@ -334,9 +334,9 @@ async function sendEnd(client: pg.PoolClient, queries: Query[], ending: Ending):
   const sent = await pipelineWithTail(client, queries, tail, { onLast: onEnding });
   const results = resultsOf(sent, command);
   const last = results.at(-1);
-  // A text with several statements has a list of results.
+  // pg returns a list of results for a text with several statements.
   const ended = Array.isArray(last) ? last.at(-1) : last;
-  // PostgreSQL answers the COMMIT of a failed transaction with a rollback, not with an error.
+  // If the transaction has failed, PostgreSQL answers COMMIT with ROLLBACK and not with an error.
   if (ended?.command !== command)
     throw new Error(
       `a statement failed, and its error was not reported: ${command} was answered with ${ended?.command}`,
@@ -372,8 +372,8 @@ interface RolledBack {
   /** The connection can be used again. */
   isClean: boolean;
   /**
-   * The role of the transaction can no longer be used. If a role is dropped during a transaction, PostgreSQL refuses the statements after that
-   * with errors of many kinds, such as those for a type that does not exist.
+   * The role of the transaction can no longer be used. If a role is dropped during a transaction, the next statements fail with
+   * errors of many kinds, such as one for a type that does not exist.
    */
   isRoleLost: boolean;
 }
@@ -407,7 +407,7 @@ async function settle(
   }
   await sendCancelRequest(client, cancelMs);
   await settledWithin(settled, cancelMs, false);
-  // A late cancel request would cancel the next statement on this connection, so the connection is not used again.
+  // The cancel request may arrive late and cancel the next statement on this connection, so the connection is not used again.
   throw new Abandoned();
 }
 

@@ -25,7 +25,7 @@ export interface Secrets {
 /**
  * Returns the text for a service with DATABASE_URL. It shows no token, because another service issues tokens.
  *
- * @param isWaiting the database is not there yet
+ * @param isWaiting the database cannot be reached yet
  */
 export function bannerText(
   { url, hasConsole, hasSecret }: Omit<BannerFacts, 'secrets'>,
@@ -61,7 +61,7 @@ Ctrl-C stops both.
 `;
 }
 
-/** The token is in the fragment of the link, which a browser sends to nobody. */
+/** Returns the line with the link to the console. The token is in the fragment of the link, because browsers never send the fragment. */
 function consoleLine(hasConsole: boolean, url: string, token: string | undefined): string {
   if (!hasConsole) return '';
   return `\n  Console        ${url}/${token === undefined ? '' : `#token=${token}`}`;
@@ -77,7 +77,7 @@ function shown({ databaseUrl, token }: Secrets): string {
   return `  Database       psql "${databaseUrl}"\n\n${tokenText}`;
 }
 
-/** Only a terminal shows the database's password and a token: other output is often kept in a log. */
+/** Returns the line that replaces the secrets. The database's password and a token are shown only on a terminal, because other output is often kept in a log. */
 function hidden(hasSecret: boolean): string {
   const shownOn = `shown on a terminal, or with ${commands.secrets}.`;
   if (!hasSecret) return `\nThe password of the database is ${shownOn}\n${providerToken}`;
@@ -88,7 +88,7 @@ development, valid for an hour, under the same settings:
   TOKEN=$(${commands.token})`;
 }
 
-/** The commands and the folder of examples as they are in a clone of the repository, in the installed package, or in the container image. */
+/** How the commands and the folder of examples are called: in a clone of the repository, in the installed package, or in the container image. */
 const commands = import.meta.filename.endsWith('.ts')
   ? { token: 'npm run -s token', secrets: 'npm start -- --show-secrets', examples: 'examples' }
   : {

@@ -35,11 +35,11 @@ export interface SigningSettings {
   algorithm?: string;
   issuer: string | undefined;
   audience: string | undefined;
-  /** Where the claims are. Default: `scope`, `schemas` and `role`. */
+  /** The names of the claims that the service reads. Default: `scope`, `schemas` and `role`. */
   claims?: Pick<ClaimSettings, 'scope' | 'schemas' | 'role'>;
 }
 
-/** Returns the settings for signing; undefined: the service has no secret, because it verifies tokens with a public key. */
+/** Returns the settings for signing; undefined: the service has no secret, because it verifies tokens with public keys. */
 export function signingSettings(settings: TokenSettings): SigningSettings | undefined {
   const { source, algorithms, issuer, audience, claims } = settings;
   if (source.kind !== 'secret') return undefined;
@@ -70,7 +70,7 @@ interface Claims {
   [name: string]: Claims | string | string[];
 }
 
-/** Sets the claim where the service reads it. */
+/** Sets the claim at the place where the service reads it. */
 function setClaim(payload: Claims, claim: string, value: string | string[]): void {
   const steps = stepsOf(claim);
   let object = payload;
@@ -81,7 +81,7 @@ function setClaim(payload: Claims, claim: string, value: string | string[]): voi
   object[steps.at(-1)!] = value;
 }
 
-/** Returns the settings of tokens. If no setting names a key, it is the secret in the data folder, which is created if it does not exist. */
+/** Returns the settings of tokens. If no setting contains a key, it is the secret in the data folder, which is created if it does not exist. */
 export function resolveTokenSettings(config: Config): Promise<TokenSettings> {
   return toTokenSettings(config.tokens, async () => {
     await makeDataDir(config.dataDir);

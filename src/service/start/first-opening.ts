@@ -1,19 +1,19 @@
-/** The first opening of the database: the service listens without it if it is not there soon. */
+/** Opens the database at the start of the service. If the database does not answer soon, the service starts to listen without it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../postgres/log.ts';
 import { whenDatabaseIsThere } from '../postgres/wait-for-database.ts';
 import { AwayLog } from './life-log.ts';
 
-/** The longest time at the start before the service listens although the database has not answered. */
+/** How long the start waits for the database before the service listens without it. */
 const firstAnswerMs = 10_000;
 
 export class FirstOpening {
-  /** Resolves when the database was opened. Rejects if it refuses the service, or if the service ends before. */
+  /** Resolves when the database was opened. Rejects if the database refuses the service, or if the service ends before that. */
   readonly opened: Promise<void>;
   readonly #away: AwayLog;
   readonly #isEmbedded: boolean;
 
-  /** @param open is called again while the database is away, until the signal is aborted. An embedded database is never away */
+  /** @param open is called again and again while the database cannot be reached, until the signal is aborted. An embedded database is always there */
   constructor(
     open: () => Promise<void>,
     { isEmbedded, signal, log }: { isEmbedded: boolean; signal: AbortSignal; log: Log },
@@ -22,7 +22,7 @@ export class FirstOpening {
     this.#away = new AwayLog(log);
     const onAway = (error: Error): void => this.#away.note(error);
     this.opened = isEmbedded ? open() : whenDatabaseIsThere(open, { signal, onAway });
-    // It may fail before anybody waits for it.
+    // It may reject before anything waits for it, and would then end the process.
     this.opened.catch(() => {});
   }
 
@@ -45,7 +45,7 @@ export class FirstOpening {
     return !this.#away.isAway;
   }
 
-  /** Says in the log that the database is there, if the log has said that it was away. */
+  /** Logs that the database can be reached, if the log had reported before that it could not. */
   logEnd(): void {
     this.#away.end();
   }

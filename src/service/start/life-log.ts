@@ -1,17 +1,17 @@
-/** Says in the log why the service is not ready at its start, that it stops, and how that ended. */
+/** Logs why the service is not ready at its start, that it stops, and how that ended. */
 import type { TableServer } from '../http/server.ts';
 import type { Log } from '../postgres/log.ts';
 import { reasonAndRemedy } from './start-failure.ts';
 
-/** The message of the line about an error that nobody has handled. */
+/** The message of the log line about an error that nothing has handled. */
 export const unhandledError = 'An error was not handled. The service stops, because its state is unknown';
 
-/** How often the log says that the database is still away, if the reason has not changed. */
+/** How often the log repeats that the database cannot be reached, if the reason has not changed. */
 const sameReasonMs = 60_000;
 
-/** Says in the log why the service waits for its database: for each new reason, and from time to time. */
+/** Logs why the service waits for its database: each new reason, and the same reason from time to time. */
 export class AwayLog {
-  /** Resolves when the database was away for the first time. */
+  /** Resolves when the database could not be reached for the first time. */
   readonly first: Promise<void>;
   isAway = false;
   readonly #log: Log;
@@ -41,7 +41,7 @@ export class AwayLog {
     );
   }
 
-  /** The database is there. */
+  /** Call this when the database can be reached. */
   end(): void {
     if (!this.isAway) return;
     this.isAway = false;
@@ -50,7 +50,7 @@ export class AwayLog {
   }
 }
 
-/** Says in the log that the service stops, and how that ended. */
+/** Logs that the service stops, and how that ended. */
 export class StopLog {
   readonly #log: Log;
   readonly #server: Pick<TableServer, 'runningRequests'>;
@@ -67,7 +67,7 @@ export class StopLog {
     log.info({ cause, running: server.runningRequests(), graceMs }, 'The service is stopping');
   }
 
-  /** The time for running requests is over, so those that still run are ended now. */
+  /** Call this when the grace period is over and the requests that still run are stopped. */
   graceEnded(): void {
     this.#endedEarly = this.#server.runningRequests();
     if (this.#endedEarly === 0) return;

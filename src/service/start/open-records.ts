@@ -97,7 +97,7 @@ async function openQueuedLoads(
     recordPool,
     folder,
     canAccept: problem === undefined,
-    // The other places are for requests that wait for their answer.
+    // The other half of the places is for requests that wait for their answer.
     places: Math.ceil(config.limits.maxUploads / 2),
     limits: config.limits,
     lostAnswer: abandonedAnswer(),

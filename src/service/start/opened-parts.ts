@@ -15,7 +15,7 @@ import { Servers } from '../postgres/servers.ts';
 import { ownLimits } from '../postgres/transaction-settings.ts';
 import type { ServiceState } from './service-state.ts';
 
-/** How long connections to a database that does not answer may delay the end. A COMMIT that was sent is never cancelled. */
+/** How long the end of the service waits for connections to a database that does not answer. A COMMIT that was sent is never cancelled. */
 const endMs = 5_000;
 
 export interface OpenedMetrics {
@@ -43,7 +43,7 @@ export class OpenedParts implements RecordPools {
     this.pool = createPool({ ...database, url }, log);
     const { statementTimeoutMs } = ownLimits;
     this.recordPool = createPool({ url, poolSize: 2, statementTimeoutMs }, log);
-    // If a renewal gets no answer, there is time for another one before the lease expires.
+    // The time limit is a third of the lease, so that if one renewal gets no answer, another one can be made before the lease expires.
     this.leasePool = createSinglePool(url, defaultLeaseMs / 3, log);
     this.databaseCheck = createDatabaseCheck(url, log);
   }
@@ -74,7 +74,7 @@ export class OpenedParts implements RecordPools {
   }
 }
 
-/** Starts the metrics; undefined: there are none. The library for metrics is loaded only if they are wanted. */
+/** Starts the metrics; undefined: there are none. The library for metrics is loaded only if the settings ask for metrics. */
 export async function openMetrics(
   { metrics: { host, port }, database: { poolSize } }: Config,
   parts: OpenedParts,
@@ -87,7 +87,7 @@ export async function openMetrics(
   const readQueue = () => parts.records.queueCounts();
   const { registry, measures } = createMetrics({ pool: parts.pool, poolSize, lines, readQueue }, worker);
   const text = () => registry.metrics();
-  // The primary process of the workers serves the metrics of all.
+  // A worker starts no server, because the primary process serves the metrics of all workers.
   const server = worker === undefined ? await startMetricsServer(text, { host, port }, log) : undefined;
   return { measures, server, text };
 }

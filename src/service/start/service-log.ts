@@ -5,18 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { destination, type Logger, pino } from 'pino';
 import { loggedError } from '../postgres/logged-error.ts';
 
-/** The maximum number of bytes of lines that wait until they are written. Further lines are lost, because a reader that has stopped must not fill the memory. */
+/** The maximum length of the lines that wait to be written, in bytes. Further lines are lost, because a log that nothing reads must not fill the memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 /** The longest time that the end of the process waits until the log is written. */
 const lastWriteMs = 1_000;
 
 type Output = ReturnType<typeof destination>;
 
-/** That of the process; undefined: the process has no log yet. */
+/** The output of the process; undefined: there is no log yet. */
 let output: Output | undefined;
 let isWriting = false;
 
-/** @param worker the number of the worker, which each line then has; undefined: the service is one process */
+/** @param worker the number of the worker, which is added to each line; undefined: the service is one process */
 export function createLog(level: string, worker?: number): Logger {
   output ??= openOutput();
   return pino(
@@ -26,11 +26,11 @@ export function createLog(level: string, worker?: number): Logger {
 }
 
 /**
- * Ends the process when the log is written or cannot be written. `process.exit` alone would try without end to write the last lines if
- * their reader has gone.
+ * Ends the process when the log is written or cannot be written. `process.exit` alone would try forever to write the last lines if
+ * nothing reads the log any more.
  */
 export async function exitAfterLog(code: number): Promise<void> {
-  // If the reader of the log has stopped, a thread still waits to write, and Node.js would wait for this thread before it ends.
+  // If nothing reads the log, a thread is still blocked in a write, and Node.js would wait for that thread before it ends. So the process kills itself.
   if (!(await isWrittenSoon())) process.kill(process.pid, 'SIGKILL');
   process.exit(code);
 }
@@ -39,7 +39,7 @@ export async function exitAfterLog(code: number): Promise<void> {
 async function isWrittenSoon(): Promise<boolean> {
   if (output === undefined || !isWriting) return true;
   const done = () => true;
-  // An error of the output rejects, and shows as well that nothing more will be written.
+  // If the output fails, `once` rejects. That means, too, that nothing more will be written.
   return Promise.race([once(output, 'drain').then(done, done), sleep(lastWriteMs, false)]);
 }
 
@@ -48,7 +48,7 @@ function openOutput(): Output {
   const opened = destination({ dest: 1, sync: false, maxLength: maxWaitingBytes });
   const { write, flushSync } = opened;
   let hasFailed = false;
-  // The listener of pino ends the process at every error but that of a closed pipe.
+  // The listener that pino adds ends the process at every error except that of a closed pipe. The service should continue instead.
   opened.removeAllListeners('error');
   opened.on('error', () => {
     hasFailed = true;
@@ -63,7 +63,7 @@ function openOutput(): Output {
       isWriting = true;
       return write.call(opened, line);
     },
-    // Called at the end of the process. It would repeat a write that fails, without end.
+    // pino calls this at the end of the process. If writing has failed, it would repeat the write forever.
     flushSync: () => {
       if (!hasFailed) flushSync.call(opened);
     },

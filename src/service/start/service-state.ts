@@ -18,7 +18,7 @@ export class ServiceState {
     return this.#phase === 'waiting';
   }
 
-  /** Resolves when everything that begins with the service has begun. */
+  /** Resolves when the service has completely started. */
   get whenReady(): Promise<void> {
     return this.#ready.promise;
   }
@@ -42,7 +42,7 @@ export class ServiceState {
     this.#phase = 'waiting';
   }
 
-  /** The database is there: requests are accepted from now on. */
+  /** Call this when the database is ready. Requests are accepted from now on. */
   acceptRequests(): void {
     this.#phase = 'ready';
   }

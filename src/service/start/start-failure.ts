@@ -22,7 +22,7 @@ export function startFailure(error: unknown): string {
 
 /** Returns why the database cannot be reached, and what to check, for the log. */
 export function reasonAndRemedy(error: Error): { reason: string; remedy?: string } {
-  // Node.js tried several addresses of one host.
+  // Node.js throws an AggregateError if it tried several addresses of one host.
   const one = error instanceof AggregateError ? (error.errors[0] as Error) : error;
   const remedy = remedyOf(one);
   return {
@@ -45,7 +45,7 @@ function remedyOf(error: Error): string | undefined {
   if ([fullDisk, otherFullDisk].some((words) => words.test(`${code} ${error.message}`)))
     return 'No space left on device: free or enlarge the disk of DATA_DIR, or of the database, and start Tablewright again. Rows that were acknowledged are kept.';
   if (code === 'ERR_MODULE_NOT_FOUND') return 'Run "npm ci" first.';
-  // In a worker, the primary process opens the port. The worker's error then has the syscall `bind` instead of `listen`.
+  // In a worker the primary process opens the port, so the error has the syscall `bind` instead of `listen`.
   if (syscall === 'listen' || syscall === 'bind')
     return (
       listenRemedies[code] ?? 'Set HOST and PORT to an address and a port on which the service can listen.'
@@ -78,7 +78,7 @@ interface DatabaseRemedy {
   remedy: string;
 }
 
-/** The first entry that matches applies. */
+/** What to do about errors of the database. The first entry that matches is used. */
 const databaseRemedies: DatabaseRemedy[] = [
   // Errors of TLS.
   {

@@ -1,6 +1,6 @@
 /**
- * The last resort for an error that nobody has handled. It arose outside of every request, connection and load that could end with it, so the state
- * of the process is unknown: the process says what was running, and stops in order.
+ * The last resort for an error that nothing has handled. It occurred outside of every request, connection and load that could
+ * report it, so the state of the process is unknown. The process logs what was running, and stops in order.
  */
 import process from 'node:process';
 
@@ -9,13 +9,13 @@ interface Stoppable {
   stop(cause?: string): Promise<void>;
 }
 
-/** The time that the end of the service may take after the time for running requests. It may never end, because its state is unknown. */
+/** How long the service may take to end after the time for running requests. There must be a limit, because its state is unknown. */
 const endMs = 10_000;
 
 /**
- * Logs errors that nobody has handled. After the first one it stops the service. A rejected promise counts, too: Node.js emits the same event.
+ * Logs errors that nothing has handled, also rejected promises, for which Node.js emits the same event. After the first one it stops the service.
  *
- * @param exit is called when the service has stopped, and if it does not stop in time
+ * @param exit is called when the service has stopped, or does not stop in time
  */
 export function stopAfterUnhandledError(service: Stoppable, graceMs: number, exit: () => void): void {
   let isFirst = true;
@@ -28,7 +28,7 @@ export function stopAfterUnhandledError(service: Stoppable, graceMs: number, exi
   });
 }
 
-/** Returns a function that stops a service once. A service that is already stopping may have an error that was not handled, too. */
+/** Returns a function that stops a service only once, because an unhandled error may occur while the service is already stopping. */
 export function onlyOnce(stop: Stoppable['stop']): Stoppable['stop'] {
   let stopped: Promise<void> | undefined;
   return (cause) => {

@@ -78,7 +78,7 @@ interface TargetColumn {
 interface Target {
   columns: Map<string, TargetColumn>;
   names: string[];
-  /** The columns that the role may not refer to. */
+  /** The columns that the role has no privilege to refer to. */
   closedColumns: Set<string>;
   /** The columns of each key, as texts that `keyText` writes. */
   keys: Set<string>;
@@ -91,7 +91,7 @@ function keyText(columns: string[]): string {
   return JSON.stringify(columns.toSorted());
 }
 
-/** A pair of columns of different types. PostgreSQL must say whether they can be compared. */
+/** A column and the column that it refers to, if their types differ. PostgreSQL must then decide whether they can be compared. */
 interface TypePair {
   pointer: string;
   column: string;
@@ -141,9 +141,9 @@ export async function checkReferences(
 }
 
 interface FoundTarget {
-  /** Undefined: there is no such table. */
+  /** Undefined: the table does not exist. */
   target: Target | undefined;
-  /** The table in the catalogue; null: there is none, or it is the table of the definition. */
+  /** The table in the catalogue; null: it does not exist, or it is the table of the definition itself. */
   table: TargetTable | null;
 }
 

@@ -196,7 +196,7 @@ async function checkIdenticalKeys(unique: KeyDefinition[], problems: DefinitionP
   );
 }
 
-/** Constraints have different names in a table; indexes, sequences and tables in a schema. A key is both a constraint and an index. */
+/** Checks that no name occurs twice. Constraints need different names within their table; indexes, sequences and tables within their schema. A key counts as both a constraint and an index. */
 function checkNames(table: string, definition: TableDefinition, problems: DefinitionProblems): void {
   const keys = keysOf(definition);
   const foreignKeys = definition.foreignKeys.map(({ name, pairs }) => ({ name, pointer: pairs[0]!.pointer }));
@@ -221,7 +221,7 @@ function refuseRepeated(
     if (name === undefined) continue;
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, pointer);
-    // A key is a constraint, too, and then its name was refused before.
+    // The name of a key is compared twice, as a constraint and as an index. If it was refused as a constraint, it is not refused again.
     else if (what === 'constraint' || !pointer.startsWith('/table/constraints')) {
       const detail = `the ${what === 'constraint' ? 'constraint name' : 'name'} "${name}" occurs twice; it is also at ${earlier}`;
       problems.add({ pointer: `${pointer}/name`, code: 'duplicate-name', detail, value: name });

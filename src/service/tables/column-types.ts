@@ -1,7 +1,7 @@
 /**
- * Parses the `type` of a column in a definition. Only the grammar is known here (PostgreSQL 8, "Data Types"); PostgreSQL's catalogue
- * says which types exist. The DDL contains the name from the catalogue, qualified and quoted, so that it means the same in every
- * search path. The modifiers are written again from their tokens.
+ * Parses the `type` of a column in a definition. Only the grammar of type names is known here (PostgreSQL 8, "Data Types");
+ * PostgreSQL's catalogue decides which types exist. The DDL contains the name from the catalogue, qualified and quoted, so that it
+ * means the same in every search path. The modifiers in the DDL are written from the parsed tokens.
  */
 
 import { maxIdentifierBytes } from '../../core/identifiers.ts';
@@ -29,8 +29,8 @@ export interface TypeName {
 const spellings = new Set('int integer smallint bigint real decimal dec numeric boolean varchar'.split(' '));
 
 /**
- * The names that PostgreSQL does not know, and the types that they mean without and with a length, for `to_regtype` in every search path. An
- * alias never means a type of the database with its name, because anybody who may create a table or a type could make one.
+ * Names that other systems use for types, which PostgreSQL does not know: for each the type that it means without and with a length, for `to_regtype` in
+ * every search path. An alias never means a type of the database with the same name, because anybody who may create a table or a type could create one.
  */
 const aliases: Record<string, { plain: string; withModifiers?: string }> = {
   string: { plain: 'pg_catalog.text', withModifiers: 'varchar' },
@@ -52,7 +52,7 @@ const aliases: Record<string, { plain: string; withModifiers?: string }> = {
   int32: { plain: 'integer' },
   long: { plain: 'bigint' },
   int64: { plain: 'bigint' },
-  // These types have no offset, so they mean a timestamp without a time zone. Type inference does the same.
+  // The caller's types of these names have no offset, so they mean a timestamp without a time zone. Type inference treats such values in the same way.
   datetime: { plain: 'timestamp', withModifiers: 'timestamp' },
   datetime2: { plain: 'timestamp', withModifiers: 'timestamp' },
   datetimeoffset: { plain: 'timestamp with time zone', withModifiers: 'timestamp with time zone' },
@@ -78,8 +78,8 @@ const serials: Record<string, string> = {
 };
 
 /**
- * The names that mean the same in every database, if they are not in quotes. They can be suggested for a misspelled type, in addition to the
- * types of the database.
+ * The names that mean the same type in every database if they are not in quotes. Besides the types of the database, they can be
+ * suggested for a misspelled type.
  */
 export const reservedTypeNames: string[] = [...Object.keys(aliases), ...Object.keys(serials)];
 
@@ -178,7 +178,7 @@ function readSingleWord(reader: TokenReader, word: string): BaseName | undefined
   const alias = Object.hasOwn(aliases, word) ? aliases[word] : undefined;
   if (type === undefined || (alias === undefined && !Object.hasOwn(serials, word))) return type;
   const spelling = type.modifiers === '' ? alias?.plain : alias?.withModifiers;
-  // PostgreSQL has no such type: a serial type is not the type of a value, and not every alias can have a length.
+  // PostgreSQL has no type of this name, so the name is refused: a serial type is not the type of a value, and not every alias can have a length.
   return spelling === undefined ? { ...type, schema: 'pg_catalog' } : { ...type, spelling, name: undefined };
 }
 
@@ -247,7 +247,7 @@ function readModifiers(reader: TokenReader): string | undefined {
     if (token === undefined) return undefined;
     if (token.kind === 'number') modifiers.push(`${sign}${token.text}`);
     else if (sign !== '' || token.kind === 'symbol' || token.kind === 'bits') return undefined;
-    // The modifier function of a type reads a word and a string in the same way.
+    // A modifier that is a word is written as a string, because the modifier function of a type reads both in the same way.
     else modifiers.push(quoteLiteral(token.text));
   } while (reader.symbol(','));
   return reader.symbol(')') ? `(${modifiers.join(',')})` : undefined;

@@ -35,7 +35,7 @@ import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 import { resolveDefinition } from './resolve-definition.ts';
 import { saysTypes } from './types/make-types.ts';
 
-/** `same`: every difference counts. `fits`: only a difference counts that prevents rows for the definition from fitting the table. */
+/** `same`: every difference counts. `fits`: a difference counts only if rows that fit the definition may not fit the table. */
 export type Strictness = 'same' | 'fits';
 
 /**
@@ -107,7 +107,7 @@ export async function compareDefinition(
   return differences;
 }
 
-/** Returns whether PostgreSQL's text of a constraint or an index is that of an index. */
+/** Returns whether the text in which PostgreSQL writes a constraint or an index is the text of an index. */
 function isIndex(definition: string): boolean {
   return definition.startsWith('CREATE ');
 }
@@ -161,7 +161,7 @@ async function describeAlone(
       const facts = await readTable(client, 'pg_temp', temporaryName, true);
       const { schema, name } = prepared;
       const description = await toDescription(schema, name, facts!, extraFunctions, undefined);
-      // The numbered columns of the temporary table are identity columns.
+      // In the temporary table, numbered columns are identity columns. The description must show that they own a sequence.
       for (const [place, { identity }] of prepared.columns.entries())
         if (identity === 'sequence') description.columns[place]!.sequence = { name: '' };
       return description;
@@ -364,7 +364,7 @@ interface ExistingForeignKey {
   name: string;
   /** The target and the pairs of columns, as a text that can be compared. */
   reference: string;
-  /** The first pair, which has the rules. */
+  /** The first pair of columns. Its members ON DELETE, ON UPDATE and so on apply to the whole key. */
   pair: TableDescription['constraints']['foreign_keys'][number];
 }
 

@@ -1,4 +1,4 @@
-/** Adds to the names of a definition that were looked up what takes another round trip: the base types of domains, and the widths of types. */
+/** Completes the answer to a look-up of the names of a definition: adds what takes another round trip, which is the base types of domains and the widths of types. */
 import type { ClientBase } from 'pg';
 import { AppError } from '../../core/errors.ts';
 import { firstOwnOid } from '../../encoding/columns/load-column.ts';
@@ -48,7 +48,7 @@ async function resolveParts(client: ClientBase, found: Found): Promise<void> {
   for (const column of columns) column.baseOid = bases[column.baseOid]!.baseOid;
 }
 
-/** Returns whether the width of the type must be looked up. That of PostgreSQL's own types is known, and an enum type contains no others. */
+/** Returns whether the width of the type must be looked up. It need not for PostgreSQL's own types, whose widths are known, and for an enum type, which contains no other types. */
 function hasUnknownWidth({ oid, kind }: CatalogType): boolean {
   return kind === 'd' || kind === 'c' || (oid >= firstOwnOid && kind !== 'e');
 }

@@ -28,9 +28,9 @@ import { saysTypes } from './types/make-types.ts';
 export interface CreateOptions extends PrepareOptions {
   /** An existing table remains unchanged, and its differences from the definition are reported. */
   ifNotExists: boolean;
-  /** Called with the result before the transaction ends. With it, a creation takes one round trip more. */
+  /** Called with the result before the transaction ends. A creation with this option takes one round trip more. */
   onResult?: ((result: CreateResult) => void) | undefined;
-  /** Returns further statements like those of `TransactionOptions`, if the table is created with this distribution. */
+  /** Returns statements to run before the commit, as those of `TransactionOptions`, if the table is created with this distribution. */
   beforeCommit?: ((distribution: TableDescription['distribution']) => LastStatement[]) | undefined;
 }
 
@@ -86,7 +86,7 @@ export async function createTable(
     const statements = [[...(await creation(resolved)), ...after].join(';\n'), describe];
     const toResult = async (results: QueryResult[]): Promise<CreateResult> => {
       const facts: TableFacts | null = results.at(-1)!.rows[0].found;
-      // A transaction that continues is rolled back by the error.
+      // If the caller's transaction continues, this error rolls back the table. Otherwise the table is committed already, which the error must say.
       if (facts === null)
         throw onResult === undefined ? renamedMeanwhile(schema, name) : changedMeanwhile(schema, name);
       const description = await toDescription(schema, name, facts, extraFunctions, undefined);
@@ -107,7 +107,7 @@ export async function createTable(
   );
 }
 
-/** Creates the table again if another session drops the existing one before it is described. */
+/** Creates the table, and tries again whenever another session drops an existing table before it could be described. */
 async function createAgain(
   { schema, name }: CreateOptions,
   create: () => Promise<CreateResult>,
@@ -123,8 +123,8 @@ async function createAgain(
 }
 
 /**
- * Returns whether the defaults may be too long to be described, as PostgreSQL stores them: an element of one byte can take 200. Such a table
- * is described before it is committed, so that its description can fail.
+ * Returns whether the defaults may be too long to be described, as PostgreSQL stores them: an array element of one byte can take
+ * 200. Such a table is described before it is committed, so that it is not created if the description fails.
  */
 function isLong({ columns }: PreparedTable): boolean {
   const length = columns.reduce((sum, { defaultSql }) => sum + (defaultSql?.length ?? 0), 0);
@@ -134,8 +134,8 @@ function isLong({ columns }: PreparedTable): boolean {
 const lengthOfShortDefaults = 32 * 1024;
 
 /**
- * Returns the error for a table that does not have its name when it is described, although other sessions cannot see it yet: another
- * session has renamed the schema. The table has been created then.
+ * Returns the error for a created table that cannot be described because its name is not found. Other sessions cannot see the table
+ * yet, so only the schema can have been renamed. The table has been created then.
  */
 function renamedMeanwhile(schema: string, name: string): AppError {
   const detail = `The table "${name}" was created, but another session renamed the schema "${schema}" at the same moment.`;
@@ -234,10 +234,10 @@ export function tableExists(
   return new AppError('table-exists', `${what} ${remedy}`);
 }
 
-/** The `remedies` of an upload. */
+/** The `remedies` that `tableExists` names to an upload. */
 export const uploadRemedies = 'if_exists=append, truncate or replace';
 
-/** `pg_class.relkind` */
+/** The words for `pg_class.relkind` in messages. */
 const kinds: Record<string, string> = {
   r: 'Table',
   p: 'Table',
@@ -254,7 +254,7 @@ const kinds: Record<string, string> = {
 /** The maximum number of attempts with other names, if another session creates an object with a chosen name at the same moment. */
 const maxTries = 3;
 
-/** Returns the statements that try modifiers and defaults, and then create the table. */
+/** Returns the statements that first try modifiers and defaults and then create the table. */
 async function creation({ table, trials }: ResolvedDefinition): Promise<string[]> {
   const create = await ddl.createWholeTable(table);
   const tried = trials.filter((trial) => !isTriedByCreation(trial));

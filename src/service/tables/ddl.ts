@@ -15,7 +15,7 @@ import { keyClause } from './key-options.ts';
 import type { ObjectNames } from './object-names.ts';
 import type { PreparedColumn, PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 
-/** The names of a table and its parts in the database. While a table is built to replace another one, they differ from the definition. */
+/** The names that a table and its parts get in the database. While a table is built to replace another one, it has temporary names. */
 export interface Naming {
   name: string;
   names: ObjectNames;
@@ -149,8 +149,8 @@ export function highestNumber(relation: string, column: string): string {
 }
 
 /**
- * Does the same as `continueNumbering` for a value that `highestNumber` has found. Citus runs a query of a table with one shard
- * at a worker as a whole, and a sequence has other bounds there.
+ * Does the same as `continueNumbering`, with a value that `highestNumber` has found before. It is needed with Citus, which runs a
+ * query of a table with one shard as a whole at a worker, where the bounds of a sequence are different.
  */
 export function continueNumberingAfter(relation: string, column: string, highest: string | null): Statement {
   return {
@@ -220,7 +220,7 @@ async function constraintClauses(table: PreparedTable, { name, names }: Naming):
   return [...clauses, ...references];
 }
 
-/** The texts of the rules are PostgreSQL's own keywords in lower case. */
+/** Returns the clauses of the rules. The values of a definition are PostgreSQL's keywords in lower case. */
 function ruleClauses({ onDelete, onUpdate, deferrable }: ForeignKeyRules): string {
   const clauses = [
     onDelete && ` ON DELETE ${onDelete.toUpperCase()}`,

@@ -40,7 +40,7 @@ const allowedFunctions = new Set([
   'jsonb_build_object',
 ]);
 
-/** The keywords that have a value (PostgreSQL 9.9.5 and 9.27.1); true: a precision in parentheses may follow. */
+/** The keywords that are expressions by themselves (PostgreSQL 9.9.5 and 9.27.1); true: a precision in parentheses may follow. */
 const keywords: Record<string, boolean> = {
   current_timestamp: true,
   current_time: true,
@@ -51,10 +51,10 @@ const keywords: Record<string, boolean> = {
   session_user: false,
 };
 
-/** The keywords as messages show them. */
+/** The keywords in upper case, as messages show them. */
 export const valueKeywords = Object.keys(keywords).map((keyword) => keyword.toUpperCase());
 
-/** The limit for calls inside calls. */
+/** The maximum depth of calls inside calls. */
 const maxDepth = 8;
 
 export type ParsedDefault =
@@ -100,7 +100,7 @@ export function parseDefault(text: string, extraFunctions: readonly string[]): P
   return { kind: 'expression', expression };
 }
 
-/** Returns false for numbers, true, false and null. As an argument they are expressions, but as a default they are text (step 3). */
+/** Returns whether the expression can be a default (step 2). Numbers, true, false and null are expressions only as arguments. As a default they are text (step 3). */
 function isDefault(expression: Expression): boolean {
   if (expression.kind === 'cast') return isDefault(expression.argument);
   if (expression.kind !== 'word') return true;
@@ -108,7 +108,7 @@ function isDefault(expression: Expression): boolean {
   return expression.sql.startsWith("B'") || /^(current|local|session)/.test(expression.sql);
 }
 
-/** Expressions that a default cannot be, and what to send instead. */
+/** Expressions in which other programs write defaults, and which cannot be a default here, with what to send instead. */
 const foreignDefaults: [RegExp, string][] = [
   [/^\(*(current_timestamp|now\s*\(\s*\))\s+at\s+time\s+zone\b/i, "Send timezone('utc', now())."],
   [/^\(*array\s*\[/i, 'Send an array as text: {} or {1,2}.'],
@@ -120,7 +120,7 @@ const foreignDefaults: [RegExp, string][] = [
   [/^(curdate\s*\(\s*\)|date\s*\(\s*'now'\s*\))$/i, 'Send CURRENT_DATE.'],
 ];
 
-/** Returns the advice for the message that refuses the text as a literal. */
+/** Returns the advice to add to the message if PostgreSQL refuses the text as a literal. */
 function hintOf(text: string, extraFunctions: readonly string[]): string {
   const trimmed = text.trim();
   if (trimmed === '' || /^null$/i.test(trimmed)) return 'For no default send null.';
@@ -216,7 +216,7 @@ function withCast(
   if (!reader.symbol('::')) return literal;
   const cast = readTypeName(reader);
   if (cast === undefined) return undefined;
-  // `unknown` is PostgreSQL's type of a literal without a type. Such a literal fits an argument of any type.
+  // `unknown` is PostgreSQL's type of a literal without a cast. The cast is left out, because such a literal fits an argument of any type.
   return isType(cast, 'unknown') ? literal : { ...literal, cast };
 }
 
@@ -305,9 +305,8 @@ export function takesNumbers(expression: Expression): boolean {
 }
 
 /**
- * Returns whether the expression computes the name of a zone, or reads a text with other digits for each row as a time:
- * `timezone(to_char(clock_timestamp(), …), now())`. Each row may then have another name of a time zone, which PostgreSQL keeps in memory
- * (zone-names.ts).
+ * Returns whether each row may get another name of a time zone from the expression, because it computes the name or reads a
+ * computed text as a time: `timezone(to_char(clock_timestamp(), …), now())`. PostgreSQL keeps each name in memory (zone-names.ts).
  */
 function makesZones(expression: Expression): boolean {
   if (expression.kind === 'cast') {
@@ -321,7 +320,7 @@ function makesZones(expression: Expression): boolean {
 }
 
 const textMakers: readonly string[] = ['to_char'];
-/** The functions that have another value for each row. */
+/** The functions that return another value for each row. */
 const rowMakers = ['random', 'nextval', 'clock_timestamp', 'gen_random_uuid', 'uuidv4', 'uuidv7'];
 const zoneMakers = [...allowedFunctions].filter((name) => name !== 'make_interval');
 
@@ -331,11 +330,11 @@ function calls(expression: Expression, names: readonly string[]): boolean {
   return names.includes(expression.name.name) || expression.arguments.some((one) => calls(one, names));
 }
 
-/** Returns the SQL for the types, functions and sequences that an expression mentions. */
+/** Returns the SQL for the types, functions and sequences that an expression mentions, after they were looked up. */
 export interface Names {
   type(type: TypeName): string;
   function(name: FunctionName): CatalogFunction;
-  /** A qualified and quoted relation. */
+  /** Returns the sequence as SQL, qualified and quoted. */
   sequence(text: string): string;
 }
 
@@ -365,7 +364,7 @@ export function expressionSql(expression: Expression, names: Names): string {
 
 /** A column's default in the catalogue (see `describeRelation` in catalog/describe-relation.ts). */
 export interface DefaultFacts extends WrittenDefault {
-  /** The types of the expression whose names a definition would read as other types, with their schemas (`qualifiedTypes`); null: none. */
+  /** The types in the expression whose names a definition would read as other types, each with its qualified name (`qualifiedTypes`); null: none. */
   qualifiedTypes: Record<string, string> | null;
   /** The default takes numbers from a sequence that belongs to the column, as that of `serial` does. */
   ownSequence: { name: string; isInSchema: boolean; type: 'smallint' | 'integer' | 'bigint' } | null;
@@ -418,8 +417,8 @@ function isBare(expression: string): boolean {
 }
 
 /**
- * Reads a constant that PostgreSQL writes without a cast: a boolean, an integer or, with a point, a numeric. In a column of the same
- * type the text of the constant is the default. In other columns the default needs a cast to the constant's own type.
+ * Returns the default for a constant that PostgreSQL writes without a cast: a boolean, an integer or a numeric with a point. If the
+ * column has a type of the same kind, the default is the text of the constant. Otherwise it needs a cast to the constant's type.
  */
 function bareConstant(facts: WrittenDefault): string | undefined {
   const { expression, category, takesFractions } = facts;

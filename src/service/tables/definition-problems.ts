@@ -7,7 +7,7 @@ import { didYouMean } from '../../core/identifiers.ts';
 import { pauseForOthers } from '../../core/pause-for-others.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
 
-/** A name that was not found, and the names among which a similar one is searched for. */
+/** A name that was not found, with the existing names among which a similar one is searched for. */
 export interface Misspelling {
   name: string;
   among: Iterable<string>;
@@ -19,9 +19,9 @@ const maxSuggestions = 20;
 export class DefinitionProblems {
   /** The number of all problems. */
   count = 0;
-  /** The problems that may be listed. They are up to four times as many as are listed, so that they are seldom sorted. */
+  /** The problems that may be listed. Up to four times as many are kept as are listed, so that they are sorted only seldom. */
   #kept: Problem[] = [];
-  /** The place of the last problem that may be listed; undefined: not known yet. */
+  /** The pointer of the last problem that may be listed. Problems behind it are only counted. Undefined: not known yet. */
   #end: string | undefined;
   readonly #codes = new Set<ProblemCode>();
   readonly #misspellings = new Map<Problem, Misspelling>();
@@ -81,7 +81,7 @@ function placeOf({ pointer = '' }: Problem): string {
   return pointer;
 }
 
-/** Compares two JSON Pointers by their order in the request: numbers as numbers, and a value before its parts. */
+/** Compares two JSON Pointers by their order in the request. Numbers are compared as numbers, and a value comes before its members. */
 export function comparePointers(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   let at = 0;

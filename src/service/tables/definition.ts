@@ -400,7 +400,7 @@ export interface TableDefinition {
   foreignKeys: ForeignKeyDefinition[];
   checks: CheckDefinition[];
   indexes: IndexDefinition[];
-  /** The definition has the member `indexes`, so every other index of a table is a difference. */
+  /** The definition has the member `indexes`. If so, every index that it does not list is a difference from the existing table. */
   saysIndexes: boolean;
   types: TypeDefinition[];
   /** Undefined: the schema of the table, or the table that it replaces, decides. */
@@ -410,7 +410,7 @@ export interface TableDefinition {
 /** How the table is to be distributed over the nodes of Citus. */
 export interface DistributionDefinition {
   kind: (typeof distributionKinds)[number];
-  /** For the kind `column`. */
+  /** The distribution column; undefined for other kinds than `column`. */
   column: string | undefined;
   shards: number | undefined;
 }

@@ -30,10 +30,10 @@ import { typeWidths } from './type-width.ts';
 import { describeTypes } from './types/describe-types.ts';
 
 /**
- * Takes one round trip if the table exists.
+ * Describes a table. Takes one round trip if the table exists.
  *
  * @param extraFunctions see `PrepareOptions`: a definition can express defaults that call these functions
- * @throws AppError `schema-not-found`; `table-not-found`, which says what else has the name; `limit-exceeded` if its defaults are too long
+ * @throws AppError `schema-not-found`; `table-not-found`, which tells what else has the name; `limit-exceeded` if its defaults are too long
  */
 export async function describeTable(
   client: ClientBase,
@@ -290,7 +290,7 @@ function describeRules(
   };
 }
 
-/** `pg_constraint.confdeltype` */
+/** The values of `pg_constraint.confdeltype` and `confupdtype` in the words of a definition. */
 const actions: Record<string, ForeignKeyAction> = {
   r: 'restrict',
   c: 'cascade',

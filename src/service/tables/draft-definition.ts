@@ -31,7 +31,7 @@ import { OwnTypes } from './types/type-definition.ts';
 
 export interface PrepareOptions {
   schema: string;
-  /** The table's name as the caller knows it. The table may be created with a temporary name (`ddl.ts`). */
+  /** The table's name in the request. While it is loaded, the table may have a temporary name (`ddl.ts`). */
   name: string;
   /** The `table` of the request: any JSON value. */
   table: unknown;
@@ -43,7 +43,7 @@ export interface PrepareOptions {
   admitSchema?: (schema: string) => void;
 }
 
-/** A definition whose texts are parsed, and whose names are not looked up yet. */
+/** A definition whose texts are parsed, but whose names were not looked up in the database yet. */
 export interface DefinitionDraft {
   schema: string;
   name: string;
@@ -89,7 +89,7 @@ export async function draftDefinition(options: PrepareOptions): Promise<Definiti
   return { ...draft, request };
 }
 
-/** A column whose texts are parsed, and whose names are not looked up yet. */
+/** A column whose texts are parsed, but whose names were not looked up in the database yet. */
 export interface ColumnDraft {
   pointer: string;
   column: TableDefinition['columns'][number];
@@ -208,7 +208,7 @@ function addType(types: Map<string, TypeRequest>, type: TypeName, isKey: boolean
   types.set(key, known);
 }
 
-/** Returns a key that differs if two types must be looked up separately. */
+/** Returns a text that two types share if one look-up is enough for both. */
 export function typeKey({ spelling, schema, name, isQuoted, isArray }: TypeName): string {
   return JSON.stringify([spelling, schema, name, isQuoted, isArray]);
 }

@@ -1,4 +1,4 @@
-/** How two values of a column are compared in SQL. */
+/** The operator and the base types with which SQL compares two values of a column. */
 
 import type { LoadColumn } from '../../encoding/columns/load-column.ts';
 

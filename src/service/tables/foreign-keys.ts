@@ -59,7 +59,7 @@ export const ForeignKeySchema = Type.Object(
   },
 );
 
-/** The second form of a foreign key, in requests only. */
+/** The form of a foreign key with lists of columns (`columns`, `reference_columns`), in requests only. */
 export const WholeForeignKeySchema = Type.Object(
   {
     name: ConstraintName('orders_customer_fkey'),
@@ -95,7 +95,7 @@ export interface ForeignKeyDefinition {
   rules: ForeignKeyRules;
 }
 
-/** Undefined: PostgreSQL's default. */
+/** The rules of a foreign key. A member is undefined if PostgreSQL's default applies. */
 export interface ForeignKeyRules {
   onDelete: ForeignKeyAction | undefined;
   onUpdate: ForeignKeyAction | undefined;

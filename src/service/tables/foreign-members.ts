@@ -1,4 +1,4 @@
-/** Advice for members of a definition that other programs have, and that are elsewhere here or that a definition cannot have. */
+/** Advice for members of a definition that other programs use: here they have another name or place, or a definition cannot have them. */
 
 const length = 'A length is part of the type: write "varchar(5)".';
 const precision = 'Precision and scale are part of the type: write "numeric(12,2)".';
@@ -62,7 +62,7 @@ const advice: Record<string, string> = {
     'A definition cannot have it. Create the table in PostgreSQL, and then load its rows with if_exists=append.',
 };
 
-/** Returns the advice for an unknown member; undefined: nothing is known about it. */
+/** Returns the advice for an unknown member; undefined: there is none. */
 export function adviceForMember(name: string): string | undefined {
   const key = name.toLowerCase();
   return Object.hasOwn(advice, key) ? advice[key] : undefined;

@@ -5,14 +5,14 @@ import { findRelationNames, type TakenName } from './catalog/relations.ts';
 import { columnPointer, type TableDefinition } from './definition.ts';
 import { chooseNames, type NameSeries, type ObjectNames } from './object-names.ts';
 
-/** The relations of the schema that have the names that were looked up; null: no relation has the name. */
+/** For each name that was looked up, the relation of the schema that has it; null: no relation has it. */
 export type KnownNames = Map<string, TakenName | null>;
 
 export interface NamedTable {
   schema: string;
   name: string;
   definition: TableDefinition;
-  /** Whether the name will be free, because the relation that has it will be dropped. */
+  /** Returns whether a name that another relation has will become free, because that relation will be dropped. */
   isFreed: (taken: TakenName) => boolean;
 }
 
@@ -30,7 +30,7 @@ export async function chooseFreeNames(
     const unknown = new Set<string>();
     const isFree = (name: string, series: NameSeries, attempt: number) => {
       const taken = known.get(name);
-      // Thousands of series may be equal. Then the names of one series are enough for all of them.
+      // Many constraints may have the same series of names. So only the first of them adds names to look up.
       if (taken === undefined && !unknown.has(name)) addNextNames(unknown, series, attempt);
       return taken === undefined || taken === null || isFreed(taken);
     };
@@ -78,7 +78,7 @@ export function checkGivenNames({ definition, isFreed }: NamedTable, known: Know
   });
 }
 
-/** `pg_class.relkind` */
+/** The words for `pg_class.relkind` in messages. */
 const kinds: Record<string, string> = {
   r: 'a table',
   p: 'a table',

@@ -13,7 +13,7 @@ export interface ListedTable {
   kind: 'table' | 'partitioned table';
   /** The number of rows when PostgreSQL last counted or estimated them (VACUUM, ANALYZE); null: never. */
   estimatedRows: number | null;
-  /** The size on disk with indexes and TOAST, for a partitioned table that of its partitions; null: another session has locked the table. */
+  /** The size on disk with indexes and TOAST. The size of a partitioned table is that of its partitions. null: another session has locked the table. */
   bytes: number | null;
   /** The comment on the table; null: there is none. */
   comment: string | null;
@@ -21,7 +21,7 @@ export interface ListedTable {
   distribution?: DistributionDescription;
 }
 
-/** The place of a table in the order of the list. */
+/** Where a page of the list ends: the schema and name of its last table. */
 export type ListPlace = Pick<ListedTable, 'schema' | 'name'>;
 
 /** Returns the names of all schemas whose objects the role may use, without those of PostgreSQL itself. */
@@ -80,7 +80,7 @@ async function withDistributions(
   });
 }
 
-/** The function that measures a table waits while another session has an exclusive lock on the table or its index. */
+/** A table that another session has locked is not measured, because the function that measures it would wait for the lock. */
 const nextTables = `
 WITH page AS MATERIALIZED (
   SELECT c.oid, n.nspname, c.relname, c.relkind, c.reltuples

@@ -5,10 +5,7 @@ import { AppError } from '../../core/errors.ts';
 import { rollBackAndRelease, savepoint } from '../postgres/savepoints.ts';
 import { conditionOf } from '../postgres/sqlstate.ts';
 
-/**
- * The time for one attempt to lock the table. It is short, because while a session waits for this lock, every later reader must
- * wait, too.
- */
+/** The time limit for one attempt to lock the table. It is short, because while a session waits for this lock, every later reader must wait, too. */
 const lockTryMs = 50;
 const lockPauseMs = 100;
 /** How long an automatic VACUUM or ANALYZE with a conflicting lock may take to end by itself. */
@@ -81,7 +78,7 @@ async function maintenanceWaitMs(client: ClientBase, relation: string): Promise<
   return rows[0]!.wait;
 }
 
-/** SHARE UPDATE EXCLUSIVE is the lock of VACUUM and ANALYZE. Not every role may see which session has it. */
+/** Returns `deadlock_timeout` if another session has the lock of VACUUM and ANALYZE (SHARE UPDATE EXCLUSIVE) on the table, and otherwise 0. Not every role may see what that session does. */
 const maintenanceWait = `
 SELECT coalesce((
   SELECT s.setting::int FROM pg_settings s WHERE s.name = 'deadlock_timeout' AND EXISTS (

@@ -8,10 +8,10 @@ import type { Expression, ParsedDefault } from './defaults.ts';
 /** PostgreSQL reads words in any case, beside other parts of a date, and ignores most punctuation: `NOW`, `now()`, `today 12:00`. */
 const present = /(?<![a-z])(?:now|today|tomorrow|yesterday)(?![a-z])/i;
 
-/** No default can be the moment of each row in ranges and arrays. */
+/** No expression can be sent instead of the word in a range or an array. */
 const noExpression = '';
 
-/** What to send instead, for each value of `dateTypes`. */
+/** The advice for each value of `dateTypes`: what to send instead. */
 const remedies: Record<string, string> = {
   CURRENT_DATE: 'Send CURRENT_DATE for the day of each row, or write out a fixed one, such as 2026-11-21',
   LOCALTIME: 'Send LOCALTIME for the time of each row, or write out a fixed one, such as 09:30',
@@ -22,7 +22,7 @@ const remedies: Record<string, string> = {
     'No default can give an array or a range the moment of each row: leave the default out, or write out fixed dates, such as 2026-11-21',
 };
 
-/** The types whose input functions read the words, their ranges and multiranges, and the arrays of all these (pg_type.dat). */
+/** For each type whose input function reads these words, and for its range, multirange and array types: the expression that means the moment of each row. */
 const dateTypes = new Map<number, string>();
 for (const [value, oids] of [
   ['CURRENT_DATE', [1082]],
@@ -60,7 +60,7 @@ export function explainPresent(
   return `is read only once, when the table is created, so every row would get the same moment. ${remedy}`;
 }
 
-/** Returns the expression with the meaning for each row if the text means the present. @param value that expression; undefined: the type is not a date */
+/** Returns the expression to send instead if the text means the present; otherwise undefined. @param value that expression; undefined: the type is not a date */
 function presentIn(text: string, value: string | undefined): string | undefined {
   return value !== undefined && present.test(text) ? value : undefined;
 }

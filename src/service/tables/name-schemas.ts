@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { maxIdentifierBytes } from '../../core/identifiers.ts';
 
-/** A schema counts characters and PostgreSQL bytes, so the schema refuses no name that PostgreSQL allows. */
+/** The lengths of a name in characters. PostgreSQL limits the bytes, and a character has at least one byte, so the schema refuses no name that PostgreSQL allows. */
 export const nameLength = { minLength: 1, maxLength: maxIdentifierBytes };
 
 export const Name = (description: string, example: string) =>

@@ -26,18 +26,18 @@ export interface ObjectNames {
   notNull: Map<string, string>;
 }
 
-/** A name that is to be chosen: the first free name of `name(0)`, `name(1)`, … */
+/** Candidates for one name: `name(0)`, `name(1)` and so on. The first free one is chosen. */
 export interface NameSeries {
   name(attempt: number): string;
 }
 
 /**
- * Chooses a name for everything that the definition does not name. No two names are equal, and none is the table's.
+ * Chooses a name for everything that the definition does not name. All names differ from each other and from the table's name. It
+ * works in turns.
  *
- * It works in turns.
- *
- * @param isFree says whether no relation of the schema has the name, which is that of an attempt of a series. Indexes and sequences
- *   are relations. Foreign keys and NOT NULL constraints are not, so their names must be unique in the table only.
+ * @param isFree returns whether no relation of the schema has the name, which is that of an attempt of a series. It is asked only
+ *   for indexes and sequences, because they are relations. The names of foreign keys and NOT NULL constraints need to be unique in
+ *   their table only.
  */
 export async function chooseNames(
   table: string,
@@ -46,7 +46,7 @@ export async function chooseNames(
 ): Promise<ObjectNames> {
   const { columns, primaryKey, unique, foreignKeys, indexes, checks } = definition;
   const used = new Set([table, ...givenNames(definition)]);
-  // Thousands of long names may be equal after they are cut. So the search for the next name of a series continues with the next attempt.
+  // Thousands of long names may be equal after they are cut. So a later search in the same series continues where the last one ended.
   const nextAttempts = new Map<string, number>();
   const choose = (series: NameSeries, isRelation: boolean): string => {
     const stem = series.name(0);
@@ -104,7 +104,7 @@ export function relationNames({ primaryKey, unique, indexes, sequences }: Object
   return [...(primaryKey === undefined ? [] : [primaryKey]), ...unique, ...indexes, ...sequences.values()];
 }
 
-/** Returns the names with temporary ones for indexes and sequences, for a table that is built while the table that it replaces exists. */
+/** Returns the names with temporary names for indexes and sequences. A table that will replace another one has these names while both tables exist. */
 export function namesAside(names: ObjectNames, aside: string): ObjectNames {
   let count = 0;
   const next = () => `${aside} ${++count}`;
@@ -130,13 +130,13 @@ function nameSeries(table: string, columns: string[], label: string): NameSeries
   return { name: (attempt) => objectName(table, second, attempt === 0 ? label : `${label}${attempt}`) };
 }
 
-/** Does what PostgreSQL's `makeObjectName` does. If the name is too long, it cuts the longer part first, and never inside a character. */
+/** Makes a name like PostgreSQL's `makeObjectName`. If the name is too long, it cuts the longer part first, and never inside a character. */
 function objectName(first: string, second: string | undefined, label: string): string {
   const whole = second === undefined ? `${first}_${label}` : `${first}_${second}_${label}`;
   if (whole.length * 3 <= maxIdentifierBytes || Buffer.byteLength(whole) <= maxIdentifierBytes) return whole;
   const available = maxIdentifierBytes - label.length - (second === undefined ? 1 : 2);
   let firstBytes = Buffer.byteLength(first);
-  // The text of many columns is long. More bytes than are available are cut in any case, and the longer part is cut first.
+  // If the second part is longer than the first one and than the space for both, it is cut to this length in any case. Beginning with this length keeps the loop short.
   let secondBytes = Math.min(Buffer.byteLength(second ?? ''), Math.max(firstBytes, available) + 1);
   while (firstBytes + secondBytes > available) {
     if (firstBytes > secondBytes) firstBytes--;
@@ -156,7 +156,7 @@ function cutBytes(text: string, maxBytes: number): string {
   return bytes.toString('utf8', 0, end);
 }
 
-/** The names of a table without parts. */
+/** The names of a table that has no keys, indexes or sequences. */
 export const noNames: ObjectNames = {
   primaryKey: undefined,
   unique: [],

@@ -1,9 +1,9 @@
 /**
- * Computes how long the defaults of a definition become in PostgreSQL, before it tries them.
+ * Computes how long the defaults of a definition become in PostgreSQL, before PostgreSQL tries them.
  *
- * PostgreSQL pads values: `char(10485760)` stores one letter as 10 MiB, and so does a cast to `bit(83886080)`. It has several copies of
- * a row while it tries the defaults. It also writes the text of each default again for every description of the table: `1e131071` in a
- * `numeric` column becomes 131,072 digits. And it visits all types within the types of the columns.
+ * This is needed because PostgreSQL pads values: `char(10485760)` stores one letter as 10 MiB, and so does a cast to `bit(83886080)`.
+ * It has several copies of a row while it tries the defaults. It also writes the text of each default for every description of the
+ * table: `1e131071` in a `numeric` column becomes 131,072 digits. And it visits all types inside the types of the columns.
  */
 
 import type { Problem } from '../../core/errors.ts';
@@ -26,8 +26,8 @@ const maxPaddedBytes = 16 * 1024 * 1024;
 const maxWrittenDefaults = 4 * 1024 * 1024;
 
 /**
- * The limit for the types within the types of all columns. PostgreSQL visits each of them when it creates the table, and half a second is
- * enough for a million. A row type of two columns whose types are such a row type, and so on, doubles the number with each level.
+ * The maximum number of types inside the types of all columns. PostgreSQL visits each of them when it creates the table, which takes half a second for a
+ * million. Example of a small definition with many: a row type of two columns whose types are again such row types doubles the number with each level.
  */
 const maxVisitedTypes = 1_000_000;
 
@@ -43,8 +43,8 @@ const paddedTypes = new Map([
 ]);
 
 /**
- * The limit for the texts within a call of `to_timestamp`. The time grows with their square: 1 MB takes 35 seconds for each row, in which PostgreSQL
- * cannot be interrupted.
+ * The maximum length of the texts in a call of `to_timestamp`. The time grows with their square: 1 MB takes 35 seconds for each
+ * row, and PostgreSQL cannot be interrupted meanwhile.
  */
 const maxParsedTexts = 1024;
 
@@ -156,7 +156,7 @@ function unitsOf(modifiers: string, most: number): number {
 
 const arrayTypes = new Set([1014, 1561]);
 
-/** The units that the defaults up to one cost. */
+/** What reading the texts of all defaults checked so far costs PostgreSQL. */
 interface Reading {
   units: number;
   /** The names of time zones in all texts, because a function may read a text of any type as the name of a zone. */
@@ -201,8 +201,8 @@ function lengthOfTexts(expression: Expression): number {
 }
 
 /**
- * Adds what PostgreSQL needs to read the text of an expression as a value of a type, which it does for each row: `(to_char(now(), '[1,2]'))::jsonb`.
- * A type with a limit for its texts cannot be read from a call, because functions such as `to_char` compute parts of a text.
+ * Adds what PostgreSQL needs to read the text that an expression returns as a value of a type, which it does for each row: `(to_char(now(),
+ * '[1,2]'))::jsonb`. If the type has a limit for its texts, an expression with a call is refused, because the length of its text is not known.
  */
 function measureCast(type: CatalogType, argument: Expression, read: Reading): void {
   switch (argument.kind) {
@@ -220,8 +220,8 @@ function measureCast(type: CatalogType, argument: Expression, read: Reading): vo
 }
 
 /**
- * Returns the bytes of a literal as PostgreSQL writes it, and adds what PostgreSQL needs to read it. It stores the modifier of a column apart
- * from the literal, but not that of a field.
+ * Returns the bytes of a literal as PostgreSQL writes it, and adds what PostgreSQL needs to read it. PostgreSQL stores the modifier
+ * of a column separately from the literal, but not the modifier of a field of a composite type.
  */
 function measureLiteral(
   { baseOid, width }: Pick<CatalogType, 'baseOid' | 'width'>,

@@ -1,7 +1,7 @@
 /**
- * Turns any JSON value into a definition, and reports every problem that can be found without a query, with its place. The form of
- * the JSON is checked by the schemas (read-members.ts); what a schema cannot say is checked here. The parts without a problem are
- * kept, so the later checks can add their problems to the same answer.
+ * Turns any JSON value into a definition, and reports every problem that can be found without a query, with its place. The schemas
+ * check the form of the JSON (read-members.ts). What a schema cannot check is checked here. Parts without a problem are kept, so
+ * that later checks can add their problems to the same answer.
  */
 
 import { shorten } from '../../core/identifiers.ts';
@@ -199,7 +199,7 @@ async function parseConstraints(value: unknown, definition: TableDefinition, rep
   }
 }
 
-/** Returns undefined if the definition has no distribution, or one with a problem. */
+/** Reads the distribution. Returns undefined if the definition has none, or if it has a problem. */
 function parseDistribution(value: unknown, report: Report): DistributionDefinition | undefined {
   if (value === undefined || value === null) return undefined;
   const pointer = distributionPointer;
@@ -225,7 +225,7 @@ function isShardCount(value: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= maxShards;
 }
 
-/** Returns undefined for an entry that means no key (an empty name and no columns), and for a value that is not a key. */
+/** Reads a key. Returns undefined for an entry that means "no key" (an empty name and no columns), and for a value that is not a key. */
 function parseKey(
   schema: typeof UniqueSchema | typeof PrimaryKeySchema,
   value: unknown,

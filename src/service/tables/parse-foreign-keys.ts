@@ -32,7 +32,7 @@ export async function parseForeignKeys(
       Object.hasOwn(Object(entry), 'columns') || Object.hasOwn(Object(entry), 'reference_columns');
     const key = isWhole ? parseWholeKey(entry, at, report) : parsePair(entry, at, report);
     if (key === undefined) return;
-    // Two whole keys with the same name are a problem that is found later.
+    // Two keys in the form with lists are not joined if they have the same name. A later check reports this.
     const same = isWhole || key.name === undefined ? undefined : byName.get(key.name);
     if (same !== undefined) return joinPair(same, key, at, report);
     keys.push(key);
@@ -42,7 +42,7 @@ export async function parseForeignKeys(
   return keys;
 }
 
-/** Returns how many items the work on an entry counts for: the columns that it has. */
+/** Returns how much work an entry is for `forEachInTurns`: its number of columns. */
 export function weightOfEntry(entry: unknown): number {
   const columns = (entry as { columns?: unknown } | null)?.columns;
   return Array.isArray(columns) ? 1 + columns.length : 1;
@@ -112,7 +112,7 @@ function parseRest(
   };
 }
 
-/** Adds a pair of columns to the foreign key with the same name. A pair without a rule has the rule of the others. */
+/** Adds a pair of columns to the foreign key with the same name. If the pair has no rule of its own, the rule of the other pairs applies. */
 function joinPair(
   same: ForeignKeyDefinition,
   key: ForeignKeyDefinition,
@@ -136,7 +136,7 @@ function joinPair(
   const hasTables = key.table !== '' && same.table !== '';
   if (hasTables && (same.table !== key.table || same.schema !== key.schema)) {
     refuse('refers to more than one table');
-    // It is not clear which table is meant, so the later checks get neither of them.
+    // It is not clear which table is meant, so it is treated as unknown and is not checked further.
     same.table = '';
   }
 }

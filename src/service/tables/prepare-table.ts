@@ -37,7 +37,7 @@ export async function checkDefinition(
   resolved: ResolvedDefinition,
 ): Promise<PreparedTable> {
   const { table, trials, problems } = resolved;
-  // PostgreSQL would need too much memory or time to try the columns.
+  // With these problems, PostgreSQL would need too much memory or time to try the columns.
   const isTooMuch = tooMuchToTry.some((code) => problems.has(code));
   if (!isTooMuch) await tryColumns(client, trials, problems);
   if (problems.count === 0) await tryParts(client, table, problems);
@@ -47,7 +47,7 @@ export async function checkDefinition(
 
 const tooMuchToTry = ['row-too-long', 'defaults-too-long', 'types-too-nested'] as const;
 
-/** Makes the detail of a problem a complete sentence, because without the pointer it has no subject. */
+/** Makes the detail of a problem a complete sentence with its place, because the message does not show the pointer. */
 function withPlace({ pointer, detail }: Problem): string {
   if (pointer === undefined) return detail;
   return detail.startsWith('must ') ? `The value at ${pointer} ${detail}` : `At ${pointer}: ${detail}`;

@@ -20,13 +20,13 @@ export interface PreparedTable {
   foreignKeys: PreparedForeignKey[];
   checks: CheckDefinition[];
   indexes: IndexDefinition[];
-  /** See `TableDefinition`. */
+  /** The definition lists the table's indexes, so other indexes of an existing table are differences. See `TableDefinition`. */
   saysIndexes: boolean;
-  /** Undefined: the database has no Citus. */
+  /** Where Citus puts the table; undefined: the database has no Citus. */
   placement: Placement | undefined;
   /** The distribution in the definition; undefined: the definition has none. */
   distribution: DistributionDefinition | undefined;
-  /** The names of all its parts. They were free in the schema when they were looked up. */
+  /** The names of the table's parts. They were free in the schema when they were looked up. */
   names: ObjectNames;
   /**
    * Chooses names that are free now, after another session has used one of `names`.
@@ -43,7 +43,7 @@ export interface PreparedTable {
 
 export interface ExistingObject {
   oid: number;
-  /** `pg_class.relkind`, or `type`. */
+  /** `pg_class.relkind`, or `type` for a type without a relation. */
   kind: string;
 }
 

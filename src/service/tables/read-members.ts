@@ -33,17 +33,17 @@ export function reportTo(problems: DefinitionProblems): Report {
   return Object.assign(add, { problems });
 }
 
-/** The limit for the unknown members of an object that are reported one by one. All of them are counted. */
+/** The maximum number of unknown members of an object that are reported one by one. The others are only counted. */
 const maxUnknownMembers = 100;
 
-/** The limit for the entries of a list: more than any table can have, and few enough to report the problems of each entry. */
+/** The maximum number of entries of a list. It is more than any table can have, and few enough that the problems of each entry can be reported. */
 const maxEntries = 5000;
 
 /**
- * Returns the member with this name. It returns undefined if the member is optional and is absent or null. It returns null if the member has a problem, which
- * it reports. The members and entries of the returned value are not checked yet.
+ * Returns the member with this name; undefined: it is optional and is absent or null; null: it has a problem, which is reported.
+ * The members and entries of the returned value are not checked yet.
  *
- * @param advice the end of the message that a required member is missing, or that a member has a wrong type
+ * @param advice the end of the message if a required member is missing, or if a member has a wrong type
  */
 export type Members<Schema extends TObject> = <Name extends string & keyof Static<Schema>>(
   name: Name,
@@ -130,7 +130,7 @@ function fits({ type, const: constant, enum: texts }: Choice, value: unknown): b
   return typeof value === type;
 }
 
-/** Returns whether a member is absent. A required text is also absent if it is null or empty. */
+/** Returns whether a required member is missing. A text is also missing if it is null or empty. */
 function isMissing(schema: TSchema, found: unknown): boolean {
   const isText = choicesOf(schema).some(({ type }) => type === 'string');
   return found === undefined || (isText && (found === null || found === ''));
@@ -166,7 +166,7 @@ function escapePointer(property: string): string {
   return property.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Returns undefined for a name that is absent or empty, or that PostgreSQL does not allow. */
+/** Checks a name. Returns undefined if it is absent or empty, or if PostgreSQL does not allow it. */
 export function readName(
   name: string | null | undefined,
   pointer: string,
@@ -179,7 +179,7 @@ export function readName(
   return undefined;
 }
 
-/** Returns undefined for a text that is absent, or that PostgreSQL cannot store. */
+/** Checks a text. Returns undefined if it is absent, or if PostgreSQL cannot store it. */
 export function readText(
   text: string | null | undefined,
   pointer: string,
@@ -191,7 +191,7 @@ export function readText(
   return undefined;
 }
 
-/** Returns the entries of a list; none if it is absent. */
+/** Returns the entries of a list; an empty list if it is absent. */
 export function entriesOf(list: unknown[] | null | undefined, pointer: string, report: Report): unknown[] {
   if (!list) return [];
   if (list.length <= maxEntries) return list;
@@ -200,7 +200,7 @@ export function entriesOf(list: unknown[] | null | undefined, pointer: string, r
   return list.slice(0, maxEntries);
 }
 
-/** Returns '' for an entry that is not a name. */
+/** Returns the name of a column; '' for an entry that is not a name. */
 export function readColumnName(entry: unknown, pointer: string, report: Report): string {
   if (entry === '') report(pointer, 'missing', 'the name of a column is missing');
   else if (isOfType(ColumnNameSchema, entry, pointer, report, ': the name of a column'))

@@ -20,12 +20,12 @@ import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.t
 import { conditionOf, isFailureOfExpression } from '../postgres/sqlstate.ts';
 import { noteTable } from '../postgres/transaction.ts';
 
-/** The longest list of rows. */
+/** The maximum number of bytes of a list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;
-/** A text, or `bytea`, that is cut keeps this number of characters, or bytes. */
+/** The number of characters that a cut text keeps, and the number of bytes that a cut `bytea` keeps. */
 const cutLength = 1000;
 
-/** The lengths up to which values are shown whole. */
+/** Up to which lengths values are shown whole. */
 interface Lengths {
   /** The maximum number of bytes of a text or `bytea`. */
   text: number;
@@ -36,14 +36,14 @@ interface Lengths {
 const usualLengths: Lengths = { text: 1024 * 1024, stored: 256 * 1024 };
 /** The maximum number of compressed bytes of the values of a row, except its texts. Their JSON may be a hundred times as long, and PostgreSQL writes a row as a whole. */
 const maxPackedBytes = 1024 * 1024;
-/** The lengths with which almost every row of 1,600 columns can be listed. */
+/** The smallest lengths. With them almost every row of 1,600 columns can be listed. */
 const leastLengths: Lengths = { text: 4096, stored: 256 };
 /**
  * The maximum number of bytes in which PostgreSQL stores a listed value of `jsonpath` or `jsonpath[]`. SQL cannot read the numbers in such a value, so their
  * digits are not counted. Compressed, 256 bytes may have 2,000 numbers of 131,072 digits.
  */
 const maxStoredPathBytes = 256;
-/** How many bytes an entry of `cut` counts, without the name of its column. */
+/** How many bytes one entry of `cut` counts, without the name of its column. */
 const bytesOfCut = 64;
 
 export interface CutValue {
@@ -55,7 +55,7 @@ export interface CutValue {
 export interface FirstRows {
   /** One JSON object for each row, as text. Its members are the columns, in their order. */
   rows: string[];
-  /** The values that are not whole: texts that are cut, and null for values of other types. */
+  /** The values that are not shown whole. The rows have the beginning of a text, and null for a value of another type. */
   cut: CutValue[];
   /** The table has further rows. */
   hasMore: boolean;
@@ -142,7 +142,7 @@ function changedMeanwhile(cause: unknown): AppError {
   return new AppError('write-conflict', detail, { cause });
 }
 
-/** Names the columns that PostgreSQL computes when it reads the rows, if one of them may have caused the error. */
+/** Changes the error to name the columns that PostgreSQL computes when it reads the rows, if one of them may have caused it. */
 function ofVirtualColumns(error: unknown, columns: RowColumn[]): unknown {
   const virtual = columns.filter(({ isVirtual }) => isVirtual).map(({ name }) => `"${name}"`);
   if (virtual.length === 0 || !isFailureOfExpression(error)) return error;
@@ -170,8 +170,8 @@ interface RowColumn {
 const readFromBeginning = `SELECT set_config('synchronize_seqscans', 'off', true)`;
 
 /**
- * The settings that count the bytes of the rows which a statement has written so far: that with the usual lengths, and that with the least ones. Citus
- * runs the statement for a table with one shard at a worker, where the setting does not exist yet.
+ * The settings in which a statement counts the bytes of the rows that it has written so far: one with the usual lengths, one with
+ * the least lengths. They may not exist yet, because Citus runs the statement for a table with one shard at a worker.
  */
 const bytesOfUsual = 'tablewright.written_bytes';
 const bytesOfLeast = 'tablewright.written_bytes_of_cut';
@@ -208,7 +208,7 @@ function firstRows(
   const cut = long.map((one) => `CASE WHEN ${isTooLong(one, lengths)} THEN ${quoteLiteral(one.name)} END`);
   const least = sumOf(long.map((one) => leastLength(one, lengths)));
   const packed = sumOf(long.filter(({ isText }) => !isText).map((one) => packedLength(one, lengths)));
-  // The names of columns may be any, so the inner query has other ones.
+  // The columns may have any names, so the inner query gives them names of its own.
   const stored = columns.map(({ name }, index) => `t.${quoteIdentifier(name)} AS c${index}, `);
   const values = columns.map(
     (column, index) =>
@@ -247,7 +247,7 @@ function packedLength(column: RowColumn, lengths: Lengths): string {
     THEN 0 ELSE pg_catalog.pg_column_size(${value}) END`;
 }
 
-/** Returns the condition that a value is not shown whole. PostgreSQL does not read the value for it. */
+/** Returns the condition that a value is not shown whole. PostgreSQL can evaluate it without reading the value. */
 function isTooLong({ name, isText, base }: RowColumn, lengths: Lengths): string {
   const value = `t.${quoteIdentifier(name)}`;
   return isText
@@ -255,12 +255,12 @@ function isTooLong({ name, isText, base }: RowColumn, lengths: Lengths): string 
     : `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.>) ${mostStoredBytes(base, lengths)}`;
 }
 
-/** @param base the oid of the type (pg_type.dat) */
+/** Returns the maximum number of stored bytes of a value that is shown whole. @param base the oid of the type (pg_type.dat) */
 function mostStoredBytes(base: number, { stored }: Lengths): number {
   return base === 4072 || base === 4073 ? maxStoredPathBytes : stored;
 }
 
-/** Returns an expression for a number of bytes that the JSON of the value has at least. */
+/** Returns an expression for a lower bound of the bytes of the value's JSON. */
 function leastLength(column: RowColumn, lengths: Lengths): string {
   const value = `t.${quoteIdentifier(column.name)}`;
   const length = column.isText ? `pg_catalog.octet_length(${value})` : leastText(column.base, value);
@@ -269,19 +269,19 @@ function leastLength(column: RowColumn, lengths: Lengths): string {
   return `CASE WHEN ${isTooLong(column, lengths)} THEN 0 ELSE coalesce(${least}, 0) END`;
 }
 
-/** Returns an expression for the length that the text of the value has at least. @param base the oid of the type (pg_type.dat) */
+/** Returns an expression for a lower bound of the length of the value's text. @param base the oid of the type (pg_type.dat) */
 function leastText(base: number, value: string): string {
   switch (base) {
     // bit and bit varying: compressed, 256 KiB may be 190,000,000 bits.
     case 1560:
     case 1562:
       return `pg_catalog.length(${value})`;
-    // Their arrays.
+    // The arrays of these two types.
     case 1561:
     case 1563:
       return `(SELECT pg_catalog.sum(pg_catalog.length(b.b)) FROM pg_catalog.unnest(${value}) AS b(b))`;
     default:
-      // The eight bytes of a number in a list may be one digit.
+      // In a list of numbers, the eight bytes of a number may be one digit.
       return `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog./) 16`;
   }
 }
@@ -317,13 +317,13 @@ function numbersOf(base: number, value: string): string | undefined {
   }
 }
 
-/** Selects the numbers of `jsonb` that have many more digits than bytes. */
+/** Selects the numbers in `jsonb` whose text may have many more digits than they have bytes. */
 const longNumbers =
   'strict $.** ? (@.type() == "number" && (@ > 1e200 || @ < -1e200 || @ != 0 && @ < 1e-200 && @ > -1e-200))';
 
 /**
- * Returns an expression for the digits that the numbers have at least, without writing them. The binary form of a number has its weight, the
- * power of 10,000, at byte 2, and the digits after the point at byte 6.
+ * Returns an expression for a lower bound of the digits of the numbers, without writing them. The binary form of a number has its
+ * weight, the power of 10,000, at byte 2, and the number of digits after the point at byte 6.
  */
 function leastDigits(numbers: string): string {
   const byte = (at: number) => `pg_catalog.get_byte(s.sent, ${at})`;
@@ -335,7 +335,7 @@ function leastDigits(numbers: string): string {
     FROM (SELECT pg_catalog.numeric_send(n.n) AS sent FROM ${numbers}) AS s)`;
 }
 
-/** Returns an expression for the value that is shown. */
+/** Returns an expression for what is shown of the value. */
 function shownValue({ isBuiltIn, isLong, isText, base }: RowColumn, value: string, lengths: Lengths): string {
   if (isText) {
     return `CASE WHEN pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${lengths.text}

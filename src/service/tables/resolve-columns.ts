@@ -96,7 +96,7 @@ function identityOf({ isSerial, column }: ColumnDraft): PreparedColumn['identity
   return column.identityAlways ? 'always' : 'by default';
 }
 
-/** Refuses a default that means the present, but is read only once. */
+/** Refuses a default that the caller means for each row but that PostgreSQL would read only once (`now` as a text). */
 function isOfEachRow(
   { problems, known }: Resolution,
   parsed: ParsedDefault,
@@ -197,7 +197,7 @@ function checkMentions(
 export function sequenceProblem({ known, admitSchema }: Resolution, text: string): string | undefined {
   const shown = shorten(text);
   const sequence = known.findSequence(text);
-  // `admitSequences` checks a sequence that exists.
+  // A sequence that does not exist is checked here, so that the error does not reveal that. `admitSequences` checks an existing one.
   const written = parseRelationName(text)?.schema;
   if (sequence === null && written !== undefined) admitSchema(written);
   if (sequence === null) return `there is no sequence "${shown}"`;
@@ -205,7 +205,7 @@ export function sequenceProblem({ known, admitSchema }: Resolution, text: string
   return sequence.mayUse ? undefined : `the role may not use the sequence "${shown}"`;
 }
 
-/** The names of a definition. The catalogue knows nothing of an object that is null. */
+/** The results of the look-up. They are null for a name that the catalogue does not have. */
 interface KnownNames extends Names {
   find: (type: TypeName) => CatalogType | null | undefined;
   findSequence: (text: string) => CatalogSequence | null;

@@ -41,7 +41,7 @@ export interface ResolvedDefinition {
 }
 
 /**
- * Checks a definition and finds what it names in the catalogue.
+ * Drafts a definition, looks up all names in it, and completes it.
  *
  * The types of the definition that are missing are made. Roll this back if the table is not created.
  *

@@ -1,16 +1,16 @@
 /**
- * Splits the text of types and defaults into tokens by PostgreSQL's lexical rules (PostgreSQL 4.1). The service writes SQL from the tokens and never
- * copies the text of a caller. A text that contains anything else has no tokens.
+ * Splits the text of types and defaults into tokens by PostgreSQL's lexical rules (PostgreSQL 4.1). The service writes SQL from the
+ * tokens and never copies the text of a caller. If a text contains anything that is not such a token, the whole text is refused.
  */
 
 export interface Token {
-  /** `word`: unquoted, folded to lower case as PostgreSQL folds it. `bits`: `B'…'`. */
+  /** `word`: an unquoted word in lower case, as PostgreSQL folds it. `bits`: `B'…'`. */
   kind: 'word' | 'quoted' | 'string' | 'bits' | 'number' | 'symbol';
-  /** The value without quotes; doubled quotes are made single. */
+  /** The value without quotes. A doubled quote inside is a single quote. */
   text: string;
 }
 
-/** The maximum number of tokens. A text with more is not accepted. Real types and calls have fewer; the limit bounds the time for a hostile text. */
+/** The maximum number of tokens. Texts with more tokens are refused, to bound the time for a hostile text. Real types and calls have fewer. */
 const maxTokens = 1000;
 
 /**
@@ -40,7 +40,7 @@ const underscore = 0x5f;
 function readToken(text: string, at: number, tokens: Token[]): number {
   const code = text.charCodeAt(at);
   if (code === quote) {
-    // Two strings in a row are refused. In SQL they are one string or an error, which depends on the space between them.
+    // Two strings in a row are refused, because SQL joins them or refuses them depending on the white space between them.
     return tokens.at(-1)?.kind === 'string' ? -1 : readQuoted(text, at, 'string', tokens);
   }
   if (code === doubleQuote) return readQuoted(text, at, 'quoted', tokens);
@@ -64,7 +64,7 @@ function readQuoted(text: string, start: number, kind: 'string' | 'quoted', toke
   let end = text.indexOf(sign, start + 1);
   while (end !== -1 && text[end + 1] === sign) end = text.indexOf(sign, end + 2);
   if (end === -1 || (kind === 'quoted' && end === start + 1)) return -1;
-  // `replaceAll` takes twice as long for a million quotes.
+  // A loop is used, because `replaceAll` takes twice as long for a million quotes.
   tokens.push({
     kind,
     text: text
@@ -109,7 +109,7 @@ function endOfNumber(text: string, start: number): number {
   return isWordPart(next) || next === point ? -1 : end;
 }
 
-/** Returns the position after `e-3`; without an exponent, the position itself. */
+/** Returns the position after the exponent (`e-3`); if there is none, `start`. */
 function endOfExponent(text: string, start: number): number {
   // The letter e or E.
   if ((text.charCodeAt(start) | 0x20) !== 0x65) return start;

@@ -18,7 +18,7 @@ export function warnOfTextDefault(
   parsed: ParsedDefault,
   category: string,
 ): Warning | undefined {
-  // The text of an SQL literal in quotes differs from the text that was sent.
+  // Only texts that were sent without quotes are checked. For an SQL literal in quotes, `parsed.text` differs from the sent text.
   if (category !== 'S' || parsed.kind !== 'literal' || parsed.text !== text) return undefined;
   const trimmed = text.trim();
   const keyword = misspelledKeyword(trimmed);
@@ -28,7 +28,7 @@ export function warnOfTextDefault(
   return { code: 'text-default', detail, column };
 }
 
-/** Patterns of expressions. They need not match literals in quotes, allowed calls and keywords. */
+/** Patterns of SQL expressions. They need not match what `parseDefault` accepts as SQL: literals in quotes, allowed calls and keywords. */
 const sqlShapes = [
   /^null$/i,
   // lower('X'), now() + '1 day', (now())

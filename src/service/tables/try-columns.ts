@@ -33,9 +33,9 @@ interface DefaultTrial {
   /** The default as the caller wrote it. */
   text: string;
   sql: string;
-  /** The text of a literal. */
+  /** For a literal: its text. */
   literal?: string;
-  /** The advice that the message has if the literal is refused. */
+  /** The advice to add to the message if PostgreSQL refuses the literal. */
   hint?: string;
   /** The expression of a default that is not a literal, unless the parser has read it. */
   expression?: Expression;
@@ -73,7 +73,7 @@ export async function tryColumns(
   };
   await findFailingItems(client, trials, trialStatement, checkAssignments, refuse);
 
-  // Either the modifiers or the default failed. The default can be tried only if the modifiers are valid.
+  // If a column fails, either its modifiers or its default may be wrong. The default can be tried only if the modifiers are valid.
   for (const trial of both) {
     const { default: tried, ...withoutDefault } = trial;
     const before = problems.count;
@@ -86,10 +86,10 @@ export async function tryColumns(
 }
 
 /**
- * Returns the statement that tries the columns. `json_to_record` passes each text to its type's input function with the modifier, as
- * storing the text does; a cast would cut a text that is too long. For JSON types a cast is used, because `json_to_record` would read
- * their values as JSON strings. Both parts have the text of defaults, so both run in the callers' search path: `'customers'::regclass` names
- * a table of that path.
+ * Returns the statement that tries the columns. `json_to_record` passes each text with the modifier to the type's input function,
+ * as PostgreSQL does when it stores the text. A cast would cut a text that is too long. For JSON types a cast is used, because
+ * `json_to_record` would read their values as JSON strings. Both parts run in the callers' search path, because both contain the
+ * text of defaults: `'customers'::regclass` names a table of that path.
  */
 async function trialStatement(trials: ColumnTrial[]): Promise<Statement> {
   const trial = await trialBeforeCreation(trials);
@@ -97,8 +97,8 @@ async function trialStatement(trials: ColumnTrial[]): Promise<Statement> {
 }
 
 /**
- * Returns the trial for a text of statements that then creates the table. CREATE TABLE itself refuses defaults of a wrong type. The
- * trial runs in the callers' search path, because it evaluates their functions and checks.
+ * Returns the trial for a message whose next statement creates the table. Types that do not fit are not tried, because CREATE TABLE
+ * itself refuses them. The trial runs in the callers' search path, because it evaluates functions and checks.
  */
 export async function trialBeforeCreation(trials: ColumnTrial[]): Promise<CallersStatement> {
   return qualified`SELECT ${(await trialColumns(trials)).join(',\n')}`;

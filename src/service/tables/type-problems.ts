@@ -91,7 +91,7 @@ export function explainModifiers(column: { pointer: string; typeName: TypeName; 
   };
 }
 
-/** How many unknown types get a suggestion. */
+/** The maximum number of unknown types that get a suggestion. */
 const maxSuggestions = 20;
 
 /** Adds the nearest names of types to the first problems. The `value` of a problem is the name that was not found. */
@@ -115,7 +115,7 @@ export async function explainUnknownTypes(
 function suggestType(value: string, names: string[], before: number): string {
   if (before >= maxSuggestions) return '';
   const wanted = value.replace(/[\s([].*$/s, '');
-  // The name may be right, in a schema that is not in the search path.
+  // The name may be that of a type in a schema that is not in the search path.
   const elsewhere = names.filter((name) => name.endsWith(`.${wanted}`));
   if (elsewhere.length === 0) {
     const remedy = remedyOfExtension(wanted.toLowerCase());

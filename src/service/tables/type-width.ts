@@ -43,7 +43,7 @@ export interface TypeWidth {
 
 const NUMERIC = 1700;
 
-/** The width of a type that another session has dropped, or that is not read because it has too many parts. No value fits. */
+/** The width of a type that another session has dropped, or whose parts were not read because there are too many. It is so large that every limit refuses it. */
 const unknownWidth: TypeWidth = {
   paddedBytes: Number.MAX_SAFE_INTEGER,
   addedText: Number.MAX_SAFE_INTEGER,
@@ -77,7 +77,7 @@ export function typeWidths(nodes: Iterable<TypeNode>): (oid: number, typmod: num
     }
     if (node?.isRepeating) {
       width.repeats = true;
-      // Each element of any other type takes up to 100 bytes.
+      // An element whose type has no parts takes up to 100 bytes.
       width.cost.partUnits = Math.max(width.cost.partUnits, width.hasParts ? UNITS_OF_PART : 1);
     }
     if (node?.isOfParts) width.hasParts = true;
@@ -100,18 +100,18 @@ function leafWidth({ oid, typmod, extension }: TypeNode): TypeWidth {
     cost: { ...(extension === null ? ownCost(oid) : costOfExtension(extension)) },
   };
   if (typmod < 0) return width;
-  // bpchartypmodin and numerictypmodin add the length of the header.
+  // The stored modifiers of char and numeric include 4 bytes for a header (bpchartypmodin and numerictypmodin).
   if (oid === 1042) width.paddedBytes = width.addedText = Math.max(typmod - 4, 0);
   if (oid === 1560) {
     width.paddedBytes = Math.ceil(typmod / 8);
     width.addedText = typmod;
   }
-  // The lower eleven bits have a signed scale.
+  // The lower eleven bits of the modifier are the scale, which has a sign.
   if (oid === NUMERIC) width.cost.partDigits = Math.max((((typmod - 4) & 0x7ff) ^ 1024) - 1024, 0);
   return width;
 }
 
-/** Returns the most parts that the text of an array or a composite value can have: the number of its commas, and one more. */
+/** Returns the maximum number of parts that the text of an array or a composite value can have: the number of its commas plus one. */
 export function countParts(text: string): number {
   let count = 1;
   for (let at = text.indexOf(','); at >= 0; at = text.indexOf(',', at + 1)) count++;

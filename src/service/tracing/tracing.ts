@@ -1,7 +1,7 @@
 /**
- * Sends a span of each request to an OpenTelemetry collector, if the standard environment variables ask for it.
+ * Sends a span for each request to an OpenTelemetry collector, if the standard environment variables name one.
  *
- * The packages of OpenTelemetry are not installed with the service. They are loaded only if the variables name a collector.
+ * The packages of OpenTelemetry are not installed with the service. They are loaded only in this case.
  */
 import type { SpanContext } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
@@ -9,10 +9,10 @@ import type { Environment } from '../../core/settings/config.ts';
 import type { RequestSpan, Tracing } from '../http/observing/trace-requests.ts';
 import type { Log } from '../postgres/log.ts';
 
-/** The longest time for the last spans when the service stops. */
+/** How long the service waits for the last spans when it stops. */
 const stopMs = 3000;
 
-/** The shortest time between two lines in the log about lost spans. */
+/** The shortest time between two log lines about lost spans. */
 const failureMs = 300_000;
 
 const packages = '@opentelemetry/sdk-trace @opentelemetry/exporter-trace-otlp-proto';
@@ -21,7 +21,7 @@ const packages = '@opentelemetry/sdk-trace @opentelemetry/exporter-trace-otlp-pr
  * Starts to send spans.
  *
  * @param load loads the packages
- * @returns undefined: no variable asks for it, or it is not possible, which is logged
+ * @returns undefined: no variable names a collector, or sending is not possible, which is logged
  */
 export async function startTracing(
   environment: Environment,
@@ -75,11 +75,11 @@ async function loadPackages(): Promise<Packages> {
 
 function openTracing({ api, sdk, resources, exporter }: Packages, log: Log): Tracing {
   const { envDetector, detectResources, resourceFromAttributes } = resources;
-  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES have priority over the name here.
+  // This name applies only if neither OTEL_SERVICE_NAME nor OTEL_RESOURCE_ATTRIBUTES sets one.
   const named = resourceFromAttributes({ 'service.name': 'tablewright' });
   const provider = new sdk.TracerProvider({
     resource: named.merge(detectResources({ detectors: [envDetector] })),
-    // A caller that records its trace decides for the spans here, too. All other requests are recorded.
+    // If the caller sends a trace, its decision whether to record applies here, too. All other requests are recorded.
     sampler: new sdk.ParentBasedSampler({ root: new sdk.AlwaysOnSampler() }),
     spanProcessors: [
       new sdk.BatchSpanProcessor({ exporter: loggingFailures(new exporter.OTLPTraceExporter(), log) }),
@@ -113,7 +113,7 @@ function openTracing({ api, sdk, resources, exporter }: Packages, log: Log): Tra
   return { answered, stop: () => within(stopMs, provider.shutdown()) };
 }
 
-/** Lets an exporter log that spans were lost: the first time, and then at most once in `failureMs`. */
+/** Makes an exporter log that spans were lost: the first time, and then at most once in `failureMs`. */
 function loggingFailures(exporter: SpanExporter, log: Log): SpanExporter {
   const send = exporter.export.bind(exporter);
   let lost = 0;
@@ -121,7 +121,7 @@ function loggingFailures(exporter: SpanExporter, log: Log): SpanExporter {
   return Object.assign(exporter, {
     export: (spans, done) =>
       send(spans, (result) => {
-        // ExportResultCode.SUCCESS
+        // Any other code than 0 (ExportResultCode.SUCCESS) means that the spans were lost.
         if (result.code !== 0) {
           lost += spans.length;
           const now = performance.now();

@@ -1,4 +1,4 @@
-/** Merges the metrics of several processes into one text. The series of each process have a label of their own, so none is added to another. */
+/** Merges the metrics of several processes into one text. The series of each process have a label with its number, so they are not added up. */
 
 /**
  * @param texts metrics in the text format of Prometheus. Each metric begins with its line `# HELP`

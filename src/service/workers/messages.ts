@@ -1,12 +1,12 @@
 /** The messages between the primary process and its workers. */
 
-/** The primary process sends them to a worker before the worker starts the service. */
+/** The facts that a worker gets from the primary process before it starts the service. */
 export interface StartFacts {
   /** The number of the worker, from 1 on. A worker that replaces another one has the same number. */
   number: number;
   /** The URL of the embedded PostgreSQL, which the primary process has started; undefined: DATABASE_URL names the database. */
   databaseUrl: string | undefined;
-  /** The ids of the leases of workers that have ended by themselves. */
+  /** The ids of the leases of dead workers, so that the new worker can end these leases. */
   deadLeases: string[];
 }
 
@@ -28,5 +28,5 @@ export type ToPrimary =
   /** The worker is ready. `lease` is the id of its lease, if the service keeps records. */
   | { kind: 'ready'; lease: string | undefined }
   | { kind: 'metrics'; request: number; text: string }
-  /** The worker cannot start, or cannot continue, for a reason that concerns every worker. It ends. */
+  /** The worker cannot start or continue, for a reason that would stop every worker. It ends. */
   | { kind: 'failed'; detail: string };

@@ -14,7 +14,7 @@ import { WorkerGroup } from './worker-group.ts';
 /** What the process of `main.ts` starts and stops. */
 export type Program = Pick<Service, 'banner' | 'failed' | 'logUnhandled' | 'stop'>;
 
-/** Connections of a worker besides DATABASE_POOL_SIZE: two for the records of loads, one for its lease, one for health checks. */
+/** The connections of a worker in addition to DATABASE_POOL_SIZE: two for the records of loads, one for its lease, one for health checks. */
 const otherConnections = 4;
 
 /** Starts the workers, and returns when all of them listen. @throws Error with a message for the person who starts the service */
@@ -23,7 +23,7 @@ export async function startPrimary(config: Config): Promise<Program> {
   const log = createLog(config.logLevel);
   log.info({ version, workers: count }, 'Tablewright starts its workers');
   const failed = Promise.withResolvers<string>();
-  // The workers must not create the secret at the same time.
+  // The primary process creates the secret, so that the workers do not create it at the same time.
   const tokenSettings = await resolveTokenSettings(config);
   const embedded =
     database.url === undefined
@@ -66,7 +66,7 @@ export async function startPrimary(config: Config): Promise<Program> {
       stop,
     };
   } catch (error) {
-    // The error says more than a worker that ends because of it.
+    // The error of `stop` is ignored, because `error` says more than a worker that ends because of it.
     await stop().catch(() => {});
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Starts the workers, starts those again that end by themselves, and stops all. */
+/** Starts the workers, restarts those that end by themselves, and stops all of them. */
 import cluster, { type Worker } from 'node:cluster';
 import type { Log } from '../postgres/log.ts';
 import { ExplainedFailure } from '../start/start-failure.ts';
@@ -14,7 +14,7 @@ export interface WorkerGroupOptions {
   log: Log;
   /** Called with the reason when the workers cannot continue. */
   onFailure: (detail: string) => void;
-  /** The pause before a worker is started again that has ended twice in a row. It doubles with each further end. */
+  /** The pause before a worker that has ended twice in a row is restarted. It doubles with each further time. */
   pauseMs?: number;
 }
 
@@ -25,12 +25,12 @@ interface Member {
   lease: string | undefined;
   /** The leases that this worker ends when it starts. */
   deadLeases: string[];
-  /** Why it ends, if it has said so. */
+  /** The reason why it ends, if it has sent one. */
   failure: string | undefined;
   started: PromiseWithResolvers<Started>;
   /** When it began to listen; undefined: it does not listen yet. */
   listensSinceMs: number | undefined;
-  /** Whether `start` fails if this worker ends before it listens. */
+  /** Whether `start` fails if this worker ends before it listens. This is so for the first worker only. */
   decidesStart: boolean;
   ended: PromiseWithResolvers<End>;
   hasEnded: boolean;
@@ -38,7 +38,7 @@ interface Member {
   readings: Map<number, (text: string) => void>;
 }
 
-/** undefined: the worker ended before it listened, and is started again. */
+/** undefined: the worker ended before it listened, and will be restarted. */
 type Started = ListeningFacts | undefined;
 
 /** How a worker ended. */
@@ -47,28 +47,28 @@ interface End {
   how: string;
 }
 
-/** If no worker listens, and so many in a row have ended before they listened, something is wrong that new workers do not repair. */
+/** If no worker listens and this many in a row have ended before they listened, the service fails: new workers would not help. */
 const maxFailedStarts = 6;
 const defaultPauseMs = 1000;
 /** How often the pause is doubled at most. */
 const maxDoublings = 5;
-/** The ends of a worker are in a row if it has listened for less than this time. */
+/** If a worker has listened for at least this time, its end does not count as one in a row. */
 const steadyMs = 60_000;
-/** How long a worker may take to stop after the time of its requests. */
+/** How long a worker may take to stop after the time for its requests is over. */
 const stopMs = 20_000;
-/** How long the metrics wait for a worker that is busy. Prometheus itself waits for ten seconds. */
+/** How long the metrics wait for a busy worker. Prometheus itself waits ten seconds. */
 const metricsMs = 3000;
 
 export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
   readonly #members = new Map<number, Member>();
-  /** The leases of dead workers that no new worker has ended yet. */
+  /** The leases of dead workers that no new worker has taken over yet. */
   readonly #deadLeases = new Set<string>();
   /** How often the worker with each number has ended in a row. */
   readonly #endsInARow = new Map<number, number>();
   /** The pauses before workers are started again. */
   readonly #pauses = new Set<NodeJS.Timeout>();
-  /** How many workers have ended before they listened, since the last one has listened. */
+  /** How many workers have ended before they listened, since a worker has listened. */
   #failedStarts = 0;
   #restartCount = 0;
   #lastRequest = 0;
@@ -80,7 +80,7 @@ export class WorkerGroup {
 
   /**
    * Resolves when all workers listen. The first one starts alone: it migrates the schema of the service, and if it cannot start, there is
-   * one message and not one of each worker. If another one ends before it listens, `start` does not wait until it is started again.
+   * one error message instead of one from each worker. If another worker ends before it listens, `start` does not wait for its restart.
    *
    * @throws ExplainedFailure why the first worker cannot start, or why no worker can continue
    */
@@ -115,7 +115,7 @@ export class WorkerGroup {
     try {
       worker = cluster.fork();
     } catch (error) {
-      // Node.js throws some errors of the operating system, such as a lack of memory, and emits others.
+      // Node.js throws some errors of the operating system, such as a lack of memory. Others it emits as events.
       const how = (error as Error).message;
       if (decidesStart) throw cannotStart(number, how);
       this.#startAgain(number, how);
@@ -171,7 +171,7 @@ export class WorkerGroup {
 
   /** Notes that a process could not be created, or that a worker did not get a message. */
   #noteError(member: Member, error: Error): void {
-    // Node.js emits no `exit` for a process that it could not create.
+    // For a process that could not be created Node.js emits no `exit`, so its end is recorded here.
     if (member.worker.process.pid === undefined)
       this.#noteEnd(member, { isInOrder: false, how: error.message });
     else this.#options.log.warn({ err: error }, 'A worker does not answer');
@@ -193,7 +193,7 @@ export class WorkerGroup {
   }
 
   /**
-   * Starts a worker again that has ended by itself: at once, or after a pause if it has ended several times in a row.
+   * Restarts a worker that has ended by itself: at once, or after a pause if it has ended several times in a row.
    *
    * @param listensSinceMs undefined: it has not listened
    */
@@ -211,7 +211,7 @@ export class WorkerGroup {
     log.warn({ worker: number, reason: how, pauseMs }, 'A worker ended by itself. It is started again');
     const fork = (): void => {
       this.#restartCount++;
-      // Nobody waits for it. If it fails for a reason that concerns every worker, `onFailure` is called.
+      // Nothing waits for this worker. If it fails for a reason that concerns every worker, `onFailure` is called.
       this.#fork(number).catch(() => {});
     };
     if (pauseMs === 0) {
@@ -229,13 +229,13 @@ export class WorkerGroup {
     return [...this.#members.values()].some(({ listensSinceMs }) => listensSinceMs !== undefined);
   }
 
-  /** @returns why the worker has not stopped in order */
+  /** Stops a worker. @returns the reason if it has not stopped in order */
   async #stopOne(member: Member, cause: string | undefined): Promise<string | undefined> {
     const { worker, number } = member;
     const killing = setTimeout(() => worker.process.kill('SIGKILL'), this.#options.graceMs + stopMs);
     try {
       send(member, { kind: 'stop', cause });
-      // An error of the worker is not its end: it may still commit, and needs its database.
+      // Only the end of the process counts, not an error of the worker: it may still commit, and needs its database.
       const { isInOrder, how } = await member.ended.promise;
       return isInOrder ? undefined : (member.failure ?? `Worker ${number} did not stop in order: ${how}`);
     } finally {
@@ -271,7 +271,7 @@ function cannotStart(number: number, how: string): Error {
   return new ExplainedFailure(`Tablewright cannot start: worker ${number} ended: ${how}`);
 }
 
-/** A message to a worker that has just ended is lost. Its end is noted elsewhere. */
+/** Sends a message. A message to a worker that has just ended is lost, which does no harm, because its end is handled elsewhere. */
 function send({ worker }: Member, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => {});
 }

@@ -7,7 +7,7 @@ import { startFailure } from '../start/start-failure.ts';
 import { stopAfterUnhandledError } from '../start/unhandled-error.ts';
 import type { StartFacts, ToPrimary, ToWorker } from './messages.ts';
 
-/** Obeys the messages of the primary process from now on. */
+/** Handles the messages of the primary process from now on. */
 export function runWorker(config: Config, environment: Environment): void {
   let starting: Promise<Service> | undefined;
   process.on('message', (message: ToWorker) => {
@@ -32,7 +32,7 @@ async function start(
   const database = { ...config.database, url: databaseUrl };
   const service = await startService({ ...config, database }, environment, { number, deadLeases });
   service.failed.then(endWith);
-  // The primary process starts another worker.
+  // The process ends, and the primary process starts another worker.
   const exit = () => exitAfterLog(1);
   stopAfterUnhandledError(service, config.http.shutdownGraceMs, exit);
   send({ kind: 'listening', url: service.url, isWaiting: service.isWaiting() });
@@ -55,7 +55,7 @@ async function sendMetrics(starting: Promise<Service>, request: number): Promise
     const { metricsText } = await starting;
     send({ kind: 'metrics', request, text: (await metricsText?.()) ?? '' });
   } catch {
-    // The primary process answers without the metrics of this worker.
+    // The primary process then answers without the metrics of this worker.
   }
 }
 

@@ -9,7 +9,7 @@ const OPENING = 0x28;
 const CLOSING = 0x29;
 const PERCENT_SIGN = 0x25;
 
-/** The signs around a number. `signAt` and `signBefore` return one of these bits together with the length of the sign. */
+/** The signs around a number. `signAt` and `signBefore` return one of these bits combined with the length of the sign. */
 export const PLUS_SIGN = 1 << 3;
 export const MINUS_SIGN = 1 << 4;
 export const OPENED = 1 << 5;
@@ -21,13 +21,13 @@ const LENGTH = 7;
 
 /** What `findAmount` found last. */
 export const amount = {
-  /** Where the number is. It is empty for an amount of zero that is written as a minus sign: `€ -`. */
+  /** The range of the number. It is empty for an amount of zero that is written as a minus sign: `€ -`. */
   start: 0,
   end: 0,
-  /** Where the currency sign is. */
+  /** The range of the currency sign. */
   currencyStart: 0,
   currencyEnd: 0,
-  /** A minus sign or parentheses are around the number. */
+  /** The number is negative: it has a minus sign or is in parentheses. */
   isNegative: false,
   hasMinusBehind: false,
 };
@@ -133,7 +133,7 @@ function minusBefore(bytes: Buffer, start: number, end: number): number {
 }
 
 const DOLLAR = 0x24;
-/** Words for currencies that are not codes. Those with a point are not among them, because a point may separate decimals. */
+/** Words for currencies that are not codes. Words with a point are left out, because a point may separate decimals. */
 const currencyWords = ['kr', 'Kr', 'Kč', 'zł', 'Ft', 'лв', 'Rs'].map((word) => Buffer.from(word));
 /** The codes of ISO 4217, each as a number of three bytes. */
 const currencyCodes = new Set(
@@ -166,7 +166,7 @@ function currencyAt(bytes: Buffer, at: number, end: number): number {
   return 0;
 }
 
-/** The longest currencies are `US$` with three capitals, and `лв`. */
+/** The length of the longest currencies: `US$` with three capitals, and `лв`. */
 const maxCurrencyBytes = 4;
 
 function currencyBefore(bytes: Buffer, start: number, end: number): number {
@@ -177,7 +177,7 @@ function currencyBefore(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** A loop is faster than `Buffer.compare` for short words. */
+/** Compares with a loop, which is faster than `Buffer.compare` for short words. */
 function isAt(word: Buffer, bytes: Buffer, at: number, end: number): boolean {
   if (end - at < word.length) return false;
   for (let place = 0; place < word.length; place++) {

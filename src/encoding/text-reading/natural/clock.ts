@@ -13,11 +13,11 @@ export const clock = {
   hasFraction: false,
   /** The fraction of a second. */
   microseconds: 0,
-  /** The fraction has digits that PostgreSQL cannot keep. */
+  /** The fraction has more digits than PostgreSQL can store. */
   isInexact: false,
   /** The text has AM or PM. `first` is then the hour of the day. */
   hasHalf: false,
-  /** The text may be a time of day. */
+  /** The numbers are in the range of a time of day. */
   isTime: false,
 };
 

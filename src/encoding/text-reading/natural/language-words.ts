@@ -5,7 +5,7 @@
 
 import { WordList } from './word-list.ts';
 
-/** The most languages of a request. */
+/** The maximum number of languages that a request may name. */
 export const maxLanguages = 10;
 
 export class LanguageWords {
@@ -13,10 +13,10 @@ export class LanguageWords {
   readonly months: WordList;
   /** The number of the day, 1 (Monday) to 7. */
   readonly weekdays: WordList;
-  /** The pairs to which a word for true or false belongs, each shifted by one, and the bit `IS_TRUE`. */
+  /** For each word for true or false, the pairs to which it belongs: a bit for each pair, shifted by one, and the bit `IS_TRUE`. */
   readonly trueFalse: WordList;
 
-  /** @throws RangeError that says which languages cannot be read, or not together */
+  /** @throws RangeError that names the languages that cannot be read, or not together */
   constructor(languages: readonly string[]) {
     const all = [...new Set(['en', ...languages.map(baseLanguage)])];
     this.months = new WordList(monthNames(all));
@@ -28,19 +28,19 @@ export class LanguageWords {
 /** In a value of `LanguageWords.trueFalse`: the word means true. */
 export const IS_TRUE = 1;
 
-/** Returns the tag in its usual form. @throws RangeError */
+/** Returns the language tag in its canonical form. @throws RangeError */
 function baseLanguage(tag: string): string {
   let known: string[] = [];
   try {
     known = Intl.DateTimeFormat.supportedLocalesOf(tag);
   } catch {
-    // Not a tag of a language.
+    // The text is not a language tag.
   }
   if (known[0] === undefined) throw new RangeError(`"${tag}" is not a known language.`);
   return known[0];
 }
 
-/** Names that `Intl` does not have, but programs write. */
+/** Names that programs write but `Intl` does not have. */
 const moreMonths: Record<string, [string, number]> = { en: ['sept', 9], de: ['mrz', 3] };
 
 /** @throws RangeError if a name means different months in two languages, or if a language writes months with numbers */
@@ -68,7 +68,7 @@ function monthNames(languages: string[]): Map<string, number> {
 }
 
 function weekdayNames(language: string): [string, number][] {
-  // 2026-06-01 is a Monday.
+  // 2026-06-01 is a Monday, so the day of the month is the day of the week.
   return namesOf(language, 'weekday', 7, (day) => Date.UTC(2026, 5, day));
 }
 
@@ -87,7 +87,7 @@ function namesOf(
       for (let number = 1; number <= count; number++) {
         const part = format.formatToParts(dateOf(number)).find(({ type }) => type === field);
         const name = part?.value.toLocaleLowerCase(language).replace(/\.$/, '') ?? '';
-        // Names of several words, and names with digits as in Chinese, are not read.
+        // Names of several words, and names with digits, as in Chinese, are left out.
         if (/^\p{L}[\p{L}\p{M}]+$/u.test(name)) names.push([name, number]);
       }
     }

@@ -7,7 +7,7 @@ import { isDigit, LOWER_E, MINUS, NINE, PLUS, POINT, ZERO } from '../../../core/
 import { type NumberSigns, readNumber } from '../number-form.ts';
 import { amount, CURRENCY, findAmount, MINUS_SIGN, PER_CENT } from './amount-signs.ts';
 
-/** The bytes that `readNaturalNumber` needs in `out` beyond those of the text. */
+/** How many bytes more than the text `readNaturalNumber` needs in `out`. */
 export const naturalNumberBytes = 4;
 
 /**
@@ -50,7 +50,7 @@ export function readNaturalNumber(
     length += 1;
   }
   if ((around & PER_CENT) !== 0) {
-    // PostgreSQL and the encoders read the exponent without rounding.
+    // A percentage gets an exponent, because PostgreSQL and the encoders read an exponent without rounding.
     out[length++] = LOWER_E;
     out[length++] = MINUS;
     out[length++] = ZERO + 2;
@@ -58,7 +58,7 @@ export function readNaturalNumber(
   return length;
 }
 
-/** Returns whether the number has no leading zero and no exponent that may mean something else. */
+/** Returns whether the number is usual: it has no leading zero and no exponent that may mean something else. */
 function isUsual(out: Buffer, length: number): boolean {
   const first = out[0] === MINUS ? 1 : 0;
   if (out[first] === ZERO && first + 1 < length && isDigit(out[first + 1]!)) return false;

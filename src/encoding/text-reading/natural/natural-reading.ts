@@ -1,6 +1,6 @@
 /**
- * Reads the texts of columns whose notation is known: `values=natural` found it in all rows. Other columns and other cells are passed on
- * unchanged. A date or number that is not in the notation is a problem. Its column has a defined type, because only those may have such a text.
+ * Reads the texts of columns whose notation `values=natural` has found in all rows. Other columns and other cells are passed on
+ * unchanged. A date or number that is not in the notation is a problem. Only columns with a defined type can have such a text.
  */
 
 import { COLON, isDigit, POINT, ZERO } from '../../../core/bytes/ascii.ts';
@@ -80,13 +80,13 @@ export class NaturalReadingSink extends ForwardingSink {
     }
     const from = trimmedStart(bytes, start, end);
     const to = trimmedEnd(bytes, from, end);
-    // In a text file a text of white space and no value look the same.
+    // In a text file, white space alone cannot be distinguished from no value.
     if (from === to && kind === TEXT) this.inner.cell(column, NULL, bytes, start, end);
     else if (!this.#reads(column, notation, bytes, from, to))
       this.inner.cell(column, kind, bytes, start, end);
   }
 
-  /** Passes on the value of the text. Returns whether it is in the notation. */
+  /** Passes on the value of the text if the text is in the notation. Returns whether it is. */
   #reads(column: number, notation: Notation, bytes: Buffer, start: number, end: number): boolean {
     switch (notation.kind) {
       case 'date':
@@ -134,7 +134,7 @@ export class NaturalReadingSink extends ForwardingSink {
     const needed = end - start + naturalNumberBytes;
     if (needed > this.#scratch.length) this.#scratch = Buffer.alloc(2 * needed);
     let length = readNaturalNumber(bytes, start, end, signs, this.#scratch, isPercent);
-    // In a column that is defined as a number, 007 and +5 are numbers, too. Among percent numbers it is not clear what they mean.
+    // In a column that is defined as a number, 007 and +5 are numbers, too. Among percent numbers they are not read, because it is not clear what they mean.
     if (length < 0 && !isPercent) length = readNumber(bytes, start, end, signs, this.#scratch);
     if (length < 0) {
       if (!hasDigit(bytes, start, end)) return false;
@@ -160,7 +160,7 @@ export class NaturalReadingSink extends ForwardingSink {
       this.inner.cell(column, STRING, bytes, start, end);
       return true;
     }
-    // PostgreSQL would read 02:30 as hours and minutes.
+    // The time is written with hours, because PostgreSQL would read 02:30 as hours and minutes.
     const { first, second, microseconds } = clock;
     const out = this.#scratch;
     writeDigits(out, 0, Math.trunc(first / 60), 3);

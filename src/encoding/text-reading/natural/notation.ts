@@ -1,4 +1,4 @@
-/** The one notation in which all values of a column are written, and that `values=natural` reads. */
+/** The notation in which all values of a column are written, as `values=natural` has found it. */
 
 import type { NumberSigns } from '../number-form.ts';
 

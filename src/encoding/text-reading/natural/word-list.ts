@@ -3,7 +3,7 @@
  * and `MÄRZ`.
  */
 
-/** The bit that makes a small letter of a capital. */
+/** The bit that turns a capital letter into a small one. */
 const LOWER = 0x20;
 
 export class WordList {
@@ -34,7 +34,7 @@ export class WordList {
   }
 }
 
-/** A capital and its small letter differ in a bit that is left out. */
+/** Returns the index for a length and a first letter. A capital and its small letter have the same index. */
 function placeOf(length: number, first: number): number {
   return length * 32 + (first & 31);
 }
@@ -52,7 +52,7 @@ function isWord(bytes: Buffer, start: number, word: Buffer): boolean {
   return true;
 }
 
-/** Returns the end of the word at `at`: of letters of ASCII and all bytes beyond it. */
+/** Returns the end of the word at `at`. A word consists of ASCII letters and all bytes above ASCII. */
 export function afterWord(bytes: Buffer, at: number, end: number): number {
   let next = at;
   while (next < end && isLetter(bytes[next]!)) next++;

@@ -4,11 +4,11 @@ export interface CsvDialect {
   delimiter: number;
   /** An ASCII byte; 0: there are no quotes. */
   quote: number;
-  /** Lines that begin with this ASCII byte are left out, and count as records; 0: there are none. */
+  /** A line that begins with this ASCII byte is a comment: it is left out, but counts as a record; 0: there are no comments. */
   comment: number;
-  /** White space before an opening quote is not part of the value. Without it, such quotes are text. */
+  /** White space before an opening quote is not part of the value. If this is not set, a quote after white space is text. */
   skipsSpace?: boolean;
-  /** Fields in quotes are strings, as in JSON. Without it, the quotes make no difference. */
+  /** Fields in quotes are strings, as in JSON. If this is not set, it makes no difference whether a field is in quotes. */
   quoted?: 'text';
   /** White space at the beginning of every field is not part of the value. */
   dropsSpace?: boolean;

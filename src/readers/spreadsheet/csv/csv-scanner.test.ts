@@ -28,7 +28,7 @@ function scan(
         assert.ok(next > record);
         assert.equal(isOpen, false);
         isOpen = true;
-        // The scanner skips blank records.
+        // The scanner skips blank records, so their numbers are added here.
         if (comment === 0) for (record++; record < next; record++) cells.push(`${record}`);
         record = next;
         cells.push(`${record}`);
@@ -176,7 +176,7 @@ test('most of many blank records are skipped, and count', () => {
     const records = text.replaceAll('\r\n', '\n').length;
     scanner.push(Buffer.from(`${text}x`));
     scanner.finish();
-    // The header, the last blank record and the one with a value.
+    // Only these records reach the sink: the header, the last blank record and the one with a value.
     assert.deepEqual(begun, [500, records, records + 1]);
   }
 });

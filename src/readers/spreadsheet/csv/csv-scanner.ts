@@ -35,21 +35,21 @@ import {
 import { CountedFields, LinedRecords, OddRecords } from './record-counts.ts';
 import type { RecordSink } from './record-sink.ts';
 
-/** The states of the scan. Between fields `#held` is empty. In the other states it contains a part of the current field. */
+/** The states of the scan. Between fields `#held` is empty. Within a field it contains the beginning of the field, if it must be kept. */
 const RECORD_START = 0;
-/** Like `RECORD_START`, but the last byte was a CR. An LF that follows belongs to it. */
+/** Like `RECORD_START`, but the last byte was a CR. If an LF follows, it belongs to the same line end. */
 const AFTER_CR = 1;
 const FIELD_START = 2;
 const UNQUOTED = 3;
 const QUOTED = 4;
-/** The scan has passed a quote within a quoted field. The quote is doubled or closes the field. */
+/** The last byte was a quote within a quoted field. The next byte shows whether it is doubled or closes the field. */
 const QUOTE_SEEN = 5;
 /** The scan is after the closing quote. */
 const CLOSED = 6;
 const UNREADABLE = 7;
 /** The scan is within a comment line. */
 const COMMENT = 8;
-/** The scan is in white space at the beginning of a field that may have quotes after it. */
+/** The scan is in white space at the beginning of a field. A quote may follow. */
 const SPACES = 9;
 
 export class CsvScanner {
@@ -63,7 +63,7 @@ export class CsvScanner {
   readonly #skipsSpace: boolean;
   readonly #quotedKind: number;
   readonly #dropsSpace: boolean;
-  /** 1 for each byte that ends an unquoted field. */
+  /** For each byte: 1 if it ends a field without quotes. */
   readonly #ends = new Uint8Array(256);
 
   #state = RECORD_START;
@@ -80,13 +80,13 @@ export class CsvScanner {
   readonly #headerRecord: number | undefined;
   /** The parts of a field that is not completely in one slice, or that has text after its closing quote. */
   readonly #held: GrowableBytes;
-  /** The end of the value in `#held` at the closing quote. */
+  /** The length of the value in `#held` when the closing quote came. */
   #closedEnd = 0;
-  /** The line ends within quoted fields of the earlier records. */
+  /** The number of line ends within quoted fields of earlier records. */
   #linesBefore = 0;
-  /** The line ends within quoted fields of the current record. */
+  /** The number of line ends within quoted fields of the current record. */
   #moreLines = 0;
-  /** The column of the first field of the record that has text after its quote, or whose lines look like records; -1: none. */
+  /** In the current record, the column of the first field with text after its closing quote (`#faultyColumn`) or with lines that look like records (`#joinedColumn`); -1: none. */
   #faultyColumn = -1;
   #joinedColumn = -1;
 
@@ -100,12 +100,12 @@ export class CsvScanner {
     this.#headerRecord = headerRecord;
     this.#sink = sink;
     this.#delimiter = delimiter;
-    // -1 means that there are no quotes, because no byte equals -1.
+    // `-1` means that there is no such sign, because no byte equals -1.
     this.#quote = quote || -1;
     this.#comment = comment || -1;
     this.#quoteBytes = Buffer.of(quote);
     this.#maxCellBytes = limits.maxCellBytes;
-    // A closing quote may follow a field of the full length.
+    // One more byte is allowed, for the closing quote after a field of the full length.
     const maxBytes = limits.maxCellBytes + 1;
     this.#held = new GrowableBytes({ maxBytes, exceeded: () => this.#cellTooLong() });
     this.#maxColumns = limits.maxColumns;
@@ -124,16 +124,16 @@ export class CsvScanner {
   valued = 0;
   /** Records below the header that have a value and fewer fields than the header has up to its last name. */
   readonly short = new OddRecords();
-  /** The short rows that lack only fields after the last name of the header. */
+  /** The short records that have a field for each name of the header, and lack only fields after the last name. */
   readonly lean = new OddRecords();
-  /** Records below the header that have a value after the last field of the header. */
+  /** Records below the header that have a value in a field beyond the header. */
   readonly long = new OddRecords();
-  /** Records below the header that have more fields than the header, and no value in these fields. */
+  /** Records below the header that have more fields than the header, but no values in the additional fields. */
   readonly surplus = new OddRecords();
 
-  /** Records of several lines with text after a closing quote: lines that are records of their own may be in them. */
+  /** Records of several lines that have text after a closing quote. Their lines may be separate records. */
   readonly damaged = new LinedRecords();
-  /** Records with a quoted field whose lines look like records of their own, as if the quotes were text. */
+  /** Records with a quoted field whose lines look like separate records, as if the quotes were text. */
   readonly joined = new LinedRecords();
   /** The first of the joined records. */
   readonly joinedRecords: number[] = [];
@@ -145,7 +145,7 @@ export class CsvScanner {
     return this.#state === QUOTED;
   }
 
-  /** Fields with white space before a quote, which is therefore text. */
+  /** Fields with white space before a quote. Such a quote is text. */
   readonly spacedQuotes = new CountedFields();
 
   /** Fields such as `="00042"`, with the place of the first one. */
@@ -166,7 +166,7 @@ export class CsvScanner {
     return this.#record;
   }
 
-  /** Returns about how many bytes the unfinished record has. The number grows by whole slices. */
+  /** Returns the approximate number of bytes of the unfinished record, which grows by whole slices. */
   get recordBytes(): number {
     return this.#recordBytes;
   }
@@ -193,7 +193,7 @@ export class CsvScanner {
     this.#scan(bytes, at);
   }
 
-  /** @throws AppError `invalid-file` if a quote was never closed, `limit-exceeded` */
+  /** Ends the text. @throws AppError `invalid-file` if a quote was never closed, `limit-exceeded` */
   finish(): void {
     if (this.#state === QUOTED) {
       throw new AppError(
@@ -215,7 +215,7 @@ export class CsvScanner {
     if (this.#moreLines > 0) this.#endLines(isHeader);
     this.#faultyColumn = -1;
     if (this.#headerFields === 0) {
-      // A delimiter after the last name does not add a column.
+      // Fields after the last name do not add columns.
       if (isHeader) {
         this.#headerFields = hasValue ? this.#lastValuedColumn + 1 : fields;
         this.#allHeaderFields = fields;
@@ -262,7 +262,7 @@ export class CsvScanner {
     this.#moreLines += lines;
     const isHeaderKnown = this.#headerFields > 0;
     const delimiters = isHeaderKnown ? this.#allHeaderFields - 1 : -1;
-    // Only lines between two line ends are compared with the header.
+    // The first and the last line are incomplete, so only the lines between two line ends are compared with the header.
     if (lines < 2 || delimiters === 0 || this.#joinedColumn >= 0) return;
     const lineEnd = feeds > 0 ? LF : CR;
     if (looksJoined(bytes, start, end, this.#delimiter, lineEnd, this.#column, delimiters)) {
@@ -275,7 +275,7 @@ export class CsvScanner {
     const ends = this.#ends;
     const end = bytes.length;
     let at = from;
-    // The next line end, found once for all fields before it. A loop over the bytes of each field would take longer.
+    // The next line end is searched only once for all fields before it, which is faster than a loop over the bytes of each field.
     let lineEnd = -1;
     let hasFeeds = true;
     while (at < end) {
@@ -308,7 +308,7 @@ export class CsvScanner {
         cellStart++;
         at = closingQuote(bytes, cellStart, this.#quote);
         cellEnd = at;
-        // Below 0 the field has doubled quotes.
+        // A negative position (`~at`) means that the field has doubled quotes.
         if (at < 0) {
           at = ~at;
           cellEnd =
@@ -408,7 +408,7 @@ export class CsvScanner {
   }
 
   /**
-   * Continues a field run by run and keeps its bytes.
+   * Continues a field piece by piece and keeps its bytes in `#held`.
    *
    * @returns the position of the byte that ends the field; `bytes.length`: the field may continue in the next slice
    */
@@ -464,7 +464,7 @@ export class CsvScanner {
     return end;
   }
 
-  /** Passes the field in `#held` to the sink. The next field may begin then. */
+  /** Passes the field in `#held` to the sink, and empties `#held`. */
   #endHeld(): void {
     const held = this.#held;
     const end = this.#state === CLOSED ? this.#closedEnd : held.length;

@@ -8,9 +8,9 @@ import { EscapeReplacement } from './escapes.ts';
 import { QuoteRepair } from './repair/quote-repair.ts';
 
 export interface DialectFound extends CsvDialect {
-  /** The byte before a quote or an escape within quotes that is text; 0: there is none. */
+  /** The byte that makes a following quote (or itself) text within quotes, such as a backslash; 0: there is none. */
   escape: number;
-  /** The length of a first line `sep=;`, which is not a record; 0: there is none. */
+  /** The length of a first line such as `sep=;`, which is not a record; 0: there is none. */
   lineBytes: number;
   /** The most common number of fields in the first records. */
   fields: number;
@@ -58,7 +58,7 @@ export function findDialect(
   const delimiters = known === undefined ? candidates : [known];
   let best = bestTrial(from, delimiters, signs);
   if (best.fields === 0 && best.faults > 0) {
-    // A wrong quote in the header joins all lines.
+    // If a quote in the header is wrong, it joins all lines, so the delimiter is searched without quotes.
     const { dialect: found, fields } = bestTrial(from, delimiters, { ...signs, quote: 0 });
     best = { ...best, fields, dialect: { ...found, quote } };
   }
@@ -76,12 +76,12 @@ function bestTrial(head: Head, delimiters: readonly number[], signs: Omit<Signs,
 
 type Signs = CsvDialect & { escape: number };
 
-/** What a scan of the head with a dialect shows. */
+/** What a scan of the head with certain signs has shown. */
 interface Trial {
   dialect: Signs;
   /** The share of the records that have the most common number of fields. */
   agreement: number;
-  /** This number, at least 2; 0: no record has two fields. */
+  /** The most common number of fields, at least 2; 0: no record has two fields. */
   fields: number;
   /** The number of records that are not blank. */
   records: number;
@@ -89,9 +89,9 @@ interface Trial {
   faults: number;
   /** Fields with white space before a quote, which is therefore text. */
   spacedQuotes: number;
-  /** Fields after a delimiter that begin neither with white space nor with a quote. */
+  /** The number of fields that follow a delimiter directly, without white space or a quote. */
   unspaced: number;
-  /** For each column the number of its numbers. */
+  /** For each column, how many of its fields are numbers. */
   numbers: number[];
 }
 
@@ -99,14 +99,14 @@ function isBetter(one: Trial, other: Trial): boolean {
   return one.agreement > other.agreement || (one.agreement === other.agreement && one.fields > other.fields);
 }
 
-/** Returns the trial with a space or `#` as the delimiter if all records agree on it, and on none of the usual delimiters. */
+/** Returns the trial with a space or `#` as the delimiter, if nearly all records agree on it and no usual delimiter fits. */
 function withRareDelimiter(head: Head, best: Trial): Trial {
   if (best.agreement > 0.5 || best.records < 3) return best;
   for (const delimiter of [HASH, SPACE]) {
     const trial = tryDialect(head, { ...best.dialect, delimiter });
     if (trial.agreement < 1 || trial.fields < 3) continue;
     if (delimiter === SPACE && hasGroupedNumbers(head.bytes)) return best;
-    // Words in a column of texts are no fields, so at least two columns must have numbers.
+    // The words of a text would look like fields, so at least two columns must have numbers.
     const numeric = trial.numbers.filter((count) => count >= trial.records - 1).length;
     if (delimiter === HASH || numeric >= 2) return trial;
   }
@@ -123,7 +123,7 @@ function hasGroupedNumbers(bytes: Buffer): boolean {
   return grouped.length >= lines.length - 1;
 }
 
-/** Returns the trial with `'` as the quotation mark if most fields that begin with it end with it, and none begins with `"`. */
+/** Returns the trial with `'` as the quotation mark, if most fields that begin with it also end with it, and none begins with `"`. */
 function withApostrophes(head: Head, best: Trial): Trial {
   const { delimiter } = best.dialect;
   const { opening, closing } = countAtEdges(head.bytes, APOSTROPHE, delimiter);
@@ -133,7 +133,7 @@ function withApostrophes(head: Head, best: Trial): Trial {
   const dialect = { ...best.dialect, quote: APOSTROPHE };
   const trial = tryDialect(head, dialect);
   const repaired = trial.faults > 0 ? tryDialect(head, dialect, true) : trial;
-  // The faults stay, so that they are repaired.
+  // The trial without repair is returned, because its faults show that a repair is needed.
   return repaired.agreement >= best.agreement ? { ...trial, fields: repaired.fields } : best;
 }
 
@@ -158,7 +158,7 @@ function withEscapes(head: Head, best: Trial): Trial {
   return trial.faults === 0 && trial.agreement >= best.agreement ? trial : best;
 }
 
-/** Returns the trial in which white space follows each delimiter, if quotes follow it. */
+/** Returns the trial in which white space may follow each delimiter, if quotes come after the white space. */
 function withSpaces(head: Head, best: Trial): Trial {
   const { delimiter, quote } = best.dialect;
   if (best.spacedQuotes === 0 || head.bytes.includes(Buffer.of(delimiter, quote))) return best;
@@ -168,7 +168,7 @@ function withSpaces(head: Head, best: Trial): Trial {
   return trial.unspaced === 0 ? { ...trial, dialect: { ...dialect, dropsSpace: true } } : trial;
 }
 
-/** Scans the head. @param isRepaired wrong quotes are repaired before */
+/** Scans the head with these signs. @param isRepaired wrong quotes are repaired first */
 function tryDialect({ bytes, isWhole }: Head, dialect: Signs, isRepaired = false): Trial {
   const { delimiter, quote } = dialect;
   const counts: number[] = [];
@@ -200,12 +200,12 @@ function tryDialect({ bytes, isWhole }: Head, dialect: Signs, isRepaired = false
   );
   const repair = isRepaired ? new QuoteRepair(repairTarget(scanner), dialect) : undefined;
   const first = repair ?? scanner;
-  // The scanner gets a copy, because it changes the bytes.
+  // The scanner changes the bytes, so it gets a copy.
   const copy = Buffer.from(bytes);
   if (dialect.escape === 0) first.push(copy);
   else new EscapeReplacement(first, dialect, dialect.escape).push(copy);
   repair?.finish();
-  // A record that the end of the head cuts is ignored, unless it is the only one.
+  // The end of the head usually cuts a record, which is ignored unless it is the only one.
   if (isWhole || counts.length === 0) scanner.push(lineEnd);
   const faults = counts.filter((fields) => fields === 0).length + (isWhole && scanner.isInQuotes ? 1 : 0);
   const spacedQuotes = scanner.spacedQuotes.count;
@@ -220,7 +220,7 @@ function tryDialect({ bytes, isWhole }: Head, dialect: Signs, isRepaired = false
   };
 }
 
-/** Returns what gets the bytes of a repair: the scanner. */
+/** Returns the object that passes the bytes of a repair on to the scanner. */
 export function repairTarget(scanner: CsvScanner, fields = 0): ConstructorParameters<typeof QuoteRepair>[0] {
   return {
     push: (bytes) => scanner.push(bytes),

@@ -25,12 +25,12 @@ export class EscapeReplacement {
     this.#escape = escapeSign;
   }
 
-  /** Passes the bytes on, which it changes. */
+  /** Replaces the escapes in the bytes and passes the bytes on. */
   push(bytes: Buffer): void {
     const { delimiter, quote, comment, skipsSpace } = this.#dialect;
     const escapeSign = this.#escape;
     let to = 0;
-    // An escape at the end of the slice before was not passed on, and there is no room for it in this slice.
+    // If the previous slice ended with an escape, it was not passed on. It does not fit into this slice, so a larger buffer is needed.
     const begin = this.#state === ESCAPED ? 1 : 0;
     const out = begin === 0 ? bytes : Buffer.allocUnsafe(bytes.length + 1);
     for (let at = 0; at < bytes.length; at++) {
@@ -44,7 +44,7 @@ export class EscapeReplacement {
           this.#state = ESCAPED;
           continue;
         }
-        // A doubled quote closes the field and opens it again.
+        // A second quote opens the field again: a doubled quote.
         if (byte === quote) this.#state = FIELD_START;
       } else if (byte === LF || byte === CR) {
         this.#state = RECORD_START;

@@ -2,7 +2,7 @@
 
 import { CR, LF, QUOTE, SPACE, TAB } from '../../../core/bytes/ascii.ts';
 
-/** The length of `=""`. */
+/** The length of `=""`, the shortest such formula. */
 export const emptyFormulaBytes = 3;
 
 /** Returns whether the field, which begins with `=`, is a formula of one text: `="00042"`, with quotes in the text doubled. */
@@ -48,7 +48,7 @@ export function nextLineEnd(bytes: Buffer, from: number, hasFeeds: boolean): num
   return carriageReturn >= 0 ? carriageReturn : bytes.length;
 }
 
-/** In a shorter field a loop finds bytes faster than a call of the runtime. */
+/** Below this length a loop finds a byte faster than a call of the runtime. */
 const shortField = 256;
 
 export function countBytes(bytes: Buffer, start: number, end: number, byte: number): number {
@@ -68,7 +68,7 @@ export function endOfSpace(bytes: Buffer, from: number, delimiter: number): numb
   return at;
 }
 
-/** With so many whole lines like records in a field, its first line may differ from them. */
+/** If a field has this many whole lines that look like records, its first line may differ from them. */
 const manyJoinedLines = 3;
 
 /**

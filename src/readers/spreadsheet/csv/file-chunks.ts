@@ -35,7 +35,7 @@ export async function* fileChunks(
       [current, ahead] = [ahead, current];
       position += length;
       reading = file.read(ahead, position);
-      // The read is awaited only after the yield. This keeps a failure before that from being an unhandled rejection.
+      // The read is awaited only after the yield. Until then a failure must not count as an unhandled rejection.
       reading.catch(() => {});
       for (let at = 0; at < length; at += chunkBytes) {
         signal.throwIfAborted();

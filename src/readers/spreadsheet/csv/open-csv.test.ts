@@ -165,7 +165,7 @@ test('a delimiter other than a comma gives a warning', async () => {
   assert.match((await warningsOf('sep=|\na|b\n1|2\n'))[0]!, /"\|"/);
   const stated = await read('\ufeffsep=;\r\na;b\r\n1,5;2\r\n');
   assert.deepEqual(plainRows(stated), [[1, { a: 'string 1,5', b: 'number 2' }]]);
-  // Spreadsheet programs do not show that line.
+  // The line `sep=` does not count, because spreadsheet programs do not show it.
   assert.deepEqual(stated.source.locate(1, 0, 'a'), { cell: 'A2' });
 });
 
@@ -262,7 +262,7 @@ test('other work runs while a long text is read from memory', async () => {
   let turns = 0;
   const timer = setInterval(() => turns++, 1);
   const idle = { ...recordRows(), column() {}, beginRow() {}, cell() {} };
-  // The time of this thread and not the elapsed time, because the machine may be busy.
+  // The processor time of this thread is measured, because the machine may be busy.
   const start = process.threadCpuUsage();
   await source.read(idle, new AbortController().signal);
   const { user, system } = process.threadCpuUsage(start);

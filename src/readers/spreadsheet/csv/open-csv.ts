@@ -27,7 +27,7 @@ import {
 } from './record-warnings.ts';
 import { headBytes, type ScannedText, scanText } from './scan-text.ts';
 
-/** A text file is one sheet without a name. */
+/** The name of the only sheet: a text file is one sheet without a name. */
 const theSheet = '';
 
 export const openCsv: OpenFormat = async (content, options, limits) => {
@@ -93,7 +93,7 @@ function refuseNul(text: Buffer, head: Buffer, encoding: TextEncoding | undefine
   const at = text.indexOf(0);
   if (at < 0) return;
   const line = linesIn(text.subarray(0, at)) + 1;
-  // In UTF-16 most characters have a byte that is 0.
+  // In UTF-16 every second byte may be 0, so the place is counted in units of two bytes.
   const place =
     encoding === 'utf-16le' || encoding === 'utf-16be'
       ? `NUL character in line ${line}`
@@ -125,7 +125,7 @@ function resultOf(
     ...(joined?.warnings ?? []),
     ...shortRecords(scanner, hasHeader),
   ];
-  // Values outside of the range are not read.
+  // If the caller chose a range, values outside of it are not read, so there is nothing to warn of.
   if (range.lastColumn === maxSheetColumn) warnings.push(...longRecords(scanner, hasHeader, isCommented));
   return { joined: joined?.joined, warnings };
 }
@@ -170,7 +170,7 @@ function detectionWarnings(
 
 const endMarkBytes = 16;
 
-/** Returns the file without Ctrl-Z at its end, which DOS programs write there, and without line breaks around it. */
+/** Returns the file without a Ctrl-Z at its end, which DOS programs write, and without line breaks around it. */
 async function withoutEndMark(file: RandomAccessFile): Promise<RandomAccessFile> {
   const tail = await readRange(file, Math.max(0, file.size - endMarkBytes), endMarkBytes);
   let at = tail.length;
@@ -243,7 +243,7 @@ async function findEncoding(
   );
 }
 
-/** Returns the number of the line as editors count lines. */
+/** Returns the number of the line at the position, counted as editors count lines. */
 async function lineOf(file: RandomAccessFile, position: number, signal: AbortSignal): Promise<number> {
   let line = 1;
   let left = position;

@@ -1,4 +1,4 @@
-/** Counts of records and fields for the warnings and the problems of a text file. */
+/** Counts records and fields, for the warnings and problems of a text file. */
 
 /** Counts records that have another number of fields than the header. */
 export class OddRecords {
@@ -7,7 +7,7 @@ export class OddRecords {
   last = 0;
   /** The number of fields of the first such record. */
   fields = 0;
-  /** All of them have the same number of fields. */
+  /** All such records have the same number of fields. */
   areAlike = true;
 
   add(record: number, fields: number): void {
@@ -24,7 +24,7 @@ export class OddRecords {
 /** Counts records that have several lines, with the place of the first one. Lines count from 1. */
 export class LinedRecords {
   count = 0;
-  /** The lines of all these records. */
+  /** The number of lines of all these records. */
   lines = 0;
   column = 0;
   record = 0;

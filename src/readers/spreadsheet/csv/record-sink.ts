@@ -1,4 +1,4 @@
-/** What receives the records of delimited text. */
+/** The interface of what receives the records of delimited text. */
 
 /** Receives the cells: `SheetRows`. Columns count from 0, records from 1. */
 export interface RecordSink {
@@ -8,8 +8,8 @@ export interface RecordSink {
   endRow(): void;
   /** Called for a record that is a comment, in place of the other functions. */
   commentRow?(record: number): void;
-  /** true: the current record is not loaded. */
+  /** true: the current record is left out. */
   readonly isRowLeftOut?: boolean;
-  /** true: the current record is outside of the part that is read. */
+  /** true: the current record is outside of the range that is read. */
   readonly isRowSkipped?: boolean;
 }

@@ -25,7 +25,7 @@ export function repairedQuotes(repair: QuoteRepair | undefined, linesAbove: numb
   return [{ code: 'repaired-quotes', detail, choices: [{ parameters: { quotes: 'strict' } }] }];
 }
 
-/** Says that fields such as `="00042"` were read as texts. */
+/** Returns the warning that fields such as `="00042"` were read as texts. */
 export function textFormulas({ textFormulas: { count, record, column } }: CsvScanner): Warning[] {
   if (count === 0) return [];
   const first = `${columnLetters(column + 1)}${record}`;
@@ -139,7 +139,7 @@ function usualSurplus(fields: number, headerFields: number, hasHeader: boolean):
   return { code: 'long-rows', detail };
 }
 
-/** Counts two kinds of records together. */
+/** Returns the sum of two counts of records. */
 function both(one: OddRecords, other: OddRecords): OddRecords {
   if (one.count === 0) return other;
   if (other.count === 0) return one;

@@ -15,7 +15,7 @@ import { EscapeReplacement } from './escapes.ts';
 import { fileChunks } from './file-chunks.ts';
 import { QuoteRepair } from './repair/quote-repair.ts';
 
-/** The number of first bytes from which delimiter and encoding are found. */
+/** How many bytes at the beginning of a file are searched for the delimiter and the encoding. */
 export const headBytes = 64 * 1024;
 
 export interface DelimitedText {
@@ -24,9 +24,9 @@ export interface DelimitedText {
   markBytes: number;
   encoding: TextEncoding;
   dialect: DialectFound;
-  /** Wrong quotes are repaired. */
+  /** Wrong quotes are repaired while the text is scanned. */
   isRepaired: boolean;
-  /** At the first wrong quote the text must be read again, so that its quotes are repaired. */
+  /** If a quote is wrong, the scan stops, so that the text can be read again with repaired quotes. */
   isWatched: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface ScannedText {
   scanner: CsvScanner;
   /** undefined: the quotes were not repaired. */
   repair: QuoteRepair | undefined;
-  /** The position of the first byte that the encoding does not have; -1: there is none. */
+  /** The position of the first byte for which the encoding has no character; -1: there is none. */
   unassignedAt: number;
 }
 
@@ -67,7 +67,7 @@ export async function scanText(
     scanner.finish();
     return { scanner, repair, unassignedAt };
   } catch (error) {
-    // A field that is too long may begin with a wrong quote.
+    // The field may be too long only because it begins with a wrong quote.
     if (isWatched && scanner.isInQuotes && error instanceof AppError) throw new ReadAgain();
     throw error;
   }
@@ -75,13 +75,13 @@ export async function scanText(
 
 interface Pipeline {
   scanner: CsvScanner;
-  /** What gets the slices: the scanner, or what passes them on to it. */
+  /** The object that gets the slices: the scanner, or one that passes them on to it. */
   first: { push(bytes: Buffer): void };
   rows: SheetRows;
   limits: SpreadsheetLimits;
 }
 
-/** Pushes the whole text. @returns the position of the first byte that the encoding does not have; -1: there is none */
+/** Pushes the whole text. @returns the position of the first byte for which the encoding has no character; -1: there is none */
 async function pushSlices(
   { file, markBytes, encoding, dialect, isWatched }: DelimitedText,
   { scanner, first, rows, limits }: Pipeline,
@@ -109,13 +109,13 @@ async function pushSlices(
   return decoder.unassignedAt ?? -1;
 }
 
-/** @throws AppError `limit-exceeded` */
+/** Refuses a record that is too long. @throws AppError `limit-exceeded` */
 function refuseLongRecord(
   scanner: CsvScanner,
   rows: SheetRows,
   { maxCellBytes, maxRowBytes }: SpreadsheetLimits,
 ): void {
-  // The record with the names is limited as a whole, because all names are in memory at the same time.
+  // The length of the header is limited as a whole, because all names are in memory at the same time.
   if (rows.window.hasHeader && rows.isHeaderAhead && scanner.recordBytes > maxCellBytes + headBytes) {
     throw limitExceeded('The record with the column names is too long', maxCellBytes, {
       setting: 'MAX_CELL_BYTES',
@@ -135,6 +135,6 @@ function sliceBytes(headerFields: number): number {
   return Math.min(Math.max(bytes, minSliceBytes), maxSliceBytes);
 }
 
-/** Shorter slices would cost more than they save. */
+/** The minimum size of a slice. Smaller slices cost more than they save. */
 const minSliceBytes = 4 * 1024;
 const maxSliceBytes = 64 * 1024;

@@ -40,7 +40,7 @@ interface Extent {
   length: number;
 }
 
-/** The compound file is broken. */
+/** Reports that the compound file is broken. */
 export class BrokenCompoundFile extends Error {}
 
 /**
@@ -70,7 +70,7 @@ interface Header {
   /** Streams below this size are kept in the stream of small streams. */
   smallBelow: number;
   smallTableStart: number;
-  /** The sectors of the table that has the next sector of each sector. */
+  /** The sectors of the allocation table, which has the next sector of each sector. */
   tableSectors: number[];
 }
 
@@ -115,7 +115,7 @@ class Container {
   readonly #file: RandomAccessFile;
   readonly #header: Header;
   #root: Entry = { start: maxSector, size: 0 };
-  /** The sector of the table that was read last. */
+  /** The index and the bytes of the part of the table that was read last. */
   #tableIndex = -1;
   #table: Buffer = Buffer.alloc(0);
 
@@ -141,7 +141,7 @@ class Container {
     const nameBytes = bytes.readUInt16LE(at + 64);
     const type = bytes[at + 66]!;
     if (nameBytes < 2 || nameBytes > 64) return;
-    // In files with small sectors the upper half of a size may be anything, so it is ignored.
+    // In files with sectors of 512 bytes, the upper half of a size may have any value, so it is ignored.
     const highSize = this.#header.sectorBytes === 512 ? 0 : bytes.readUInt32LE(at + 124);
     const size = bytes.readUInt32LE(at + 120) + highSize * 2 ** 32;
     const entry = { start: bytes.readUInt32LE(at + 116), size };

@@ -18,22 +18,22 @@ import { passwordsToTry } from './passwords.ts';
 /** The maximum number of rounds of the key derivation for one password, which take about five seconds. Excel uses 100,000. */
 const maxSpinCount = 5_000_000;
 
-/** The longest description of the encryption. It usually has one or two KiB. */
+/** The maximum length of the description of the encryption. It usually has one or two KiB. */
 const maxInfoBytes = 64 * 1024;
 
-/** The length of the field before the package that contains its size. */
+/** The length of the field before the encrypted package, which has the size of the package. */
 const sizeBytes = 8;
 
-/** Decrypts bytes of the package. They begin and end at multiples of `unit`, except at the end of the package. */
+/** Decrypts bytes of the package that begin and end at multiples of `unit`. Only the last ones may end elsewhere. */
 interface PackageCipher {
   unit: number;
   /** @param position in the package, a multiple of `unit` */
   decrypt: (bytes: Buffer, position: number) => Buffer;
 }
 
-/** How the package is encrypted. */
+/** The encryption of a package. */
 interface PackageLock {
-  /** The rounds of the key derivation of one password. */
+  /** How many rounds deriving the key from one password takes. */
   rounds: number;
   /** Returns the cipher; undefined: the password is wrong. */
   open: (password: Buffer, signal: AbortSignal) => Promise<PackageCipher | undefined>;
@@ -103,7 +103,7 @@ function readLock(info: Buffer): PackageLock | undefined {
   return undefined;
 }
 
-// Agile encryption (2.3.4.10 to 2.3.4.15).
+// The following functions are for agile encryption (2.3.4.10 to 2.3.4.15).
 
 interface AgileKey {
   salt: Buffer;
@@ -120,7 +120,7 @@ const hashNames = new Map([
   ['SHA512', 'sha512'],
 ]);
 
-/** The purposes of the derived keys (2.3.4.11). */
+/** The constants from which the keys for different purposes are derived (2.3.4.11). */
 const verifierInputKey = Buffer.from('fea7d2763b4b9e79', 'hex');
 const verifierValueKey = Buffer.from('d7aa0f6d3061344e', 'hex');
 const packageKeyKey = Buffer.from('146e0be7abacd0d6', 'hex');
@@ -155,7 +155,7 @@ function readAgile(xml: string): PackageLock | undefined {
   return { rounds, open };
 }
 
-/** Returns an encrypted value of the element; undefined: it does not have the length of whole blocks. */
+/** Returns an encrypted value of the element; undefined: its length is not a multiple of a block. */
 function readEncrypted({ encryptedKey }: AgileElements, name: string): Buffer | undefined {
   const value = Buffer.from(encryptedKey.get(name) ?? '', 'base64');
   return value.length === 0 || value.length % cipherBlockBytes !== 0 ? undefined : value;
@@ -229,7 +229,7 @@ const agileAttributes = [
   'encryptedKeyValue',
 ];
 
-// Standard encryption (2.3.4.5 to 2.3.4.9).
+// The following functions are for standard encryption (2.3.4.5 to 2.3.4.9).
 
 const standardSpinCount = 50_000;
 const aesIds = [0x660e, 0x660f, 0x6610];
@@ -254,7 +254,7 @@ function readStandard(info: Buffer): PackageLock | undefined {
   return { rounds: standardSpinCount, open };
 }
 
-/** Derives the key from the last hash (2.3.4.7). */
+/** Derives the key from the result of `spin` (2.3.4.7). */
 function standardKey(final: Buffer, keyBytes: number): Buffer {
   const derive = (fill: number): Buffer => {
     const block = Buffer.alloc(64, fill);
@@ -264,7 +264,7 @@ function standardKey(final: Buffer, keyBytes: number): Buffer {
   return Buffer.concat([derive(0x36), derive(0x5c)]).subarray(0, keyBytes);
 }
 
-// Helpers for both kinds of encryption.
+// The following functions are for both kinds of encryption.
 
 const cipherBlockBytes = 16;
 const keyLengths = [16, 24, 32];

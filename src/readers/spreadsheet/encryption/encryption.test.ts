@@ -73,7 +73,7 @@ function pair(plain: Buffer, encrypt: (file: Buffer) => Buffer): [Buffer, Buffer
 
 for (const [name, encrypt] of schemes) {
   test(`${name} is opened with the default password`, async () => {
-    // The key changes within a file of many rows.
+    // The file is so long that the key changes within it.
     const rowCount = 400;
     const [plain, locked] = encrypt(excelsPassword, rowCount);
     const rows = await read(locked);
@@ -81,7 +81,7 @@ for (const [name, encrypt] of schemes) {
     assert.deepEqual(rows, await read(plain));
     const [, small] = encrypt(excelsPassword, 1);
     assert.deepEqual(await read(small), rows.slice(0, 1));
-    // Somebody who sends a password for all files also has files that need none.
+    // A caller may send the same password for all files, also for those that need none.
     assert.deepEqual(await read(small, 'another'), rows.slice(0, 1));
   });
 
@@ -101,7 +101,7 @@ for (const [name, encrypt] of schemes) {
 }
 
 test('the RC4 of the test files is RC4', () => {
-  // RFC 6229, with a key of 40 bits.
+  // A test vector of RFC 6229, with a key of 40 bits.
   assert.equal(rc4(Buffer.from('0102030405', 'hex'), 16).toString('hex'), 'b2396305f03dc027ccc3524a0a1118a8');
 });
 
@@ -111,7 +111,7 @@ test('the rounds that a file needs are limited, let other requests run, and end 
     read(encryptAgile(plain, excelsPassword, 10, 5_000_001)),
     fails('limit-exceeded', /5,000,000 rounds/),
   );
-  // Without the signal it takes about ten seconds.
+  // Without the abort this would take about ten seconds.
   const controller = new AbortController();
   let turns = 0;
   const others = setInterval(() => {
@@ -158,7 +158,7 @@ test('a compound file with circles of sectors or sectors outside of the file is 
     const bytes = Buffer.from(files[run % 2]!);
     for (let changes = 1 + random(6); changes > 0; changes--) {
       const at = 4 * random(bytes.length / 4);
-      // Random numbers of sectors, most of which exist.
+      // The numbers of sectors are replaced by random ones, most of which exist.
       bytes.writeUInt32LE(
         random(3) === 0 ? 0xffff_ffff - random(8) : random(60),
         random(2) === 0 ? at : 28 + 4 * random(120),

@@ -8,8 +8,8 @@ const defaultPassword = 'VelvetSweatshop';
 export const maxPasswordLength = 255;
 
 /**
- * Returns the passwords that are tried, as the bytes that keys are derived from. The default one is also tried if the caller has sent
- * another, because only some of the caller's files may have that password.
+ * Returns the passwords to try, as the bytes from which keys are derived. The default password is tried, too, if the caller has
+ * sent one, because a caller who sends one password for several files may also have files without a password.
  */
 export function passwordsToTry(sent: string | undefined): Buffer[] {
   const passwords = sent === undefined ? [defaultPassword] : [sent, defaultPassword];

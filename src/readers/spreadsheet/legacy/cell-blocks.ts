@@ -19,7 +19,7 @@ export const CELLS = 4;
 export const END = 5;
 export const NAMES = 6;
 
-/** A number that is sent instead of the index of a sheet to ask for the names. */
+/** Is sent in place of the index of a sheet, to ask for the names. */
 export const namesRequest = 0xffff_ffff;
 
 /** The kinds of records in a block. */
@@ -30,7 +30,7 @@ export const ERROR_TEXT_CELL = 3;
 export const TRUE_CELL = 4;
 export const FALSE_CELL = 5;
 export const NO_RESULT_CELL = 6;
-/** A value covered by merged cells. It is counted, but not loaded. */
+/** A value that merged cells cover. It is counted but not loaded. */
 export const COVERED_CELL = 7;
 /** The beginning of a hidden row. */
 const HIDDEN_ROW = 8;
@@ -60,8 +60,8 @@ export interface ReportedNames {
 }
 
 /**
- * The reasons why a file cannot be read. `unknown-method` is one of encryption. `wrong-password`: none of the passwords opens it.
- * `broken` is any error of the library.
+ * The reasons why a file cannot be read. `unknown-method`: the method of its encryption is not supported. `wrong-password`: none of
+ * the passwords opens it. `broken`: any error of the library.
  */
 export type ReaderFault =
   | 'unknown-method'
@@ -72,10 +72,10 @@ export type ReaderFault =
   | 'too-many-cells'
   | 'broken';
 
-/** The maximum number of cells that fit into the memory of the process, if all of them are whole numbers. */
+/** The maximum number of cells. If all of them are whole numbers, they just fit into the memory of the process. */
 export const maxCells = 1_750_000;
 
-/** The size from which on a block is sent. */
+/** A block is sent when it has this many bytes. */
 const blockBytes = 64 * 1024;
 
 /** The longest text of a double, `-2.2250738585072014e-308`. */

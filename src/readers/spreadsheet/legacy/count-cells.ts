@@ -1,7 +1,4 @@
-/**
- * Counts the cells with a value in the records of an .xls file (MS-XLS 2.3). The number shows how much memory reading them
- * takes.
- */
+/** Counts the cells with a value in the records of an .xls file (MS-XLS 2.3), to know how much memory reading them takes. */
 
 const FORMULA = 0x06;
 const MULTIPLE_RK = 0xbd;
@@ -18,7 +15,7 @@ const cellTypes = new Set([
 ]);
 
 const recordHeadBytes = 4;
-/** The bytes of a MulRk record besides its cells: row, first column and last column. Each cell has six bytes. */
+/** The length of a MulRk record without its cells (row, first column, last column), and the length of each cell. */
 const multipleHeadBytes = 6;
 const multipleCellBytes = 6;
 

@@ -11,7 +11,7 @@ const FILE_PASS = 0x2f;
 const BOUND_SHEET = 0x85;
 /** The content of these records is never encrypted: BOF, FilePass, UsrExcl, FileLock, InterfaceHdr, RRDInfo, RRDHead. */
 const plainTypes = new Set([0x0809, FILE_PASS, 0x194, 0x195, 0xe1, 0x196, 0x138]);
-/** The bytes at the beginning of a BOUND_SHEET that are not encrypted: the position of the sheet's records. */
+/** How many bytes at the beginning of a BOUND_SHEET record are not encrypted. They are the position of the sheet's records. */
 const boundSheetPlainBytes = 4;
 
 /** The number of records that are searched for FilePass, which is one of the first records. */
@@ -47,7 +47,7 @@ export function decryptRecords(
     const end = Math.min(stream.length, start + stream.readUInt16LE(at + 2));
     if (!plainTypes.has(type))
       cipher.apply(stream, start + (type === BOUND_SHEET ? boundSheetPlainBytes : 0), end);
-    // Without this change the library would try to decrypt the records again.
+    // The record FilePass gets another type. Otherwise the library would try to decrypt the records again.
     if (type === FILE_PASS) stream.writeUInt16LE(ignoredType, at);
     at = end;
   }
@@ -107,7 +107,7 @@ function readRc4CryptoApi(info: Buffer): KeysOfPassword | undefined {
     const base = hash('sha1', Buffer.concat([salt, password]), 'buffer');
     const blockKey: BlockKey = (block) => {
       const key = hash('sha1', Buffer.concat([base, littleEndian(block)]), 'buffer').subarray(0, keyBits / 8);
-      // A key of 40 bits is followed by zeros.
+      // A key of 40 bits is filled up with zeros.
       return keyBits === 40 ? Buffer.concat([key, Buffer.alloc(11)]) : key;
     };
     return isRight(blockKey, 'sha1', verifier, value) ? blockKey : undefined;
@@ -115,8 +115,8 @@ function readRc4CryptoApi(info: Buffer): KeysOfPassword | undefined {
 }
 
 /**
- * Returns whether the password is right. The key of block 0 encrypts the verifier and, directly after it, the hash of the
- * verifier.
+ * Returns whether the password is right. With the key of block 0, the file contains an encrypted verifier and, directly after it,
+ * the encrypted hash of the verifier.
  */
 function isRight(blockKey: BlockKey, hashName: string, verifier: Buffer, value: Buffer): boolean {
   const bytes = Buffer.concat([verifier, value]);
@@ -130,7 +130,7 @@ function littleEndian(value: number): Buffer {
   return bytes;
 }
 
-/** Decrypts ranges of the stream in ascending order. Bytes between the ranges use up bytes of the key stream too. */
+/** Decrypts ranges of the stream in ascending order. Bytes between the ranges also use up the key stream. */
 class StreamCipher {
   readonly #blockKey: BlockKey;
   #block = -1;

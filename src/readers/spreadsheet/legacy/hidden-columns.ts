@@ -1,4 +1,4 @@
-/** Finds the hidden columns in the records of an .xls file (MS-XLS 2.4.53), because the library gives them only with all styles. */
+/** Finds the hidden columns in the records of an .xls file (MS-XLS 2.4.53). The library would report them only together with all styles. */
 
 const BOUND_SHEET = 0x85;
 const COLUMN_INFO = 0x7d;
@@ -6,7 +6,7 @@ const recordHeadBytes = 4;
 const columnFlagsAt = 8;
 const maxColumns = 256;
 
-/** The first and the last of hidden columns, from 0. */
+/** A range of hidden columns: the first and the last one, counted from 0. */
 export type ColumnRange = [first: number, last: number];
 
 /** Returns the hidden columns of each sheet, in the order of the sheets in the file. Sheets that have none may be missing. */

@@ -32,7 +32,7 @@ interface LegacyBounds extends ReaderBounds {
   maxKeptBytes: number;
 }
 
-/** Measured: the process takes 110 MiB for a small file. An .xls of 30 MB with 1,300,000 cells has 32 MiB of cells. The reader takes 5 s and 900 MB for it. */
+/** Measured: the process takes 110 MiB for a small file. For an .xls of 30 MB with 1,300,000 cells it takes 5 s and 900 MB, and the cells have 32 MiB. */
 const defaultBounds: LegacyBounds = {
   maxHeapMib: 768,
   maxResidentMib: 1280,
@@ -41,7 +41,7 @@ const defaultBounds: LegacyBounds = {
   maxKeptBytes: 32 * 1024 * 1024,
 };
 
-/** The space for the rest of a block after the largest cell, and for the lists of sheets and formats. */
+/** The space in a frame for the rest of a block after the largest cell, and for the lists of sheets and formats. */
 const frameBytes = 8 * 1024 * 1024;
 
 export const openXls: OpenFormat = openXlsWithin({});
@@ -72,15 +72,15 @@ async function* fileChunks(file: RandomAccessFile): AsyncGenerator<Buffer, void,
 
 const chunkBytes = 256 * 1024;
 
-/** Starts a process when there is memory for it. The caller must call `end` with the bytes of cells that it keeps. */
+/** Starts a process when there is memory for it. The caller must call `end` and pass the number of bytes of cells that it keeps. */
 type StartRun = (
   bounds: ReaderBounds,
   signal: AbortSignal,
 ) => Promise<{ run: LegacyRun; end: (keptBytes: number) => Promise<void> }>;
 
 /**
- * Opens the file with the memory that most files of its size need. If it needs more, it is opened again with all that a process may have.
- * So only few files wait for that much.
+ * Opens the file with the memory that most files of its size need. If it needs more, it is opened again with the maximum memory of
+ * a process. So only few files have to wait for that much.
  */
 async function openLegacy(
   input: ReaderInput,
@@ -111,7 +111,7 @@ async function openLegacy(
 
 const mebibyte = 1024 * 1024;
 
-/** Measured: the process takes 30 to 65 bytes for each byte of a file, and fewer if its heap is limited. */
+/** How many bytes the process may take for each byte of the file. Measured: it takes 30 to 65, and fewer if its heap is limited. */
 const usualRatio = 48;
 
 function boundsWithin(bounds: LegacyBounds, maxMib: number): LegacyBounds {
@@ -130,7 +130,7 @@ interface Opening {
   signal: AbortSignal;
 }
 
-/** @param larger the bounds for another attempt if the process needs more memory */
+/** @param larger the bounds of a second attempt, if the process needs more memory */
 async function openWithin(
   opening: Opening,
   bounds: LegacyBounds,
@@ -164,7 +164,7 @@ async function readFile(
     known ??= await readNames(run);
     return known;
   };
-  // The process can send the names only before it reads a sheet.
+  // The process can send the names only before it reads a sheet, so they are requested now.
   if (allSheets) await names();
   const index = await chooseSheet(sheets, names);
   const first = await readSheet(run, index, maxKeptBytes);
@@ -219,7 +219,7 @@ async function readJson<T>(run: LegacyRun, kind: number): Promise<T> {
 
 interface ReadSheet {
   formats: SheetFormats;
-  /** All cells; undefined if they are too many to keep. In that case the run cannot be used for another sheet. */
+  /** All cells; undefined: there were too many to keep, and the run cannot be used for another sheet. */
   kept: Buffer[] | undefined;
   keptBytes: number;
 }
@@ -239,8 +239,8 @@ async function readSheet(run: LegacyRun, index: number, maxBytes: number): Promi
 }
 
 /**
- * Reads the other sheets with the same run and adds them to `read`. Sheets that cannot be read this way are opened again later,
- * and that attempt reports the problem.
+ * Reads the other sheets with the same run and adds them to `read`. A sheet that cannot be read this way is opened again later, and
+ * that attempt reports the problem.
  */
 async function readOtherSheets(
   run: LegacyRun,
@@ -311,7 +311,7 @@ class OpenedXls implements OpenedFile {
     return this.#names;
   }
 
-  /** Looks only at cells that are kept, because the process would have to read the file again for the others. */
+  /** Uses only cells that are kept, because for others the process would have to read the file again. */
   async probe(
     sheet: number,
     rows: SheetRows,

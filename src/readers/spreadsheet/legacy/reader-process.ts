@@ -42,8 +42,8 @@ const { parse_xlscfb } = library as unknown as {
 const OLE = 0xd0;
 
 /**
- * Numbers are read as the file has them, with the codes of their formats. Everything that only changes the look of a cell is
- * left out.
+ * The options of the library: numbers are read as the file has them, with the codes of their formats. Everything that only changes
+ * the look of a cell is left out.
  */
 const parsing: ParsingOptions = {
   type: 'buffer',
@@ -81,11 +81,11 @@ async function run(): Promise<void> {
     process.stderr.write(String(error));
     await send(frames.FAILED, error instanceof Fault ? error.message : 'broken');
   }
-  // Exit explicitly, because standard input is still open and the library may have left timers or handles.
+  // The process must exit explicitly, because standard input is still open and the library may have left timers or handles.
   process.exit(0);
 }
 
-/** The file cannot be read. The message is a `ReaderFault`. */
+/** Ends the reading because the file cannot be read. The message is a `ReaderFault`. */
 class Fault extends Error {
   declare readonly message: blocks.ReaderFault;
 
@@ -133,7 +133,7 @@ function openWorkbook(file: Buffer, passwords: Buffer[]): OpenedWorkbook {
   };
 }
 
-/** The maximum number of characters of all names together, as many as one frame of the output takes. Names beyond it are left out. */
+/** The maximum number of characters of all names together. They must fit into one frame. Further names are left out. */
 const maxNameCharacters = 1_000_000;
 
 function namesOf({ Workbook: properties, SheetNames: sheets }: WorkBook): blocks.ReportedNames {
@@ -242,14 +242,14 @@ async function sendSheet({ sheet, is1904, hiddenColumns }: ReadSheet): Promise<v
       if (cell === coveredCell) writer.flag(column, blocks.COVERED_CELL);
       else writeCell(writer, cell, column, formatIndices);
     });
-    // The row is not needed again. Its memory is released.
+    // The row is not needed any more, so its memory is released.
     rows[rowIndex] = [];
     if (writer.isFull) await send(blocks.CELLS, writer.take());
   }
   await send(blocks.CELLS, writer.take());
 }
 
-/** Replaces a cell that is covered by merged cells and has a value. */
+/** Replaces a cell that has a value but is covered by merged cells. */
 const coveredCell: CellObject = { t: 'z' };
 
 /** Removes or marks the covered cells, because only the top-left cell of a merged area has a value. */
@@ -283,7 +283,7 @@ async function sendFormats(
     rows[rowIndex]!.forEach((cell) => {
       const code = cell?.z as string | undefined;
       if (code === undefined || indices.has(code)) return;
-      // Without its format a date would be a number.
+      // Without its format a date would be read as a number, so the file is refused.
       if (indices.size > maxFormats) throw new Fault('broken');
       indices.set(code, indices.size);
     });
@@ -317,7 +317,7 @@ function writeCell(
   if (type === 'n' && typeof value === 'number') {
     writer.number(column, formatIndices.get((cell.z ?? 'General') as string)!, value);
   } else if (type === 's' && value !== undefined) {
-    // No program writes NUL: the library has read other bytes as text.
+    // No program writes NUL. So the library has taken other bytes for text, and the file is refused.
     if (String(value).includes('\0')) throw new Fault('broken');
     writer.text(column, blocks.STRING_CELL, String(value));
   } else if (type === 'b') {
@@ -363,7 +363,7 @@ async function readBytes(
     filled += taken;
     if (filled === length) return { bytes, rest: chunk.subarray(taken) };
     const next = await input.next();
-    // The service has ended.
+    // The input has ended, so the service has ended, too.
     if (next.done) process.exit(1);
     chunk = next.value;
   }

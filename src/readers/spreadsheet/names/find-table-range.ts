@@ -12,7 +12,7 @@ import type { SheetSummary, SpreadsheetOptions } from '../spreadsheet-options.ts
 import { describeTarget, parseReference, splitSheet } from './parse-reference.ts';
 import type { TableParts, WorkbookName, WorkbookNames } from './workbook-names.ts';
 
-/** The sheet and the cells that `table_range` means (a table, a defined name or a range), and the warnings about them. */
+/** The cells that `table_range` names, and the warnings about them. */
 export interface TableRange {
   /** The index of the sheet. */
   sheet: number;
@@ -24,7 +24,7 @@ export interface TableRange {
 export interface NamedCells {
   name: string;
   kind: 'table' | 'name';
-  /** The only sheet that knows the name; undefined: the whole workbook knows it. */
+  /** The only sheet in which the name is valid; undefined: it is valid in the whole workbook. */
   scope?: string;
   sheet: string;
   /** The cells that are loaded, with the header and without the totals of a table: `A3:F200`. */
@@ -112,7 +112,7 @@ function describeCells(
   };
 }
 
-/** Returns the name that is meant. A name that only the chosen sheet knows comes first, as in Excel. */
+/** Returns the name that is meant. As in Excel, a name that is valid only in the chosen sheet comes first. */
 function chooseName(
   wanted: string,
   names: WorkbookName[],
@@ -155,7 +155,7 @@ function cellsOf({ refersTo }: WorkbookName, sheets: SheetSummary[]): Cells | un
   const sheet = findSheet(sheets, reference.sheet);
   if (sheet === undefined) return undefined;
   const { range } = reference;
-  // Some programs write whole columns as all of their rows. Their header is not always the first row.
+  // Some programs write whole columns as all of their rows. The first row is then not certainly the header.
   const isOfColumns = range.firstRow === 1 && range.lastRow === maxSheetRow;
   return { sheet, range: isOfColumns ? { ...range, hasFirstRow: false } : range };
 }
@@ -197,7 +197,7 @@ function rangeOfName(
   return { sheet, window, warnings: totalsLeftOut(name, table, range) };
 }
 
-/** Returns the rows of a table from the last row of its header to its last data row; undefined if they are not in its range. */
+/** Returns the rows of a table from the last row of its header to its last data row; undefined: the stated numbers of rows do not fit its range. */
 function partOf({ headerRows, totalsRows }: TableParts, range: CellRange): CellRange | undefined {
   const firstRow = range.firstRow + Math.max(0, headerRows - 1);
   const lastRow = range.lastRow - totalsRows;

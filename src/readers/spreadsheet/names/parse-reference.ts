@@ -16,7 +16,7 @@ export interface Reference {
  */
 export function parseReference(text: string): Reference | undefined {
   const { sheet, rest } = splitSheet(text);
-  // The name of a sheet has none of these characters. They name several sheets, or another workbook.
+  // The name of a sheet never has these characters. A reference with them names several sheets, or another workbook.
   if (sheet !== undefined && /[:[\]]/.test(sheet)) return undefined;
   const range = parseArea(rest);
   return range && { sheet, range };
@@ -32,7 +32,7 @@ export function splitSheet(text: string): { sheet: string | undefined; rest: str
   return { sheet: quoted === undefined ? plain : quoted.replaceAll("''", "'"), rest };
 }
 
-/** Describes a text that `parseReference` does not read, for a message: `the constant 0.19`. @param text empty: a formula */
+/** Describes a text that `parseReference` cannot read, for a message: `the constant 0.19`. @param text empty: a formula */
 export function describeTarget(text: string): string {
   const shown = cutText(text, maxShown);
   if (text === '') return 'a formula';

@@ -9,7 +9,7 @@ import { maxSheetColumn } from '../cell-address.ts';
 export interface WorkbookName {
   name: string;
   kind: 'table' | 'name';
-  /** The name of the only sheet that knows the name; undefined: the whole workbook knows it. */
+  /** The only sheet in which the name is valid; undefined: it is valid in the whole workbook. */
   localTo?: string;
   /** What the name refers to, in the notation of Excel: `'Sales Data'!$B$4:$F$20`, `0.19`, `#REF!`; empty: a formula. */
   refersTo: string;
@@ -41,7 +41,7 @@ const maxNames = 100_000;
  */
 const maxCharacters = 8_000_000;
 
-/** The length at which the text of a range is cut. The longest such text has about 100 characters; a longer text is a formula. */
+/** The maximum length of the text of a range. The longest such text has about 100 characters. A longer text is a formula. */
 export const maxReferenceLength = 300;
 
 export class WorkbookNames {
@@ -68,7 +68,7 @@ export function shownName(name: string): string {
   return name.startsWith(builtInPrefix) ? name.slice(builtInPrefix.length) : name;
 }
 
-/** Returns whether a name is one that Excel defines for itself and never shows. */
+/** Returns whether Excel uses the name internally and never shows it. */
 export function isInternalName(name: string): boolean {
   return shownName(name).startsWith('_FilterDatabase');
 }

@@ -1,4 +1,4 @@
-/** Collects the text of one cell: that of its value, and the beginning of the text that it shows, which may be an error. */
+/** Collects the text of one cell: the text of its value, and the beginning of the text that is displayed, which may be an error. */
 
 import { HASH, SPACE, UPPER_E } from '../../../core/bytes/ascii.ts';
 import { TextCollector } from '../package/text-collector.ts';
@@ -65,7 +65,7 @@ export class CellText {
     this.#isAfterSpace = false;
   }
 
-  /** Keeps the shown text if it may be an error, which is short, or if the cell has no other value. */
+  /** Keeps the displayed text: if it is short, it may be an error, or the only value of the cell. */
   show(bytes: Buffer, textStart: number, end: number): void {
     let start = textStart;
     if (this.#shownBytes === 0) {
@@ -86,12 +86,12 @@ export class CellText {
     return this.#shownBytes > 0;
   }
 
-  /** Makes the shown text the value, if it is short. */
+  /** Uses the displayed text as the value, if it is short. */
   useShown(): void {
     if (this.#shownBytes <= maxErrorBytes) this.value.append(this.#shown, 0, this.#shownBytes);
   }
 
-  /** Makes the shown text the value if it is an error. @returns whether it is one */
+  /** Uses the displayed text as the value, if it is an error. @returns whether it is one */
   useShownError(): boolean {
     if (this.#shownBytes === 0 || this.#shownBytes > maxErrorBytes) return false;
     const text = this.#shown.toString('utf8', 0, this.#shownBytes).trim();

@@ -25,7 +25,7 @@ export function parseDuration(text: string): Duration | undefined {
   const moreDays = Math.floor(microseconds / dayMicroseconds);
   const allDays = Number(days) + moreDays;
   const rest = microseconds - moreDays * dayMicroseconds;
-  // `0 - 0` is 0, but `-0` would be negative zero, which differs from 0 in some comparisons.
+  // Without a minus sign the numbers are returned as they are. With one, `0 - x` avoids negative zero, which differs from 0 in some comparisons.
   return minus === undefined
     ? { days: allDays, microseconds: rest }
     : { days: 0 - allDays, microseconds: 0 - rest };

@@ -21,7 +21,7 @@ const anonymous = '__Anonymous_';
 /**
  * Adds the name that an element of a list of names defines.
  *
- * @param localTo the only sheet that knows the name; undefined: the whole document knows it
+ * @param localTo the only sheet in which the name is valid; undefined: it is valid in the whole document
  */
 export function takeName(xml: XmlTokens, localTo: string | undefined, found: WorkbookNames): void {
   const name = attributeText(xml, nameName);

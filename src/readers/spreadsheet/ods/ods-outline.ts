@@ -25,19 +25,19 @@ const dateValueName = Buffer.from('date-value');
 interface OutlinedSheet {
   name: string;
   style: string;
-  /** The number of rows that have a value, if it is at most `maxRows`. */
+  /** The number of rows with a value, counted up to `maxRows`. */
   rows: number;
-  /** The columns of these rows that have a value. */
+  /** The columns that have a value in these rows. */
   columns: Set<number>;
 }
 
-/** The rows that are counted: the header and the rows below it. */
+/** The number of rows that are counted: the header and the rows below it. */
 const maxRows = 1 + maxCountedRows;
 
 /** The maximum number of columns that a sheet has in LibreOffice. */
 const maxColumns = 16_384;
 
-/** The maximum number of columns of one repeated cell that are counted, because a cell of 60 bytes may be repeated over all columns. */
+/** How many columns of one repeated cell are counted at most, because a cell of 60 bytes may be repeated over all columns. */
 const maxCountedRepetitions = 1024;
 
 export class OdsOutline {
@@ -48,7 +48,7 @@ export class OdsOutline {
   readonly #xml: XmlTokens;
   readonly #styles: OdsStylesReader;
   readonly #sheets: OutlinedSheet[] = [];
-  /** The current row has a value. */
+  /** Whether the current row has a value. */
   #hasValue = false;
   /** How many times the current row is repeated. */
   #repeated = 1;
@@ -56,7 +56,7 @@ export class OdsOutline {
   #column = 0;
   #depth = 0;
   #isInSpreadsheet = false;
-  /** The depth of a list of names; 0: none is open. */
+  /** The depth of the open list of names; 0: none is open. */
   #namesDepth = 0;
   #sawRoot = false;
 
@@ -120,14 +120,14 @@ export class OdsOutline {
     } else if (xml.isNamed(nullDateName)) {
       this.is1904 = attributeText(xml, dateValueName) === '1904-01-01';
     } else if (this.#namesDepth !== 0) {
-      // The names of one sheet are in its table.
+      // A list of names inside a table has the names of one sheet.
       const localTo = this.#namesDepth === 4 ? undefined : this.#sheets.at(-1)?.name;
       if (this.#depth === this.#namesDepth + 1) takeName(xml, localTo, this.names);
     } else if (this.#depth <= 5 && (xml.isNamed(namedExpressionsName) || xml.isNamed(databaseRangesName))) {
       this.#namesDepth = this.#depth;
     } else if (this.#depth > 4) {
       const sheet = this.#sheets.at(-1);
-      // Elements before the first table are settings of the document.
+      // Elements before the first table are settings of the document, so there may be no sheet yet.
       if (sheet !== undefined && sheet.rows < maxRows) this.#countRow(sheet);
     }
   }

@@ -52,9 +52,9 @@ const valueTypes: [name: Buffer, type: number, attribute: Buffer][] = [
 ];
 
 /**
- * The type of a cell with an error value, for which OpenDocument has no type. LibreOffice writes this type of its own
- * (`calcext:value-type="error"`), older versions and other programs write a text, and Excel writes the number 0 and shows the
- * error only in the paragraph.
+ * The type of a cell with an error value, which OpenDocument itself does not have. LibreOffice writes its own type
+ * (`calcext:value-type="error"`). Older versions and other programs write a text. Excel writes the number 0 and shows the error
+ * only in the paragraph.
  */
 const errorType = Buffer.from('error');
 
@@ -62,7 +62,7 @@ const booleanFormula = /^(of:)?=(TRUE|FALSE)\(\)$/;
 
 const maxRepeatedCells = 20_000_000;
 
-/** The maximum number of cells that are repeated in one turn, which takes about 2 ms. If they are long, the target needs a pause earlier. */
+/** The maximum number of cells that are repeated in one turn, which takes about 2 ms. If the cells are long, the target needs a pause earlier. */
 const portionCells = 4096;
 
 const hiddenVisibilities = [Buffer.from('collapse'), Buffer.from('filter')];
@@ -109,18 +109,18 @@ export class OdsScanner {
   #rowStyle = 0;
   #isRowHidden = false;
   #isRowBegun = false;
-  /** The bytes of the current row so far: its XML, and its values as often as they are repeated in it. */
+  /** The number of bytes of the current row so far: its XML, and its values as often as they are repeated in it. */
   #rowBytes = 0;
-  /** The cells to repeat `#repeatsLeft` times: one cell of the current row, or all cells of the row before. */
+  /** The cells that must be repeated `#repeatsLeft` times: one cell of the current row, or all cells of the previous row. */
   #kept: KeptCell[] = [];
   #repeatsLeft = 0;
   #isRowRepeated = false;
-  /** The index of the next kept cell, and how often it was repeated already. */
+  /** The index of the next kept cell to repeat, and how often it was already repeated. */
   #nextKept = 0;
   #timesPut = 0;
   #repeatedCells = 0;
 
-  /** The default style of each column, from 0, and the number of columns that `table-column` elements have described. */
+  /** The default style of each column, counted from 0, and how many columns the `table-column` elements have described. */
   #columnStyles = new Uint32Array(maxSheetColumn);
   #columns = 0;
 
@@ -135,7 +135,7 @@ export class OdsScanner {
   #hasValue = false;
   readonly #text: CellText;
   #isInParagraph = false;
-  /** The paragraph only shows the value, which is in an attribute. */
+  /** The paragraph only displays the value, which is in an attribute. */
   #isShown = false;
 
   constructor(target: SheetTarget, options: OdsScannerOptions) {
@@ -283,7 +283,7 @@ export class OdsScanner {
     this.#isFormula = xml.attribute(names.formula!) >= 0;
     this.#hasValue = false;
     this.#takeType();
-    // LibreOffice stores TRUE of an Excel file as this formula, with the number 1.
+    // LibreOffice stores TRUE of an Excel file as this formula with the number 1. The cell is a boolean.
     if (this.#isFormula && this.#type === NUMBER && booleanFormula.test(attributeText(xml, names.formula!))) {
       this.#type = BOOLEAN;
     }
@@ -323,11 +323,11 @@ export class OdsScanner {
     this.#text.value.append(xml.bytes, xml.attributes[at + 2]!, xml.attributes[at + 3]!);
   }
 
-  /** Paragraphs contain the values of texts and errors. In other cells they only show whether the value is an error. */
+  /** Reads paragraphs. They contain the values of texts and errors. In other cells they only show whether the value is an error. */
   #openInCell(): void {
     if (this.#xml.isNamed(names.table!)) this.#failTableInCell();
     if (!this.#xml.isNamed(names.p!)) {
-      // Shapes and notes are attached to the cell and are not part of its text.
+      // Shapes and notes are attached to the cell. They are skipped, because they are not part of its text.
       this.#skip();
       return;
     }
@@ -352,7 +352,7 @@ export class OdsScanner {
     const xml = this.#xml;
     if (this.#isShown) return;
     if (xml.isNamed(names.s!)) {
-      // The text of a covered cell is not read. It only counts whether there is one.
+      // The text of a covered cell is not needed. It only matters whether there is any, so spaces are not repeated.
       this.#text.appendRepeated(SPACE, this.#isCovered ? 1 : this.#repetition(names.c!));
     } else if (xml.isNamed(names.tab!) || xml.isNamed(names['line-break']!)) {
       this.#text.appendRepeated(xml.isNamed(names.tab!) ? TAB : LF, 1);
@@ -407,7 +407,7 @@ export class OdsScanner {
       if (this.#type === ERROR) return ERROR;
       if (isWithout) return NO_RESULT;
       if (isText || !this.#text.isShown) return EMPTY;
-      // The cell shows a value of its type that no attribute has.
+      // If no attribute has the value, the displayed text is shown as the value in the problem.
       this.#text.useShown();
       return NO_VALUE;
     }
@@ -415,7 +415,7 @@ export class OdsScanner {
     return this.#isFormula && this.#text.isErrorText() ? ERROR : STRING;
   }
 
-  /** The value of a text is in its attribute, so a text cell shows an error only if the attribute is empty and the cell has a formula. */
+  /** Returns whether the cell may display an error. The value of a text is in its attribute, so for a text the attribute must be empty and the cell must have a formula. */
   #mayShowError(): boolean {
     return this.#type !== STRING || (this.#isFormula && this.#text.value.length === 0);
   }

@@ -8,7 +8,7 @@ import * as formats from '../values/number-formats.ts';
 import { type Styles, stylesOf } from '../values/styles.ts';
 
 /**
- * The meaning of cell styles, by the index of the style. Style 0 has no meaning of its own. `Styles` has the meaning of
+ * The meaning of cell styles, by the index of the style. Style 0 is for cells without a style. It extends `Styles`, the meaning of
  * numbers, because some programs store dates as numbers.
  */
 export interface OdsStyles extends Styles {
@@ -22,15 +22,15 @@ export interface OdsStyles extends Styles {
 interface DataStyle {
   isDate: boolean;
   isTime: boolean;
-  /** The number format that a spreadsheet would have; empty if the style cannot pad with zeros. */
+  /** An equivalent number format of Excel; empty if the style cannot pad with zeros. */
   code: string;
-  /** Percentages and currencies are plain numbers, whatever else is in the style. */
+  /** The style is a percentage or a currency. Its values are plain numbers, whatever else it contains. */
   isFixed: boolean;
   hasTime: boolean;
   isElapsed: boolean;
   /**
-   * The sections that are checked before this style. A value uses the first section whose condition it meets, or else this
-   * style (16.3).
+   * The sections of the format that are checked before this style. A value uses the first section whose condition it meets, or else
+   * this style (16.3).
    */
   maps: { condition: string; style: string }[];
 }
@@ -77,7 +77,7 @@ export class OdsStylesReader {
   #tableStyle = '';
   #data: DataStyle | undefined;
   #dataName = '';
-  /** The current text is a literal of a number format. `#position` is its place among the digits, or -1 at the end. */
+  /** Whether the current text is a literal of a number format. `#position` is its place among the digits; -1: at the end. */
   #isInText = false;
   #position = -1;
   #text = '';
@@ -190,7 +190,7 @@ export class OdsStylesReader {
     data.code = data.code.slice(0, at) + literal + data.code.slice(at);
   }
 
-  /** Returns the sections of the style in their order. The style itself is the last one. */
+  /** Returns the sections of the style in order. The style itself is the last section. */
   #sectionsOf(data: DataStyle): [DataSection, ...DataSection[]] {
     const before = data.maps.flatMap(({ condition, style }): DataSection[] => {
       const section = this.#dataStyles.get(style);
@@ -220,7 +220,7 @@ interface DataSection {
   style: DataStyle;
 }
 
-/** Writes the sections as a number format and parses it, so that the rules for sections are in one place. */
+/** Writes the sections as a number format of Excel and parses it, so that the rules for sections are in one place. */
 function formatOf(sections: [DataSection, ...DataSection[]]): formats.NumberFormat {
   const conditions = sections.map(({ condition }) => condition).join(' ');
   const isPlain = impliedConditions.includes(conditions);
@@ -230,7 +230,7 @@ function formatOf(sections: [DataSection, ...DataSection[]]): formats.NumberForm
   return formats.parseFormatCode(codes.join(';'));
 }
 
-/** Returns a format code with the same meaning. */
+/** Returns a format code of Excel with the same meaning. */
 function codeOf({ isDate, isTime, hasTime, isElapsed, code }: DataStyle): string {
   if (isDate) return hasTime ? 'yyyy-mm-dd hh:mm' : 'yyyy-mm-dd';
   if (isTime) return isElapsed ? '[h]:mm' : 'h:mm';
@@ -243,15 +243,15 @@ function codeOf({ isDate, isTime, hasTime, isElapsed, code }: DataStyle): string
 const impliedConditions = ['', '>=0 ', '>0 <0 ', '>0 <0 =0 '];
 
 /**
- * Returns a condition as number formats write it: `value()>=0` is `>=0`, and `value()!=5` is `<>5`. It is empty if the text is
- * no condition for numbers.
+ * Returns a condition in the notation of number formats: `value()>=0` becomes `>=0`, and `value()!=5` becomes `<>5`. It is empty if
+ * the text is not a condition for numbers.
  */
 function conditionCode(text: string): string {
   const found = /^\s*value\(\)\s*(<=|>=|!=|=|<|>)\s*(-?\d+(?:\.\d*)?)\s*$/.exec(text);
   return found === null ? '' : `${found[1] === '!=' ? '<>' : found[1]}${found[2]}`;
 }
 
-/** The maximum number of ancestors of a style that are searched. After them the style counts as plain. Parents may form a circle. */
+/** How many ancestors of a style are searched, because parents may form a circle. After that, the style has no format. */
 const maxParents = 16;
 
 /** Returns the format of the digits: `0000` for a whole number that is padded to four digits. */

@@ -16,7 +16,7 @@ export const DATE = 4;
 export const TIME = 5;
 export const ERROR = 6;
 export const NO_RESULT = 7;
-/** A cell that shows a number, boolean, date or time without an attribute that contains it. */
+/** A cell that displays a number, boolean, date or time, but has no attribute with the value. */
 export const NO_VALUE = 8;
 
 export class OdsValues {
@@ -60,8 +60,8 @@ export class OdsValues {
   }
 
   /**
-   * Pushes a date. Some programs omit a time of 0:00, and others write it though only the day is meant, so the format decides
-   * whether the value has a time.
+   * Pushes a date. The format decides whether the value has a time, because some programs omit a time of 0:00, and others write it
+   * although only the day is meant.
    */
   #date(column: number, style: number, bytes: Buffer, length: number): void {
     const moment = parseIsoMoment(bytes.toString('latin1', 0, Math.min(length, 64)));
@@ -80,7 +80,7 @@ export class OdsValues {
       return;
     }
     const { days, microseconds } = duration;
-    // A time of day is never negative.
+    // Negative times are durations, because a time of day is never negative.
     const isTime = days === 0 && microseconds >= 0 && this.#styles.isElapsed[style] !== true;
     this.#target.moment(column, isTime ? kinds.TIME : kinds.INTERVAL, days, microseconds);
   }

@@ -634,7 +634,7 @@ test('a few bytes that mean billions of cells are refused early, and other work 
       row(text('x', 'table:number-columns-repeated="40"'), 'table:number-rows-repeated="1000000"'),
   );
   const source = await open(buildOds({ body: many }));
-  // In processor time of this thread, because other programs may interrupt it.
+  // The processor time of this thread is measured, because other programs may interrupt it.
   let longestMs = 0;
   const begun = process.threadCpuUsage();
   const threadMs = () => {
@@ -685,7 +685,7 @@ test('spaces and spans give the same text wherever they are cut', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
       const xml = pieces.join('');
-      // Comments divide a text into pieces without being part of it.
+      // A comment divides a text into two pieces.
       const torn = pieces.map((each) => (each.length === 1 ? `${each}<!---->` : each)).join('');
       const [plain, other] = await readColumn([text(xml), text(torn)]);
       assert.equal(other, plain);
@@ -725,7 +725,7 @@ test('every mutated file is read or refused', async () => {
   assert.ok(isRead > runs / 15 && isRead < (14 * runs) / 15, String(isRead));
 });
 
-/** Returns the most bytes of values between two checks whether the sink must be waited for. */
+/** Returns the maximum number of bytes of values that are pushed between two checks whether the source must wait for the sink. */
 async function mostBetweenDrains(source: SheetSource): Promise<{ most: number; cells: number }> {
   const found = { most: 0, cells: 0 };
   let bytes = 0;

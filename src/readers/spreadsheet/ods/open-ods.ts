@@ -52,12 +52,12 @@ export const openOds: OpenFormat = async ({ container }, _options, limits, signa
   };
 };
 
-/** The bytes before the probed sheets. All sheets are in one part of the file, so a probe reads the sheets before its own, too. */
+/** How many bytes before the probed sheets may still be read. All sheets are in one part of the file, so a probe must read the sheets before its own, too. */
 interface SkippedBytes {
   left: number;
 }
 
-/** All probes of one file together read at most this many bytes of other sheets. This takes about two seconds. */
+/** How many bytes of other sheets all probes of one file together may read. This takes about two seconds. */
 const maxSkippedBytes = 256 * 1024 * 1024;
 
 interface Probe {
@@ -83,7 +83,7 @@ async function feed(
       if (wait !== undefined) await wait;
       signal.throwIfAborted();
     }
-    // Only the other sheets follow.
+    // Only other sheets follow, so reading can stop.
     if (scanner.isDone || (probe && hasEnough(probe, scanner, slice.length))) break;
   }
 }

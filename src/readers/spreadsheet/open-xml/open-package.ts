@@ -21,10 +21,10 @@ import type { Styles } from '../values/styles.ts';
 import { readRelationships } from './relationships.ts';
 import { findWorkbookPart, readWorkbook, type Workbook, type WorkbookParts } from './workbook.ts';
 
-/** The functions that read the parts of one form. Everything else is the same for .xlsx and .xlsb. */
+/** The functions that read the parts of .xlsx or of .xlsb. Everything else is the same for both. */
 export interface PackageFormat {
   name: 'xlsx' | 'xlsb';
-  /** Returns whether the package has parts of this form. The name of its workbook part shows it. */
+  /** Returns whether the package has parts of this kind, which the name of its workbook part shows. */
   isFormOf: (workbook: ZipPart) => boolean;
   workbookParts: WorkbookParts;
   /** Adds the defined names of the workbook. @param sheets the names of its sheets */
@@ -48,7 +48,7 @@ export interface SheetScannerOptions {
   strings: SharedStrings;
   is1904: boolean;
   /**
-   * Called after each cell of a formula that has a result.
+   * Called after each formula cell that has a result.
    *
    * @param column counts from 0
    */
@@ -65,7 +65,7 @@ interface SheetScanner {
    * @returns false if all fed bytes are scanned
    */
   scan(): boolean;
-  /** The fed bytes that follow the cells; undefined if the cells have not ended. */
+  /** The fed bytes that come after the cells; undefined: the cells have not ended yet. */
   readonly bytesAfterCells: Buffer | undefined;
   /**
    * Ends the part.
@@ -108,14 +108,14 @@ export async function openPackage(
 }
 
 /**
- * The memory of shared strings for each byte of their part. In XML the shortest string has 5 bytes (`<si/>`), for which 12 bytes are kept;
- * in .xlsb a text of 2 bytes in UTF-16 may have 3 in UTF-8.
+ * How much memory shared strings take for each byte of their part. In XML the shortest string has 5 bytes (`<si/>`), and 12 bytes
+ * are kept for it; in .xlsb a text of 2 bytes in UTF-16 may have 3 in UTF-8.
  */
 const maxStringRatio = 12 / 5;
 
 /**
- * Claims the most memory that the shared strings can take. The unpacked size that the file states can be used, because a part that
- * unpacks to more is refused.
+ * Claims the maximum memory that the shared strings can take. It follows from the unpacked size that the file states, which can be
+ * trusted here because a part that unpacks to more is refused.
  */
 async function claimStrings(
   part: ZipPart | undefined,
@@ -135,7 +135,7 @@ class OpenedPackage implements OpenedFile {
   readonly #workbook: Workbook;
   readonly #claim: Claim | undefined;
   readonly #limits: SpreadsheetLimits;
-  /** Undefined until a sheet is read. */
+  /** The shared strings; undefined until a sheet is read. */
   #strings: SharedStrings | undefined;
 
   constructor(

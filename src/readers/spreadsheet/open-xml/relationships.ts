@@ -1,6 +1,6 @@
 /**
- * Reads the relationships between the parts of a package (ECMA-376 part 2, 6.5). Parts are found by them and never by guessed
- * names.
+ * Reads the relationships between the parts of a package (ECMA-376 part 2, 6.5). Parts are always found by them, never by the names
+ * that they usually have.
  */
 
 import { attributeOf, readSmallPart } from '../package/small-part.ts';

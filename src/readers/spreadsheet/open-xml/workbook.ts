@@ -19,9 +19,9 @@ export interface WorkbookSheet {
 export interface Workbook {
   /** The sheets in the order of their tabs. */
   sheets: WorkbookSheet[];
-  /** Serials count from 1904-01-01 (old Macintosh workbooks). */
+  /** Dates are counted from 1904-01-01 (old Macintosh workbooks). */
   is1904: boolean;
-  /** The workbook asks to be calculated when it is opened, so the stored results of its formulas may be wrong. */
+  /** The workbook asks to be recalculated when it is opened, so the stored results of its formulas may be wrong. */
   calculatesOnLoad: boolean;
   styles: Styles;
   sharedStrings: ZipPart | undefined;
@@ -96,7 +96,7 @@ export async function findWorkbookPart(container: ZipContainer): Promise<ZipPart
   return undefined;
 }
 
-/** Recognizes other documents by the folder of their main part, for the message. */
+/** Recognizes other kinds of documents by the folder of their main part, to name them in the message. */
 const foreignFormats: [pattern: RegExp, name: string][] = [
   [/^word\//i, 'a Word document'],
   [/^ppt\//i, 'a PowerPoint presentation'],

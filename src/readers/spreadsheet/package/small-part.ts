@@ -15,21 +15,18 @@ import type { ZipContainer, ZipPart } from './zip-container.ts';
 export const maxSmallPartBytes = 32 * 1024 * 1024;
 
 /**
- * The maximum number of elements and attributes together. The parser makes an object of each, in about 1 µs. Styles of 65,490 cell formats have at
- * most 1.5 million.
+ * The maximum number of elements and attributes together, because the parser makes an object of each, in about 1 µs. Styles of
+ * 65,490 cell formats have at most 1.5 million.
  */
 const maxMarkup = 2_000_000;
 
 /** The maximum number of nested elements. For each element the parser searches all enclosing elements for namespaces. */
 const maxNesting = 256;
 
-/**
- * The longest tag or text, as in the large parts. The parser joins a long one from pieces, and each piece takes longer than the
- * one before.
- */
+/** The maximum length of a tag or text, the same as in large parts. The parser joins a long one from pieces, and each further piece takes longer. */
 const maxTokenBytes = 1024 * 1024;
 
-/** The parser takes 1 ms for a slice of this size, or 10 ms if the slice consists of tags. */
+/** The size of a slice. The parser takes 1 ms for it, or 10 ms if it consists of tags. */
 const sliceBytes = 16 * 1024;
 
 /**
@@ -67,7 +64,7 @@ export async function readSmallPart(
   parse(part, () => parser.close());
 }
 
-/** The bytes since the last tag: of a text, or of a tag that has not ended. */
+/** The number of bytes since the last tag: of a text, or of a tag that has not ended yet. */
 interface TokenSize {
   bytes: number;
 }
@@ -104,7 +101,7 @@ function createParser(
         `Part ${part.name} is nested too deeply: it has more than ${maxNesting} elements inside one another.`,
       );
     }
-    // No caller reads deeper elements. Joining the paths of deep elements would take more time than parsing the part.
+    // Deeper elements are not needed. Joining their paths would take more time than parsing the part.
     if (path.length <= maxDepth) onOpen(tag, path.join('/'));
   });
   let text = '';

@@ -3,7 +3,7 @@ import { GrowableBytes } from '../../../core/bytes/growable-bytes.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import { decodeEscapes } from './xml-text.ts';
 
-/** Joins the pieces of one text: its runs, and the pieces between comments and CDATA sections. */
+/** Joins the pieces of one text: those of its runs, and those between comments and CDATA sections. */
 export class TextCollector extends GrowableBytes {
   constructor(maxBytes: number) {
     super({

@@ -20,7 +20,7 @@ import {
 import { codePointOfPair, endOfWholeCharacters, writeCodePoint } from '../../../core/bytes/utf8.ts';
 import { AppError } from '../../../core/errors.ts';
 
-/** The longest reference, such as `&#x10FFFF;`, with some leading zeros. */
+/** The maximum length of a reference: `&#x10FFFF;` with some leading zeros. */
 export const maxReferenceBytes = 32;
 
 /** The length of an escape: `_xHHHH_`. */
@@ -52,7 +52,7 @@ export async function* decodeXml(
   else yield decode(Buffer.alloc(0), true);
 }
 
-/** The bytes that are searched for the encoding. A declaration that names an encoding is always shorter. */
+/** How many bytes are searched for the encoding. A declaration that names an encoding is always shorter. */
 const declarationBytes = 256;
 
 function decoderFor(head: Buffer, partName: string): (chunk: Buffer, last: boolean) => Buffer {
@@ -73,7 +73,7 @@ function decoderFor(head: Buffer, partName: string): (chunk: Buffer, last: boole
   };
 }
 
-/** Checks whole chunks with one call of `isUtf8` and copies nothing, because one call for each cell would take longer. */
+/** Returns a decoder that checks whole chunks with one call of `isUtf8` and copies nothing. A check of each cell would take longer. */
 function utf8Decoder(head: Buffer, partName: string): (chunk: Buffer, last: boolean) => Buffer {
   let bomBytes = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
   let split: Buffer = Buffer.alloc(0);
@@ -96,7 +96,7 @@ function encodingOf(head: Buffer): string {
   const start = head.toString('latin1', 0, declarationBytes);
   const declared = /^<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']/.exec(start)?.[1];
   const label = declared?.toLowerCase() ?? 'utf-8';
-  // A part that declares UTF-16 but begins with `<?xml` in single bytes is not UTF-16. Its bytes decide.
+  // If a part declares UTF-16 but begins with `<?xml` in single bytes, the declaration is wrong. The bytes decide.
   return label === 'us-ascii' || label.startsWith('utf-16') || label === 'utf8' ? 'utf-8' : label;
 }
 

@@ -32,13 +32,13 @@ export const TEXT = 1;
 export const OPEN = 2;
 export const CLOSE = 3;
 
-/** The number of zero bytes after the text. Because of them, hot loops need not check for the end of the text. */
+/** How many zero bytes follow the text, so that hot loops need not check for its end. */
 const sentinelBytes = 16;
 
 const maxTagBytes = 1024 * 1024;
 const nearBytes = 128;
 
-/** Longer text is returned in pieces, so only its reader limits its length. */
+/** The length from which on a text is returned in pieces. So only its reader limits its length. */
 const partialTextBytes = 64 * 1024;
 const maxAttributes = 64;
 const cdataOpen = Buffer.from('<![CDATA[');
@@ -74,7 +74,7 @@ export class XmlTokens {
   /** Adds a chunk. The chunk is copied because `next` decodes in place. */
   feed(chunk: Buffer): void {
     const kept = this.end - this.position;
-    // Only a tag can be longer than this. Long texts and comments are returned or dropped in pieces.
+    // Only an unfinished tag can keep so many bytes. Long texts and comments are passed on or dropped in pieces.
     if (kept > maxTagBytes) {
       throw limitExceeded(`A tag is too long (part ${this.#partName})`, maxTagBytes, 'bytes');
     }
@@ -146,9 +146,7 @@ export class XmlTokens {
     return TEXT;
   }
 
-  /**
-   * Returns where a long text can be cut. A line end or a reference at the end is kept, because the next chunk may continue it.
-   */
+  /** Returns where a long text can be cut. A line end or a character reference at the end stays, because the next chunk may complete it. */
   #cutText(): number {
     const { bytes } = this;
     const stop = bytes[this.end - 1] === CR ? this.end - 1 : this.end;
@@ -160,8 +158,8 @@ export class XmlTokens {
   }
 
   /**
-   * Searches near bytes in JavaScript, because a call of `indexOf` costs more than most texts are long. Far bytes are searched
-   * by `indexOf`, which is much faster for them.
+   * Finds a byte. The nearest bytes are searched in JavaScript, because most texts are shorter than the cost of a call of
+   * `indexOf`. Beyond them `indexOf` is much faster.
    */
   #find(byte: number, from: number): number {
     const { bytes, end } = this;
@@ -186,10 +184,10 @@ export class XmlTokens {
     return TEXT;
   }
 
-  /** Returns the present part of a long CDATA section as a token, and writes a new section start before the rest. */
+  /** Returns the present part of a long CDATA section as a token. Writes a new section start before the rest, so that the rest is read as a section too. */
   #partialCdata(start: number): number {
     const { bytes } = this;
-    // The last bytes may be the beginning of `]]>`, or of a line end of two bytes.
+    // The last bytes may be an incomplete `]]>` or line end.
     const stop = this.end - cdataClose.length;
     if (stop - start < partialTextBytes) return NEED_MORE;
     bytes.copyWithin(this.position, start, stop);
@@ -319,10 +317,10 @@ export class XmlTokens {
   }
 }
 
-/** The attribute as programs write it after the name of a tag. */
+/** The attribute exactly as programs write it, including the space before it. */
 export const preserveSpace = Buffer.from(' xml:space="preserve"');
 
-/** Returns whether `expected` is at the position `at`. `bytes` must have as many bytes after it. */
+/** Returns whether the bytes at `at` are `expected`. At least as many bytes must exist there. */
 export function matches(bytes: Buffer, at: number, expected: Buffer): boolean {
   for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false;
   return true;

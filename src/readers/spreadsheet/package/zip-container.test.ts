@@ -203,7 +203,7 @@ test('a few bytes after the end of the zip are ignored', async () => {
   for (const more of ['\n', '\r\n\r\n', '\0'.repeat(512)]) {
     assert.equal((await readAll(Buffer.concat([zip, Buffer.from(more)]), 'a.xml')).toString(), 'first');
   }
-  // A second end record after the first one would be another zip for other programs.
+  // Programs that stop at the first end record would see a different zip than those that read the last one.
   const two = Buffer.concat([zip, buildZip([{ name: 'b.xml', data: 'second' }])]);
   await assert.rejects(readAll(two, 'a.xml'), AppError);
   await assert.rejects(

@@ -1,9 +1,8 @@
 /**
- * Reads the zip container of an Office Open XML file (ECMA-376 part 2, OPC): finds its parts by name and unpacks them as
- * streams.
+ * Reads the zip container of an Office Open XML file (ECMA-376 part 2, OPC): finds its parts by name and unpacks them as streams.
  *
- * Only the central directory lists the parts. Its statements are checked against the data: sizes, CRC, and that no two parts
- * share bytes. Memory depends on the bytes read, never on a stated size.
+ * Only the parts in the central directory exist. What the directory states is checked against the data: sizes, CRC, and that no two
+ * parts share bytes. The memory depends on the bytes that were read, never on a stated size.
  */
 
 import { Readable } from 'node:stream';
@@ -29,22 +28,22 @@ const maxShownName = 100;
  */
 const ratioFreeBytes = 8 * 1024 * 1024;
 
-/** The output size of zlib. Measured: with 256 KiB it inflates 2.5 times as fast as with its default of 16 KiB. */
+/** The size of the pieces that zlib produces. By measurement 256 KiB is 2.5 times as fast as the default of 16 KiB. */
 const inflateChunkBytes = 256 * 1024;
-/** The most that zlib unpacks in advance while the scanner works. */
+/** How many bytes zlib may unpack in advance while the previous ones are processed. */
 const inflateAheadBytes = 1024 * 1024;
 const readChunkBytes = 128 * 1024;
 
 /** The size up to which a part is unpacked in one call, in about 0.3 ms. Creating a stream costs more than that. */
 const smallPartBytes = 128 * 1024;
 
-/** The largest directory. It is kept in memory as a whole. Each part takes about a hundred bytes in it. */
+/** The largest central directory. The whole directory is kept in memory, about a hundred bytes for each part. */
 const maxDirectoryBytes = 8 * 1024 * 1024;
 
 const localHeaderBytes = 30;
 const directoryHeaderBytes = 46;
 
-/** The flag that the sizes and the CRC follow the data (general purpose bit 3, APPNOTE 4.4.4). */
+/** Bit 3 of the general purpose flags: the sizes and the CRC follow the data (APPNOTE 4.4.4). */
 const dataDescriptorFlag = 0x08;
 /** The value in place of a size if the size is in a zip64 extra field. */
 const inZip64 = 0xffffffff;
@@ -103,7 +102,7 @@ export class ZipContainer {
     let unpackedBytes = 0;
     for await (const chunk of this.#unpack(part, start)) {
       unpackedBytes += chunk.length;
-      // A chunk may exceed both the limit and the stated size. The error names the limit, because that helps the caller.
+      // The limits are checked before the stated size, because their error tells the caller more. Bytes beyond the stated size do not count.
       this.#checkLimits(part, Math.min(unpackedBytes, entry.uncompressedSize));
       if (unpackedBytes > entry.uncompressedSize) break;
       yield chunk;
@@ -153,7 +152,7 @@ export class ZipContainer {
       this.#unpackedBytes += more;
       part.unpackedBytes = unpackedBytes;
     }
-    // A later pass over the part counts nothing, because the first pass has counted the bytes.
+    // Only bytes that no earlier pass has unpacked were added, so reading a part again does not count twice.
     if (this.#unpackedBytes > this.#limits.maxUnpackedBytes) this.#refuseSize(part.name);
     if (unpackedBytes > ratioFreeBytes && unpackedBytes > part.entry.compressedSize * this.#limits.maxRatio) {
       throw limitExceeded(
@@ -304,7 +303,7 @@ async function* inflateWhole(
   const { uncompressedSize, compressedSize } = part.entry;
   let result: { buffer: Buffer; engine: { bytesWritten: number } };
   try {
-    // One byte more than stated, so that a larger part is noticed.
+    // One byte more than stated is allowed, so that a part that is larger than stated is detected.
     const maxOutputLength = uncompressedSize + 1;
     const options = { info: true, chunkSize: Math.max(maxOutputLength, 64), maxOutputLength };
     result = inflateRawSync(Buffer.concat(chunks), options) as unknown as typeof result;
@@ -330,8 +329,8 @@ async function* checkCrc(
 }
 
 /**
- * Unpacks a part through gzip (RFC 1952): a gzip header and trailer are added, so that zlib checks the CRC in its own thread.
- * If the part itself contains gzip members, only an empty first one can be accepted, because the size of all data is checked.
+ * Unpacks a part as gzip (RFC 1952): a gzip header and trailer are added around its deflate data, so that zlib checks the CRC in
+ * its own thread. If the data itself contains further gzip members, they cannot pass unnoticed, because the total size is checked.
  */
 async function* inflate(
   packed: AsyncGenerator<Buffer, void, undefined>,
@@ -376,15 +375,12 @@ async function* asGzip(
   yield trailer;
 }
 
-/**
- * Reads the file for yauzl. yauzl reads the directory in many small steps, which are answered from a block that is kept in
- * memory.
- */
+/** Reads the file for yauzl, which reads the directory in many small steps. They are answered from a block in memory. */
 class FileReader extends yauzl.RandomAccessReader {
   readonly #file: RandomAccessFile;
   #block: Buffer = Buffer.alloc(0);
   #blockStart = 0;
-  /** The error if the service could not read the file. The caller has not caused it. */
+  /** The error of reading the stored file. It is a failure of the service, not of the caller. */
   failure: unknown;
 
   constructor(file: RandomAccessFile) {

@@ -5,7 +5,7 @@ import { listNames, quote } from '../choose-sheet.ts';
 import { tableExtensions } from '../open-spreadsheet.ts';
 import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 
-/** Parts that documents have: workbooks and texts of Office and OpenDocument, and documents of Numbers. */
+/** Names of parts by which a document is recognized: workbooks and texts of Office and OpenDocument, and documents of Numbers. */
 const partsOfDocuments = [
   '[Content_Types].xml',
   '_rels/.rels',
@@ -22,7 +22,7 @@ export function isDocument(container: ZipContainer): boolean {
 }
 
 /**
- * Returns the file that is read. If the zip file has one file, its name does not matter. Of several files, those with the extension of a table count.
+ * Returns the file to read. If the zip file contains only one file, its name does not matter. Of several files, only those with the extension of a table are candidates.
  *
  * @throws AppError `unsupported-file` if the zip file is empty; `invalid-parameter`
  */
@@ -43,7 +43,7 @@ export function chooseFileInZip(container: ZipContainer, wanted: string | undefi
   throw wrongParameter('file_in_zip', detail);
 }
 
-/** Returns whether an operating system or an archiver has added the file by itself. */
+/** Returns whether an operating system or an archiver added the file, so that it is not one of the user. */
 function isOfSystem(name: string): boolean {
   return /^__MACOSX\/|(^|\/)(\.[^/]*|thumbs\.db|desktop\.ini)$/i.test(name);
 }

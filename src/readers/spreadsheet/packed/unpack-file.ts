@@ -13,7 +13,7 @@ import { recognizedBytes, recognizeFile } from '../recognize-file.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 import { chooseFileInZip, isDocument } from './choose-file-in-zip.ts';
 
-/** The maximum number of times that a file may be packed, as `orders.csv.gz` in a zip file. It is the same for bodies. */
+/** How many times a file may be packed: twice, such as `orders.csv.gz` inside a zip file. Request bodies have the same limit. */
 const maxLayers = 2;
 
 export interface UnpackLimits extends SpreadsheetLimits {
@@ -25,7 +25,7 @@ export interface UnpackLimits extends SpreadsheetLimits {
 export interface UnpackedFile {
   /** Contains the unpacked file. */
   spool: Spool;
-  /** The name of the file in the zip file; undefined: the file was in none. */
+  /** The name of the file inside the zip file; undefined: it was not in a zip file. */
   fileInZip: string | undefined;
 }
 
@@ -68,7 +68,7 @@ interface Layer {
   fileInZip?: string;
 }
 
-/** Returns what is packed in the file; undefined: the file is not packed. */
+/** Opens the packed content of the file; undefined: the file is not packed. */
 async function openLayer(
   file: Spool,
   wanted: string | undefined,
@@ -110,8 +110,8 @@ async function spoolOf(
 }
 
 /**
- * Returns whether the file is a text that is packed with brotli, which has no signature. A text without control characters is not packed, and
- * other bytes than those of brotli do not unpack to such a text.
+ * Returns whether the file is a text compressed with brotli, which has no signature. A text without control characters is not
+ * compressed. Bytes that are not brotli practically never decompress to such a text.
  */
 async function isBrotli(head: Buffer): Promise<boolean> {
   if (!hasControls(head)) return false;

@@ -1,6 +1,6 @@
 /**
- * Sorts the cells of a sheet into a few classes, which show where a table begins: a header has texts, and the rows beneath it often have
- * other values. A text of digits and signs (`1.234,50`, `21/11/2026`) counts as a number, because people write numbers and dates as text.
+ * Divides the cells of a sheet into a few classes, which show where a table begins: a header consists of texts, and the rows below it often have
+ * other values. A text of digits and signs (`1.234,50`, `21/11/2026`) counts as a number, because people often write numbers and dates as text.
  */
 
 import {
@@ -24,7 +24,7 @@ export const MOMENT_LIKE = 3;
 export const TRUTH = 4;
 /** A text of digits and signs that is not one plain number: `21/11/2026`, `10-14`, `5 %`. It may be a header above numbers. */
 export const NUMBER_TEXT = 5;
-/** Signs and letters that stand for nothing (`-`, `?`, `(NA)`), and errors. They say nothing about their column, and a header may have them (`#`, `%`). */
+/** Signs and letters for a missing value (`-`, `?`, `(NA)`), and errors. They show nothing about the type of their column, and a header may contain them (`#`, `%`). */
 export const SIGNS = 6;
 
 /** @param kind one of cell-kind.ts */
@@ -93,7 +93,7 @@ function isMissingMark(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Returns the length in UTF-8 of a currency sign, a dash or a space that is not ASCII; 0: the bytes are another character. */
+/** Returns the length in UTF-8 of a currency sign, dash or space that is not ASCII; 0: it is another character. */
 function signLength(bytes: Buffer, at: number, end: number): number {
   const second = at + 1 < end ? bytes[at + 1]! : 0;
   const first = bytes[at]!;
@@ -112,7 +112,7 @@ function isDash(bytes: Buffer, at: number): boolean {
   return bytes[at] === 0xe2 && bytes[at + 1] === 0x80 && bytes[at + 2]! >= 0x90 && bytes[at + 2]! <= 0x95;
 }
 
-/** The value of a number that is not a small whole number. */
+/** The value of a number that is not a whole number of up to 5 digits. */
 export const NO_VALUE = -0x8000_0000;
 
 /**

@@ -16,7 +16,7 @@ export interface Block {
 }
 
 export interface FoundHeader {
-  /** Its index in the rows of the block. */
+  /** The index of the header row in `Block.rows`. */
   index: number;
   /** The number of columns that have a header, and the number of columns that have values. */
   filled: number;
@@ -27,13 +27,13 @@ export interface FoundHeader {
   hasMoments: boolean;
   /** The header has numbers, such as years. */
   isSequence: boolean;
-  /** The header meets the stricter rules. A header that meets only the looser rules is proposed, too, but no warning names it. */
+  /** The header meets the strict rules. One that meets only the loose rules is proposed too, but no warning is based on it. */
   isClear: boolean;
 }
 
 /** Describes the columns of a block. The index of a column is the column minus `firstColumn`. */
 export interface ColumnProfile {
-  /** The class of most values in the lower half of the block, which has no header; `BLANK`: no value. */
+  /** The class of most values in the lower half of the block, where no header is; `BLANK`: no value. */
   classes: Uint8Array;
   /** 1: the column has values in some rows. */
   used: Uint8Array;
@@ -51,7 +51,7 @@ export function valueAt(row: OutlineRow, column: number): number {
   return row.values?.[column - row.firstColumn] ?? NO_VALUE;
 }
 
-/** Returns whether two rows have the same values in some columns. */
+/** Returns whether two rows have the same values in the columns of the block. */
 export function isSameRow(
   { firstColumn, lastColumn }: Pick<Block, 'firstColumn' | 'lastColumn'>,
   one: OutlineRow,
@@ -124,7 +124,7 @@ export function profileColumns({ rows, firstColumn, lastColumn }: Block): Column
   return profile;
 }
 
-/** The rules for a header. `filled` and `distinct` are the smallest shares of the used columns. `isClear`: a header by these rules leaves no doubt. */
+/** The rules for a header. `filled` and `distinct`: the smallest shares of the used columns. `isClear`: a header that meets these rules is certain. */
 interface Rules {
   filled: number;
   distinct: number;
@@ -134,10 +134,10 @@ interface Rules {
 const strict: Rules = { filled: 0.8, distinct: 0.8, isClear: true };
 const loose: Rules = { filled: 0.5, distinct: 0.4, isClear: false };
 
-/** No header is further below the first row of its block. */
+/** A header is searched for only in this many rows at the top of the block. */
 const maxSearchedRows = 60;
 
-/** @returns undefined if no row looks like a header with values beneath */
+/** @returns undefined if no row looks like a header with values below it */
 export function findHeader(block: Block, profile: ColumnProfile): FoundHeader | undefined {
   return search(block, profile, strict) ?? search(block, profile, loose);
 }
@@ -147,16 +147,16 @@ function search(block: Block, profile: ColumnProfile, rules: Rules): FoundHeader
   for (let index = 0; index < last; index++) {
     const header = headerAt(block, profile, index, rules);
     if (header !== undefined) return lowerHeader(block, profile, header, rules);
-    // A row below the first row of data is not a header, even if it looks like one.
+    // The rows below the first data row are not searched, even if one of them looks like a header.
     if (looksLikeData(block, profile, index)) return undefined;
   }
   return undefined;
 }
 
-/** Returns the last one of several header rows. All columns of numbers have texts in it. */
+/** If several header rows follow each other, returns the last one: the last row in which all columns of numbers have texts. */
 function lowerHeader(block: Block, profile: ColumnProfile, upper: FoundHeader, rules: Rules): FoundHeader {
   const { typedCount, usedCount } = profile;
-  // With few such columns the next row is more likely data with a word among the numbers.
+  // If few columns have numbers, the next row is more likely a data row with a word in place of a number.
   if (upper.isSequence || typedCount < 2 || 2 * typedCount < usedCount) return upper;
   let header = upper;
   for (let index = upper.index + 1; index < block.rows.length - 1; index++) {
@@ -185,13 +185,13 @@ function headerAt(
   const beneath = valuesBeneath(block, profile, index);
   if (typedCount > 0) {
     if (texts.contrasts === 0 || 2 * beneath.typed < beneath.filled) return undefined;
-    // A row of data may have a word among its numbers.
+    // Only some texts above numbers are not enough: a data row may also contain a word among its numbers.
     if ((!rules.isClear || index > 0) && 2 * texts.contrasts < typedCount) return undefined;
     if (texts.isSequence && !isAboveValues(block, index)) return undefined;
   } else {
     if (texts.isSequence || (!rules.isClear && (index > 0 || texts.filled < 2))) return undefined;
     if (!isAboveTexts(block, index, texts.filled)) return undefined;
-    // A value of a column may be repeated in the next row, a header is not.
+    // Values may repeat in the next row, but a header does not.
     if (isSameRow(block, row, rows[index + 1]!)) return undefined;
   }
   return {
@@ -263,7 +263,7 @@ function headerTexts(
   return texts;
 }
 
-/** Returns whether numbers can be headers: years, or numbers such as 1, 2, 3 for months. One year among texts can. */
+/** Returns whether numbers can be headers: years, or a sequence such as 1, 2, 3 for months. One year among texts also can. */
 function isSequence(numbers: number[], words: number): boolean {
   if (numbers.length === 0) return true;
   const areYears = numbers.every((number) => number >= 1900 && number <= 2100);
@@ -283,10 +283,10 @@ function isRising(numbers: number[]): boolean {
   );
 }
 
-/** The rows beneath a possible header that are checked. */
+/** How many rows below a possible header are examined. */
 const checkedRows = 10;
 
-/** Returns how many cells beneath a row are in columns of numbers and dates, and how many of them are numbers or dates. */
+/** Counts the cells below a row that are in columns of numbers and dates, and how many of them are numbers or dates. */
 function valuesBeneath(
   block: Block,
   profile: ColumnProfile,
@@ -320,7 +320,7 @@ function typedCells(
   return { filled, typed };
 }
 
-/** Returns whether the next row with values beneath the numbers of a header has no such sequence. */
+/** Returns whether the numbers of a header have values below them: the next row with such values is not itself a sequence. */
 function isAboveValues({ rows, firstColumn, lastColumn }: Block, index: number): boolean {
   const header = rows[index]!;
   for (const row of rows.slice(index + 1, index + 1 + checkedRows)) {
@@ -339,26 +339,26 @@ function isAboveValues({ rows, firstColumn, lastColumn }: Block, index: number):
 }
 
 /**
- * Returns whether a row of texts is a header because of the rows beneath it in a block of texts: the next row fills at least half as many columns.
- * The next row may fill fewer columns if the row is the first one and fills all columns.
+ * Returns whether a row of texts is the header of a block of texts. The next row must fill at least half as many columns, unless
+ * the row is the first one and fills all columns.
  */
 function isAboveTexts(block: Block, index: number, headerCells: number): boolean {
   const { rows, firstColumn, lastColumn } = block;
   const columns = lastColumn - firstColumn + 1;
-  // Two or three lines of text are a title more often than a list with a name.
+  // A column of two or three texts is more often a title than a list with a header.
   if (columns === 1) return rowsFrom(rows, index) > 3;
   if (index === 0 && headerCells === columns && rowsFrom(rows, index) > 3) return true;
   return 2 * filledIn(rows[index + 1]!, firstColumn, lastColumn) >= headerCells;
 }
 
-/** Returns the number of rows from this index on, with those that are not kept. */
+/** Returns the number of rows from this index on, including those that the outline does not keep. */
 function rowsFrom(rows: OutlineRow[], index: number): number {
   let count = 0;
   for (let at = index; at < rows.length; at++) count += rows[at]!.until - rows[at]!.row + 1;
   return count;
 }
 
-/** Returns whether a row fills most columns, and has numbers or dates where its block has. */
+/** Returns whether a row looks like data: it fills most columns and has numbers or dates where the block has them. */
 function looksLikeData(block: Block, profile: ColumnProfile, index: number): boolean {
   const row = block.rows[index]!;
   if (filledIn(row, block.firstColumn, block.lastColumn) < 0.7 * profile.usedCount) return false;

@@ -26,10 +26,10 @@ export interface StackedHeader {
   contrasts: number;
 }
 
-/** No header has more rows of the sheet than this, blank ones included. */
+/** The largest number of sheet rows of a header, including blank ones. */
 const maxHeaderRows = 15;
 
-/** More blank rows than this are not within a header, unless the row above them names columns that have no name yet. */
+/** A header contains no more blank rows than this one after the other, unless the row above them names columns that have no name yet. */
 const maxBlankRows = 3;
 
 /** The smallest share of the columns that have a text in the header. */
@@ -51,15 +51,15 @@ export function findStackedHeader(rows: OutlineRow[]): StackedHeader | undefined
     found.filled++;
     if (body!.typed[place]! > 0) found.contrasts++;
   }
-  // The labels of the rows need no name.
+  // The first column may have no header if it contains only labels of the rows.
   const corner = body!.typed[0] === 0 && !isNamed(rows, first, last, firstColumn) ? 1 : 0;
   if (found.contrasts === 0 || found.filled + corner < leastFilled * found.columns) return undefined;
   return { first, last, end: body!.last, firstColumn, lastColumn, ...found };
 }
 
 /**
- * Returns whether the lowest row of the header is not enough: it names a column twice that the rows above distinguish, or does not name a
- * column that they name.
+ * Returns whether the lowest row of the header is not sufficient: it has the same name for two columns that the rows above
+ * distinguish, or no name for a column that they name.
  */
 export function needsAllRows(
   rows: OutlineRow[],
@@ -91,7 +91,7 @@ function lowestHeaderRow(rows: OutlineRow[], body: Values): number | undefined {
     if (rows[body.first]!.row - rows[index]!.row > maxHeaderRows) return undefined;
     if (!isAboveValues(rows[index]!, body)) continue;
     let last = index;
-    // The name of a column of texts may be wrapped further than the others.
+    // The name of a column of texts may continue in rows below the names of the other columns.
     while (
       last + 1 < body.first &&
       rows[last + 1]!.row === rows[last]!.row + 1 &&
@@ -124,13 +124,13 @@ function highestHeaderRow(rows: OutlineRow[], body: Values, last: number): numbe
   return first;
 }
 
-/** Returns whether a row above a header has a value of its own, such as the date of a report. */
+/** Returns whether a row above a header contains information of its own, such as the date of a report. */
 function hasOwnValue({ classes, values }: OutlineRow): boolean {
   if (classes.filter((found) => found === MOMENT_LIKE).length === 1) return true;
   return classes.some((found, at) => found === TRUTH || (found === NUMBER_LIKE && !isYear(values?.[at])));
 }
 
-/** Returns whether a row has only a text and its value beside it, as in `Author | Ann`, above a header that names their columns itself. */
+/** Returns whether a row contains only a property, as in `Author | Ann`, and the header below names both of its columns. */
 function isProperty(row: OutlineRow, header: OutlineRow[], { firstColumn, lastColumn }: Values): boolean {
   const isPair = row.filled === 2 && row.firstColumn === firstColumn && row.classes.length === 2;
   if (!isPair || lastColumn - firstColumn < 2) return false;
@@ -139,7 +139,7 @@ function isProperty(row: OutlineRow, header: OutlineRow[], { firstColumn, lastCo
   );
 }
 
-/** Returns whether a row above a header names a column that has no text in it. */
+/** Returns whether a row above the header names a column for which the header rows `first` to `last` have no text. */
 function namesMore(rows: OutlineRow[], body: Values, index: number, first: number, last: number): boolean {
   for (let column = body.firstColumn; column <= body.lastColumn; column++) {
     if (body.used[column - body.firstColumn] === 0 || isNamed(rows, first, last, column)) continue;

@@ -33,8 +33,8 @@ export interface FoundTable {
   headerRows: number;
   lastRow: number;
   /**
-   * The number of cells with a value, halved if the values do not confirm the header. Tables are compared by it. Rows that were not kept
-   * are estimated.
+   * The number of cells with a value, halved if the values do not confirm the header. The table with the highest score is proposed.
+   * Rows that the outline does not keep are estimated.
    */
   score: number;
   /** The rows above the header in the same block. */
@@ -59,10 +59,10 @@ function byScore(a: FoundTable, b: FoundTable): number {
   return b.score - a.score;
 }
 
-/** Blocks are divided into columns, then into rows, and so on, this many times. */
+/** How often a block may be divided alternately by blank columns and blank rows. */
 const maxDepth = 5;
 
-/** More groups of columns than this are space within a table. Comparing each with the others would take long. */
+/** If blank columns divide a block into more groups than this, they are only space within a table. Comparing all groups would take too long. */
 const maxGroups = 16;
 
 /** The maximum number of tables of a sheet. Those with the best scores are returned. */
@@ -98,7 +98,7 @@ function within(rows: OutlineRow[], { firstColumn, lastColumn }: ColumnSpan): Bl
   };
 }
 
-/** Returns the groups of columns between blank columns. Titles and notes, which are one cell in their row, do not join groups. */
+/** Returns the groups of columns that blank columns separate. A row of only one cell is a title or a note, and does not connect groups. */
 function columnGroups(block: Block): ColumnSpan[] {
   const { rows, firstColumn, lastColumn } = block;
   const several = rows.filter((row) => filledIn(row, firstColumn, lastColumn) > 1);
@@ -137,7 +137,7 @@ function tablesSideBySide(block: Block, groups: ColumnSpan[], depth: number): Fo
   return sides.flatMap(({ tables }) => tables);
 }
 
-/** @returns the tables if the blank columns between the groups are only space within one table; undefined: there may be several tables */
+/** @returns the tables if the blank columns are only space within one table; undefined: the groups may be several tables */
 function tableAcross(block: Block, groups: ColumnSpan[]): FoundTable[] | undefined {
   const span = { firstColumn: groups[0]!.firstColumn, lastColumn: groups.at(-1)!.lastColumn };
   const tables = zonesOf(within(block.rows, span)).flatMap(tableOf);
@@ -154,7 +154,7 @@ function tableAcross(block: Block, groups: ColumnSpan[]): FoundTable[] | undefin
   return tables;
 }
 
-/** Returns whether columns have values from the first row to the last one of a table, and not only in some of them. */
+/** Returns whether the columns have values in rows from the first to the last of a table, and not only in a part of it. */
 function isFilledAsTable({ rows }: FoundTable, { firstColumn, lastColumn }: ColumnSpan): boolean {
   const body = rows.slice(1);
   const upper = body.slice(0, Math.ceil(body.length / 2));
@@ -165,7 +165,7 @@ function isFilledAsTable({ rows }: FoundTable, { firstColumn, lastColumn }: Colu
   });
 }
 
-/** Returns whether the first of several columns has different texts. It then names other things than the columns on the left. */
+/** Returns whether the texts in the first of several columns are all different. Then the column has labels of its own, so a new table begins with it. */
 function namesOtherThings({ rows, firstColumn, lastColumn }: FoundTable): boolean {
   if (firstColumn === lastColumn) return false;
   const body = rows.slice(1, 1 + comparedRows);
@@ -176,7 +176,7 @@ function namesOtherThings({ rows, firstColumn, lastColumn }: FoundTable): boolea
   return 2 * values.size > named.length;
 }
 
-/** @returns both sides as one if the blank columns between them are only space within a table; undefined: there are two tables */
+/** @returns both sides as one table if the blank columns between them are only space within it; undefined: they are two tables */
 function joinSides(block: Block, left: Side, right: Side): Side | undefined {
   const ofLeft = largest(left.tables);
   const ofRight = largest(right.tables);
@@ -193,7 +193,7 @@ function largest(tables: FoundTable[]): FoundTable | undefined {
   return tables.toSorted(byScore)[0];
 }
 
-/** Returns whether a column without a header has the labels of the rows of the table on its right. */
+/** Returns whether a single column without a header contains the row labels of the table to its right. */
 function hasRowLabels({ rows }: Block, left: Side, table: FoundTable): boolean {
   if (left.firstColumn !== left.lastColumn) return false;
   const body = rows.filter(({ row }) => row > table.headerRow && row <= table.lastRow);
@@ -202,8 +202,8 @@ function hasRowLabels({ rows }: Block, left: Side, table: FoundTable): boolean {
 }
 
 /**
- * Returns whether the columns on the right continue the table on the left: their header is in the same row, they repeat no header, and they name no
- * other things.
+ * Returns whether the columns on the right belong to the table on the left: their header is in the same row, repeats no header of
+ * the table, and they do not begin with labels of their own.
  */
 function isContinuedBeside(left: FoundTable, right: FoundTable): boolean {
   if (left.headerRow !== right.headerRow) return false;
@@ -221,7 +221,7 @@ function headerValues({ rows, firstColumn, lastColumn }: FoundTable): number[] {
   return values;
 }
 
-/** Rows that belong together, though there may be blank rows between them. */
+/** Rows that belong together, although blank rows may be among them. */
 interface Zone extends Block {
   profile: ColumnProfile;
   header: FoundHeader | undefined;
@@ -262,7 +262,7 @@ function rowsBetweenBlanks(rows: OutlineRow[]): OutlineRow[][] {
   return parts;
 }
 
-/** Returns the rows as one zone if the last row above the blank row is the header of the rows below it. */
+/** Joins both zones if the last row above the blank row is the header of the rows below it. Otherwise returns undefined. */
 function withHeaderAbove(above: Zone, below: Zone): Zone | undefined {
   const last = above.rows.at(-1)!;
   if (filledIn(last, above.firstColumn, above.lastColumn) < 2) return undefined;
@@ -270,10 +270,10 @@ function withHeaderAbove(above: Zone, below: Zone): Zone | undefined {
   return both.header?.isClear && both.rows[both.header.index] === last ? both : undefined;
 }
 
-/** The rows after a blank row that are compared with a table. */
+/** How many rows after a blank row are compared with the table above it. */
 const comparedRows = 10;
 
-/** Returns whether the rows after a blank row continue a table: they have no header, and values like those of the table. */
+/** Returns whether the rows after a blank row belong to the table above: they have no header of their own, and their values resemble those of the table. */
 function continues(table: Zone, header: FoundHeader, part: Zone): boolean {
   const { firstColumn, lastColumn, profile } = table;
   if (part.rows[0]!.isTotal || isSameRow(table, table.rows[header.index]!, part.rows[0]!)) return false;
@@ -299,10 +299,10 @@ function continues(table: Zone, header: FoundHeader, part: Zone): boolean {
     }
   }
   if (alike < 0.7 * compared) return false;
-  // Notes and totals do not begin with a number below the numbers of the first column.
+  // If the first column has numbers and each of these rows begins with one, the rows are data. Notes and totals begin with a text.
   if (isTyped(profile.classes[0]!) && rows.every((row) => isTyped(classAt(row, firstColumn)))) return true;
   const average = filled / rows.length;
-  // A single text is a note. A single number below the numbers of a narrow table is a row.
+  // In a narrow table a single number is a data row. A single text is a note.
   if (usual <= 3 && typed > 0) return average >= usual / 2;
   return average >= 0.6 * usual && (firstColumn === lastColumn || average >= 2);
 }
@@ -341,7 +341,7 @@ function tableOf({ rows, header, firstColumn, lastColumn }: Zone): FoundTable[] 
   ];
 }
 
-/** Adds the table whose header is spread over several rows in place of those in its rows, unless a header in one row is more certain. */
+/** Adds the table whose header takes several rows, and removes the tables found within its rows, unless a header of one row is more certain. */
 function withStackedHeader(rows: OutlineRow[], tables: FoundTable[]): FoundTable[] {
   const stacked = findStackedHeader(rows);
   if (stacked === undefined) return tables;
@@ -364,13 +364,13 @@ function isConfirmed({ isClear, contrasts }: FoundHeader): boolean {
   return isClear && contrasts > 0;
 }
 
-/** Returns whether a header of several rows is more likely than a header in one row. */
+/** Returns whether the header of several rows is more likely than that of one row. */
 function isBetter(stacked: StackedHeader, { headerRow }: FoundTable, rows: OutlineRow[]): boolean {
   const { first, last } = stacked;
   if (headerRow === rows[last]!.row) return first < last && needsAllRows(rows, stacked);
   const below = rows.slice(first, last + 1).filter(({ row }) => row > headerRow);
   if (headerRow < rows[first]!.row || below.length === 0) return false;
-  // A row below a whole header is a row of data, unless it has no label.
+  // A row below a complete header is data if it has a label in the first column.
   return below.every((row) => classAt(row, stacked.firstColumn) === BLANK);
 }
 

@@ -7,7 +7,7 @@ import { BLANK, NUMBER_LIKE, NUMBER_TEXT, SIGNS, WORDS } from './cell-class.ts';
 import { classAt, isTyped } from './find-header.ts';
 import type { OutlineRow } from './sheet-outline.ts';
 
-/** The rows of values. `first` and `last` are indexes of rows. */
+/** The rows of values. `first` and `last` are indexes in the outline. */
 export interface Values extends Columns {
   first: number;
   last: number;
@@ -17,14 +17,14 @@ export interface Values extends Columns {
 /** The columns of the rows of values, from `firstColumn` on. */
 interface Columns {
   firstColumn: number;
-  /** `TYPED` and `LIKE_HEADER`: it has at least as many numbers and dates as texts. 0: it has more texts. */
+  /** For each column `TYPED` or `LIKE_HEADER` if it has at least as many numbers and dates as texts; 0: more texts. */
   typed: Uint8Array;
-  /** 1: it has a cell in a row of several cells. */
+  /** 1: the column has a cell in a row of several cells. */
   used: Uint8Array;
 }
 
 const TYPED = 1;
-/** Most values are years or have signs, as numbers in a header: `2026`, `5-9`. */
+/** Most values of the column look like numbers in a header: years or numbers with signs (`2026`, `5-9`). */
 const LIKE_HEADER = 2;
 
 /** @returns undefined if fewer than two rows have values */
@@ -42,12 +42,12 @@ export function findValues(rows: OutlineRow[]): Values | undefined {
   );
   let columns = { ...countColumns(several, firstColumn, lastColumn), firstColumn };
   const least = isOneColumn ? 1 : 2;
-  // Years of a header are not taken for values, if there are others.
+  // First columns of years do not count as values, because the years may be the header. They count only if no other columns have values.
   const sure = { ...columns, typed: columns.typed.map((kind) => Math.min(kind, TYPED)) };
   let first = rows.findIndex((row) => isValueRow(row, sure, least));
   if (first < 0) first = rows.findIndex((row) => isValueRow(row, columns, least));
   if (first < 0) return undefined;
-  // The texts of the header are not counted again.
+  // The columns are counted again without the texts of the header.
   const below = rows.slice(first).filter(({ filled }) => filled >= least);
   columns = { ...countColumns(below, firstColumn, lastColumn), firstColumn };
   first = rows.findIndex((row) => isValueRow(row, columns, least));
@@ -84,7 +84,7 @@ function countColumns(
   return { typed, used };
 }
 
-/** Returns whether a row has values in columns of values, and not only numbers that a header has above other numbers. */
+/** Returns whether a row has more values than texts in the columns of values, and its numbers are not the header of other numbers. */
 function isValueRow(row: OutlineRow, { firstColumn, typed }: Columns, least: number): boolean {
   let values = 0;
   let words = 0;
@@ -109,7 +109,7 @@ export function isYear(value: number | undefined): boolean {
   return value !== undefined && value >= 1900 && value <= 2100;
 }
 
-/** Returns whether a row has a label, and only signs such as `(NA)` where other rows have values. */
+/** Returns whether a row has a label and, in the columns of values, only signs for missing values such as `(NA)`. */
 function hasOnlySigns(row: OutlineRow, { firstColumn, typed }: Columns): boolean {
   if (classAt(row, firstColumn) === BLANK) return false;
   let signs = 0;
@@ -122,7 +122,7 @@ function hasOnlySigns(row: OutlineRow, { firstColumn, typed }: Columns): boolean
   return signs > 0;
 }
 
-/** Returns whether the row has only one cell, in the first column: a title, a note, or the name of a group of rows. */
+/** Returns whether the only cell of the row is in the first column: a title, a note, or the name of a group of rows. */
 export function isLabel(row: OutlineRow, { firstColumn }: Pick<Values, 'firstColumn'>): boolean {
   return row.filled === 1 && row.firstColumn <= firstColumn;
 }
@@ -135,26 +135,26 @@ export interface RowsOfValues {
   lastColumn: number;
 }
 
-/** The smallest share of its columns that the first row of a table without a header fills. */
+/** A table without a header is recognized only if its first row fills at least this share of its columns. */
 const leastFilled = 0.6;
 
-/** A row of names may be below this many rows that look like values, such as the date of a report. */
+/** The header may be up to this many rows below the first row with values. Such rows above it are, for example, the date of a report. */
 const maxRowsAbove = 10;
 
-/** @returns the rows of values if only titles are above them, so that there is no header */
+/** @returns the rows of values if there are only titles above them, so that the table has no header */
 export function findValuesWithoutHeader(rows: OutlineRow[]): RowsOfValues | undefined {
   const found = findValues(rows);
   if (found === undefined) return undefined;
   const { first, last, firstColumn, lastColumn, used } = found;
   if (rows.slice(0, first).some(({ filled }) => filled > 1)) return undefined;
-  // The names are further below.
+  // One of these rows is a header after all.
   if (rows.slice(first, first + maxRowsAbove).some((row) => hasOnlyWords(row, found))) return undefined;
   const columns = used.reduce((sum, isUsed) => sum + isUsed, 0);
   if (rows[first]!.filled < leastFilled * columns) return undefined;
   return { firstRow: rows[first]!.row, lastRow: rows[last]!.until, firstColumn, lastColumn };
 }
 
-/** Returns whether a row has texts, and nothing else, in all columns of values. */
+/** Returns whether a row has a text in each column of values. */
 function hasOnlyWords(row: OutlineRow, { firstColumn, typed }: Columns): boolean {
   return typed.every((kind, place) => kind === 0 || classAt(row, firstColumn + place) === WORDS);
 }

@@ -1,6 +1,6 @@
 /**
- * Warns that the wrong row was read as the header, or that rows and columns were read that do not look like a part of the table. A wrong hint
- * is worse than none, so there is a warning only if the tables are found by the stricter rules.
+ * Warns if the wrong row was read as the header, or if rows and columns were read that do not seem to belong to the table. A wrong
+ * warning is worse than none, so only tables that meet the strict rules cause one.
  */
 
 import type { Choice, Warning } from '../../../core/errors.ts';
@@ -17,7 +17,7 @@ import {
 } from './propose-table.ts';
 import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
 
-/** What a pass over the sheet has read. Rows and columns count from 1. */
+/** What was read of the sheet. Rows and columns count from 1. */
 export interface ReadPart {
   headerRow: number;
   headerRows: number;
@@ -50,7 +50,7 @@ export function outlineWarnings(outline: SheetOutline, read: ReadPart): Warning[
   ];
 }
 
-/** Returns the table below the row that was read as the header, if this row has few cells and therefore is a title. */
+/** Returns the table below the row that was read as the header, if that row has so few cells that it is rather a title. */
 function tableBelowTitle(tables: FoundTable[], { headerRow, headerCells }: ReadPart): FoundTable | undefined {
   const largest = tables.find(({ header }) => header.isClear);
   if (largest === undefined || largest.headerRow <= headerRow) return undefined;
@@ -130,7 +130,7 @@ function firstAfterData(rows: OutlineRow[], { headerRow }: FoundTable): number |
   return next?.row;
 }
 
-/** Warns of tables that were read as parts of this one. */
+/** Warns of other tables in the sheet that were read as a part of this one. */
 function otherTables(table: FoundTable, tables: FoundTable[]): Warning[] {
   const others = tables
     .filter(({ header }) => header.isClear && header.contrasts > 0)
@@ -151,14 +151,14 @@ function otherTables(table: FoundTable, tables: FoundTable[]): Warning[] {
 
 const maxNamed = 5;
 
-/** Returns the range, open below if the last rows of the table were not kept. */
+/** Returns the range of the table. It has no last row if the outline does not know where the table ends. */
 function openRangeOf(table: FoundTable): string {
   const last = table.rows.at(-1)!;
   const { range } = placeOf(table);
   return last.until > last.row ? range.replace(/\d+$/, '') : range;
 }
 
-/** Returns the remedy in words, and its choices. @param isFooter footer=skip leaves the rows out, too */
+/** Returns how to leave the part out, as text and as choices. @param isFooter true: `footer=skip` would leave the rows out, too */
 function leaveOut(
   what: string,
   { headerRow, firstColumn, lastColumn }: ReadPart,

@@ -320,12 +320,12 @@ test('notes are not the table of a sheet whose larger part has no header', async
     3 * row,
     row + 4,
   ]);
-  // The header has names of a part of the columns only.
+  // The header has names for only some of the columns.
   const noTable = await propose([['Hogs'], [], ['Year', 'Number'], [], ...block, [], ...notes]);
   assert.equal(noTable.table, undefined, JSON.stringify(noTable));
   assert.match(noTable.reasons[0]!, /^Most cells are in A\d+:E16, and no row there has different texts/);
   assert.deepEqual(noTable.otherTables, []);
-  // Notes of two columns are no table either.
+  // Notes in two columns are not a table either.
   const pairs = notes.map(([note], index) => [`note ${index}`, note!]);
   const wide = await propose([...block, [], [], ...pairs]);
   assert.equal(wide.table, undefined, JSON.stringify(wide));

@@ -1,4 +1,4 @@
-/** Proposes the header row and the range of a sheet that look most like a table, with the reasons in words. */
+/** Proposes the header row and the range that look most like a table, and explains the proposal in words. */
 
 import { type CellRange, columnLetters, maxSheetColumn } from '../cell-address.ts';
 import { BLANK } from './cell-class.ts';
@@ -15,20 +15,20 @@ export interface ProposedTable {
 }
 
 export interface LargestTable extends ProposedTable {
-  /** A number by which the table is compared with the tables of other sheets. */
+  /** The larger it is, the more likely this is the table to read. It is compared with those of other sheets. */
   score: number;
-  /** The range to read. It is open on each side on which nothing is left out. */
+  /** The range to read. A side has no limit if nothing is left out there. */
   opened: CellRange;
-  /** The parts of the sheet that are not in the range, in words. */
+  /** Descriptions of the parts of the sheet outside the range. */
   leftOut: string[];
 }
 
 export interface SheetProposal {
-  /** Undefined: no row looks like a header with values beneath. */
+  /** Undefined: no row looks like a header with values below it. */
   table: LargestTable | undefined;
-  /** The table to read if no row is a header. Undefined: there is a header, or no rows of values. */
+  /** The range to read if there is no header row. Undefined: there is a header, or there are no rows of values. */
   withoutHeader?: Pick<LargestTable, 'range' | 'opened' | 'leftOut'> | undefined;
-  /** The reasons why this table is proposed, or why none is. */
+  /** Why this table is proposed, or why none is. */
   reasons: string[];
   otherTables: ProposedTable[];
 }
@@ -86,7 +86,7 @@ function reasonForNone(outline: SheetOutline): string {
   return 'No row has different texts in most columns and values beneath it.';
 }
 
-/** The cells outside of all tables, in rows that have several cells. A row of one cell is a title or a note. */
+/** The cells outside of all tables, without rows of a single cell, which are titles or notes. */
 interface CellsOutside {
   count: number;
   firstRow: number;
@@ -124,11 +124,11 @@ function cellsOutside({ rows }: SheetOutline, tables: FoundTable[]): CellsOutsid
 }
 
 /**
- * Returns whether a table whose values do not confirm its header is so small that the cells outside of all tables are more likely the
- * table. Example: notes below a table whose header was not found.
+ * Returns whether a table without numbers or dates below its header is so small that the cells outside of all tables are more
+ * likely the table. Example: notes below a table whose header was not found.
  */
 function isSmallBeside({ header, score }: FoundTable, rest: CellsOutside): boolean {
-  // The score is half the number of cells.
+  // Without contrasts the score is half the number of cells, so twice the score is the number of cells.
   return header.contrasts === 0 && rest.count > 2 * (2 * score);
 }
 
@@ -151,7 +151,7 @@ function rangeOf({ firstColumn, lastColumn, headerRow, lastRow }: Cells): string
   return `${columnLetters(firstColumn + 1)}${headerRow}:${columnLetters(lastColumn + 1)}${lastRow}`;
 }
 
-/** The places of cells with a value that are outside of a table. `above`, `below` and `beside` do not have the cells of other tables. The two flags include them. */
+/** Where cells with a value are outside of a table. `above`, `below` and `beside` leave out the cells of other tables; the two flags include them. */
 export interface Surroundings {
   above: RowSpan[];
   below: RowSpan[];
@@ -210,7 +210,7 @@ function addRow(spans: RowSpan[], first: number, last: number): void {
   else spans.push({ first, last });
 }
 
-/** Returns the range open on each side on which nothing is left out, so that reading it is the same as reading the sheet. */
+/** Returns the range without a limit on each side where nothing is left out. Reading it gives the same as reading the whole sheet. */
 function openedRange(table: Cells, around: Surroundings, others: Cells[]): CellRange {
   const isLast = around.below.length === 0 && !others.some(({ lastRow }) => lastRow > table.lastRow);
   return {
@@ -287,7 +287,7 @@ function belowReasons(outline: SheetOutline, table: FoundTable, { below }: Surro
   return reasons;
 }
 
-/** Returns the total if the last row of a table is one; undefined if it is not, or if many rows begin with such a word. */
+/** Returns the row of totals if it is the last row of the table. undefined: it is none, or too many rows begin with such a word. */
 export function totalOf(
   { lastTotal, totals, rows }: SheetOutline,
   lastRow: number,

@@ -1,6 +1,6 @@
 /**
- * Keeps the outline of a sheet while its cells pass: for some of the rows, the columns that have a value, and the class of each value.
- * find-tables.ts searches it for tables. Its memory is bounded, whatever the file holds.
+ * Records the outline of a sheet while its cells are read: for some rows, which columns have a value and the class of each value.
+ * find-tables.ts searches it for tables. Its memory is bounded, whatever the file contains.
  */
 
 import { isBlank } from '../../../core/bytes/white-space.ts';
@@ -9,11 +9,11 @@ import { cutText } from '../../../core/cut-text.ts';
 import { BLANK, cellClass, cellValue, WORDS } from './cell-class.ts';
 import { isTotalWord } from './total-words.ts';
 
-/** The rows of a sheet whose cells are kept. */
+/** How much of a sheet is kept in the outline. */
 export interface OutlineBounds {
-  /** The first rows that have a value. */
+  /** The number of rows with a value that are kept from the top. */
   firstRows: number;
-  /** Cells of all rows that are kept. */
+  /** The largest number of cells in all kept rows. */
   maxCells: number;
   isBrief: boolean;
 }
@@ -23,12 +23,12 @@ export const wholeOutline: OutlineBounds = { firstRows: 2000, maxCells: 200_000,
 /** The limits of an outline that is only for the warnings of an upload, because these should take little time. */
 export const briefOutline: OutlineBounds = { firstRows: 30, maxCells: 50_000, isBrief: true };
 
-/** The number of rows that are kept after each blank row. They are notes, or another table. */
+/** The number of rows that are kept after each blank row. They may be notes or another table. */
 const rowsAfterGap = 5;
-/** The number of blank rows after which no further rows are kept. */
+/** After this many blank rows no further rows are kept. */
 const maxGaps = 200;
 
-/** The number of first rows whose values are kept. The values of the rows after a blank row are kept, too. A header is searched for in these rows only. */
+/** A header is searched for only in rows whose values are kept: this many first rows, and the rows after a blank row. */
 const rowsWithValues = 200;
 const maxValues = 100_000;
 
@@ -39,8 +39,8 @@ export interface OutlineRow {
   /** The row of the sheet, from 1. */
   row: number;
   /**
-   * The last of the rows that follow and are not kept; `row` if there is none. No blank row is among them, unless the outline is full: after `maxGaps`
-   * blank rows or `maxCells` cells, `until` is the last row of the sheet that has a value.
+   * The last of the following rows that are not kept; `row` if there is none. There is no blank row among them, unless the outline
+   * is full (`maxGaps` blank rows or `maxCells` cells). Then it is the last row of the sheet that has a value.
    */
   until: number;
   firstColumn: number;
@@ -62,7 +62,7 @@ export class SheetOutline {
   lastTotal: { row: number; label: string } | undefined;
   /** The number of rows that begin with such a word. */
   totals = 0;
-  /** The rows are not in order, so the outline cannot be used. */
+  /** true: the rows did not come in ascending order, so the outline is useless. */
   isOutOfOrder = false;
 
   readonly #bounds: OutlineBounds;
@@ -85,11 +85,11 @@ export class SheetOutline {
   #last = -1;
   #label = '';
   #isTotal = false;
-  /** The current row, by column. */
+  /** The cells of the current row, by column. */
   #classes = new Uint8Array(64);
   #values = new Int32Array(64);
 
-  /** @param firstColumn from 0; cells outside of the columns are ignored, as is `lastColumn` */
+  /** @param firstColumn from 0; cells before it or after `lastColumn` are ignored */
   constructor(bounds: OutlineBounds, firstColumn: number, lastColumn: number) {
     this.#bounds = bounds;
     this.#cellsLeft = bounds.maxCells;
@@ -97,7 +97,7 @@ export class SheetOutline {
     this.#lastColumn = lastColumn;
   }
 
-  /** Begins a row. @returns whether all of its cells are wanted; if not, only the first one is (`firstCell`, `firstOther`) */
+  /** Begins a row. @returns true: all of its cells are needed; false: only the first one (`firstCell`, `firstOther`) */
   beginRow(row: number): boolean {
     if (row <= this.#row) this.isOutOfOrder = true;
     this.#row = row;
@@ -118,14 +118,14 @@ export class SheetOutline {
     if (this.#hasValues) this.#values[column] = cellValue(found, bytes, start, end);
   }
 
-  /** Takes a cell that is not a text, or one with a problem. @param value as of `cellValue` */
+  /** Receives a cell that is not a text, or one with a problem. @param value see `cellValue` */
   other(column: number, found: number, value: number): void {
     if (this.#add(column, found) && this.#hasValues) this.#values[column] = value;
   }
 
   /**
-   * Returns whether the outline wants no cells of the rows before the next blank row. The caller then calls `resume` after these rows, and `noteTotal` if
-   * one of them is a total.
+   * Returns whether no cells are needed before the next blank row. The caller then calls `resume` after these rows, and `noteTotal`
+   * for each of them that is a total.
    */
   get isIdle(): boolean {
     return (
@@ -133,7 +133,7 @@ export class SheetOutline {
     );
   }
 
-  /** Notes where the rows end that were not wanted. @param lastRow the last row with a value before the blank row */
+  /** Records the last of the rows that were not passed. @param lastRow the last row with a value before the blank row */
   resume(lastRow: number): void {
     if (lastRow <= this.#lastRow) return;
     this.#row = lastRow;
@@ -141,7 +141,7 @@ export class SheetOutline {
     if (this.#lastKept !== undefined) this.#lastKept.until = lastRow;
   }
 
-  /** Takes the first cell of a row whose other cells are not wanted. @returns false if it has no value: another one is wanted */
+  /** Receives the first cell of a row whose other cells are not needed. @returns false if the cell has no value, so that the next one is needed */
   firstCell(column: number, kind: number, bytes: Buffer, start: number, end: number): boolean {
     if (column < this.#firstColumn || column > this.#lastColumn || kind === NULL) return false;
     if (kind === STRING || kind === TEXT) {
@@ -152,14 +152,14 @@ export class SheetOutline {
     return true;
   }
 
-  /** Takes the first cell of a row like `firstCell`, if it is not a text. */
+  /** Does the same as `firstCell` for a cell that is not a text. */
   firstOther(column: number): boolean {
     if (column < this.#firstColumn || column > this.#lastColumn) return false;
     this.#filled = 1;
     return true;
   }
 
-  /** @returns false if the column is outside of the range, or has a cell in this row already */
+  /** @returns false if the column is outside of the range, or already has a cell in this row */
   #add(column: number, found: number): boolean {
     if (column < this.#firstColumn || column > this.#lastColumn) return false;
     if (column >= this.#classes.length) this.#grow(column + 1);
@@ -188,7 +188,7 @@ export class SheetOutline {
     if (this.#isTotal) this.noteTotal(this.#row, bytes, start, end);
   }
 
-  /** @param row begins with this text, which is a word such as `Total` */
+  /** Records a row that begins with a word such as `Total`. @param bytes contains this word */
   noteTotal(row: number, bytes: Buffer, start: number, end: number): void {
     this.totals++;
     this.lastTotal = { row, label: shortLabel(bytes, start, end) };

@@ -1,4 +1,4 @@
-/** Takes what is proposed: the sheet (`sheet=auto`) and the table in it (`header_row=auto`), each with a warning. */
+/** Applies the proposals that the caller asked for: the sheet (`sheet=auto`) and the table in it (`header_row=auto`), each with a warning. */
 
 import { AppError, type Warning, wrongParameter } from '../../../core/errors.ts';
 import type { CellRange } from '../cell-address.ts';
@@ -11,7 +11,7 @@ import { type LargestTable, rowsOf, type SheetProposal } from './propose-table.t
 
 const AUTO = 'auto';
 
-/** Returns the options with which a file is opened before anything is proposed, or undefined if nothing is to be proposed. */
+/** Returns the options for opening the file before the proposal is made; undefined: the caller asked for no proposal. */
 export function withoutProposals(options: SpreadsheetOptions): SpreadsheetOptions | undefined {
   const { sheet, headerRow, ...others } = options;
   if (sheet?.toLowerCase() !== AUTO && headerRow !== AUTO) return undefined;
@@ -82,7 +82,7 @@ async function takeSheet(
       const sheet = summary.name === source.sheet ? source : await openSheet(summary.name);
       const proposal = await sheet.propose(signal);
       outlined.push({ ...summary, proposal });
-      // Only one sheet is kept open, because there may be thousands.
+      // Only one sheet is kept open, because a file may have thousands.
       if (scoreOf(proposal) > scoreOf(largest?.proposal)) largest = sheet;
     } catch (error) {
       signal.throwIfAborted();

@@ -1,6 +1,6 @@
-/** Recognizes the first cell of a row of totals by its word: `Total`, `Grand total:`, `Summe`, `合計`. */
+/** Recognizes a row of totals by the word in its first cell: `Total`, `Grand total:`, `Summe`, `合計`. */
 
-/** Spreadsheet programs write these words into totals and pivot tables, in lower case. */
+/** The words that spreadsheet programs write into rows of totals and pivot tables, in lower case. */
 const words = [
   'total',
   'totals',
@@ -62,7 +62,7 @@ const words = [
 const known = new Set(words);
 const maxBytes = 48;
 
-/** By first byte: a word begins with it, in small or capital letters. */
+/** For each byte: 1 if a word begins with it, as a small or capital letter. Most texts are excluded by this alone. */
 const beginnings = new Uint8Array(256);
 for (const word of words) {
   beginnings[Buffer.from(word)[0]!] = 1;

@@ -31,11 +31,11 @@ import { lastSerial, parseSerial, serialToDays } from './serial-date.ts';
 import type { SharedStrings } from './shared-strings.ts';
 import type { Styles } from './styles.ts';
 
-/** Takes the cells of a sheet. Rows are 1-based as the sheet numbers them, columns count from 0 (`A`). */
+/** Receives the cells of a sheet. Rows count from 1 as in the sheet, columns from 0 (`A`). */
 export interface SheetTarget {
   /**
-   * true: the source must pause before it pushes more cells, because a few bytes of a file can be much text: they name large strings, or
-   * repeat a cell. A target without this property never needs a pause.
+   * true: the source must pause before it passes more cells. It may be needed after a few bytes of the file: cells can refer to
+   * long shared strings or repeat a cell. A target without this property never needs a pause.
    */
   readonly isPauseDue?: boolean;
   /** Hides columns, both ends included. Called before the rows. */
@@ -48,7 +48,7 @@ export interface SheetTarget {
   beginRow(row: number, isHidden?: boolean): void;
   /** Receives a cell, like `CellSink.cell`. */
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void;
-  /** Reports a value in a cell that is covered by merged cells. Only sources that find these cells themselves call it. */
+  /** Reports a value in a cell that merged cells cover. Called only by sources that find these cells themselves. */
   coveredValue?(column: number): void;
   /** Receives a moment or a duration, like `CellSink.moment`. */
   moment(column: number, kind: number, days: number, microseconds: number): void;
@@ -57,7 +57,7 @@ export interface SheetTarget {
   endRow(): void;
 }
 
-/** The texts that Excel shows. */
+/** The texts of Excel for true and false. */
 const trueText = Buffer.from('TRUE');
 const falseText = Buffer.from('FALSE');
 
@@ -83,7 +83,7 @@ export class CellValues {
     this.#is1904 = is1904;
   }
 
-  /** Returns the index that the text of a cell names; -1: there is no such string. */
+  /** Returns the index of the shared string that the cell refers to; -1: there is no such string. */
   stringIndex(bytes: Buffer, start: number, end: number): number {
     if (end - start > 9) return -1;
     let index = 0;
@@ -100,7 +100,7 @@ export class CellValues {
     return index < this.#strings.count ? index : -1;
   }
 
-  /** Finds the string for `sharedString`. Returns false if it is empty. */
+  /** Looks up the string for `sharedString`. Returns false if it is empty. */
   hasText(index: number): boolean {
     if (index < 0) return true;
     const strings = this.#strings;
@@ -109,9 +109,9 @@ export class CellValues {
   }
 
   /**
-   * Pushes the string that `hasText` found.
+   * Passes on the string that `hasText` has looked up.
    *
-   * @param index the result of `stringIndex`; `bytes` has the text from which it was read
+   * @param index the result of `stringIndex`; `bytes` contains the text from which it was read
    */
   sharedString(column: number, index: number, bytes: Buffer, start: number, end: number): void {
     if (index < 0) {
@@ -150,7 +150,7 @@ export class CellValues {
   }
 
   /**
-   * Pushes a number that was already checked.
+   * Passes on a number that was already checked.
    *
    * @param check `UNCHANGED` or `TOO_PRECISE`, the result of `checkNumber`
    */
@@ -208,7 +208,7 @@ export class CellValues {
     this.#target.cell(column, ROUNDED_NUMBER, scratch, 0, length);
   }
 
-  /** Pads whole numbers only, because the text of 12.5 in the format `00000` is not the value of the cell. */
+  /** Adds leading zeros to whole numbers only: in the format `00000` the value 12.5 is shown as `00013`, which is not its value. */
   #padded(
     column: number,
     check: number,
@@ -240,7 +240,7 @@ export class CellValues {
     let meaning = format;
     if (meaning === formats.DATE_OR_TIME) meaning = isFirstDay ? formats.TIME_ONLY : formats.DATE_ONLY;
     if (meaning === formats.TIME_ONLY && (isFirstDay || serial.days === 0)) {
-      // 23:59:59.9999999 is rounded to 0:00. It has no date, so there is no next day.
+      // A time of 23:59:59.9999999 is rounded up to 24:00. Without a date it becomes 0:00, because there is no next day.
       this.#target.moment(column, TIME, 0, serial.microseconds);
       return;
     }
@@ -255,14 +255,14 @@ export class CellValues {
     } else this.#target.moment(column, TIMESTAMP, days, serial.microseconds);
   }
 
-  /** Passes a negative time on as a duration in any format, because a time of day is never negative. */
+  /** Passes on a negative time as a duration, whatever its format, because a time of day is never negative. */
   #negativeTime(column: number, bytes: Buffer, start: number, end: number): void {
     const serial = this.#serial;
     if (!parseSerial(bytes, start + 1, end, serial) || serial.days > lastSerial) {
       this.#target.fault(column, SERIAL_OUT_OF_RANGE, bytes, start, end);
       return;
     }
-    // `0 - 0` is 0, but `-0` would be negative zero.
+    // `-0` would be a negative zero. `0 - 0` is 0.
     this.#target.moment(column, INTERVAL, 0 - serial.days, 0 - serial.microseconds);
   }
 

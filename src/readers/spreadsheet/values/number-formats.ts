@@ -139,9 +139,9 @@ function conditionOf(sections: Section[], index: number): Condition {
 }
 
 /**
- * Gives sections of numbers the same mask if they pad with zeros in the same way. In `[<=9999999]###-####;(000) 000-0000` no
- * section pads: if small numbers have no leading zeros, large ones lose none. In `[>=0]0000;-00` both sections pad in the same
- * way, because the second one only shows the sign.
+ * Gives sections the same mask if they add leading zeros in the same way. In `[<=9999999]###-####;(000) 000-0000` no section counts
+ * as padding: if small numbers get no leading zeros, large ones do not either. In `[>=0]0000;-00` both sections pad alike, because
+ * the second one only shows the sign.
  */
 function paddedAlike(sections: Section[], formats: NumberFormat[]): NumberFormat[] {
   const small = formats[smallSection(sections)] ?? plain;
@@ -205,7 +205,7 @@ const fieldLetter = /^[ymdhsegab]/;
 /** Literals that separate digits, as in `00000-0000`. All other literals are words. */
 const separators = /^[-/ ().]*$/;
 const conditionText = /^(<=|>=|<>|[<>=]) *(-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)$/i;
-/** A quoted `"0"` before digits is a digit that is always shown. */
+/** A quoted `"0"` before digits counts as a digit that is always shown. */
 const zeros = /^0+$/;
 
 function readSections(code: string): [Section, ...Section[]] {
@@ -222,7 +222,7 @@ function readSections(code: string): [Section, ...Section[]] {
       else section.hasWordBefore = true;
     } else if (bracket !== undefined) {
       if (elapsedUnit.test(bracket)) section.fields.push(`[${bracket[0]!.toLowerCase()}]`);
-      // `[$€-407]` shows a currency. `[$-409]` only names the language.
+      // `[$€-407]` shows a currency sign. `[$-409]` only names the language.
       if (/^\$[^-]/.test(bracket)) section.canPad = false;
       section.condition = readCondition(bracket) ?? section.condition;
     } else if (halfDay !== undefined) {
@@ -238,16 +238,16 @@ function readSections(code: string): [Section, ...Section[]] {
       if (!/^\[?s/.test(section.fields.at(-1) ?? '')) section.hasDigits = true;
       section.canPad = false;
     } else if (text === '0' || (text === '#' && section.mask.includes('0'))) {
-      // After a zero every digit is shown.
+      // After a zero all further digits are shown too, as if they were zeros.
       section.hasDigits = true;
       section.hasWordAfter = false;
       section.mask += '0';
     } else if (separators.test(text)) {
-      // The format `#-00` shows the separator even without a digit before it.
+      // In `#-00` the separator is shown even if there is no digit before it, so it is no padding.
       if (section.hasOptionalDigits && !section.mask.includes('0')) section.canPad = false;
       section.mask += text;
     } else if (text === '#' && section.mask === '') {
-      // `#000` pads in the same way as `000`.
+      // `#000` pads to the same length as `000`.
       section.hasDigits = true;
       section.hasOptionalDigits = true;
     } else if (text[0] !== '_' && text[0] !== '*') {

@@ -48,7 +48,7 @@ export function checkNumber(bytes: Buffer, start: number, end: number): number {
   }
   if (wholeDigits + fractionDigits <= significantDigits) return UNCHANGED;
   if (mantissaEnd === end) return TOO_PRECISE;
-  // If the exponent moves the point to the end of the digits, the number is a whole number and keeps every digit.
+  // An exponent of at least the number of fraction digits makes it a whole number, and whole numbers keep all digits.
   const exponent = Number(bytes.toString('latin1', mantissaEnd + 1, end));
   return exponent >= fractionDigits ? UNCHANGED : TOO_PRECISE;
 }
@@ -96,7 +96,7 @@ export function normalizeNumber(text: string): string {
   const minus = sign === '-' ? '-' : '';
   const exponent = Number(power ?? 0);
   const mantissa = `${minus}${digits || '0'}${fraction === '' ? '' : `.${fraction}`}`;
-  // These are the limits of `checkNumber`, so that it does not find the result unusual again.
+  // The same limits as in `checkNumber`. Otherwise `checkNumber` would call the result unusual again.
   if (mantissa.length > maxExpandedMantissa || Math.abs(exponent) > maxExpandedExponent) {
     return power === undefined ? mantissa : `${mantissa}e${power.replace(/^([+-]?)0+(?=\d)/, '$1')}`;
   }
@@ -111,7 +111,7 @@ export function normalizeNumber(text: string): string {
   return `${minus}${whole}${point < all.length ? `.${all.slice(point)}` : ''}`;
 }
 
-/** The largest exponent of a number that is written with all of its zeros. */
+/** Numbers with a larger exponent keep it and are not written with all their zeros. */
 const maxExpandedExponent = 30;
 const maxExpandedMantissa = 24;
 
@@ -174,7 +174,7 @@ function roundsUp(bytes: Buffer, start: number, at: number, end: number, signifi
   let rest = at + 1;
   while (rest < end && bytes[rest] === ZERO) rest++;
   if (rest < end && isDigit(bytes[rest]!)) return true;
-  // A single 5 may be the shortest text of a double that is a little smaller or larger, so the double decides.
+  // The text `…5` may be the shortest text of a double slightly below or above the half. So the double decides.
   if (significant > doubleDigits) return true;
   const nearest = Number(bytes.toString('latin1', start, end)).toPrecision(significant);
   const exponent = nearest.indexOf('e');
@@ -225,7 +225,7 @@ export function padNumber(bytes: Buffer, start: number, end: number, mask: Buffe
       target[to++] = mask[i]!;
       continue;
     }
-    // If there are more digits than places, all surplus digits are written at the first place.
+    // If the number has more digits than the mask, the surplus digits are written at its first place.
     for (; isFirst && missing < 0; missing++) target[to++] = bytes[digits++]!;
     isFirst = false;
     if (missing > 0) {

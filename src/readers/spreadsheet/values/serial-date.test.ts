@@ -52,7 +52,7 @@ test('every millisecond is read as it was entered, whatever digits the program w
   fc.assert(
     fc.property(days, milliseconds, (day, millisecond) => {
       const serial = day + millisecond / 86_400_000;
-      // Excel writes 17 digits, JavaScript and Python the shortest text, LibreOffice and others 15.
+      // Excel writes 17 digits, JavaScript and Python write the shortest text, LibreOffice and others write 15 digits.
       for (const text of [serial.toPrecision(17), String(serial), serial.toPrecision(15)]) {
         if (text.includes('e')) continue;
         assert.deepEqual(parse(text), { days: day, microseconds: millisecond * 1000 }, text);

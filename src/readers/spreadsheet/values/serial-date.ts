@@ -18,7 +18,7 @@ const lastDay = lastSerial - epoch1900;
 
 const phantomDay = 60;
 
-/** The significant digits that every program writes at least if a number needs them. */
+/** Every program writes at least this many significant digits if a number has them. */
 const writtenDigits = 15;
 const maxFractionDigits = 15;
 
@@ -76,7 +76,7 @@ function parseExponentSerial(bytes: Buffer, start: number, end: number, result: 
   return true;
 }
 
-/** Returns by how much the text of a serial may differ from the intended time, in microseconds. */
+/** Returns by how many microseconds the text of a serial may differ from the time that was meant. */
 function noiseOf(days: number, wholeDigits: number, significantDigits: number): number {
   const ofDouble = 4 * days * Number.EPSILON * dayMicroseconds;
   if (significantDigits > writtenDigits) return ofDouble;

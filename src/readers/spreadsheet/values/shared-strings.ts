@@ -25,16 +25,16 @@ const pageMask = pageEntries - 1;
 
 const firstPageEntries = 256;
 
-/** The memory of a string besides its text: slab, start and length. */
+/** The memory for each string besides its text: three words with the number of the slab, the start and the length. */
 const entryWords = 3;
 const entryBytes = 4 * entryWords;
 
 export class SharedStrings {
-  /** The buffers with the texts. They grow with the strings that were read, and not with the stated number of strings. */
+  /** The buffers with the texts. They grow while strings are read. The number of strings that the file states is ignored. */
   slabs: Buffer<ArrayBuffer>[] = [Buffer.allocUnsafeSlow(firstSlabBytes)];
   count = 0;
 
-  /** The string that `find` found last. */
+  /** The buffer of the string that `find` has looked up. */
   bytes: Buffer = this.slabs[0]!;
   start = 0;
   end = 0;
@@ -57,7 +57,7 @@ export class SharedStrings {
     return this.#totalBytes;
   }
 
-  /** Frees the memory at once. A garbage collection would free it later, when other files may have taken as much. Nothing can be read afterwards. */
+  /** Frees the memory now. Garbage collection might free it only after other files have taken as much. Afterwards nothing can be read. */
   free(): void {
     for (const slab of this.slabs) slab.buffer.transfer(0);
     for (const page of this.#pages) page.buffer.transfer(0);
@@ -112,7 +112,7 @@ export class SharedStrings {
   }
 }
 
-/** Shorter strings are copied in JavaScript, because a call of `copy` costs more. */
+/** Shorter strings are copied byte by byte, because a call of `copy` would cost more. */
 const nearBytes = 48;
 
 function copyBytes(bytes: Buffer, start: number, end: number, target: Buffer, at: number): void {

@@ -10,15 +10,15 @@ import { AppError } from '../../../core/errors.ts';
 import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import type { SpreadsheetLimits } from '../spreadsheet-limits.ts';
 
-/** `next` has no complete record. Call `feed`. No record has this type. */
+/** The result of `next` if there is no complete record: the caller must call `feed`. No record has this type. */
 export const NEED_MORE = -1;
 
 /** The number of types, because a type has 14 bits. */
 const typeCount = 1 << 14;
 
 /**
- * The space for formulas, runs and phonetic hints, in addition to the text of a cell or string. A text has at most two bytes
- * for each byte of UTF-8.
+ * The space for what a record contains besides the text of a cell or string: formulas, formatting and phonetic hints. A text in
+ * UTF-16 has at most two bytes for each byte of UTF-8.
  */
 const besideTextBytes = 1024 * 1024;
 
@@ -32,12 +32,12 @@ export class BinaryRecords {
   readonly #wanted = new Uint8Array(typeCount);
   readonly #maxCellBytes: number;
   readonly #maxRecordBytes: number;
-  /** The fed bytes from `#position` to `#length` of `bytes` are not read yet. */
+  /** The bytes from `#position` to `#length` of `bytes` were fed but not read yet. */
   #position = 0;
   #length = 0;
-  /** The bytes of an unwanted record that are still to come. */
+  /** How many bytes of an unwanted record have not arrived yet. */
   #skipped = 0;
-  /** A buffer for a record that is split among chunks. */
+  /** A buffer in which a record that is split over several chunks is put together. */
   #joined: Buffer = Buffer.alloc(0);
   /** The text that was read last, as UTF-8. */
   text: Buffer = Buffer.alloc(1024);
@@ -178,7 +178,7 @@ export class BinaryRecords {
       this.#length += chunk.length;
       return;
     }
-    // Allocate twice the needed size, so that a record of many chunks is not copied for each chunk.
+    // Twice the needed size, so that a record of many chunks is not copied again for each chunk.
     const target = needed <= this.#joined.length ? this.#joined : Buffer.alloc(2 * needed);
     this.bytes.copy(target, 0, this.#position, this.#length);
     chunk.copy(target, rest);

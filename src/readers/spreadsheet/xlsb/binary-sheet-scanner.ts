@@ -85,7 +85,7 @@ export class BinarySheetScanner {
     if (!this.#isDone) this.#records.feed(chunk);
   }
 
-  /** Scans the fed bytes, until the target needs a pause. @returns false if all fed bytes are scanned */
+  /** Scans the fed bytes until the target needs a pause. @returns false if all fed bytes are scanned */
   scan(): boolean {
     const records = this.#records;
     while (!this.#isDone) {
@@ -130,14 +130,14 @@ export class BinarySheetScanner {
         this.#inData = true;
         break;
       default:
-        // The data has ended, or the sheet has none.
+        // The list of cells has ended, or the sheet has no such list.
         if (!this.#sawSheet) this.#records.fail('no worksheet');
         this.#endRow();
         this.#isDone = true;
     }
   }
 
-  /** Takes the properties of columns (BrtColInfo), which come before the rows. */
+  /** Reads the properties of columns (BrtColInfo), which are stored before the rows. */
   #takeColumns(): void {
     const records = this.#records;
     const [first, last] = [records.uint32(0), Math.min(records.uint32(4), maxSheetColumn - 1)];
@@ -220,7 +220,7 @@ export class BinarySheetScanner {
     this.#values.number(column, style, this.#number, 0, writeDouble(value, this.#number));
   }
 
-  /** Pushes a shared string. As in .xlsx, a cell without text does not make a row. */
+  /** Passes on a shared string. As in .xlsx, a cell without text does not create a row. */
   #sharedString(column: number, named: number): void {
     const index = this.#values.existingString(named);
     if (!this.#values.hasText(index)) return;

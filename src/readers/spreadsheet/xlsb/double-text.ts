@@ -19,7 +19,7 @@ export function writeDouble(value: number, target: Buffer): number {
   if (Number.isInteger(value) && value < maxInteger && value > -maxInteger) {
     return writeDecimal(value, 0, target);
   }
-  // Dividing two exact numbers gives the double nearest to the decimal. At most one decimal of 15 digits has this double.
+  // The quotient of two exact numbers is the double nearest to the decimal. No other decimal of up to 15 digits has the same double.
   const hundredths = Math.round(value * 100);
   if (hundredths / 100 === value && isShort(hundredths)) return writeDecimal(hundredths, 2, target);
   const millionths = Math.round(value * 1e6);

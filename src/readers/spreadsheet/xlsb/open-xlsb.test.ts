@@ -56,7 +56,7 @@ const rk = (value: number, flags: number): Buffer => uint32((value << 2) | flags
 const text = (column: number, value: string): Buffer => cell(6, column, 0, wideString(value));
 const header = [rowHeader(1), text(0, 'a'), text(1, 'b'), text(2, 'c')];
 
-/** The library writes wrong bits for the smallest and the largest doubles. */
+/** Returns whether the library writes this double correctly. It does not for the smallest and the largest ones. */
 function isWrittenRight(value: number): boolean {
   return value === 0 || (Math.abs(value) > 1e-200 && Math.abs(value) < 1e200);
 }
@@ -237,7 +237,7 @@ function scan(part: Buffer, sizes: number[]): string[] {
   const scanner = new BinarySheetScanner(target, { ...options, limits });
   for (let at = 0, n = 0; at < part.length; n++) {
     const size = sizes[n % sizes.length]!;
-    // A copy, so that the scanner cannot read from an earlier chunk.
+    // The scanner gets a copy, so that it cannot read bytes of an earlier chunk.
     scanner.feed(Buffer.from(part.subarray(at, at + size)));
     while (scanner.scan());
     at += size;

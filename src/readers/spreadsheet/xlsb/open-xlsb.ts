@@ -57,7 +57,7 @@ async function readOutline(container: ZipContainer, part: ZipPart): Promise<Work
     }
   });
   if (!isWorkbook) throw notAWorkbook('an Office file of another kind');
-  // No known program writes formulas into an .xlsb without their results.
+  // No known program writes an .xlsb file without the results of its formulas.
   return { sheets, is1904, calculatesOnLoad: false };
 }
 
@@ -94,7 +94,7 @@ class BinaryStringsReader {
       const type = records.next();
       if (type === NEED_MORE) return;
       if (type === types.SHARED_STRING) {
-        // The record has flags, the text, and then runs and phonetic hints, which are not part of the text (MS-XLSB 2.5.121).
+        // The record contains flags, the text, and then formatting and phonetic hints, which are not part of the text (MS-XLSB 2.5.121).
         const length = records.readText(1);
         this.strings.add(records.text, 0, length);
       } else {

@@ -18,10 +18,10 @@ import { readSmallRecords } from './small-records.ts';
 const IS_HIDDEN = 0x1;
 const IS_FUNCTION = 0x2;
 
-/** The value of `itab` for a name that the whole workbook knows. */
+/** The value of `itab` (the sheet of a name) for a name that applies to the whole workbook. */
 const wholeWorkbook = 0xffff_ffff;
 
-/** Adds the defined names that people see. @param sheets the names of the sheets */
+/** Adds the defined names that are visible to users. @param sheets the names of the sheets */
 export async function readDefinedNames(
   container: ZipContainer,
   part: ZipPart,
@@ -47,7 +47,7 @@ export async function readDefinedNames(
   });
 }
 
-/** The sheets by the numbers that formulas have for them: the records between the sheets and the names. */
+/** The sheets to which formulas refer by number. The records between the list of sheets and the names define these numbers. */
 class SheetLinks {
   readonly recordTypes = [
     types.SUPPORTING_SELF,
@@ -59,7 +59,7 @@ class SheetLinks {
   readonly #sheets: string[];
   /** For each supporting link: true if it refers to this workbook. */
   readonly #isSelf: boolean[] = [];
-  /** The texts that formulas have before the exclamation mark; undefined: the sheet is not in this workbook. */
+  /** The sheet name before the exclamation mark of a reference, for each number; undefined: the sheet is in another workbook. */
   readonly #prefixes: (string | undefined)[] = [];
 
   constructor(sheets: string[]) {
@@ -71,7 +71,7 @@ class SheetLinks {
       this.#isSelf.push(type === types.SUPPORTING_SELF || type === types.SUPPORTING_SAME);
       return;
     }
-    // A number that the record states is not trusted: reading beyond its end fails.
+    // The count need not be checked: if it is too large, reading beyond the end of the record fails.
     const count = records.uint32(0);
     for (let index = 0; index < count; index++) this.#prefixes.push(this.#prefix(records, 4 + 12 * index));
   }
@@ -92,7 +92,7 @@ class SheetLinks {
   }
 }
 
-/** The tokens (Ptg) of a formula that is one reference or one constant. The upper bits of a reference are its class. */
+/** The tokens (Ptg) of formulas that consist of one reference or constant. The upper bits of a reference token are its class. */
 const ERROR = 0x1c;
 const BOOLEAN = 0x1d;
 const INTEGER = 0x1e;
@@ -106,7 +106,7 @@ const LOST_AREA_3D = 0x1d;
 
 const columnBits = 0x3fff;
 
-/** Returns the formula at the offset in the notation of Excel, or `''` if it is more than one reference or constant. */
+/** Returns the formula at the offset as Excel writes it; `''`: it is more than one reference or constant. */
 function formulaText(records: BinaryRecords, offset: number, links: SheetLinks): string {
   const length = records.uint32(offset);
   const at = offset + 4;
@@ -165,7 +165,7 @@ export async function readTable(
   const table: TableParts = { headerRows: 1, totalsRows: 0, header: [] };
   await readSmallRecords(container, part, [types.BEGIN_TABLE, types.BEGIN_TABLE_COLUMN], (type, records) => {
     if (type === types.BEGIN_TABLE) {
-      // First and last row, then first and last column, all from 0.
+      // The record contains the first and last row, then the first and last column, all from 0.
       const first = addressText(records.uint32(8), records.uint32(0));
       range = `${first}:${addressText(records.uint32(12), records.uint32(4))}`;
       table.headerRows = records.uint32(24);

@@ -1,4 +1,4 @@
-/** The types of the records that are read (MS-XLSB 2.3). Cells of the short forms have the column after the last one. */
+/** The types of the records that are read (MS-XLSB 2.3). A cell in a short form contains no column: it is in the column after the last cell. */
 
 export const ROW_HEADER = 0;
 export const CELL_BLANK = 1;

@@ -14,7 +14,7 @@ import type { ZipContainer, ZipPart } from '../package/zip-container.ts';
 const definedName = 'workbook/definedNames/definedName';
 
 /**
- * Adds the defined names that people see.
+ * Adds the defined names that are visible to users.
  *
  * @param part the part of the workbook
  * @param sheets the names of the sheets

@@ -11,7 +11,7 @@ const siName = Buffer.from('si');
 const tName = Buffer.from('t');
 const phoneticName = Buffer.from('rPh');
 
-/** The beginning and the end of most strings, which `#fastString` expects. */
+/** What most strings begin and end with. `#fastString` reads only such strings. */
 const stringStart = Buffer.from('<si><t');
 const stringEnd = Buffer.from('</t></si>');
 
@@ -25,7 +25,7 @@ export class SharedStringsReader {
   readonly #text: TextCollector;
   readonly #maxCellBytes: number;
   #depth = 0;
-  /** The depth at which a `si` or `rPh` element is open; 0 if none is. */
+  /** The depth of the open `si` or `rPh` element; 0: none is open. */
   #stringDepth = 0;
   #phoneticDepth = 0;
   #textDepth = 0;

@@ -88,7 +88,7 @@ test('strings in one chunk and in many chunks are the same', () => {
       fc.integer({ min: 2, max: 60 }),
       (root, items, chunkSize) => {
         const xml = `<sst${root}>${items.join('')}</sst>`;
-        // With one byte at a time, no string is ever complete in one chunk.
+        // If each chunk has one byte, no string is complete within a chunk, so only the general way is used.
         const expected = read(xml, 1);
         assert.deepEqual(read(xml), expected);
         assert.deepEqual(read(xml, chunkSize), expected);

@@ -57,7 +57,7 @@ function scan(xml: string | Buffer, chunkSize = Number.MAX_SAFE_INTEGER, useFast
   return lines;
 }
 
-/** The same document with white space in its tags, which the fast way does not read. */
+/** Returns the same document with white space in its tags, so that only the general way can read it. */
 function withoutFastForms(xml: string | Buffer): string {
   return xml
     .toString()
@@ -300,7 +300,7 @@ test('the bytes of a row in the file are limited', () => {
   assert.equal(scan(sheet(`<row>${cells}</row>`.repeat(5)), 65_536).length, 5);
 });
 
-/** Reads a sheet with a general XML parser, which is slow and simple. `SheetScanner` must give the same cells. */
+/** Reads a sheet with a simple but slow XML parser. `SheetScanner` must find the same cells. */
 function scanSlowly(xml: string): string[] {
   const lines: string[] = [];
   const parser = new SaxesParser({ xmlns: true });
@@ -377,7 +377,7 @@ const space = fc.constantFrom('', '', '', ' ', '\n', '\t ');
 const filler = fc.constantFrom('', '', '', ' \n', '<!-- <c r="A1"> -->', '<?pi <v>?>', '<ext a=">"/>');
 const prefixes = fc.constantFrom('', '', 'x:', 'main:');
 
-/** Characters that look like the end of something, of one to four bytes; references, sections and comments. */
+/** Texts with characters that look like the end of a tag, characters of one to four bytes, references, sections and comments. */
 const textXml = fc
   .array(
     fc.oneof(

@@ -56,7 +56,7 @@ const ERROR = 5;
 const ISO_DATE = 6;
 const UNKNOWN = 7;
 
-/** The form of a number is not known yet. */
+/** The form of the number has not been checked yet. */
 const UNCHECKED = -1;
 
 const cellTypes: [name: Buffer, type: number][] = [
@@ -88,14 +88,14 @@ const names = {
   rPh: Buffer.from('rPh'),
 };
 
-/** The texts around the cells of a row that the fast way expects. */
+/** The fixed texts of a row that the fast way recognizes. */
 const rowStart = Buffer.from('<row r="');
 const rowEnd = Buffer.from('</row>');
 
-/** A row with more further attributes is read by the general parser. LibreOffice writes fewer. */
+/** A row with more further attributes is read in the general way. LibreOffice writes fewer. */
 const rowAttributes = 12;
 
-/** The texts around an inline text that the fast way expects. */
+/** The fixed texts of an inline text that the fast way recognizes. */
 const inlineStart = Buffer.from('<is><t');
 const inlineEnd = Buffer.from('</t></is>');
 
@@ -127,10 +127,10 @@ export class SheetScanner {
   #isRowGuessed = false;
   #isRowHidden = false;
   #isRowBegun = false;
-  /** The bytes of the part since the row began, in whole chunks. */
+  /** The bytes of the sheet since the current row began, counted in whole chunks. */
   #rowBytes = 0;
 
-  /** The current cell if it is read in the general way. */
+  /** The current cell, while it is read in the general way. */
   #type = NUMBER;
   #style = 0;
   #hasValue = false;
@@ -239,7 +239,7 @@ export class SheetScanner {
         this.#isDone = true;
       }
     } else if (depth === ROOT) {
-      // A worksheet without `sheetData` violates the schema, but it only means that there are no cells.
+      // A worksheet without `sheetData` is not valid, but the meaning is clear: it has no cells.
       this.#isDone = true;
     }
   }
@@ -249,7 +249,7 @@ export class SheetScanner {
       this.#xml.fail(`start and end tags that do not match (${name}, row ${this.#row})`);
   }
 
-  /** Takes the properties of columns, which come before the rows (18.3.1.13). */
+  /** Reads the properties of columns, which are stored before the rows (18.3.1.13). */
   #takeColumns(): void {
     if (!this.#isOn(names.hidden)) return;
     const first = this.#wholeAttribute(names.min);
@@ -441,7 +441,7 @@ export class SheetScanner {
     let index = -1;
     if (type === SHARED) {
       index = values.stringIndex(bytes, start, end);
-      // A shared string may be empty. A cell without text does not make a row.
+      // The shared string may be empty. A cell without text does not create a row.
       if (!values.hasText(index)) return;
     }
     this.#begin();
@@ -628,7 +628,7 @@ export class SheetScanner {
       check = UNCHECKED;
       while (byte > SPACE && byte !== LT && byte !== AMPERSAND) byte = bytes[++p]!;
     }
-    // The general way handles an empty value, which may be the result of a formula, and a value that is too long.
+    // An empty value, which may be the result of a formula, and a value that is too long are left to the general way.
     if (
       p === start ||
       p - start > this.#maxCellBytes ||

@@ -15,30 +15,30 @@ import { type Refusal, WaitingLine } from './waiting-line.ts';
 
 export interface Lines {
   uploads: WaitingLine;
-  /** Appends of few rows, which do not wait for other uploads. */
+  /** The line for appends of few rows, which do not wait for other uploads. */
   smallUploads: WaitingLine;
   creates: WaitingLine;
-  /** Creates with a large definition, because reading and checking it takes long. */
+  /** The line for creates with a large definition, because reading and checking it takes long. */
   largeCreates: WaitingLine;
   describes: WaitingLine;
-  /** Streams of events. */
+  /** The places for streams of events. */
   streams: StreamPlaces;
 }
 
-/** The service cannot know when a running request ends, so this is a fixed time for a retry. */
+/** The seconds in `Retry-After`. The number is fixed, because the service cannot know when a running request ends. */
 const headers = { 'retry-after': '5' };
 
 /**
- * The maximum number of waiting creates, and the most waiting descriptions. Each create keeps a body of at most MAX_DEFINITION_BYTES in
- * memory.
+ * The maximum number of waiting creates, and of waiting descriptions. The number of creates matters because each one keeps a body
+ * of at most MAX_DEFINITION_BYTES in memory.
  */
 const maxShortWaiting = 100;
 const shortWaitMs = 10_000;
-/** The longest wait for a large definition. A full line takes about this long. */
+/** The longest wait of a large definition: about the time that a full line of them takes. */
 const largeWaitMs = 60_000;
 /**
- * The maximum number of connections that requests for one table use at a time, because they wait for its locks together and must not prevent
- * requests for other tables.
+ * The maximum number of connections that requests for one table use at a time. They may all wait for the same lock, and must not
+ * use up the connections that requests for other tables need.
  */
 const placesPerTable = 2;
 
@@ -46,11 +46,11 @@ const placesPerTable = 2;
 const maxStreams = 200;
 const maxStreamsPerCaller = 20;
 
-/** Larger definitions are read one after the other. */
+/** Definitions over this length are read one after the other. */
 export const largeDefinitionBytes = 64 * 1024;
 
 export function createLines({ database, limits }: Pick<Config, 'database' | 'limits'>): Lines {
-  // The connections of the pool that uploads do not use. A health check has a separate connection.
+  // The connections of the pool that uploads do not use. Health checks have a separate connection.
   const left = database.poolSize - limits.maxUploads - limits.maxSmallUploads;
   const shortLine = (places: number, waitMs = shortWaitMs): WaitingLine =>
     new WaitingLine({
@@ -98,12 +98,12 @@ export function createMemoryBudget(limits: LimitsConfig): MemoryBudget {
   });
 }
 
-/** Returns how many places one caller may use. One place is left for the next caller, unless that would be half of the places. */
+/** Returns how many places one caller may use: all but one, so that another caller always finds a place, but at least two if there are two. */
 function placesOfOne(places: number): number {
   return Math.max(Math.min(2, places), places - 1, 1);
 }
 
-/** Returns the key of a table. The separator is the only character that names cannot contain. */
+/** Returns the key of a table. It uses NUL as a separator, because names cannot contain it. */
 export function tableKey({ schema, name }: { schema: string; name: string }): string {
   return `${schema}\0${name}`;
 }
@@ -146,7 +146,7 @@ function endOfWait(limits: LimitsConfig, isLineFull: boolean): string {
   return `${line} Try again later.`;
 }
 
-/** Returns the header fields of draft-ietf-httpapi-ratelimit-headers: the two quotas, and the one that is used up. */
+/** Returns the header fields of draft-ietf-httpapi-ratelimit-headers: the quotas for all uploads and for those of one subject, and which of them is used up. */
 function rateLimit(
   { maxUploads, maxUploadsPerSubject }: LimitsConfig,
   usedUp: 'uploads' | 'uploads-per-subject',

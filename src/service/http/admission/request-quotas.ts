@@ -30,7 +30,7 @@ export interface RequestQuotas {
 }
 
 const windowMs = 60_000;
-/** A count takes about 200 bytes. */
+/** The maximum number of counts of each kind. A count takes about 200 bytes. */
 const maxCounted = 10_000;
 
 type Limiter = ReturnType<FastifyInstance['createRateLimit']>;
@@ -43,7 +43,7 @@ interface Quota {
   limiter: Limiter;
 }
 
-/** Adds the hook that counts requests without a token, and returns the functions that count all others. */
+/** Adds the hook that counts requests without a token. The returned functions count all other requests. */
 export async function limitRequests(
   app: FastifyInstance,
   { http, limits }: Pick<Config, 'http' | 'limits'>,
@@ -87,7 +87,7 @@ export async function limitRequests(
     },
     countRefused: async ({ status, code }, request, reply) => {
       if (counted.has(request) || isFree(request)) return undefined;
-      // Of the errors of the service, only this one says that the token was not verified.
+      // Errors of the service (5xx) are not counted, except this one, with which the token could not be verified.
       if (status >= 500 && code !== 'token-keys-unavailable') return undefined;
       return countByAddress(request, reply);
     },
@@ -128,8 +128,8 @@ async function count(
 }
 
 /**
- * Returns whether the request is not counted: a health check, or a file of the console. A browser asks for all of these files at once, and
- * an office may share an address. They are in memory, so sending one takes no more than refusing it.
+ * Returns whether the request is never counted: a health check, or a file of the console. A browser requests all of these files at
+ * once, and an office may share one address. The files are in memory, so sending one costs no more than refusing it.
  */
 function isFree({ url }: FastifyRequest): boolean {
   return url === '/healthz' || url === '/readyz' || url.startsWith('/console/');

@@ -12,7 +12,7 @@ export interface StreamPlacesOptions {
   refusal: (reason: Pick<Refusal, 'isOwn'>) => Error;
 }
 
-/** The reason of the signal of a stream that had to end for a stream of another caller. */
+/** The reason with which the signal of a stream is aborted if its place was given to another caller. */
 export class StreamDisplaced extends Error {}
 
 interface OpenStream {
@@ -34,7 +34,7 @@ export class StreamPlaces {
     return this.#open.size;
   }
 
-  /** Streams never wait. */
+  /** Returns 0, because streams never wait. */
   get waitingCount(): number {
     return 0;
   }
@@ -69,7 +69,7 @@ export class StreamPlaces {
     return [...this.#open].filter((stream) => stream.caller === caller);
   }
 
-  /** Ends the newest stream of the caller with the most, if it has at least two more than `own`. @returns whether it did */
+  /** Ends the newest stream of the caller with the most streams, if that caller has at least two more than `own`. @returns whether a stream was ended */
   #makeRoom(own: number): boolean {
     const byCaller = Map.groupBy(this.#open, ({ caller }) => caller);
     const most = [...byCaller.values()].reduce((one, other) => (other.length > one.length ? other : one), []);

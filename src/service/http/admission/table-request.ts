@@ -31,7 +31,7 @@ export const schemaParameter = Type.String({
 export interface TableRequest extends AdmittedRequest {
   schema: string;
   name: string;
-  /** The options of this request's transactions. */
+  /** The options with which the transactions of this request begin. */
   transaction: TransactionOptions;
 }
 

@@ -22,14 +22,14 @@ export interface LineOptions {
 }
 
 export interface Refusal {
-  /** Whether other requests of the caller are the reason, and not those of others. */
+  /** Whether other requests of the same caller are the reason. */
   isOwn: boolean;
-  /** Whether a place is free, which the request may not use. */
+  /** Whether a place is free, but not for this caller or this table. */
   hasPlaces: boolean;
   isLineFull: boolean;
 }
 
-/** What a request is counted by. */
+/** The keys by which a request is counted. */
 export interface LineKeys {
   caller: string;
   /** undefined: the request is counted by its caller only. */
@@ -158,18 +158,18 @@ export class WaitingLine {
     this.#taken--;
     this.#takenByCaller.add(caller, -1);
     if (table !== undefined) this.#takenByTable.add(table, -1);
-    // One end may free a place, and the limit of its caller or table for another request.
+    // Several requests may continue: the end of one may free a place, and also the limits of its caller and its table.
     for (let next = this.#next(); next !== undefined; next = this.#next()) next.goOn();
   }
 
-  /** Returns the waiting request that gets a free place; undefined: none may use one. */
+  /** Returns the waiting request that gets the next free place; undefined: no waiting request may use one. */
   #next(): Waiting | undefined {
     let next: Waiting | undefined;
     let fewest = Number.POSITIVE_INFINITY;
     for (const waiting of this.#waiting) {
       const { caller, table } = waiting.keys;
       const ofTable = table === undefined ? 0 : this.#takenByTable.of(table);
-      // The places of the caller come first, and there are fewer places for a table than there are in all.
+      // The places of the caller count more than those of the table: they are multiplied by a number that the places of a table never reach.
       const taken = this.#takenByCaller.of(caller) * this.#options.places + ofTable;
       if (taken >= fewest || !this.#hasPlaceFor(waiting.keys)) continue;
       next = waiting;
@@ -179,7 +179,7 @@ export class WaitingLine {
   }
 }
 
-/** Counts by name. A name whose count is 0 takes no memory. */
+/** Counts by key. A count of 0 is removed, so that it takes no memory. */
 class Counts {
   readonly #counts = new Map<string, number>();
 

@@ -99,7 +99,7 @@ export async function admitLoadRequest(
   return { ...admitted, loads, visible: loadsOf(admitted.grants, 'load:read-all') };
 }
 
-/** Returns the loads of a token: its own ones, or all if it has the scope, in the schemas that it may touch. */
+/** Returns the loads that a token may see: those of its own caller, or all if it has the scope. Only loads into schemas that the token allows are included. */
 export function loadsOf(grants: Grants, scopeForAll: Scope): Visible {
   const { owner, scopes, schemas } = grants;
   return {
@@ -109,14 +109,14 @@ export function loadsOf(grants: Grants, scopeForAll: Scope): Visible {
   };
 }
 
-/** Returns the id of the path. @throws AppError `load-not-found` if it is not a UUID */
+/** Returns the load id in the path. @throws AppError `load-not-found` if it is not a UUID */
 export function loadIdOf(request: FastifyRequest): string {
   const { id } = request.params as { id: string };
   if (!isUuid(id)) throw loadNotFound();
   return id.toLowerCase();
 }
 
-/** Returns the id of a parameter. @throws AppError `invalid-parameter` */
+/** Checks that a parameter is a UUID and returns it. @throws AppError `invalid-parameter` */
 export function uuidParameter(name: string, value: string | undefined): string | undefined {
   if (value === undefined || isUuid(value)) return value;
   throw wrongParameter(name, `The query parameter ${name} must be the id of a load.`, { value });

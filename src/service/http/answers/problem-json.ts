@@ -33,10 +33,10 @@ export interface ProblemDocument {
 export const problemContentType = 'application/problem+json';
 export const jsonContentType = 'application/json; charset=utf-8';
 
-/** An answer may contain values of the request, so it must not be kept in a cache. */
+/** The headers of an error answer. Caches must not store it, because it may contain values of the request. */
 export const problemHeaders = { 'content-type': problemContentType, 'cache-control': 'no-store' };
 
-/** Returns the body of the answer. `instance` is the request id of the log, as a URN. */
+/** Returns the body of the answer. Its `instance` is the request id, as in the log, in the form of a URN. */
 export function problemDocument(error: AppError, requestId: string): ProblemDocument {
   const { status, title } = errorCatalogue[error.code];
   return {
@@ -74,9 +74,9 @@ export function prepareProblem(thrown: unknown, request: FastifyRequest, reply: 
   return Buffer.from(JSON.stringify(problemDocument(error, request.id)));
 }
 
-/** The codes of 5xx errors that say what state the service is in. The access log has them. */
+/** The codes of 5xx errors that only report the state of the service. They are in the access log, and not logged as failures. */
 const states: ReadonlySet<ErrorCode> = new Set(['not-enabled', 'shutting-down']);
-/** The codes of errors that callers cause together, by too many requests or by locks. */
+/** The codes of errors that callers cause together, by too many requests or by locks. They are logged as warnings. */
 const overload: ReadonlySet<ErrorCode> = new Set(['database-busy', 'service-busy']);
 
 /**
@@ -115,7 +115,7 @@ export function asAppError(thrown: unknown): AppError {
   if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') {
     const answer = knownErrors[thrown.code];
     if (answer) return answer(thrown);
-    // Other errors of Fastify about the request are not failures of the service.
+    // Fastify's other errors with a status below 500 are about the request. They are not failures of the service.
     if (thrown.code.startsWith('FST_') && 'statusCode' in thrown && Number(thrown.statusCode) < 500)
       return new AppError('invalid-request', 'The request is not valid.', { cause: thrown });
   }
@@ -131,10 +131,10 @@ const knownErrors: Record<string, (error: Error) => AppError> = {
   FST_ERR_MAX_PARAM_LENGTH: () =>
     new AppError('invalid-parameter', 'A part of the path is too long: names have at most 63 bytes.'),
   FST_ERR_BAD_URL: () => new AppError('invalid-request', 'The URL contains a malformed percent-encoding.'),
-  // A path below /docs/static that leads outside of it, or that is not a valid file name.
+  // A path below /docs/static that leads outside of that folder, or that is not a valid file name.
   FST_STATIC_FORBIDDEN_PATH: () =>
     new AppError('path-not-found', 'There is nothing at this path. The API reference is at /docs.'),
-  // The process or the whole machine has no file descriptor left.
+  // Neither the process nor the machine has a file descriptor left.
   EMFILE: () => outOfFiles(),
   ENFILE: () => outOfFiles(),
   HPE_HEADER_OVERFLOW: () => new AppError('headers-too-large', 'The request headers are over 16 KiB.'),

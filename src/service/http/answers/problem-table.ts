@@ -22,7 +22,7 @@ export function csvLineOf({ sheet, cell, row, column, value, code, detail }: Pro
   return `${[sheet, cell, row, column, value, code, detail].map(fieldOf).join(',')}\r\n`;
 }
 
-/** Spreadsheet programs run a field that begins with one of these signs as a formula, unless it is a number. */
+/** Spreadsheet programs treat a field that begins with one of these signs as a formula, unless it is a number. Such fields are written so that they remain text. */
 const formula = /^[=+\-@\t\r\n]/;
 const number = /^[+-]?[\d.,]+$/;
 

@@ -1,7 +1,7 @@
 /**
- * The files of the console, which are made at the first request. A thread makes them, because removing the types takes tenths of a
- * second of processor time, and the service must answer other requests meanwhile. The container image and the npm package have no
- * TypeScript, so they contain the files that `npm run build` has made.
+ * Provides the files of the console, which are made at the first request. Removing the types takes some tenths of a second of
+ * processor time, so a thread does it, and the service can answer other requests meanwhile. The container image and the npm package
+ * contain no TypeScript, but the files that `npm run build` has made.
  */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -33,7 +33,7 @@ async function readOrPack(): Promise<PackedConsole> {
 async function packInThread(): Promise<PackedConsole> {
   const worker = new Worker(modulePath('service/http/console/pack-worker'), {
     workerData: programFolder,
-    // stripTypeScriptTypes is experimental, so Node.js would print a warning at each start.
+    // The warning about the experimental function stripTypeScriptTypes is switched off, because Node.js would print it at each start.
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
   const [result] = await once(worker, 'message');

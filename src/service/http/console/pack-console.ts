@@ -18,7 +18,7 @@ export interface ConsoleFile {
 }
 
 export interface PackedConsole {
-  /** Differs if any file differs. It is in the path of all files, so a browser can keep them for ever. */
+  /** A hash of all files. It is part of their paths, so a browser can keep them forever. */
   version: string;
   /** The files by their paths below the version. */
   files: Map<string, ConsoleFile>;
@@ -92,7 +92,7 @@ function readModules(root: string, place: string, modules: Map<string, string>):
   modules.set(path, text);
 }
 
-/** Adds the module of a package. @returns its path */
+/** Adds the module of a package to the modules. @returns its path */
 function addPackage(name: string, modules: Map<string, string>): string {
   const path = `packages/${name.replaceAll('/', '-')}.js`;
   if (modules.has(path)) return path;
@@ -106,7 +106,7 @@ function addPackage(name: string, modules: Map<string, string>): string {
   return path;
 }
 
-/** Replaces types by white space. Lines that are then empty are left out, because nobody reads these files. */
+/** Replaces types by white space and removes the lines that are then empty. */
 function withoutTypes(file: string): string {
   return stripTypeScriptTypes(readFileSync(file, 'utf8')).replaceAll(/^\s*;?\s*\n/gm, '');
 }

@@ -17,7 +17,7 @@ export interface SignIn {
 const keptMs = 3_600_000;
 const keptFailureMs = 10_000;
 
-/** Returns a function that returns how people sign in; undefined: they paste a token. */
+/** Returns a function that finds out how people sign in. Its result is undefined if they paste a token instead. */
 export function signInFinder({ console, tokens }: Config): () => Promise<SignIn | undefined> {
   const { oidcClientId: clientId, oidcScope: scope, oidcResource: resource } = console;
   const { issuer, audience } = tokens;
@@ -35,7 +35,7 @@ export function signInFinder({ console, tokens }: Config): () => Promise<SignIn 
   };
 }
 
-/** Adds the endpoints of the provider. If it does not answer, they are left out. */
+/** Adds the endpoints of the provider. If the provider does not answer, they are left out. */
 async function withEndpoints(known: SignIn): Promise<SignIn> {
   try {
     const { metadata } = await discover(known.issuer);

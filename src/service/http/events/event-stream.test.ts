@@ -28,7 +28,7 @@ async function sendUnread(events: (stop: () => void) => AsyncGenerator<{ event: 
   await app.close();
 }
 
-/** The operating system keeps less than this for a client that does not read. */
+/** More than the operating system buffers for a client that does not read. */
 const data = 'x'.repeat(20_000_000);
 
 test('the connection of a client that does not read a stream is closed', { timeout: 30_000 }, () =>

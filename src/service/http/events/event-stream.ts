@@ -15,23 +15,23 @@ const maxStreamMs = 15 * 60_000;
 const pauseMs = 15_000;
 /** A new id without an event is sent at most this often. */
 const idPauseMs = 1000;
-/** The longest time in which a client reads nothing. After it, the connection is closed. */
+/** How long a client may read nothing. After this time its connection is closed. */
 const maxDrainMs = 30_000;
 /** How long clients wait before they connect again. */
 const retryMs = 2000;
-/** The last line, for people, of a stream that had to end for another caller. Clients ignore it, and connect again. */
+/** The last line of a stream that ended because another caller got its place. It is a comment for people: clients ignore it and connect again. */
 const displacedNote =
   ': This stream ended because all places are in use and this caller has the most streams.\n\n';
 
 export interface ServerSentEvent {
-  /** The client sends it as `Last-Event-ID` when it connects again; undefined: the client sends the id of the event before this one. */
+  /** The client sends this id as `Last-Event-ID` when it connects again; undefined: it then sends the id of an earlier event. */
   id?: string;
   event: string;
   /** JSON in one line. */
   data: string;
 }
 
-/** Nothing has happened. A client that connects again after this gets the events after `id`. */
+/** Reports that nothing has happened. A client that connects again after this gets the events after `id`. */
 export interface Pause {
   id?: string;
   event?: undefined;
@@ -56,11 +56,11 @@ export async function sendEventStream(
 ): Promise<void> {
   const { raw } = reply;
   reply.type('text/event-stream; charset=utf-8');
-  // nginx would collect the events before it sends them on.
+  // Without this header nginx would collect the events before it sends them on.
   reply.header('x-accel-buffering', 'no');
   reply.hijack();
   raw.writeHead(200, reply.getHeaders() as Record<string, string>);
-  // The answer to HEAD has no body, so there is nothing to wait for.
+  // HEAD gets the headers only, so no events are awaited.
   if (reply.request.method === 'HEAD') {
     raw.end();
     return;
@@ -77,11 +77,11 @@ export async function sendEventStream(
       if (item.event === undefined && now - sentAtMs < restMs) continue;
       sentAtMs = now;
       sentId = item.id;
-      // A slow client makes the service read more slowly.
+      // If the client reads slowly, the next event is read only when the client has caught up.
       if (!raw.write(textOf(item))) await drained(raw, signal, drainMs);
     }
   } catch (error) {
-    // The answer has begun, so an error can only end it. The client connects again.
+    // The answer has already begun, so the error can only end it. The client connects again.
     if (!signal.aborted) reply.log.warn({ err: error }, 'a stream of events ended early');
   } finally {
     raw.end(signal.reason instanceof StreamDisplaced ? displacedNote : undefined);
@@ -99,15 +99,15 @@ async function drained(raw: ServerResponse, signal: AbortSignal, drainMs: number
   }
 }
 
-/** Closes the connection of a client that does not read the end. */
+/** Closes the connection after a while if the client does not read the end of the stream. */
 function closeUnread(raw: ServerResponse, drainMs: number): void {
-  // Then no `close` follows, and the timer would keep a process alive whose service has stopped.
+  // If the connection is already closed, no `close` event follows to remove the timer, which would keep a stopped process alive.
   if (raw.closed) return;
   const timer = setTimeout(() => raw.destroy(), drainMs);
   raw.once('close', () => clearTimeout(timer));
 }
 
-/** A client keeps an id that comes without data, and does not treat it as an event. */
+/** Returns the text of an event or a pause. For a pause it has only an id: a client stores it and reports no event. */
 function textOf(item: ServerSentEvent | Pause): string {
   const { id, event } = item;
   if (event !== undefined) return `${idLine(id)}event: ${event}\ndata: ${item.data}\n\n`;

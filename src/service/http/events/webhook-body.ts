@@ -11,7 +11,7 @@ import { parseSmallJson, readDefinitionText } from '../uploads/definition-body.t
 
 const maxUrlLength = 2048;
 const maxPatterns = 100;
-/** PostgreSQL's names have at most 63 bytes. A pattern may have some `*` more. */
+/** The maximum length of a pattern: names in PostgreSQL have at most 63 bytes, and a pattern may also contain some `*`. */
 const maxPatternLength = 200;
 
 export const WebhookBody = Type.Object(
@@ -45,7 +45,7 @@ export const WebhookBody = Type.Object(
 export interface WantedWebhook {
   url: URL;
   types: string[];
-  /** undefined: all that the token allows. */
+  /** The patterns of schemas; undefined: all schemas that the token allows. */
   schemas: string[] | undefined;
 }
 
@@ -110,7 +110,7 @@ interface Rules extends TSchema {
   maxItems?: number;
 }
 
-/** Returns the values that a schema allows. */
+/** Describes the values that a schema allows, for a message. */
 function inWords({ items, minItems, maxItems, minLength = 0, maxLength, enum: values }: Rules): string {
   if (items?.enum) return `an array of ${minItems} to ${maxItems} of ${items.enum.join(', ')}`;
   if (items) return `an array of ${minItems} to ${maxItems} strings, each ${inWords(items)}`;

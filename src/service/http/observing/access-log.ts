@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** The facts in the line in addition to the request itself. Each part of the service adds the facts that it knows. */
+/** The facts that a log line has in addition to the request itself. Each part of the service adds what it knows. */
 export interface RequestFacts {
   /** The claim `sub` of the token. */
   subject?: string | undefined;
@@ -12,7 +12,7 @@ export interface RequestFacts {
   tokenDigest?: string;
   /** The PostgreSQL role of the token. */
   role?: string | undefined;
-  /** The address of a client that has sent too many requests without a valid token. */
+  /** The address of the client, if it has sent too many requests without a valid token. */
   address?: string;
   schema?: string;
   table?: string;

@@ -12,7 +12,7 @@ import { factsOf, type RequestFacts } from './access-log.ts';
 /** What happened to the table. `loaded`: rows were added to the existing table. `changed`: it has another name, schema or comment. */
 export type TableChange = 'created' | 'replaced' | 'emptied' | 'loaded' | 'changed' | 'dropped';
 
-/** A change that is committed, or that was checked and rolled back. */
+/** A change of a table that is committed, or that a dry run has checked and rolled back. */
 export interface AuditedChange {
   outcome: 'committed' | 'checked';
   change: TableChange;
@@ -22,7 +22,7 @@ export interface AuditedChange {
   leftOut?: number;
 }
 
-/** A change of something else than a table. */
+/** A change of a webhook or a load. */
 export interface OtherChange {
   outcome: 'committed';
   change: 'webhook-created' | 'webhook-deleted' | 'cancel-requested';
@@ -48,14 +48,14 @@ export type Operation =
 
 const changes = new WeakMap<FastifyRequest, AuditedChange | OtherChange>();
 
-/** Notes the change that a request has made. It is in the audit log even if the request fails after that. */
+/** Records the change that a request has made. It is in the audit log even if the request fails afterwards. */
 export function noteChange(request: FastifyRequest, change: AuditedChange | OtherChange): void {
   changes.set(request, change);
 }
 
 type Handler<Result> = (request: FastifyRequest, reply: FastifyReply) => Promise<Result>;
 
-/** Returns a handler that does the same and then writes the line, also if the client has disconnected meanwhile. */
+/** Returns a handler that does the same as `handle` and then writes the line, also if the client has disconnected meanwhile. */
 export function auditing<Result>(operation: Operation, handle: Handler<Result>): Handler<Result> {
   return async (request, reply) => {
     let end: object | undefined;
@@ -67,7 +67,7 @@ export function auditing<Result>(operation: Operation, handle: Handler<Result>):
     } finally {
       end = changes.get(request) ?? end;
       const { subject, tokenDigest } = factsOf(request);
-      // Without a valid token it is not known who sent the request, so only the access log has it.
+      // A request without a valid token has no known sender, so only the access log has it.
       if (end !== undefined && (subject ?? tokenDigest) !== undefined)
         writeLine(request, reply, operation, end);
     }
@@ -87,7 +87,7 @@ function writeLine(request: FastifyRequest, reply: FastifyReply, operation: Oper
   writeAudit(request.log, operation, { ...factsOf(request), ...(load !== undefined && { load }) }, ending);
 }
 
-/** Writes the line of a request, or of a load that was accepted earlier. */
+/** Writes a line about a request, or about a load that was accepted earlier. */
 export function writeAudit(
   log: FastifyBaseLogger,
   operation: Operation,

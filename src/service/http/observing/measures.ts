@@ -1,4 +1,4 @@
-/** Defines what the service counts and measures. This file does not know the library that keeps the numbers. */
+/** The interface through which the service counts and measures. It does not depend on a metrics library. */
 import type { LoadPhase } from '../../loading/request/load-request.ts';
 
 /** A request that was answered, or whose client disconnected. */
@@ -11,7 +11,7 @@ export interface AnsweredRequest {
   seconds: number;
 }
 
-/** Receives the numbers. Every text is from a fixed list, and never from a request. */
+/** Receives counts and durations. Every text is from a fixed list and never from a request, because each different text is a separate series. */
 export interface Measures {
   answered(request: AnsweredRequest): void;
   /** A refused request, or one that failed. @param code the code of the error */
@@ -21,7 +21,7 @@ export interface Measures {
   tokenRefused(reason: string): void;
   /** A committed load. @param bytes the received bytes of the body */
   loaded(format: string, rows: number, bytes: number): void;
-  /** An asynchronous load was given up, because it was begun too often without an end. */
+  /** An asynchronous load was given up, because it was started too often without reaching an end. */
   loadGivenUp(): void;
   phase(phase: LoadPhase, seconds: number): void;
 }

@@ -28,7 +28,7 @@ export interface Tracing {
 export function traceRequests(app: FastifyInstance, { answered }: Pick<Tracing, 'answered'>): void {
   app.addHook('onResponse', async (request, reply) => {
     const { method, routeOptions, id, url, headers } = request;
-    // Health checks would be most of all spans.
+    // Health checks are left out, because they would be the majority of all spans.
     if (url === '/healthz' || url === '/readyz') return;
     answered({
       method,

@@ -21,11 +21,11 @@ const summary =
 const versionPolicy =
   '**Versions.** Below `/api/v1` the interface only grows: ignore members that you do not know. An operation that is to be retired keeps working for at least 12 months. Its answers then have the headers `Deprecation` (RFC 9745) and `Sunset` (RFC 8594), and this document marks it as deprecated. [Versions](/docs/versions) has the rules.';
 
-// The page may load scripts and styles from this service only.
+// The security policy of the page: it may load scripts and styles from this service only.
 export const pagePolicy =
   "default-src 'self'; base-uri 'self'; frame-ancestors 'none'; img-src 'self' data:; object-src 'none'; style-src 'self' 'unsafe-inline'";
 
-// All error answers have the same schema, which the page shows once at its end. So each operation shows only its error codes.
+// All error answers have the same schema, which the page shows once at its end. So for each operation the style hides the schema and shows only the error codes.
 const pageStyle = `
 .swagger-ui .responses-table tr.response:is([data-code^="4"], [data-code^="5"]) :is(.response-controls, .model-example, .headers-wrapper, .headers__wrapper, h5, table.headers) { display: none; }
 .swagger-ui .responses-table .response-col_links, .swagger-ui .responses-table .col_header.response-col_links { display: none; }
@@ -79,7 +79,7 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
       const schemas = { ...document.openapiObject.components?.schemas };
       nameSchemas(paths, schemas);
       const responses = shareProblemResponses(paths);
-      // The payloads are made of schemas that other parts of the service use.
+      // A copy is changed, because the payloads contain schema objects that other parts of the service use.
       const webhooks = structuredClone(eventPayloads());
       nameSchemas(webhooks, schemas);
       return {
@@ -127,8 +127,8 @@ function operationsOf(paths: object): DocumentedOperation[] {
 }
 
 /**
- * Makes parameters with a default optional: a handler gets the default, so its schema requires them, but a client need not send
- * them. Puts the parameters of the path first.
+ * Makes parameters with a default optional. Their schemas require them, because a handler always gets the default, but a client
+ * need not send them. Also puts the parameters of the path first.
  */
 function tidyParameters(paths: object): void {
   for (const { parameters } of operationsOf(paths)) {
@@ -138,7 +138,7 @@ function tidyParameters(paths: object): void {
   }
 }
 
-/** Declares that object parts of a form are sent as JSON. */
+/** Declares that the parts of a form that are objects are sent as JSON. */
 function encodeJsonParts(paths: object): void {
   for (const { requestBody } of operationsOf(paths)) {
     const form = requestBody?.content['multipart/form-data'];
@@ -169,7 +169,7 @@ function shareProblemResponses(paths: object): Record<string, DocumentedResponse
   return shared;
 }
 
-/** The names of the statuses in the error catalogue (RFC 9110 and RFC 6585). */
+/** The names of the statuses, for the shared error answers (RFC 9110 and RFC 6585). */
 const responseNames: Record<string, string> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -237,7 +237,7 @@ export const LocatedProblem = Type.Object(
   },
 );
 
-/** The columns of an inspected file. */
+/** The schema of the columns of an inspected file. */
 export const ColumnCounts = Type.Array(
   Type.Object({
     name: Type.String(),
@@ -343,7 +343,7 @@ export const idempotencyHeader = Type.Object({
   ),
 });
 
-/** The header of the operations whose body may be packed. */
+/** The headers of the operations whose body may be compressed. */
 export const encodingHeader = Type.Object({
   'Content-Encoding': Type.Optional(
     Type.String({ description: `How the body is packed: ${acceptedEncodings}. Default: it is not.` }),
@@ -397,7 +397,7 @@ const rateLimitHeaders = {
   },
 };
 
-/** Adds the header fields to the successful answers of the API, in the form of OpenAPI, because the paths have been converted already. */
+/** Adds the header fields to the successful answers of the API. They are in the form of OpenAPI, because the paths were already converted to it. */
 function documentRateLimits(paths: object): void {
   const headers = Object.fromEntries(
     Object.entries(rateLimitHeaders).map(([name, { description, ...schema }]) => [

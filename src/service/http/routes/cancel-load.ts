@@ -40,7 +40,7 @@ export function cancelLoadRoute(app: FastifyInstance, context: HttpContext): voi
         const cancellable = loadsOf(grants, 'load:cancel-all');
         const outcome = await loads.cancel(id, cancellable);
         if (outcome === 'unknown') {
-          // The token may read the load of another subject.
+          // If the token may read the load, it belongs to another subject, and a scope is missing. Otherwise the answer is the same as for an unknown load.
           if ((await loads.reader.read(id, visible)) !== undefined) requireScope(grants, 'load:cancel-all');
           throw loadNotFound();
         }

@@ -51,7 +51,7 @@ function sendPacked(
   return reply.header('content-encoding', 'gzip').send(packed);
 }
 
-/** The page may load only its own files, and talk only to this service and to the endpoint that gives tokens. */
+/** Returns the security policy of the page: it may load only its own files, and connect only to this service and to the endpoint that issues tokens. */
 function policyOf(signIn: SignIn | undefined): string {
   const provider = signIn?.tokenEndpoint === undefined ? '' : ` ${new URL(signIn.tokenEndpoint).origin}`;
   return [

@@ -159,7 +159,7 @@ export function createTableRoute(app: FastifyInstance, context: HttpContext): vo
     const once = { key, requestId: request.id, readBody: async () => {} };
     return answerOnce(reply, records, once, async (claimed) => {
       let expected: CreateResult | undefined;
-      // Without a key, the creation needs one round trip less.
+      // Without an idempotency key there is no result to store before the commit, which saves one round trip.
       const onResult =
         key &&
         ((result: CreateResult): void => {

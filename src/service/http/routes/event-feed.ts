@@ -55,7 +55,7 @@ export function eventFeedRoute(app: FastifyInstance, context: HttpContext): void
   });
 }
 
-/** @throws AppError `invalid-parameter`, `events-removed` */
+/** Returns the position after which the stream begins. @throws AppError `invalid-parameter`, `events-removed` */
 async function startOf(feed: EventFeed, lastId: string | string[] | undefined): Promise<number> {
   const { last, removedTo } = await feed.range();
   if (lastId === undefined || lastId === '') return last;
@@ -77,7 +77,7 @@ async function* eventsAfter(
   isReady: () => boolean,
 ): AsyncGenerator<ServerSentEvent | Pause> {
   let after = start;
-  // Events of schemas that the token does not allow may have been left out.
+  // A pause also moves the position forward, because events of schemas that the token does not allow are left out.
   const pause = () => ({ id: String(after) });
   while (isReady()) {
     const page = await feed.read(after);

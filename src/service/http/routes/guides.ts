@@ -9,7 +9,7 @@ import { guides, readGuide, renderPage, stylesheet, stylesheetPath } from '../op
 import { pagePolicy } from '../openapi/openapi.ts';
 import type { SendConsole } from './console.ts';
 
-/** @param sendConsole answers browsers that ask for `/`; undefined: they get the list of guides */
+/** Registers the pages. @param sendConsole sends the console to browsers that ask for `/`; undefined: they get the list of guides */
 export function guideRoutes(app: FastifyInstance, sendConsole: SendConsole | undefined): void {
   const hidden = { schema: { hide: true } };
   const get = (path: string, markdown: string) =>
@@ -28,7 +28,7 @@ export function guideRoutes(app: FastifyInstance, sendConsole: SendConsole | und
     const markdown = readGuide(name);
     get(`/docs/${name}`, name === 'errors' ? introductionOf(markdown) : markdown);
     app.get(`/docs/${name}.md`, hidden, async (_request, reply) => reply.type(markdownType).send(markdown));
-    // The links of an error's section lead here when the section is read as Markdown.
+    // If the section of an error is read as Markdown, its relative links lead here.
     app.get(`/docs/errors/${name}.md`, hidden, async (_request, reply) =>
       reply.redirect(`/docs/${name}.md`, 308),
     );
@@ -50,7 +50,7 @@ export function guideRoutes(app: FastifyInstance, sendConsole: SendConsole | und
 
 const markdownType = 'text/markdown; charset=utf-8';
 
-/** The HTML of the pages that were requested so far. Their number is limited by the number of files and error codes. */
+/** The HTML of the pages that were requested so far. There are at most as many as files and error codes. */
 const rendered = new Map<string, string>();
 
 function sendPage(
@@ -74,7 +74,7 @@ function asksForHtml({ headers }: FastifyRequest): boolean {
   return /\btext\/html\b/i.test(headers.accept ?? '');
 }
 
-/** Says that a cache must keep the HTML and the Markdown of a path separately. */
+/** Adds the header `Vary`, so that a cache stores the HTML and the Markdown of a path separately. */
 function addVary(reply: FastifyReply): void {
   reply.header('vary', [reply.getHeader('vary'), 'Accept'].filter(Boolean).join(', '));
 }

@@ -101,7 +101,7 @@ const documentation = {
     'Returns what a JSON body contains: the arrays of objects in it, and the inferred definition and the first rows of the rows that would be loaded. The body may also have one row object on each line (`application/x-ndjson`). Nothing is written. Needs the scope `table:load`.',
   security: [{ bearer: [] }],
   querystring: Query,
-  // One content type, as for uploads.
+  // The header is declared in `headers`, and the body with both of its media types, as for uploads.
   headers: encodingHeader,
   body: { content: { 'application/json': { schema: Body }, 'application/x-ndjson': { schema: Lines } } },
   response: {

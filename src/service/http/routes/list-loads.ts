@@ -65,10 +65,10 @@ export function listLoadsRoute(app: FastifyInstance, context: HttpContext): void
         state: state as LoadState | undefined,
         schema,
         table,
-        // Keys of different subjects do not meet, also if the token sees the loads of all.
+        // A key is always looked up for the token's own subject, even if the token may see the loads of all: other subjects may use the same key.
         key: key === undefined ? undefined : { owner: grants.owner, key },
         after: uuidParameter('after', after),
-        // One more load than the page has shows whether there is another page.
+        // One load more than the page has is read, to find out whether there is another page.
         limit: limit + 1,
       };
       const found = await context.lines.describes.use({ caller }, signal, () =>

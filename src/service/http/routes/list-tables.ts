@@ -110,5 +110,5 @@ export function listTablesRoute(app: FastifyInstance, context: HttpContext): voi
   );
 }
 
-/** All lists have the same key, so they do not use all places of the line. No table has this key. */
+/** In the waiting line all lists count as requests for one table, so that they do not use all places. No real table has this key. */
 const keyOfLists = 'tables';

@@ -106,7 +106,7 @@ export function loadProblemsRoute(app: FastifyInstance, context: HttpContext): v
   );
 }
 
-/** Yields the lists. Each is read in the line, so that slow clients keep no connection to PostgreSQL. */
+/** Yields the lists. Each is read in its own place in the line, so that a slow client does not keep a connection to PostgreSQL. */
 async function* readInLine(
   lists: AsyncGenerator<Problem[]>,
   inLine: <Result>(read: () => Promise<Result>) => Promise<Result>,

@@ -73,7 +73,7 @@ export function readRowsRoute(app: FastifyInstance, context: HttpContext): void 
         schema,
         ({ name }, client) => readFirstRows(client, schema, name, limit),
       );
-      // The rows are JSON already. Parsed and written again, large numbers would lose digits.
+      // The rows are JSON already and are sent unchanged. If they were parsed and written again, large numbers would lose digits.
       reply.type('application/json; charset=utf-8');
       const ofCut = cut.length === 0 ? '' : `"cut":${JSON.stringify(cut)},`;
       return Buffer.from(`{"rows":[${rows.join(',')}],${ofCut}"has_more":${hasMore}}`);

@@ -40,7 +40,7 @@ const Body = Type.Object(
         {
           description:
             'The definition, as JSON: `{"table": {"columns": [{"name": "Order no", "type": "text"}, …]}}`, as for Create Table. If it is missing (`{}`, or no part `body`), the types are inferred from all rows.',
-          // The reference page puts this example into its form. With a definition here, every other file would be refused.
+          // The example is empty, because the reference page puts it into its form. A definition in it would make every other file be refused.
           examples: [{}],
         },
       ),
@@ -96,7 +96,7 @@ function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInp
   return query.empty_cells === 'null' ? readEmptyCellsAsNull(input) : input;
 }
 
-/** Problems that show that another sheet may be meant: no row, or columns that the table does not have. */
+/** The codes of problems that suggest that the caller meant another sheet: columns that the table does not have. */
 const codesOfAnotherSheet = ['unknown-column', 'no-column-in-common', 'invalid-name'];
 
 function isOfAnotherSheet(error: unknown): error is AppError {

@@ -41,7 +41,7 @@ export function watchLoadRoute(app: FastifyInstance, context: HttpContext): void
     async (request, reply) => {
       const { loads, visible, caller, signal } = await admitLoadRequest(request, reply, context);
       const views = loads.reader.watch(loadIdOf(request), visible, signal);
-      // The first one is read before the answer begins, so that an error is answered as on the other endpoints.
+      // The first view is read before the answer begins, so that an error can still be answered with its status.
       const first = await views.next();
       if (first.done) throw loadNotFound();
       await context.lines.streams.use(caller, signal, (ending) =>
@@ -62,7 +62,7 @@ async function* eventsOf(
     const event = view.state === last.state ? 'progress' : 'state';
     yield event === 'state' || isFurther(view, last) ? eventOf(event, view) : {};
     last = view;
-    // The service stops. The client can watch the load at another instance.
+    // The service is stopping. The client can watch the load at another replica.
     if (!isReady()) return;
   }
 }
@@ -76,7 +76,7 @@ function isFurther(view: LoadView, last: LoadView): boolean {
   );
 }
 
-/** `JSON.stringify` writes no line breaks and escapes those in strings, so the data is one line. */
+/** Returns the event. Its data is one line, because `JSON.stringify` writes no line breaks and escapes those in strings. */
 function eventOf(event: string, view: LoadView): ServerSentEvent {
   return { event, data: JSON.stringify(shownLoad(view)) };
 }

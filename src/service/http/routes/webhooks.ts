@@ -1,4 +1,4 @@
-/** `/api/v1/webhooks`: the URLs to which a caller lets the service send events, and the results of the deliveries. */
+/** `/api/v1/webhooks`: manages the URLs to which the service sends events for a caller, and lists the results of the deliveries. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../../../core/errors.ts';
@@ -135,7 +135,7 @@ export function createWebhookRoute(app: FastifyInstance, context: HttpContext): 
   };
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const { webhooks, grants, caller, signal } = await admit(request, reply, context);
-    // A webhook gets the same events as the feed.
+    // A webhook gets the same events as the event feed, so it needs the scope of the feed, too.
     requireScope(grants, 'event:read');
     const { url, types, schemas } = await readWebhookBody(request, context.config.limits, context.stopping);
     for (const one of schemas ?? []) if (!one.includes('*')) requireSchema(grants, one);
@@ -323,7 +323,7 @@ async function checkAddress(webhooks: Webhooks, url: URL): Promise<void> {
   }
 }
 
-/** @throws AppError `webhook-not-found` if the id of the path is not a UUID */
+/** Returns the id in the path. @throws AppError `webhook-not-found` if it is not a UUID */
 function idOf(request: FastifyRequest): string {
   const { id } = request.params as { id: string };
   if (!isUuid(id)) throw webhookNotFound();

@@ -8,7 +8,7 @@ import type { TokenVerifier } from './token-verifier.ts';
 
 /** The permissions of a request. */
 export interface Grants extends TokenGrants {
-  /** The schema of the service, which no token allows. */
+  /** The service's own schema, which no token allows. */
   serviceSchema: string;
 }
 

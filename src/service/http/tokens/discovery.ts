@@ -4,11 +4,11 @@ import { fetchJson } from './fetch-json.ts';
 export interface Discovery {
   /** The URL of the document. */
   url: string;
-  /** The metadata of the provider; empty: the document is not a JSON object. */
+  /** The metadata of the provider; an empty object if the document is not a JSON object. */
   metadata: Record<string, unknown>;
 }
 
-/** @throws Error the errors of `fetchJson` */
+/** Fetches the document. @throws the errors of `fetchJson` */
 export async function discover(issuer: string): Promise<Discovery> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   return { url, metadata: asObject(await fetchJson(url)) };

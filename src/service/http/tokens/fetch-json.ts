@@ -23,7 +23,7 @@ export async function fetchJson(url: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    // The message of JSON.parse has a part of the text.
+    // The message of JSON.parse is not used, because it contains a part of the text.
     throw new Error(`${shown} did not answer with JSON`);
   }
 }

@@ -1,4 +1,4 @@
-/** Reads what a verified token allows. The settings say in which claims it is. */
+/** Reads from a verified token what it allows. The settings name the claims. */
 import { createHash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import { identifierProblem } from '../../../core/identifiers.ts';
@@ -10,7 +10,7 @@ import { invalidToken } from './invalid-token.ts';
 export interface TokenGrants {
   /** The claim `sub` of the token for the log, shortened; undefined: there is none. */
   subject: string | undefined;
-  /** Identifies the caller: the token's issuer and subject. A token without a subject is a caller of its own. */
+  /** Identifies the caller by the issuer and subject of the token. Without a subject, each token counts as a separate caller. */
   owner: Buffer;
   scopes: ReadonlySet<string>;
   /** Patterns of schema names with `*`; undefined: every schema. */
@@ -21,10 +21,10 @@ export interface TokenGrants {
 
 const maxShownSubject = 200;
 
-/** @throws AppError `invalid-token` if a claim is not text or a list of texts */
+/** Returns what a verified token allows. @throws AppError `invalid-token` if a claim is not text or a list of texts */
 export function grantsOf(payload: JWTPayload, settings: ClaimSettings): TokenGrants {
   const { sub } = payload;
-  // Otherwise a subject of another kind would count as none, and the caller would get the rights and limits of a token without a subject.
+  // A claim of another type is refused. If it were ignored, the caller would get the rights and limits of a token without a subject.
   for (const name of ['iss', 'sub'] as const) {
     if (payload[name] !== undefined && typeof payload[name] !== 'string')
       throw invalidToken(`The access token's claim "${name}" is not text.`);
@@ -36,7 +36,7 @@ export function grantsOf(payload: JWTPayload, settings: ClaimSettings): TokenGra
     subject: sub?.slice(0, maxShownSubject),
     owner: ownerOf(payload),
     scopes: new Set(scopeClaim === undefined ? [] : wordsOf(claimAt(payload, scopeClaim), scopeClaim)),
-    // No schema has a name with NUL, and PostgreSQL has no text with it.
+    // Patterns with NUL are left out, because no schema can match them and PostgreSQL cannot store them.
     schemas: isUnlimited
       ? undefined
       : wordsOf(schemas, settings.schemas).filter((pattern) => !pattern.includes('\0')),
@@ -60,7 +60,7 @@ function claimAt(payload: JWTPayload, claim: string): unknown {
   for (const step of stepsOf(claim)) {
     if (typeof value !== 'object' || value === null) return undefined;
     if (Array.isArray(value) && !isArrayIndex(step)) return undefined;
-    // Members of Object.prototype, such as `constructor`, are not claims.
+    // Only own members count, because members of Object.prototype, such as `constructor`, are not claims.
     if (!Object.hasOwn(value, step)) return undefined;
     value = (value as Record<string, unknown>)[step];
   }
@@ -82,9 +82,9 @@ function wordsOf(claim: unknown, name: string): string[] {
 }
 
 /**
- * Returns the role of the token; undefined: it has none. Identity providers often send a single value as a list. PostgreSQL would
- * cut a name that is too long, perhaps to the name of another role. In `SET ROLE` the name `none`, even in quotes, means the
- * service's own role.
+ * Returns the role of the token; undefined: it has none. A list with one value is accepted, because many identity providers send
+ * that. A name that is too long is refused, because PostgreSQL would cut it, perhaps to the name of another role. `none` is
+ * refused, because in `SET ROLE` it means the service's own role, even in quotes.
  */
 function roleOf(claim: unknown, name: string): string | undefined {
   const roles = Array.isArray(claim) ? claim : [claim];

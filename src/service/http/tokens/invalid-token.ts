@@ -1,6 +1,6 @@
 import { AppError } from '../../../core/errors.ts';
 
-/** Why tokens are refused. `claim`: a claim is missing or not as expected. `signature`: the token is signed with another key. */
+/** The reasons for which tokens are refused. `claim`: a claim is missing or wrong. `signature`: the token is signed with another key. */
 export const tokenRefusals = [
   'malformed',
   'algorithm',
@@ -13,7 +13,7 @@ export type TokenRefusal = (typeof tokenRefusals)[number];
 
 /** The error for a token that is not valid. */
 export class InvalidToken extends AppError {
-  /** The reason for the metrics. The caller gets the detail. */
+  /** The reason for the metrics. Callers see only the detail. */
   readonly reason: TokenRefusal;
 
   constructor(reason: TokenRefusal, detail: string) {

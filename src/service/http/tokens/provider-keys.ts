@@ -21,22 +21,22 @@ import { fetchJson } from './fetch-json.ts';
 import type { TokenKeys } from './token-keys.ts';
 
 export interface ProviderSettings {
-  /** undefined: OpenID Connect Discovery at the issuer names it. */
+  /** The URL of the key set; undefined: the discovery document of the issuer has it. */
   jwksUrl: string | undefined;
   issuer: string | undefined;
 }
 
-/** After this time the next request causes a fetch, and does not wait for it. */
+/** When the keys are older than this, the next request starts a fetch but does not wait for it. */
 const freshMs = 300_000;
-/** After this time the next request waits for the fetch, so that a key that the provider removed is no longer used. */
+/** When the keys are older than this, the next request waits for the fetch, so that a key that the provider has removed is no longer used. */
 const staleMs = 600_000;
-/** The shortest time between a fetch that failed, or that did not have the key of a token, and the next one. */
+/** The shortest time from a fetch that failed or did not have a token's key to the next fetch. */
 const pauseMs = 30_000;
 /** The longest time for which keys are used while the provider cannot be reached. */
 const maxOutageMs = 86_400_000;
 const maxKeys = 100;
 
-/** The discovery document is that of another issuer. Only a person can fix this. */
+/** Reports that the discovery document belongs to another issuer. Retrying does not help; a person must fix the settings. */
 class IssuerMismatch extends Error {}
 
 export class ProviderKeys implements TokenKeys {
@@ -44,7 +44,7 @@ export class ProviderKeys implements TokenKeys {
   refreshAtMs = 0;
   readonly #settings: ProviderSettings;
   readonly #log: Log;
-  /** undefined: the keys were never fetched, or their last fetch is too long ago. */
+  /** The current keys; undefined: they were never fetched, or the last successful fetch is too long ago. */
   #keySet: ReturnType<typeof createLocalJWKSet> | undefined;
   /** The current keys as text, to recognize a change. */
   #text = '';
@@ -67,10 +67,10 @@ export class ProviderKeys implements TokenKeys {
   }
 
   async refresh(nowMs: number): Promise<void> {
-    // Another fetch has just failed, so nobody needs to wait for the next failure.
+    // If a fetch has just failed, older keys are used meanwhile, so that requests need not wait for the next failure.
     const isOutage = this.#failure !== undefined && nowMs < this.#failedAtMs + 2 * pauseMs;
     const maxAgeMs = isOutage ? maxOutageMs : staleMs;
-    // Until the fetch ends, every request calls this function. So all requests wait if one must wait.
+    // Every request calls this function until the fetch ends. So if one request must wait, all others wait, too.
     const fetching = this.#fetch();
     if (nowMs >= this.#fetchedAtMs + maxAgeMs) await fetching;
   }
@@ -81,7 +81,7 @@ export class ProviderKeys implements TokenKeys {
     } catch (error) {
       if (!(error instanceof joseErrors.JWKSNoMatchingKey)) throw error;
     }
-    // The provider may have made a new key.
+    // The key of the token is not known. The provider may have added it since, so the keys are fetched again.
     if (this.#running !== undefined || Date.now() >= this.#attemptedAtMs + pauseMs) await this.#fetch();
     try {
       return await this.#current()(header, token);
@@ -112,7 +112,7 @@ export class ProviderKeys implements TokenKeys {
     );
   }
 
-  /** Fetches the keys, once for all callers at the same time. It never rejects. */
+  /** Fetches the keys. Callers at the same time share one fetch. It never rejects. */
   #fetch(): Promise<void> {
     this.#running ??= this.#fetchOnce().finally(() => {
       this.#running = undefined;
@@ -141,7 +141,7 @@ export class ProviderKeys implements TokenKeys {
     }
   }
 
-  /** Returns the address of the provider for the log, without a query, which may have a secret. */
+  /** Returns the address of the provider for the log. The query is left out, because it may contain a secret. */
   #address(): string {
     const { origin, pathname } = new URL(this.#settings.jwksUrl ?? this.#settings.issuer!);
     return origin + pathname;
@@ -150,7 +150,7 @@ export class ProviderKeys implements TokenKeys {
   #keep(document: unknown): void {
     const { keys, refused } = usableKeys(document);
     if (keys.length === 0) {
-      // The provider did answer: it has removed the keys.
+      // The provider did answer, and has no key that can be used. So it has removed the old keys, and they must not be used any more.
       if (this.#keySet !== undefined) this.#replace(undefined, '');
       throw new Error('the identity provider has no key that the service can use');
     }
@@ -167,7 +167,7 @@ export class ProviderKeys implements TokenKeys {
   }
 }
 
-/** @throws IssuerMismatch */
+/** Returns the URL of the key set. @throws IssuerMismatch */
 async function discoverJwksUrl(issuer: string): Promise<string> {
   const { url, metadata } = await discover(issuer);
   if (metadata.issuer !== issuer) {
@@ -182,11 +182,11 @@ async function discoverJwksUrl(issuer: string): Promise<string> {
 
 interface UsableKeys {
   keys: (JsonWebKey & { kid?: unknown })[];
-  /** Why other keys are not used. */
+  /** The reasons why other keys are not used. */
   refused: string[];
 }
 
-/** Returns the public keys of a JWK set that are strong enough. Other keys are left out (RFC 7517 section 5). */
+/** Returns the public keys of a JWK set that are strong enough. Other keys are ignored (RFC 7517 section 5). */
 function usableKeys(document: unknown): UsableKeys {
   const { keys: all } = asObject(document);
   if (!Array.isArray(all)) throw new Error('the answer of the identity provider is not a JWK set (RFC 7517)');

@@ -3,19 +3,19 @@ import type { JWTVerifyGetKey } from 'jose';
 import type { KeySource } from '../../../core/settings/token-settings.ts';
 
 export interface TokenKeys {
-  /** Changes with every change of the keys. A token that was verified before must then be verified again. */
+  /** Changes whenever the keys change. A token that was verified with an earlier version must be verified again. */
   readonly version: number;
   /** The time, in milliseconds since 1970, from which `refresh` must be called before the keys are used. */
   readonly refreshAtMs: number;
   /** Fetches the keys again. It resolves when the keys may be used, and never rejects. */
   refresh(nowMs: number): Promise<void>;
-  /** Returns the key for the header of a token. @throws AppError `token-keys-unavailable`, an error of jose if there is no such key */
+  /** Finds the key for the header of a token. @throws AppError `token-keys-unavailable`; an error of jose if there is no such key */
   find: JWTVerifyGetKey;
   /** Checks that there are keys. @throws AppError `token-keys-unavailable` */
   check(): void;
 }
 
-/** Returns a key of the settings. It never changes. */
+/** Returns the key that a setting contains. It never changes. */
 export function fixedKey(source: Exclude<KeySource, { kind: 'provider' }>): TokenKeys {
   const key = source.kind === 'secret' ? source.secret : source.key;
   return {

@@ -34,8 +34,8 @@ export class TokenVerifier {
   readonly #settings: TokenSettings;
   readonly #keys: TokenKeys;
   /**
-   * The valid tokens that were verified before, the newest last. They are kept because verifying a token takes longer than the
-   * rest of a small request.
+   * The valid tokens that were verified before, the newest last. They are remembered because verifying a token takes longer than
+   * the rest of a small request.
    */
   readonly #known = new Map<string, KnownToken>();
 
@@ -63,7 +63,7 @@ export class TokenVerifier {
   async #admit(token: string): Promise<KnownToken> {
     const known = this.#known;
     known.delete(token);
-    // The keys may change while the token is verified. Then it is verified again at its next use.
+    // The keys may change while the token is verified. With the version from before, the token is verified again at its next use.
     const keysVersion = this.#keys.version;
     const payload = await verifyToken(token, this.#settings, this.#keys.find);
     const admitted = {
@@ -111,8 +111,8 @@ async function verifyToken(
 }
 
 /**
- * Refuses a token whose header says that it is for something else (RFC 8725 section 3.11), such as `logout+jwt`. Most access tokens have the
- * type `JWT`, which says nothing, or `at+jwt` (RFC 9068).
+ * Refuses a token whose header says that it has another purpose (RFC 8725 section 3.11), such as `logout+jwt`. Most access tokens
+ * have the type `JWT`, which does not say the purpose, or `at+jwt` (RFC 9068).
  */
 function refuseOtherType(type: unknown): void {
   if (type === undefined) return;
@@ -122,7 +122,7 @@ function refuseOtherType(type: unknown): void {
   throw invalidToken('The token is not an access token: its header "typ" names another kind of token.');
 }
 
-/** Tries every key that fits the token's header. A token without `kid` may fit several keys. */
+/** Tries every key that fits the token's header, because a token without `kid` may fit several. */
 async function verifyWithEach(
   keys: joseErrors.JWKSMultipleMatchingKeys,
   token: string,

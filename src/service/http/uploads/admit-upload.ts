@@ -1,6 +1,6 @@
 /**
- * Makes the record of an upload: who sends it, what it asks for, its body, its key, its load, and where it reports. The record is made once,
- * and everything that happens to the upload afterwards takes what it needs from it.
+ * Admits an upload and makes its description, `Upload`: who sends it, what it asks for, its body, its idempotency key, its load,
+ * and how it reports. It is made once, and all later steps get what they need from it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
@@ -27,14 +27,14 @@ export interface Upload<Query extends UploadQuery = UploadQuery>
     UploadChoices {
   operation: UploadOperation<Query>;
   query: Query;
-  /** The query as it was sent, which is stored for later. */
+  /** The query as it was sent. An asynchronous upload stores it for later. */
   sentQuery: Record<string, unknown>;
   body: UploadBody;
   /** The line in which the upload waits for a place. */
   line: WaitingLine;
   /** undefined: the request has no idempotency key. */
   key: DigestedKey | undefined;
-  /** The load of the upload. Its cancelling aborts `signal`. */
+  /** The load of the upload. If it is cancelled, `signal` is aborted. */
   run: LoadRun;
   requestId: string;
   log: FastifyBaseLogger;
@@ -49,20 +49,20 @@ export interface UploadBody extends FormBody {
   chunks: (signal: AbortSignal) => AsyncGenerator<Buffer>;
 }
 
-/** What distinguishes the two uploads. Methods, so that an operation with more parameters is an `UploadOperation`. */
+/** What distinguishes the two kinds of uploads. The members are methods, not properties, so that TypeScript accepts an operation with more parameters. */
 export interface UploadOperation<Query extends UploadQuery = UploadQuery> {
   name: LoadFacts['operation'];
   /** @throws AppError `invalid-parameter` */
   parseQuery: (query: unknown) => Query;
   /** Checks the parameters together with the headers, before the body is read. @throws AppError `invalid-parameter` */
   check(query: Query, headers: IncomingHttpHeaders): void;
-  /** Opens the rows of the body for `use`, which closes the input. */
+  /** Opens the rows of the body and passes them to `use`. Closes the input afterwards. */
   withInput(
     context: HttpContext,
     upload: Upload<Query>,
     use: (input: LoadInput) => Promise<KeptAnswer>,
   ): Promise<KeptAnswer>;
-  /** Reads the whole body into its digest. */
+  /** Reads the whole body of a repeated request, only to compute its digest. */
   readBody(context: HttpContext, body: UploadBody, signal: AbortSignal): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export async function admitUpload(
   const choices = uploadChoices(query);
   const scope = scopeOf(query.if_exists);
   const table = await admitTableRequest(request, reply, context, query.schema, scope);
-  // `add` may change the definition of the table, so it needs the scope before the rows are read.
+  // `extra_columns=add` may change the definition of the table, so its scope is checked before the rows are read.
   if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
   operation.check(query, request.headers);
   const { schema, name, grants } = table;
@@ -123,13 +123,13 @@ export async function admitUpload(
   };
 }
 
-/** Returns the scope that every such upload needs. */
+/** Returns the scope that an upload with this `if_exists` needs. */
 function scopeOf(ifExists: UploadQuery['if_exists']): Scope {
   if (ifExists === 'append') return 'table:load';
   return ifExists === 'fail' ? 'table:create' : 'table:replace';
 }
 
-/** Small appends have a line of their own, so that they do not wait for large uploads. */
+/** Returns the line for the upload. Small appends have their own line, so that they do not wait for large uploads. */
 function lineOf(
   { headers }: FastifyRequest,
   { lines }: HttpContext,
@@ -141,7 +141,7 @@ function lineOf(
   return isShort && name === 'upload-json' && if_exists === 'append' ? lines.smallUploads : lines.uploads;
 }
 
-/** Returns the body of a request that runs. @param line the line in which others wait for the request */
+/** Returns the body of a running request. @param line the line in which others may wait for this request to end */
 export function bodyOfRequest(
   request: FastifyRequest,
   { config, lines }: HttpContext,

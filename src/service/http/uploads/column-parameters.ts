@@ -15,7 +15,7 @@ export interface ColumnChoices {
 }
 
 /**
- * Returns what the query says about columns.
+ * Returns the parameters about columns.
  *
  * @throws AppError `invalid-parameter`
  */
@@ -55,7 +55,7 @@ function renamesIn(text: string | undefined): Map<string, string> {
   const names = new Map<string, string>();
   for (const item of text === undefined ? [] : splitList(text, ',', false)) {
     const [from, to, ...more] = splitList(item, ':');
-    // A key or a header may be empty: `rename=:note`.
+    // The old name may be empty (`rename=:note`), because a key or a header may be. The new name may not.
     if (from === undefined || !to || more.length > 0 || names.has(from)) {
       throw wrongParameter(
         'rename',

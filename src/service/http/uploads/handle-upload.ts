@@ -30,16 +30,16 @@ export async function handleUpload(
   }
 }
 
-/** A quoted value of a preference, which may contain any word. It may lack its end. */
+/** A quoted value of a preference. It may contain any word, so it is removed before preferences are searched for. Its end may be missing. */
 const quoted = /"(?:[^"\\]|\\.)*(?:"|\\?$)/g;
 
-/** Returns whether the client prefers an answer before the rows are loaded. */
+/** Returns whether the client prefers an asynchronous upload (`Prefer: respond-async`). */
 function prefersLater({ headers }: UploadBody): boolean {
   const preferences = String(headers.prefer ?? '').replaceAll(quoted, '""');
   return /(?:^|,)\s*respond-async\s*(?:[;,]|$)/i.test(preferences);
 }
 
-/** The errors of a load for which there was no place. Such a load has not begun. */
+/** The errors of a load for which there was no place. Such a load counts as not begun. */
 const notBegun: ErrorCode[] = ['too-many-uploads', 'queue-full'];
 
 /** Runs an upload as a load. @throws the error for the caller */
@@ -53,7 +53,7 @@ async function runUpload(
   const { run } = upload;
   uploads.begin(run);
   const outcome = await runToEnd(uploads, upload, notBegun, async () => {
-    // The key names the load, so the load must be found.
+    // With an idempotency key the load is recorded at once, because the stored key refers to it.
     if (upload.key !== undefined) await uploads.record(run);
     return work(context, upload, keeper);
   });

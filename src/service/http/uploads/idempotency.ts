@@ -23,7 +23,7 @@ export type DigestedKey = RequestKey & { digest: BodyDigest };
 /**
  * Returns the key of the request; undefined: it has none.
  *
- * @throws AppError `invalid-parameter`; `not-enabled` if the service cannot keep keys
+ * @throws AppError `invalid-parameter`; `not-enabled` if the service cannot store keys
  */
 export function requestKeyOf(
   request: FastifyRequest,
@@ -38,7 +38,7 @@ export function requestKeyOf(
 }
 
 /**
- * Returns the key that a header or a parameter of the query has.
+ * Checks a key from a header or a query parameter, and returns it without quotes.
  *
  * @throws AppError `invalid-parameter`
  */
@@ -66,18 +66,18 @@ function keyInUse(): AppError {
 }
 
 /**
- * The codes of refusals that depend on the request alone, or that the caller must decide about. A repeated request gets the same
- * answer.
+ * The codes of refusals whose answers are stored, so that a repeated request gets the same answer: those that depend on the request
+ * alone, or that the caller must decide about.
  */
 const keptCodes = new Set(['table-exists', 'dependent-objects']);
 const keptStatuses = new Set([400, 413, 422]);
 
-/** The codes of refusals that depend on the password. It is not in the digest, so the same key must allow another password. */
+/** The codes of refusals that depend on the password. Their answers are not stored: the password is not part of the digest, so the same key must allow another password. */
 const passwordCodes = new Set(['password-required', 'wrong-password']);
 
 /**
- * Keeps the answer to a failed request, or frees its key. A request whose body was not read to its end is not kept. If the database does
- * not answer, the key stays with this process until its lease expires.
+ * Stores the answer to a failed request, or releases its key. Nothing is stored if the body was not read to its end. If the
+ * database does not answer, the key remains in use until the lease of this process expires.
  */
 async function endKey(key: ClaimedKey, error: unknown, requestId: string): Promise<void> {
   const known = error instanceof ClientGone ? undefined : asAppError(error);
@@ -92,12 +92,12 @@ export interface RequestOnce {
   /** undefined: it has no key, so it does its work each time. */
   key: DigestedKey | undefined;
   requestId: string;
-  /** Reads the whole body of a repeated request into the digest. */
+  /** Reads the whole body, if the request is a repeated one, to compute its digest. */
   readBody: () => Promise<void>;
 }
 
 /**
- * Does the work of a request once, and answers. A request whose key another request has gets the answer of that one.
+ * Does the work of a request once, and answers. If another request has used the key, it returns the answer to that request.
  *
  * @param work its transaction must run the statements of the keeper
  * @throws AppError `idempotency-key-in-use`, `idempotency-key-reused`; the errors of the work
@@ -127,15 +127,15 @@ export async function answerOnce(
 }
 
 /**
- * Sets the status and the headers of an answer that is kept, and returns its body for the handler to return. A handler that returned the
- * reply would end only when the client has read the answer, and would hold its key and its place in a line until then.
+ * Sets the status and the headers of a stored answer, and returns its body for the handler to return. A handler that returned the
+ * reply itself would end only when the client has read the answer, and would hold its key and its place in a line until then.
  */
 function replyWith(reply: FastifyReply, { status, headers, body }: KeptAnswer): Buffer {
   reply.code(status).headers(headers);
   return body;
 }
 
-/** Returns the error for the caller if the request lost its key, and every other error unchanged. */
+/** Returns the error for the caller if the request has lost its key to another request; otherwise the same error. */
 export function asKeyError(error: unknown): unknown {
   return isLostKey(error) ? keyInUse() : error;
 }

@@ -11,10 +11,10 @@ import type { JsonForm } from '../../../readers/json/json-upload-scanner.ts';
 import type { Flattening } from '../../loading/inputs/flatten-objects.ts';
 import type { QueryOn } from './parameters.ts';
 
-/** One row object on each line. No such type is registered, so programs use several names. */
+/** Media types for one row object on each line. None is registered, so programs use several names. */
 const lineMediaType = /^(?:application|text)\/(?:x-)?(?:ndjson|jsonl|jsonlines|json-lines)\s*(?:;|$)/i;
 
-/** JSON (RFC 8259), also by the name that programs used before, and every type whose syntax is JSON (RFC 6839): `application/geo+json`. */
+/** Media types of JSON (RFC 8259), including an old name, and all types with JSON syntax (RFC 6839), such as `application/geo+json`. */
 const jsonMediaType = /^(?:(?:application|text)\/json|[a-z]+\/[\w!#$&^.+-]+\+json)\s*(?:;|$)/i;
 
 export const jsonMediaTypes = [jsonMediaType, lineMediaType];

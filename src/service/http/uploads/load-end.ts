@@ -19,16 +19,16 @@ export type LoadOutcome =
       answer?: undefined;
       /** The error for the caller. */
       error: unknown;
-      /** undefined: the client has disconnected. */
+      /** The error as an `AppError`; undefined: the client has disconnected. */
       known: AppError | undefined;
-      /** Its end was recorded. Otherwise the load has not begun. */
+      /** Whether the end of the load was recorded. Otherwise the load counts as not begun. */
       hasEnded: boolean;
     };
 
 /**
- * Does the work of a load, which records how the load ends. If the work throws, that is recorded here.
+ * Does the work of a load. If the work succeeds, it has recorded the end of the load itself. If it throws, the end is recorded here.
  *
- * @param unbegun the codes of errors after which the load has not begun. The caller decides what happens to it then
+ * @param unbegun the codes of errors after which the load counts as not begun. The caller then decides what happens to it
  */
 export async function runToEnd(
   loads: UploadLoads,
@@ -40,13 +40,13 @@ export async function runToEnd(
     return { answer: await work() };
   } catch (thrown) {
     const error = asKeyError(await loads.errorOf(run, thrown));
-    // If the answer cannot be made, the load ends nevertheless.
+    // This end is used if making the answer to the error fails, too.
     let end: EndOfError = { state: 'failed', answer: failedAnswer, known: undefined };
     let hasEnded = true;
     try {
       end = endOfError(error, requestId);
       hasEnded = end.known === undefined || !unbegun.includes(end.known.code);
-      // Some errors are made without the collector. They list all of their problems.
+      // Some errors were made without the collector of problems. They list all of their problems themselves.
       if (hasEnded && run.found.count === 0)
         for (const problem of end.known?.errors ?? []) run.found.add(problem);
     } finally {
@@ -60,7 +60,7 @@ export async function runToEnd(
 interface EndOfError {
   state: LoadState;
   answer: KeptAnswer | undefined;
-  /** undefined: the client has disconnected. */
+  /** The error as an `AppError`; undefined: the client has disconnected. */
   known: AppError | undefined;
 }
 
@@ -72,29 +72,29 @@ function endOfError(error: unknown, requestId: string): EndOfError {
   return { state, answer: keptProblem(known, requestId), known };
 }
 
-/** Stands for the id of a request that is not known any more. */
+/** Stands for the request id in the answer of a load whose request is not known any more. */
 const noRequest = '00000000-0000-0000-0000-000000000000';
 
-/** The answer of a load that failed in a way that nobody expected. It is made before, so that the end of a load cannot fail with it. */
+/** The answer of a load that failed unexpectedly. It is made in advance, so that ending the load cannot fail for the same reason. */
 export const failedAnswer: KeptAnswer = keptProblem(
   new AppError('internal-error', 'The load could not be completed; nothing was changed.'),
   noRequest,
 );
 
-/** The answer of a load whose process ended. */
+/** Returns the answer of a load whose process ended. */
 export function abandonedAnswer(): KeptAnswer {
   const detail =
     'The process of the service that ran the load ended before the load did; nothing was changed. Send the request again.';
   return keptProblem(new AppError('shutting-down', detail), noRequest);
 }
 
-/** The error of an asynchronous load that was begun `maxAttempts` times without an end. */
+/** Returns the error of an asynchronous load that was started `maxAttempts` times without reaching an end. */
 export function loadGivenUp(): AppError {
   const detail = `The load was begun ${maxAttempts} times, and each time the process of the service or the database ended before the load did; nothing was changed. Its rows may be the cause, so do not send them again unchanged.`;
   return new AppError('internal-error', detail);
 }
 
-/** The answer of a load that was given up. */
+/** Returns the answer of a load that was given up. */
 export function givenUpAnswer(): KeptAnswer {
   return keptProblem(loadGivenUp(), noRequest);
 }

@@ -16,7 +16,7 @@ import { requireSchema, requireScope } from '../tokens/auth.ts';
 import { prefersCsv } from '../wire/accept.ts';
 import type { Upload } from './admit-upload.ts';
 
-/** Waits for a place, opens the rows of an upload, loads them, and returns the answer. The load has ended then. */
+/** Waits for a place, opens the rows of an upload, loads them, and returns the answer. When it returns, the end of the load is recorded. */
 export async function loadUpload(
   context: HttpContext,
   upload: Upload,
@@ -58,7 +58,7 @@ async function loadInput(
     await keeper.amend(answer).catch((error: unknown) => log.warn({ err: error }, notAmended));
     return answer;
   } catch (error) {
-    // The warnings often name the cause of the problems, for example a wrong row that was read as the header.
+    // The warnings are added, because they often name the cause of the problems, for example that a wrong row was read as the header.
     const isRefused = error instanceof AppError && error.status === 422;
     throw isRefused ? error.with({ warnings: input.warnings, body: csvOf(error, table) }) : error;
   } finally {
@@ -110,7 +110,7 @@ function loadContextOf(
   };
 }
 
-/** @param table receives all problems, if the client prefers CSV */
+/** Returns the request for the loader. @param table receives all problems, if the client prefers CSV */
 function loadRequestOf(
   { schema, name, grants, signal, query, columns, types, maxFaultyRows, run }: Upload,
   table: ProblemTable | undefined,
@@ -135,7 +135,7 @@ function loadRequestOf(
   };
 }
 
-/** @param table the problems of rows that were left out; undefined: the client does not prefer CSV */
+/** Returns the answer to a successful load. @param table the problems of rows that were left out; undefined: the client does not prefer CSV */
 function answerOf(
   loaded: LoadResult,
   upload: Upload,
@@ -158,7 +158,7 @@ function answerOf(
   };
   const isCreated = loaded.isNew && !query.dry_run;
   const location = isCreated ? { location: tableLocation(upload) } : {};
-  // A load that left out nothing has no problems for a file.
+  // Without left-out rows there are no problems, so the answer is JSON.
   const csv = table && table.count > 0 ? table.toBuffer() : undefined;
   return {
     status: isCreated ? 201 : 200,
@@ -185,7 +185,7 @@ function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, 
 /** Returns the problems of refused data as CSV, if the client prefers that. */
 function csvOf(error: AppError, table: ProblemTable | undefined): ErrorBody | undefined {
   if (table === undefined || error.code !== 'invalid-data' || error.errors === undefined) return undefined;
-  // Some errors are made without the collector. They list all of their problems.
+  // Some errors were made without the collector of problems. They list all of their problems themselves.
   if (table.count === 0) for (const problem of error.errors) table.add(problem);
   return { contentType: csvContentType, bytes: table.toBuffer() };
 }
@@ -201,7 +201,7 @@ function leftOutOf({ leftOut }: LoadResult): Record<string, unknown> {
   };
 }
 
-/** Returns a collector that gives each problem to both. */
+/** Returns a collector that passes each problem on to two others. */
 function bothCollectors(first: ProblemCollector, second: ProblemCollector): ProblemCollector {
   return {
     get count() {

@@ -23,7 +23,7 @@ const spreadsheets = ['upload-excel', 'inspect-excel'] as const;
 const everywhere = [...uploads, 'inspect-json', 'inspect-excel'] as const;
 
 interface ParameterTexts {
-  /** The name of its value in `--help`. undefined: it is true or false. */
+  /** The word for its value in `--help`; undefined: the parameter is true or false. */
   value?: string;
   /** A phrase for `--help` and the console. The choices are listed after it. */
   short: string;
@@ -96,7 +96,7 @@ export const parameters = {
     value: 'COUNT',
     short: 'how many rows may be left out',
     long: 'With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded.',
-    // An answer lists as many problems, so that by default it names each row that is left out.
+    // An answer lists this many problems, so with the default it names each row that is left out.
     byDefault: 100,
   }),
   values: parameter('Reading texts', everywhere, oneOf('strict', 'natural'), {
@@ -310,7 +310,7 @@ export function querySchema<At extends Endpoint>(endpoint: At): TObject<SchemasO
   return Type.Object(schemas) as unknown as TObject<SchemasOn<At>>;
 }
 
-/** Returns the description of a parameter, and gives its schema the sentences. */
+/** Returns the entry of a parameter, with its sentences in its schema, too. */
 function parameter<
   const On extends readonly Endpoint[],
   Schema extends TSchema,

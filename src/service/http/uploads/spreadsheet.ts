@@ -21,7 +21,7 @@ import type { QueryOn } from './parameters.ts';
 type SpreadsheetQuery = QueryOn<'inspect-excel'>;
 
 export const filePart = Type.String({
-  // OpenAPI 3.1 needs only `contentMediaType`, but most client generators still use `format` of OpenAPI 3.0.
+  // OpenAPI 3.1 needs only `contentMediaType`. `format` is that of OpenAPI 3.0, which most client generators still use.
   format: 'binary',
   contentMediaType: 'application/octet-stream',
   description: `A spreadsheet or a text file (${supportedExtensions}). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).`,
@@ -30,7 +30,7 @@ export const filePart = Type.String({
 export const passwordPart = Type.String({
   description:
     'The password of an encrypted workbook: .xlsx, .xlsm and .xlsb with agile or standard encryption, .xls with RC4. It has no effect on other files. Send it before `file`. The service does not record it.',
-  // `format` lets forms hide what a person types.
+  // With this `format`, forms hide what a person types.
   format: 'password',
   maxLength: maxPasswordLength,
 });
@@ -68,11 +68,11 @@ export interface SpreadsheetRequest {
   body: UploadBody;
   /** The key of the token's subject. */
   caller: string;
-  /** Also ends the opening of the file, which may take as long as a reading. */
+  /** Also ends the opening of the file, which may take as long as reading it. */
   signal: AbortSignal;
 }
 
-/** Reads the parts of a repeated request for its digest only. */
+/** Reads the parts of a repeated request, only to compute its digest. */
 export async function readSpreadsheetParts(
   { config: { limits } }: HttpContext,
   body: UploadBody,
@@ -86,7 +86,7 @@ export async function readSpreadsheetParts(
   }
 }
 
-/** @throws AppError `invalid-parameter` */
+/** Checks the parameters for the sheet. @throws AppError `invalid-parameter` */
 export function checkSpreadsheetQuery(query: SpreadsheetQuery): void {
   optionsOf(query);
 }
@@ -102,7 +102,7 @@ export async function withSpreadsheet<Result>(
   reading: Pick<SpreadsheetOptions, 'allSheets' | 'isOutlined'>,
   use: (opened: OpenedSpreadsheet) => Promise<Result>,
 ): Promise<Result> {
-  // An invalid parameter is refused before the body is read.
+  // The parameters are checked before the body is read, so that an invalid one is refused early.
   const options = { ...optionsOf(query), ...reading };
   const sent = new Spool({ maxBytes: limits.maxBodyBytes });
   let spool = sent;
@@ -120,7 +120,7 @@ export async function withSpreadsheet<Result>(
     const open = (wanted: SpreadsheetOptions) =>
       openSpreadsheet(spool, { ...wanted, ...opening }, resources, signal);
     const source = await open(options);
-    // `table_range` and a proposed header are of one sheet only.
+    // `table_range` and a proposed header belong to one sheet, so they are not used for other sheets.
     const { tableRange: _, headerRow, ...others } = options;
     const ofOtherSheets = {
       ...others,

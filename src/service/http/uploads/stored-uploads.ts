@@ -1,7 +1,7 @@
 /**
  * Asynchronous uploads (`Prefer: respond-async`, RFC 7240): a request is answered when its body is stored, and the rows are loaded
- * later, perhaps by another process. The permissions that the token had when the request was accepted are kept. The token itself is not
- * kept.
+ * later, perhaps by another process. The permissions that the token had at that time are stored with it. The token itself is not
+ * stored.
  */
 
 import type { FastifyBaseLogger } from 'fastify';
@@ -24,7 +24,7 @@ import { loadGivenUp, runToEnd } from './load-end.ts';
 import { loadUpload } from './load-upload.ts';
 import { uploadChoices } from './upload.ts';
 
-/** The headers that describe the body or the answer. */
+/** The headers that are stored, because the load needs them later to read the body and to write the answer. */
 const storedHeaders = ['content-type', 'accept'];
 
 /**
@@ -73,7 +73,7 @@ function accepted(run: LoadRun): KeptAnswer {
   };
 }
 
-/** Returns the functions that run a stored upload, and that report one that was given up. */
+/** Returns two functions: one runs a stored upload, and the other reports an upload that was given up. */
 export function storedUploadWork(
   context: HttpContext,
   operations: readonly UploadOperation[],
@@ -122,15 +122,15 @@ export function storedUploadWork(
   return { run, onGivenUp };
 }
 
-/** A load that finds no place, or that the service stops, waits again. */
+/** With these errors a load waits in the queue again: there was no place for it, or the service is stopping. */
 const notBegun: ErrorCode[] = ['too-many-uploads', 'shutting-down'];
 /**
- * A load whose database goes away waits again, until it has been begun `maxAttempts` times, because its rows may be the reason why
- * PostgreSQL ended.
+ * With this error a load waits in the queue again, but at most until it was started `maxAttempts` times: its rows may be the reason
+ * why PostgreSQL ended.
  */
 const interrupted: ErrorCode[] = ['database-unavailable'];
 
-/** Makes the record of an upload that was taken from the queue. @throws AppError `invalid-parameter` */
+/** Makes the `Upload` of a load that was taken from the queue. @throws AppError `invalid-parameter` */
 function uploadOf(
   context: HttpContext,
   { facts, request, bytesReceived }: TakenLoad,

@@ -30,7 +30,7 @@ export function textReadingOf(query: TextQuery): TextReading | undefined {
   if (nullValues.length > maxNullValues) {
     throw wrongParameter('null_values', `null_values has more than ${maxNullValues} items.`);
   }
-  // With values=natural the notation only decides for columns that several notations fit.
+  // With values=natural each column has its own notation. The parameters then decide only for columns that several notations fit.
   const notation =
     values === 'natural'
       ? usualNotation

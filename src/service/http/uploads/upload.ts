@@ -87,7 +87,7 @@ const Loaded = Type.Object(
   { title: 'LoadedTable' },
 );
 
-/** The document names JSON only, because generators of clients make one type for each answer. So the operations describe CSV in words. */
+/** The OpenAPI document describes the CSV answer in words only, because client generators make one type for each answer, which is JSON. */
 export const csvInWords =
   'With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.';
 
@@ -156,7 +156,7 @@ export const uploadErrors: ErrorCode[] = [
 /** What the parameters say about columns, texts and rows. */
 export interface UploadChoices {
   columns: ColumnChoices;
-  /** undefined: text is read as usual. */
+  /** How text is read; undefined: the parameters have their defaults. */
   textReading: TextReading | undefined;
   types: TypeChoices;
   /** undefined: no row may be left out. */

@@ -22,7 +22,7 @@ function rangesOf(accept: string): MediaRange[] {
   });
 }
 
-/** How exactly a range names a media type. The most exact range decides. */
+/** How exactly a range names a media type: by its full name, only by its type (as in `text/*`), or not at all. The most exact range decides. */
 const BY_NAME = 3;
 const BY_TYPE = 2;
 const BY_WILDCARD = 1;
@@ -67,7 +67,7 @@ export function acceptsJson(accept: string | undefined): boolean {
   return acceptanceOf(rangesOf(accept), isJson, 'application').weight > 0;
 }
 
-/** Returns whether an answer can be CSV. The range of all media types also means CSV, but JSON is sent then: see `prefersCsv`. */
+/** Returns whether an answer can be CSV. The range of all media types also accepts CSV, but the answer is then JSON: see `prefersCsv`. */
 export function acceptsCsv(accept: string | undefined): boolean {
   return acceptanceOf(rangesOf(accept ?? ''), isCsv, 'text').weight > 0;
 }
@@ -78,8 +78,8 @@ export function acceptsEvents(accept: string | undefined): boolean {
 }
 
 /**
- * Returns whether the client prefers CSV to JSON. The range of all media types prefers JSON, unless the client refuses JSON. If both have the same weight, the client
- * prefers CSV only if its range is more exact: `text/csv` and not `application/json`, for example.
+ * Returns whether the client prefers CSV to JSON. The range of all media types prefers JSON unless the client refuses JSON. If both have
+ * the same weight, the client prefers CSV only if its range for CSV is more exact, for example `text/csv` without `application/json`.
  */
 export function prefersCsv(accept: string | undefined): boolean {
   const ranges = rangesOf(accept ?? '');

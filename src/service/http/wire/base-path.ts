@@ -29,7 +29,7 @@ export function addBasePath(app: FastifyInstance, basePath: string): void {
   });
 }
 
-/** `type` is the first member of every problem document. */
+/** Adds the base path to the `type` of a problem document. `type` is always its first member. */
 function withType(document: Buffer, basePath: string): Buffer {
   const begin = '{"type":"';
   if (!document.subarray(0, begin.length + 1).equals(Buffer.from(`${begin}/`))) return document;

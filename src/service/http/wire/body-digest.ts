@@ -2,8 +2,8 @@ import { createHash, type Hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 
 /**
- * Computes the digest of a body while it is read. Of a form it is the digest of the parts, because clients choose another boundary for each
- * request.
+ * Computes the digest of a body while it is read. For a form it is the digest of its parts, because clients choose another boundary
+ * for each request.
  */
 export class BodyDigest {
   readonly #target: string;
@@ -15,7 +15,7 @@ export class BodyDigest {
     this.#target = `${method} ${url}`;
   }
 
-  /** Passes the chunks of a body on. */
+  /** Passes on the chunks of a body and adds them to the digest. */
   async *through(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
       this.#whole.update(chunk);
@@ -44,7 +44,7 @@ export class BodyDigest {
     this.#isComplete = true;
   }
 
-  /** Returns the digest of the request; undefined: the body has not been read to its end. */
+  /** Returns the digest of the request; undefined: the body was not read to its end. */
   fingerprint(): Buffer | undefined {
     if (!this.#isComplete) return undefined;
     return this.#whole.copy().update(`\0${this.#target}`).digest();

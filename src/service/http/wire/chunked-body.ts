@@ -10,26 +10,26 @@ import { AppError } from '../../../core/errors.ts';
 import { ignoreUntilClosed, lingerMs } from './pipelined-requests.ts';
 import { endBody, stopParser } from './stop-parser.ts';
 
-/** Smaller chunks are joined. */
+/** Chunks below this length are joined. */
 const smallChunkBytes = 1024;
 const gatheredBytes = 64 * 1024;
 
-/** The number of small chunks in one turn after which no more is read from the connection in that turn. */
+/** The number of small chunks in one turn of the event loop after which the connection is not read further in that turn. */
 const pauseAfterChunks = 1000;
 
 /**
- * The maximum number of chunks in one turn if they are tiny on average. A slow client that sends line by line never has so many chunks in
- * one turn.
+ * A request is refused if it sends more chunks than this in one turn and they have on average fewer than `minMeanBytes`. A slow
+ * client that sends line by line never has so many chunks in one turn.
  */
 const maxTinyChunks = 2000;
 const minMeanBytes = 32;
 
 /**
- * Joins the small chunks of all chunked bodies of a server, and refuses requests that send too many tiny chunks at once. The reader of the body
- * of a refused request gets the error. If nothing reads the body, the connection is closed soon.
+ * Joins the small chunks of all chunked bodies of a server, and refuses requests that send too many tiny chunks at once. Whoever
+ * reads the body of a refused request gets the error. If nobody reads the body, the connection is closed soon.
  */
 export function guardChunkedBodies(server: Server): void {
-  // This listener runs before the one that handles the request.
+  // `prependListener`: the guard must be in place before the request is handled.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     if (request.headers['transfer-encoding'] === undefined) return;
     const refuse = (): void => {
@@ -51,7 +51,7 @@ export function guardChunkedBodies(server: Server): void {
       }, lingerMs);
       response.once('close', () => clearTimeout(timer));
     };
-    // After an answer Node continues to read, and does not pass on what it reads.
+    // After the answer Node.js reads the rest of the body and ignores it, which would cost one call for each chunk. So the body is ended here.
     response.once('finish', () => {
       if (request.complete) return;
       stopParser(request.socket, () => {});
@@ -69,7 +69,7 @@ export function refusalOf(request: IncomingMessage): AppError | undefined {
 
 const refusals = new WeakMap<IncomingMessage, AppError>();
 
-/** Bodies in small chunks continue one after the other, each in its own turn of the event loop, so that many bodies do not make a long turn. */
+/** The bodies with small chunks that wait to continue. Each continues in its own turn of the event loop, so that many bodies together do not make a long turn. */
 const inLine: (() => void)[] = [];
 
 function takeTurn(goOn: () => void): void {
@@ -88,7 +88,7 @@ class ChunkedBody {
   readonly #refuse: () => void;
   #gathered: Buffer | undefined;
   #gatheredBytes = 0;
-  /** The number of small chunks in this turn, and their bytes. */
+  /** The number of small chunks in this turn of the event loop, and the sum of their bytes. */
   #chunks = 0;
   #bytes = 0;
   #endsTurn = false;

@@ -11,7 +11,7 @@ import { BlockList, isIP } from 'node:net';
 /**
  * Returns a function that finds the address of a request's client.
  *
- * @param trustProxy the value of TRUST_PROXY; undefined: no header counts
+ * @param trustProxy the value of TRUST_PROXY; undefined: no header is trusted
  */
 export function clientAddressFinder(trustProxy: string | undefined): (request: IncomingMessage) => string {
   if (trustProxy === undefined) return peerAddress;
@@ -32,7 +32,7 @@ function peerAddress({ socket }: IncomingMessage): string {
   return socket.remoteAddress ?? 'unknown';
 }
 
-/** Returns a function that says whether the sender of the address is a trusted proxy. The connection itself is hop 0. */
+/** Returns a function that decides whether an address is that of a trusted proxy. The other end of the connection itself is hop 0. */
 function trustRule(trustProxy: string): (address: string, hop: number) => boolean {
   if (/^\d+$/.test(trustProxy)) {
     const proxies = Number(trustProxy);
@@ -52,8 +52,8 @@ function trustRule(trustProxy: string): (address: string, hop: number) => boolea
 }
 
 /**
- * Returns the addresses in the headers, the nearest one last. If the request has both headers and they disagree, the proxy wrote one
- * and the client the other, and nobody can tell which, so neither counts.
+ * Returns the addresses in the headers, the nearest one last. If both headers are sent and they disagree, one was written by the
+ * proxy and the other by the client. It is not known which, so neither is used.
  */
 function forwardedAddresses({ headers }: IncomingMessage): string[] {
   const listed = headers['x-forwarded-for'];

@@ -14,12 +14,12 @@ import { limitDetail } from '../../../core/limit-exceeded.ts';
 import type { Config } from '../../../core/settings/config.ts';
 import type { Log } from '../../postgres/log.ts';
 
-/** The files that are open in addition to connections and uploads: modules, logs, the event loop, and a reserve. */
+/** A reserve for files other than connections and those of uploads: modules, logs, the event loop. */
 const otherFiles = 64;
 /** The files of one upload: its temporary files, and the pipes of a process that reads for it. */
 const filesPerUpload = 5;
 
-/** Returns the number of connections that the service allows. A warning in the log says if that is fewer than MAX_CONNECTIONS. */
+/** Returns the number of connections that the service allows. It logs a warning if that is fewer than MAX_CONNECTIONS. */
 export function chooseMaxConnections(config: Config, log: Log): number {
   const openFiles = openFileLimit();
   const fitting = fittingConnections(config, openFiles);
@@ -51,7 +51,7 @@ export function fittingConnections(
 function openFileLimit(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');
-    // Node.js raises the first number, the soft limit, to the second one when it starts.
+    // The first number is the soft limit. Node.js raises it to the second number, the hard limit, when it starts.
     return Number(/^Max open files +(\d+)/m.exec(limits)?.[1]) || undefined;
   } catch {
     return undefined;
@@ -75,7 +75,7 @@ export function limitConnections(
   const idle = watchIdleConnections(server);
   let open = 0;
   server.maxConnections = maxConnections + Math.ceil(maxConnections * refusedShare);
-  // Without this, full workers (WORKERS) pass a connection on to each other again and again. The types of Node.js do not know it yet.
+  // Without this option, workers (WORKERS) that are full pass a connection on to each other again and again. The types of Node.js lack it.
   Object.assign(server, { dropMaxConnection: true });
   server.on('connection', (socket) => {
     open++;

@@ -10,7 +10,7 @@ const packers: Record<string, (body: Buffer) => Buffer> = {
   gzip: (body) => zlib.gzipSync(body),
   deflate: (body) => zlib.deflateSync(body),
   br: (body) => zlib.brotliCompressSync(body, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } }),
-  // The formats with a checksum. Without one, damage may not be noticed.
+  // These formats have a checksum. Without a checksum, damage may remain unnoticed.
   zstd: (body) => zlib.zstdCompressSync(body, { params: { [zlib.constants.ZSTD_c_checksumFlag]: 1 } }),
 };
 const limits = { maxBodyBytes: 1_000_000, maxUnpackRatio: 250, setting: 'MAX_BODY_BYTES' } as const;
@@ -72,7 +72,7 @@ test('a damaged body is refused or unpacked completely, and never hangs', async 
         if (damage === 'append') sent = Buffer.concat([packed, Buffer.of(value)]);
         try {
           const found = await unpacked(sent, places, [coding]);
-          // Some bytes of a header have no effect. Without a checksum other damage may give other bytes.
+          // Some bytes of a header have no effect, so damaged bodies may still be read. Without a checksum the result may then be different bytes.
           assert.ok(!hasChecksum(coding, sent) || body.equals(found));
           assert.ok(damage === 'flip' || damage === 'insert', damage);
         } catch (error) {
@@ -85,7 +85,7 @@ test('a damaged body is refused or unpacked completely, and never hangs', async 
   );
 });
 
-/** Brotli has no checksum, and neither has DEFLATE without the header of zlib (RFC 1950), as which a body with a damaged header is read. */
+/** Returns whether damage is certainly noticed. Brotli has no checksum. Neither has DEFLATE without the zlib header (RFC 1950), as which a body with a damaged header is read. */
 function hasChecksum(coding: string, sent: Buffer): boolean {
   if (coding === 'deflate')
     return (sent[0]! & 0x8f) === 8 && sent.length > 1 && sent.readUInt16BE(0) % 31 === 0;

@@ -1,6 +1,6 @@
 /**
- * Unpacks bodies with a `Content-Encoding` (RFC 9110 section 8.4): gzip, deflate, br and zstd. They are unpacked while they
- * arrive. So is a body without this header that begins like a .gz or .zst file, because no body that the service accepts begins so.
+ * Unpacks bodies with a `Content-Encoding` (RFC 9110 section 8.4): gzip, deflate, br and zstd. They are unpacked while they arrive. A body
+ * without this header that begins like a .gz or .zst file is unpacked, too, because no body that the service accepts begins like that.
  */
 import { AppError } from '../../../core/errors.ts';
 import type { SettingName } from '../../../core/settings/config.ts';
@@ -21,7 +21,7 @@ export interface UnpackLimits {
   /** The limit for the body, before and after it is unpacked. */
   maxBodyBytes: number;
   maxUnpackRatio: number;
-  /** The setting with this limit. */
+  /** The name of the setting for `maxBodyBytes`, for messages. */
   setting: SettingName;
 }
 
@@ -56,7 +56,7 @@ function unsupported(detail: string): AppError {
 }
 
 /**
- * Unpacks a body at the pace of its reader, on other threads.
+ * Unpacks a body on other threads, only as fast as it is read.
  *
  * @param names the result of `parseContentEncoding`
  * @throws AppError `invalid-content-encoding` if the body is damaged, cut off or followed by other bytes; `limit-exceeded`; what `packed` throws

@@ -25,7 +25,7 @@ export function allowOrigins(app: FastifyInstance, origins: string[]): void {
   const isAny = origins.includes(anyOrigin);
   const allowed = new Set(origins);
   app.addHook('onRequest', async (request, reply) => {
-    // A cache must not use the answer for one origin for another origin.
+    // The answer differs by origin, so a cache must not use it for another origin.
     if (!isAny) reply.header('vary', 'Origin');
     const { origin } = request.headers;
     if (origin === undefined || !(isAny || allowed.has(origin))) return;

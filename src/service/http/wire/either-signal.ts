@@ -1,7 +1,7 @@
 /**
- * Combines two signals without `AbortSignal.any`, because that removes its listeners only when the garbage collector runs.
+ * Combines two signals. It is used instead of `AbortSignal.any`, which removes its listeners only when the garbage collector runs.
  *
- * @param first lives longer than the work. `release` removes the listener from it
+ * @param first the signal that lives longer than the work. `release` removes the listener from it
  */
 export function eitherSignal(
   first: AbortSignal,

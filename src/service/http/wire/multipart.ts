@@ -50,7 +50,7 @@ export async function readSpreadsheetUpload(
   const maxBytesOf = (name: string): number => (name === 'password' ? maxPasswordBytes : maxBodyPartBytes);
   const receive = (name: string | undefined, take: () => Promise<Buffer | undefined>): void => {
     const taken = addPart(parts, parameters, name, take);
-    // The pipeline reports a failure of this part. Without a handler here the failure would end the process first.
+    // The failure is handled here, so that it does not end the process. The pipeline reports it.
     taken.catch((error) => busboy.destroy(error));
   };
   busboy.on('file', (name: string, stream: BusboyFileStream) => {
@@ -83,13 +83,13 @@ export async function readSpreadsheetUpload(
     throw partError('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
   const body = await parts.get('body');
   if (body) digest?.addToPart('body', body);
-  // The digest is stored. It does not contain the password, because a fast hash would help to guess it.
+  // The password is not part of the digest, which is stored: a fast hash would help to guess it.
   digest?.endOfParts();
   const password = passwordOf(await parts.get('password'));
   return { body: body === undefined || body.length === 0 ? undefined : body, password };
 }
 
-/** A character has at most three bytes for each of its UTF-16 units. A line break may follow the password. */
+/** The maximum number of bytes of the part: each UTF-16 unit of the password has at most three bytes, and a line break may follow. */
 const maxPasswordBytes = 3 * maxPasswordLength + 2;
 
 /** Returns the password. A line break at its end is not part of it, because editors and commands write one at the end of a file. */
@@ -99,14 +99,14 @@ function passwordOf(part: Buffer | undefined): string | undefined {
   return password === '' ? undefined : password;
 }
 
-/** The content of each part that has begun; undefined: the content is in the file. */
+/** The parts that have begun, with their content; undefined: the content is in the spool of the file. */
 type Parts = Map<string, Promise<Buffer | undefined>>;
 
 /** Begins to read a part. @throws AppError `invalid-parameter` if the part is unknown or sent twice */
 function addPart(
   parts: Parts,
   parameters: readonly string[],
-  // A part may have no name, although the types of the library say otherwise.
+  // A part may have no name. The types of the library do not show that.
   name = '',
   take: () => Promise<Buffer | undefined>,
 ): Promise<Buffer | undefined> {

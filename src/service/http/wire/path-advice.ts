@@ -7,7 +7,7 @@ export function nothingAt(path: string): string {
   return `There is nothing at ${path}.${meant} The API reference is at /docs.`;
 }
 
-/** Corrects the usual mistakes: slashes at the end or in a row, a missing `/api/v1`, and `tables` in place of `table`. */
+/** Corrects common mistakes in a path: slashes at the end or in a row, a missing `/api/v1`, and `tables` instead of `table`. */
 function nearPath(path: string): string {
   return path
     .replace(/\/{2,}/g, '/')

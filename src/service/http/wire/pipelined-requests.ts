@@ -15,7 +15,7 @@ import { stopParser } from './stop-parser.ts';
 const maxPipelined = 100;
 
 /**
- * How many bytes of an answered client are still read, and for how long. If a socket with unread bytes is closed, the
+ * How many bytes of a client that was answered are still read, and for how long. If a socket with unread bytes is closed, the
  * connection is reset, and the client may not get the answer.
  */
 export const lingerBytes = 16 * 1024 * 1024;
@@ -66,7 +66,7 @@ export function inTurn(handle: Handler): Handler {
   };
 }
 
-/** Returns the response of the request that runs; undefined: none runs. */
+/** Returns the response of the running request of a connection; undefined: none is running. */
 export function runningResponse(socket: Socket): ServerResponse | undefined {
   return pipelines.get(socket)?.running.response;
 }
@@ -88,7 +88,7 @@ export function closeAfterAnswers(socket: Socket): boolean {
   return true;
 }
 
-/** Ignores what the client of a connection sends from now on. After the last answer the connection is closed so that the client gets the answer. */
+/** Ignores what the client of a connection sends from now on. The connection is closed after the last answer, in a way that lets the client read that answer. */
 export function ignoreUntilClosed(socket: Socket): void {
   stopParser(socket, () => discard(socket));
   socket.destroySoon = () => linger(socket);

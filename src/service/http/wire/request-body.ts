@@ -16,7 +16,7 @@ export interface BodyLimits extends UnpackLimits {
   minBodyBytesPerSecond: number;
   /** The limit for the whole body that applies while `othersWait` returns true. */
   minBusyBodyBytesPerSecond: number;
-  /** Whether others wait for this request to end. Default: never. */
+  /** Returns whether other requests wait for this one to end. Default: never. */
   othersWait?: () => boolean;
 }
 
@@ -89,7 +89,7 @@ async function* receiveBody(
       yield chunk;
     }
   } finally {
-    // The request stays open, because the rest of the body may have to be read before the client gets the answer.
+    // Only the listeners are removed. The request stays open, because the rest of the body may have to be read before the client gets the answer.
     arrivals.end();
   }
 }
@@ -131,7 +131,7 @@ class Arrivals {
     clearTimeout(this.#timer);
     for (const event of arrivalEvents) this.#request.off(event, this.#wake);
     this.#stopping.removeEventListener('abort', this.#wake);
-    // Without a listener a later error would end the process.
+    // This listener stays, because a later error without a listener would end the process.
     this.#request.on('error', () => {});
   }
 
@@ -175,7 +175,7 @@ function continueBody(request: IncomingMessage): void {
   waiting.delete(request);
 }
 
-/** The error if the client disconnected in the middle of its body. There is no answer. */
+/** Reports that the client disconnected in the middle of its body. Nobody gets an answer. */
 export class ClientGone extends Error {
   override name = 'ClientGone';
   constructor() {

@@ -15,8 +15,8 @@ const messageCallbacks = new Set([
 ]);
 
 /**
- * Stops the parser of a connection. The parser is used again for another connection, so its callbacks are restored. Node
- * releases the parser after the connection has closed, after the phase of the event loop in which `setImmediate` runs.
+ * Stops the parser of a connection. Node.js releases the parser after the connection has closed, after the phase of the event loop
+ * in which `setImmediate` runs, and uses it again for another connection. So its callbacks are restored in that phase.
  *
  * @param onStopped runs in that phase; it must ensure that no further byte reaches the parser
  */
@@ -33,7 +33,7 @@ export function stopParser(socket: Socket, onStopped: () => void): void {
   });
 }
 
-/** Ends the stream of a body before the end of the body, without its connection, on which an answer follows. */
+/** Ends the stream of a body early, but not its connection, because an answer follows on it. */
 export function endBody(request: IncomingMessage): void {
   request._destroy = (reason, done) => done(reason);
   request.destroy();

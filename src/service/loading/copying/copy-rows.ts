@@ -21,29 +21,29 @@ export interface CopyOptions {
   /** The name of the relation, quoted. */
   relation: string;
   columns: LoadColumn[];
-  /** See `CopySessionOptions`. */
+  /** The rows are copied with FREEZE. This transaction must have created the table, and the table must be empty. */
   freezes: boolean;
   /** Citus stores the relation at its workers. */
   isSharded: boolean;
   matcher: ColumnMatcher;
-  /** The input keeps its rows, so that they can be read again. */
+  /** The input stores its rows while they are read, so that they can be read a second time. */
   keepRows: boolean;
   /**
    * Returns whether a row without the column may be copied with its default (`TargetColumn.fill`). If not, the row leaves the column
    * out, and PostgreSQL evaluates the default.
    */
   mayFill: (column: LoadColumn) => boolean;
-  /** If this is set, each row begins with the number of its data row and the number of its set of columns, in these columns. */
+  /** If this is set, each row begins with the number of its data row and the number of its shape (the set of columns that it has), in these columns. */
   numbers?: { columns: readonly string[]; numberOfSet: (columns: readonly number[]) => number };
-  /** A row may update an existing one. */
+  /** `on_conflict=update`: a row may update an existing one. */
   mayUpdate: boolean;
   typesAreInferred: boolean;
   maxRows: number;
-  /** See `EncodingOptions`. */
+  /** After this many rows with problems the sink only collects problems, because the upload is refused in any case. */
   maxRefusedRows?: number;
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
-  /** See `EncodingOptions`. */
+  /** A count of the bytes that PostgreSQL writes, if it already includes other rows of the upload. */
   written?: WrittenBytes;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. A COPY without progress ends (`deadlineClient`). */
   statementTimeoutMs: number;
@@ -58,14 +58,14 @@ export interface CopiedRows {
   refused: number;
   /** The number of rows that PostgreSQL stored. It is smaller if a trigger leaves out rows. */
   taken: number;
-  /** The data rows of the rows that were sent. */
+  /** The numbers of the data rows that were sent. */
   numbers: EncodingSink['rowNumbers'];
-  /** The rows did not all have the same columns, so several COPYs sent them. */
+  /** Several COPYs sent the rows, because the rows have different columns or are very long. */
   hasSeveralLists: boolean;
   places: CellPlaces;
   /** Warnings about parts of values that the types of the columns cannot store. */
   warnings: Warning[];
-  /** PostgreSQL refused a row: the transaction has failed. */
+  /** PostgreSQL's refusal of a row, after which the transaction has failed; undefined: PostgreSQL accepted all rows. */
   refusal: Refusal | undefined;
 }
 
@@ -88,7 +88,7 @@ export async function copyRows(
     leadingColumns: options.numbers?.columns,
     freezes: options.freezes,
     isSharded: options.isSharded,
-    // The temporary table of staged rows has no generated columns.
+    // The temporary table of staged rows stores plain values, so it has no generated columns.
     isRowByRow:
       options.numbers === undefined && columns.some(({ isLongGenerated }) => isLongGenerated === true),
   });
@@ -160,7 +160,7 @@ export function sinkOf(
   });
 }
 
-/** Returns what the sink knows of the rows that it has encoded. */
+/** Returns the result of the copy from what the sink knows of the rows that it has encoded. */
 export function rowsOf(
   { locate }: LoadInput,
   sink: EncodingSink,

@@ -36,24 +36,24 @@ export interface CopySessionOptions {
   /** The name of the table, quoted. */
   relation: string;
   columnNames: string[];
-  /** The columns of the first fields of each row. */
+  /** The columns of the first fields of each row, which come before the columns of the data. */
   leadingColumns?: readonly string[] | undefined;
   /** The rows are copied frozen. This transaction must have created the table, and the table must be empty. */
   freezes: boolean;
   /** Citus stores the table at its workers. */
   isSharded: boolean;
-  /** PostgreSQL must not gather rows. Has no effect on tables of Citus, whose COPY has no conditions. */
+  /** PostgreSQL must store each row before it reads the next one. Has no effect on tables of Citus, whose COPY takes no WHERE clause. */
   isRowByRow: boolean;
 }
 
 export class CopySession implements RowOutput {
-  /** The error with which PostgreSQL refused a row or evaluated a default. The transaction has failed then. */
+  /** The error with which PostgreSQL refused a row, or with which the evaluation of a default failed. The transaction has failed then. */
   refusal: DatabaseError | undefined;
   /** The number of rows sent in the COPYs before the refused one. "line 1" of the refused COPY is the row with this ordinal. */
   rowsBefore = 0;
   /** The number of rows that PostgreSQL stored. It is lower than the number of rows sent if a trigger leaves rows out. */
   rowsTaken = 0;
-  /** The rows need several COPYs: they had different lists of columns, or are very long. Rows that were not sent count, too. */
+  /** The rows need several COPYs, because they have different lists of columns or are very long. This is also set for rows that were not sent after a refusal. */
   hasSeveralLists = false;
 
   readonly #client: ClientBase;
@@ -67,7 +67,7 @@ export class CopySession implements RowOutput {
   #columns: readonly number[] = [];
   #firstList: readonly number[] | undefined;
   #rowsOfWriter = 0;
-  /** The rows of the current COPY that PostgreSQL has probably not written yet, and their bytes. */
+  /** The rows of the current COPY that PostgreSQL has probably not written yet, and their number of bytes. */
   #heldRows = 0;
   #heldBytes = 0;
 
@@ -81,7 +81,7 @@ export class CopySession implements RowOutput {
     this.#isRowByRow = options.isRowByRow && !options.isSharded;
   }
 
-  /** Returns the columns of the refused COPY, as indexes. */
+  /** Returns the columns of the COPY that PostgreSQL refused, as indexes. */
   get refusedColumns(): readonly number[] {
     return this.#columns;
   }
@@ -96,8 +96,8 @@ export class CopySession implements RowOutput {
     this.#firstList ??= columns;
     if (columns !== this.#firstList) this.hasSeveralLists = true;
     if (this.refusal) return;
-    // Rows without columns are inserted and not copied. If the first rows have no columns, the copy is not frozen, because it would
-    // truncate the table and remove these rows.
+    // COPY cannot send rows without columns, so they are inserted. If the first rows have no columns, FREEZE is not used, because
+    // it needs a TRUNCATE, which would remove these rows.
     if (isFirst) this.#freezes &&= columns.length > 0;
     try {
       if (columns.length === 0 && this.#leadingColumns.length === 0)
@@ -137,7 +137,7 @@ export class CopySession implements RowOutput {
   }
 
   async #endForMemory(): Promise<void> {
-    // This is set first, because the end may fail if a row refers to a row of a later COPY.
+    // This is set before the COPY ends, because its end may fail if a row refers to a row of a later COPY. The caller then knows the reason.
     this.hasSeveralLists = true;
     await this.#end();
   }

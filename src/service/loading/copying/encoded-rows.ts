@@ -8,7 +8,7 @@ const maxBytes = 1024 * 1024;
 export class EncodedRows implements RowOutput {
   /** The columns of all rows, as indexes; undefined: there is no row. */
   columns: readonly number[] | undefined;
-  /** The rows cannot be sent by one COPY: they have different columns, or no column at all, or they are too long. */
+  /** The rows cannot be sent by one COPY, because they have different columns, no columns at all, or are too long. The upload is then loaded by `loadTable`. */
   needsUsualWay = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -17,7 +17,7 @@ export class EncodedRows implements RowOutput {
     this.columns ??= columns;
     this.#bytes += rows.length;
     this.needsUsualWay ||= columns !== this.columns || columns.length === 0 || this.#bytes > maxBytes;
-    // The caller uses the buffer again.
+    // The chunk is copied, because the caller reuses its buffer.
     if (!this.needsUsualWay) this.#chunks.push(Buffer.from(rows));
   }
 

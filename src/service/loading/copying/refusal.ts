@@ -10,9 +10,9 @@ export interface Refusal {
    * The first and the last of the data rows among which the refused row is, because PostgreSQL stores several rows at a time.
    */
   amongRows?: [first: number, last: number] | undefined;
-  /** The first data row of the statement that was refused, if PostgreSQL does not name the row. */
+  /** The first data row that the refused statement sent, if PostgreSQL does not name the row. */
   firstRow?: number | undefined;
-  /** The column that the error is about, if it is known only from the COPY. */
+  /** The column that the error is about, if only the context of the COPY names it. */
   column?: string | undefined;
   /** The columns of the refused COPY, as indexes. All its rows have exactly these columns. */
   sentColumns?: readonly number[] | undefined;
@@ -44,7 +44,7 @@ export function refusalOfCopy(
   const last = Math.min(rowsBefore + line, numbers.count) - 1;
   const row = numbers.rowOf(last);
   if (!storesRowsTogether(error)) return { error, sentColumns, column, row };
-  // The line is the one of the last row among the rows that are stored together.
+  // PostgreSQL stores several rows together, and the line in the error is that of the last of them.
   const first = Math.max(rowsBefore, last - maxRowsStoredTogether);
   const firstRow = numbers.rowOf(first);
   if (first === last || firstRow === undefined) return { error, sentColumns, column, row };

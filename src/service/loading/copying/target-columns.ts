@@ -51,17 +51,17 @@ export async function targetColumns(
 }
 
 function isFillable(column: LoadColumn): boolean {
-  // A default that PostgreSQL pads is not filled in. Its size is counted for rows that leave the column out.
+  // PostgreSQL pads the value itself: one letter may become 10 MiB. Such a default is not written into the rows.
   const isPadded = column.type.paddedBytes !== undefined;
   return column.default === 'constant' && !isPadded && !isStagedAsText(column);
 }
 
-/** Returns whether the column's type has no binary encoder. Its values are then sent as text through the staging table. */
+/** Returns whether the service has no binary encoder for the column's type. The values are then sent as text to the staging table, and PostgreSQL converts them. */
 export function isStagedAsText(column: LoadColumn): boolean {
   return columnEncoder(column.type) === undefined;
 }
 
-/** Returns a field of binary COPY: the length of the value and the value as the type's send function writes it. */
+/** Returns the value as a field of binary COPY: its length and its bytes; undefined: the value is NULL or too long to be repeated in every row. */
 function fillOf(value: Buffer | null): Buffer | undefined {
   if (value === null || value.length > maxFillBytes) return undefined;
   const field = Buffer.alloc(4 + value.length);

@@ -13,7 +13,7 @@ export function readEmptyCellsAsNull(input: LoadInput): LoadInput {
 
 const noBytes = Buffer.alloc(0);
 
-/** Passes on NULL at the end of a row for each column without a cell. Files may have the cells of a row in any order. */
+/** Adds NULL at the end of a row for each column that has no cell in the row. It waits for the end because files may have the cells of a row in any order. */
 class EmptyCellsSink extends ForwardingSink {
   /** For each column: the last row in which it had a cell. */
   #seenIn = new Int32Array(16);

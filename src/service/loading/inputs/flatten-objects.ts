@@ -8,7 +8,7 @@ import type { ExpectedColumn, LoadInput } from './load-input.ts';
 import { wrapInput } from './wrap-input.ts';
 
 export interface Flattening {
-  /** Comes between the names of the members. */
+  /** The text between the names of the members in the name of a column: `_` in `address_city`. */
   separator: string;
 }
 
@@ -49,7 +49,7 @@ export class Flattener {
     this.#locateRow = locateRow;
   }
 
-  /** An object goes as a whole into a `json` column of its name, unless the table also has columns for its members. */
+  /** Decides which objects are not flattened: an object goes as a whole into a `json` column with its name, unless the table also has columns for its members. */
   expect(columns: readonly ExpectedColumn[]): void {
     const owners = new Set(columns.flatMap(({ name }) => this.#ownersOf(name)));
     this.#names = new Set(columns.map(({ name }) => name));
@@ -70,7 +70,7 @@ export class Flattener {
     return this.#pass;
   }
 
-  /** Returns whether each member of the rows so far has a value. The others may be columns, or objects. */
+  /** Returns whether each member that the first rows have has a value in one of them. A member that is always NULL may be a value or an object in later rows. */
   isHeadEnough(): boolean {
     return !this.#pass!.hasUnknownMembers;
   }

@@ -74,7 +74,7 @@ class JsonInput implements LoadInput {
     return this.#definition;
   }
 
-  /** An empty body of lines may also be a body that was lost. */
+  /** An empty body of lines does not count as a list of rows, because it may be the body of a request that was cut off. */
   get hasRowList(): boolean {
     return this.#scanner.rowsSeen && !this.#isLines;
   }
@@ -87,7 +87,7 @@ class JsonInput implements LoadInput {
       for (let start = 0; start < chunk.length && !scanner.rowsSeen; start += sliceBytes) {
         this.#firstRow = scanner.write(chunk, start, Math.min(start + sliceBytes, chunk.length));
         bytesBefore += this.#firstRow - start;
-        // Other documents (`rows_at`) may have any values before their rows. These are checked and not kept.
+        // With `rows_at`, a document may have values of any length before its rows. They are checked and not kept, so they have no limit here.
         if (this.#form === 'upload' && bytesBefore > maxTableBytes + slackBytes)
           throw tooLongBeforeRows(maxTableBytes);
         await pauseForOthers();
@@ -108,7 +108,7 @@ class JsonInput implements LoadInput {
     let received = first.length - this.#firstRow;
     while (received < bytes) {
       const { value, done } = await this.#chunks.next();
-      // For a short body a pass over the first rows saves no time.
+      // A separate pass over the first rows of a short body saves no time.
       if (done) return undefined;
       this.#waiting.push(value);
       received += value.length;
@@ -117,7 +117,7 @@ class JsonInput implements LoadInput {
     try {
       await scanRows(head, this.#limits, this.#scanner.list, sink, signal);
     } catch (error) {
-      // The pass over all rows finds the same error again, with its place.
+      // The error is ignored here, because the pass over all rows finds it again, with its place.
       if (error instanceof AppError || isDocumentFault(error)) return undefined;
       throw error;
     }
@@ -166,7 +166,7 @@ class JsonInput implements LoadInput {
     await this.#readScannedDefinition();
   }
 
-  /** Call this when the definition may have been scanned. It reads the definition once, because that may take long. */
+  /** Call this when the scanner may have reached the definition. The definition is read only once, because that may take long. */
   async #readScannedDefinition(): Promise<void> {
     const { table } = this.#scanner;
     if (table === undefined || this.#isDefinitionRead) return;
@@ -199,7 +199,7 @@ async function* unclosed(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   }
 }
 
-/** The sink of a pass that only checks the document. */
+/** Takes no cells. A pass with this sink only checks the document and stores the rows. */
 class NoSink implements CellSink {
   column(): void {}
   beginRow(): void {}

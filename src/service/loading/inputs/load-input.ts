@@ -14,7 +14,7 @@ export interface HeadSize {
 /** A column that the table of an upload has or gets. */
 export interface ExpectedColumn {
   name: string;
-  /** A value that is an object goes into it as it is. */
+  /** Its type stores objects (`json`, `jsonb`), so an object is not split into its members. */
   isJson: boolean;
 }
 
@@ -35,20 +35,18 @@ export interface LoadInput extends RowSource {
   expectColumns?(columns: readonly ExpectedColumn[]): void;
 
   /**
-   * Pushes the first rows into the sink. The next pass begins with these rows again. The last of them may lack cells.
+   * Pushes the first rows into the sink. The next pass begins with these rows again. The last of them may be incomplete.
    *
-   * @returns whether there are more rows. undefined: the first rows are not worth a pass of their own, or have an error, which the next
-   *   pass finds
-   * @throws what receiving the upload throws
+   * @returns `whole`: there are no more rows; `part`: there are more; undefined: a separate pass over the first rows would save no
+   *   time, or they have an error, which the next pass finds
+   * @throws the errors of receiving the upload
    */
   readHead?(sink: CellSink, size: HeadSize, signal: AbortSignal): Promise<'part' | 'whole' | undefined>;
 
-  /**
-   * Pushes every row into the sink and keeps the rows, so that they can be read again. Rows that were not kept can be read only once.
-   */
+  /** Pushes every row into the sink and stores the rows, so that they can be read again. Rows that were not stored can be read only once. */
   readAndKeep(sink: CellSink, signal: AbortSignal): Promise<void>;
 
-  /** Receives the rest of the upload, so that `read` does not wait for the sender. */
+  /** Receives and stores the rest of the upload, so that a later pass does not wait for the sender. */
   keep(signal: AbortSignal): Promise<void>;
 
   /** Closes the files of the input and releases its memory. */

@@ -49,7 +49,7 @@ function repeatedKeyError(text: Buffer, key: string, position: number): AppError
 
 /** Returns the JSON Pointer of the object that contains the key at the position. */
 function pathTo(text: Buffer, position: number): string {
-  /** The index in each open array, and the position of the key in each open object. */
+  /** For each open array the index of the current element, and for each open object the position of the current key. */
   const steps: number[] = [];
   const areArrays: boolean[] = [];
   for (let at = 0; at < position; at++) {

@@ -7,7 +7,7 @@ import { NaturalReadingSink } from '../../../encoding/text-reading/natural/natur
 import type { LoadInput } from './load-input.ts';
 import { wrapInput } from './wrap-input.ts';
 
-/** Returns the sink through which cells pass on their way to `sink`, for a table whose columns are all inferred. */
+/** Returns a sink that reads each text in the notation of its column and passes the cells on to `sink`. The types of all columns must be inferred. */
 export function readInferred(
   sink: CellSink,
   inference: TypeInference,
@@ -19,7 +19,7 @@ export function readInferred(
   return new NaturalReadingSink(sink, (column) => readings[column]?.notation, words);
 }
 
-/** Returns the input whose columns are read as they were inferred. */
+/** Returns the input with each column read in the notation that the inference found. */
 export function readNaturally(input: LoadInput, inference: TypeInference, choices: TypeChoices): LoadInput {
   if (!choices.isNatural) return input;
   return wrapInput(input, {
@@ -30,7 +30,7 @@ export function readNaturally(input: LoadInput, inference: TypeInference, choice
 
 type NaturalColumn = Parameters<typeof naturalColumns>[0][number];
 
-/** Reads the rows to find the notations of columns whose types are known, and returns the input that is read in them. */
+/** Finds the notations of columns whose types are known, in a pass over all rows. Returns the input that is read in these notations. */
 export async function findNotations(
   input: LoadInput,
   choices: TypeChoices,

@@ -10,13 +10,13 @@ export interface InputWrapper {
   /** Returns the warnings of the wrapper, in addition to those of the input. */
   warnings(): Warning[];
   /**
-   * true: the wrapper changes no cells, at most the names of columns. A wrapper that changes cells may change them differently in each
-   * pass.
+   * true: the wrapper changes only names of columns and passes cells on unchanged. A wrapper that changes cells may change them
+   * differently in each pass.
    */
   keepsCells?: boolean;
-  /** Returns whether the first rows show the columns of all rows, as far as it is known. Called after a pass over them. Default: they do. */
+  /** Returns whether the first rows show all columns, as far as the wrapper knows. Called after a pass over the first rows. Default: they do. */
   isHeadEnough?(): boolean;
-  /** true: every pass keeps the rows. */
+  /** true: every pass stores the rows, so that they can be read again. */
   keepsRows?: boolean;
   /** Called after a whole pass. */
   afterPass?(): void;

@@ -26,14 +26,14 @@ export interface JsonInspection {
   data: { rowsAt?: string; rowCount: number; warnings: Warning[] } & PreviewedRows;
 }
 
-/** What the request says about texts and types. */
+/** How the request wants texts to be read and types to be inferred. */
 export interface TextChoices {
   /** undefined: the request does not say how text is read. */
   textReading: TextReading | undefined;
   types: TypeChoices;
 }
 
-/** How the request says that values are read. */
+/** How the request wants values to be read. */
 interface ValueReading extends TextChoices {
   /** undefined: nested objects are values. */
   flattening: Flattening | undefined;

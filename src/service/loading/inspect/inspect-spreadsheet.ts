@@ -111,7 +111,7 @@ async function readChosen(
   return { preview, ofText };
 }
 
-/** Reads another sheet to count its rows and columns. */
+/** Reads a sheet that was not chosen, to count its rows and columns. */
 async function sizeOf(
   summary: SheetSummary,
   openSheet: (name: string) => Promise<SheetSource>,

@@ -68,7 +68,7 @@ export class Preview implements CellSink {
   readonly #rowNumbers: number[] = [];
   /** For each column: the number of its values. */
   #values = new Uint32Array(64);
-  /** For each row: the texts that were read as another value. */
+  /** For each row: the original texts of cells that were read as other values, for example of dates and numbers. */
   readonly #originals: (string | undefined)[][] = [];
   #original: string | undefined;
 
@@ -106,7 +106,7 @@ export class Preview implements CellSink {
     const inferred = this.#inference.columns();
     const columns = inferred.map(({ name, type }) => ({ name, type }));
     const header = columns.map(({ name }) => name);
-    // A text column keeps the original text.
+    // If the column becomes `text`, the table stores the original text, so the preview shows it.
     const rows = this.#rows.map((row, index) =>
       inferred.map(
         ({ column, type }) =>

@@ -16,7 +16,7 @@ import { mergeWithSqlstate, progress, type RowRange, updateCounter } from '../st
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
 
-/** A table of one row: how many rows have been inserted or updated (`merged`), updated and refused so far. */
+/** A temporary table of one row with three counts so far: rows inserted or updated (`merged`), rows updated, and rows refused. */
 const state = 'pg_temp."tablewright pass"';
 /** A table of the rows that PostgreSQL has refused so far, with the fields of the errors. */
 export const refusedRows = 'pg_temp."tablewright refused rows"';
@@ -27,7 +27,7 @@ INSERT INTO ${state} VALUES (0, 0, 0);
 CREATE TEMPORARY TABLE ${refusedRows} (data_row integer NOT NULL, shape integer NOT NULL, waits boolean NOT NULL, code text, message text, detail text, column_name text,
   constraint_name text, table_name text, schema_name text) ON COMMIT DROP`;
 
-/** Reads the row of `state`. Its count of updated rows is 0 unless the table is sharded, because only then the rows are counted here. */
+/** Reads the counts. `updated` is 0 unless the table is sharded. For other tables a sequence counts the updates. */
 export const readPassState = `SELECT merged::int, updated::int, refused FROM ${state}`;
 
 /** A row that PostgreSQL refused. */
@@ -47,7 +47,7 @@ export interface RefusedRow {
 /** The maximum number of bytes of the texts of errors that are read. The other rows are counted by groups. */
 const maxTextBytes = 32 * 1024 * 1024;
 
-/** The order of the refused rows: those with the texts of their errors come first. */
+/** The order of the refused rows: rows with the texts of their errors come first, because only the first refused rows have them. */
 const refusedOrder = 'message IS NULL, data_row';
 
 export function readRefusedRows(limit: number): string {
@@ -66,7 +66,7 @@ export interface RefusedGroup extends Omit<RefusedRow, 'message' | 'detail'> {
   count: number;
 }
 
-/** Groups the refused rows from the one with the place `from` on, counted from 0. */
+/** Groups the refused rows, without the first `from` of them. */
 export function groupRefusedRows(from: number): string {
   return `SELECT min(data_row) AS row, shape, code, nullif(column_name, '') AS column, nullif(constraint_name, '') AS constraint,
   nullif(table_name, '') AS table, nullif(schema_name, '') AS schema, count(*)::int AS count
@@ -82,9 +82,9 @@ export function readRange(source = stagingTable): string {
 }
 
 /**
- * Returns statements that move the rows that wait out of the refused rows into a table of their own, like the staging table.
+ * Returns statements that take the waiting rows (`waits`, see `PassOptions.ownReferences`) out of the refused rows and put them into a table like the staging table.
  *
- * @param table quoted
+ * @param table the name of that table, quoted
  */
 export function takeWaitingRows(table: string): string {
   return `CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS
@@ -108,11 +108,11 @@ export interface PassOptions {
   maxRefused: number;
   /** The number of refused rows whose texts of errors are kept. */
   maxListed: number;
-  /** The errors that are not about a row, as a regular expression over the SQLSTATE, a space and the message. They end the pass. */
+  /** A regular expression over the SQLSTATE, a space and the message of an error. A matching error is not about a row and ends the pass. */
   notOfRows: string;
   /** true: `mergeRows` counts the updated rows. */
   countsUpdates: boolean;
-  /** The foreign keys that refer to the table itself. A row that breaks one waits, because it may refer to a later row. */
+  /** The foreign keys that refer to the table itself. A row that violates one waits, because the row that it refers to may come later. */
   ownReferences: string[];
 }
 
@@ -169,7 +169,7 @@ function variable(purpose: string): string {
   return quoteIdentifier(`tablewright ${purpose} ${unlike}`);
 }
 
-/** The first row of the block. */
+/** The number of the first row of the block. */
 const at = variable('at');
 /** The row number after the block. */
 const end = variable('end');
@@ -183,16 +183,16 @@ const isBeforeSuspect = variable('suspect');
 const failures = variable('failures');
 /** The number of rows that were inserted or updated. */
 const merged = variable('merged');
-/** The number of rows of this block that were inserted or updated. */
+/** The number of rows of the current block that were inserted or updated. */
 const stored = variable('stored');
-/** The number of rows of this block, and of all blocks, that were updated. It is counted only for a sharded table. */
+/** The number of updated rows of the current block (`changed`) and of all blocks (`updated`). They are counted here only for a sharded table. */
 const changed = variable('changed');
 const updated = variable('updated');
 /** The number of refused rows, also those of earlier statements. */
 const refused = variable('refused');
-/** The row that PostgreSQL moved last before it refused the block. */
+/** The number of the row that PostgreSQL was moving when it refused the block. */
 const reached = variable('reached');
-// The state of the counter of updated rows before the block. A sequence keeps its value when the block is undone.
+// The state of the sequence that counts updated rows, as it was before the block. It is restored if the block is undone, because a rollback does not reset a sequence.
 const updates = variable('updates');
 const hasUpdates = variable('has updates');
 /** true: the refused row waits until all other rows were moved. */
@@ -227,7 +227,7 @@ function declareVariables({ from, to }: PassOptions): string {
   ${[message, detail, column, constraint, table, schema].map((text) => `${text} pg_catalog.text;`).join(' ')}`;
 }
 
-/** Sets the shape of the first row of the block, and ends the block before the first row of another shape. */
+/** Sets the shape of the block to that of its first row, and ends the block before the first row of another shape. */
 function endOfShape(to: number, source = stagingTable): string {
   const row = `s.${rowNumber}`;
   return `SELECT ${row}, s.${shapeNumber} INTO ${at}, ${shape} FROM ${source} s
@@ -251,7 +251,7 @@ function mergeBlock(load: StagedLoad): string {
   return merges.map((merge, number) => `IF ${is(shape, '=', number)} THEN ${merge} END IF;`).join('\n');
 }
 
-/** Continues after a block that PostgreSQL accepted. The next block is twice as long, or has only the row that is probably refused. */
+/** Chooses the next block after PostgreSQL has accepted one: it is twice as long, or has only the row that PostgreSQL probably refuses. */
 function chooseNextBlock(options: PassOptions): string {
   const twice = atMostAll(`(${end} ${minus} ${at}) ${times} 2`, options);
   return `${merged} := ${merged} ${plus} ${stored};
@@ -264,12 +264,12 @@ function chooseNextBlock(options: PassOptions): string {
 
 const raised = quoteLiteral(sqlstateFor('raise_exception'));
 
-/** Returns SQL for whether the error is never about a row, except if RAISE made it. */
+/** Returns SQL for whether the error can never be about a row. An error that a function raised with RAISE may always be about a row. */
 function isNotOfRows({ notOfRows }: PassOptions): string {
   return is(stateAndMessage, '~', quoteLiteral(notOfRows));
 }
 
-/** Cuts the texts of the error to one character more than is kept, so that the service sees that they are cut. */
+/** Keeps one character more than the service shows, so that the service sees that a text was cut. */
 const cutFields = [message, column, constraint, table, schema]
   .map((field) => `${field} := pg_catalog.left(${field}, ${maxMessageCharacters + 1});`)
   .concat(`IF ${is(`pg_catalog.length(${detail})`, '>', keptOfDetail.first + keptOfDetail.last)} THEN

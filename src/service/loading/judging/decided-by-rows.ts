@@ -5,9 +5,9 @@
 import { columnsRead, isSelfReference, type RowRule } from '../staged/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 
-/** Returns whether the staged rows have every value that the rule reads. */
+/** Returns whether a query over the staged rows can check the rule: no column that the rule reads is generated or may be set by a trigger. */
 export function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
-  // A row may refer to a number that PostgreSQL generates only when the rows are moved.
+  // If the rule is a foreign key to its own table, a row may refer to a number that PostgreSQL generates only when the rows are moved.
   const referenced = ownReferencedColumns(rule);
   if (shapesWithout(referenced, load).length > 0) return false;
   return [...columnsRead(rule), ...referenced].every((name) => {
@@ -17,14 +17,14 @@ export function isDecidedByRows(rule: RowRule, load: StagedLoad): boolean {
   });
 }
 
-/** Returns whether every row has sent every value that the rule reads. */
+/** Returns whether the upload sent, for every row, all values that the rule reads. */
 export function areAllSent(rule: RowRule, load: StagedLoad): boolean {
   return isDecidedByRows(rule, load) && shapesWithout(columnsRead(rule), load).length === 0;
 }
 
 /**
- * Returns whether the staged rows decide the rule if PostgreSQL gives no row a wrong value. It computes the values of a default anew at each
- * attempt, so another attempt says nothing about them.
+ * Returns whether the staged rows decide the rule, provided that PostgreSQL fills in no value that violates it. A volatile default
+ * gives other values at each attempt, so a later attempt says nothing about the values of this one.
  */
 export function isChecked(rule: RowRule, load: StagedLoad): boolean {
   const computed = load.columns.filter((column) => column.default === 'computed').map(({ name }) => name);
@@ -40,7 +40,7 @@ export function ownReferencedColumns(rule: RowRule): string[] {
   return isSelfReference(rule) ? rule.referencedColumns : [];
 }
 
-/** Returns the shapes whose rows get a value of one of these columns from PostgreSQL, if the value is not NULL. */
+/** Returns the shapes in whose rows PostgreSQL sets one of these columns to a value that is not NULL. */
 export function shapesWithout(names: string[], { columns, conflict, shapes }: StagedLoad): number[] {
   return [...shapes.all.keys()].filter((shape) => {
     const mayUpdate = conflict?.action === 'update' && conflict.shapes.includes(shape);
@@ -51,7 +51,7 @@ export function shapesWithout(names: string[], { columns, conflict, shapes }: St
   });
 }
 
-/** Returns the names that are columns of the staging table. A rule may read columns that no row has. */
+/** Returns the names that are columns of the staging table. A rule may also read columns that no row of the upload has. */
 export function stagedNames(names: readonly string[], { columns }: StagedLoad): string[] {
   return names.filter((name) => columns.some((column) => column.name === name));
 }

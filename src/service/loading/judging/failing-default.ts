@@ -29,7 +29,7 @@ export async function failingDefault(
   const ids = candidates.map(({ id }) => id);
   const { rows } = await client.query<{ id: number; query: string }>(defaultQueries, [relation, ids]);
   for (const { id, query } of rows) {
-    // The condition is evaluated first, so that functions in the default run with the search path that they expect.
+    // The search path is set first, because functions in the default may expect the callers' search path.
     const inPath = `${query} WHERE (SELECT ${enterCallersPath}) IS NOT NULL`;
     if ((await sqlstateOf(client, inPath)) !== error.code) continue;
     return { defaultOf: columns.find((one) => one.id === id)!, error, row: row ?? firstRow };

@@ -1,4 +1,4 @@
-/** Finds out whether a repeated key has a value from PostgreSQL, because the row did not send all columns of the key. */
+/** Finds out whether a row repeats a key only because PostgreSQL filled in columns of the key that the row did not send. */
 import type { ClientBase } from 'pg';
 import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified, type Statement } from '../../postgres/sql.ts';
@@ -21,7 +21,7 @@ export async function generatedKey(
 ): Promise<GeneratedKey | undefined> {
   const rule = repeatedKey(error, rules);
   if (!rule || !sentColumns || !mayFillIn(rule.columns, load)) return undefined;
-  // A sharded table has no triggers, so the error is about the table. It does not have the schema.
+  // A sharded table cannot have triggers that write to other tables, so the error is about this table. Citus does not report the schema.
   if (!load.isSharded && !(await isOfTable(client, error, load.relation))) return undefined;
   const lacking = lackingColumns(columnsRead(rule), sentColumns, load);
   const isOfAnother = lacking.length === 0;
@@ -41,8 +41,8 @@ export async function generatedKey(
 }
 
 /**
- * Returns the key that the error is about. Keys that are checked at the end of the transaction are left out. The index of a
- * partition has another name than the key, so the columns are compared too.
+ * Returns the key that the error is about; undefined for a key that is checked at the end of the transaction. The index of a
+ * partition has another name than the key, so the columns are compared, too.
  */
 function repeatedKey(error: Error, rules: RowRule[]): UniqueRule | undefined {
   if (conditionOf(error) !== 'unique_violation') return undefined;

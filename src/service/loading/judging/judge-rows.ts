@@ -1,10 +1,10 @@
 /**
- * Judges the rows of an upload that PostgreSQL refused: which of them have problems, and which are good.
+ * Finds out which rows of a refused upload have problems (`judgeRows`).
  *
- * The queries for the rules of the table take the rows that break a rule out of the staging table. The rest is moved at once. If
- * PostgreSQL still refuses the rows, it judges them itself, block by block (move-in-blocks.ts). With `faulty_rows=leave_out` the good
- * rows are then in the table: PostgreSQL has accepted exactly these rows, with the constraints that are deferred to the end of the
- * transaction. With `faulty_rows=fail` the upload is refused with the problems.
+ * First, one query for each rule of the table takes the rows that violate it out of the staging table. The other rows are moved
+ * with one statement. If PostgreSQL still refuses rows, the rows are moved block by block, so that PostgreSQL itself shows which of
+ * them it refuses (move-in-blocks.ts). With `faulty_rows=leave_out` the good rows are then in the table: PostgreSQL has accepted
+ * exactly these rows, and deferred constraints were checked. With `faulty_rows=fail` the upload is refused with the problems.
  */
 import type { ClientBase } from 'pg';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
@@ -104,13 +104,13 @@ async function refuseUnlessOfRow(
   if (row === undefined && !target.isSharded) throw error;
 }
 
-/** Adds the problem of a refusal whose row was not found. @throws PostgreSQL's error if it is not about a row */
+/** Adds a problem for a refusal if it is not known which row caused it. @throws PostgreSQL's error if it is not about a row */
 function addRefusal(target: LoadTarget, refusal: Refusal, places: CellPlaces, problems: Problems): void {
   if (!isRefusal(refusal.error, target.columns) && refusal.row === undefined) throw refusal.error;
   problems.add(rowProblem(refusal, places));
 }
 
-/** Replaces the names of shards in PostgreSQL's error. */
+/** Replaces the names of shards in PostgreSQL's error by the names of the tables, which the caller knows. */
 async function completeNames(
   client: ClientBase,
   { isSharded, relation }: LoadTarget,
@@ -131,7 +131,7 @@ async function judge(judgement: Judgement, refusal: Refusal): Promise<MovedRows 
   if (refusesAll) {
     const isOfRule = hasInvalidText || rules.some((rule) => isBroken(rule, refusal.error, load));
     if (await addGeneratedKey(judgement, refusal)) return undefined;
-    // Nothing else can refuse these rows, and none of them is loaded. So PostgreSQL need not judge the rest.
+    // No rule is left that could refuse another row, and the upload is refused in any case. So PostgreSQL need not try the other rows.
     if (areFewer && isComplete && isOfRule) return undefined;
     if (load.shapes.all.length > maxMovedShapes) return undefined;
     await load.fill?.();
@@ -159,8 +159,8 @@ async function moveRest(judgement: Judgement, repeated: Found | undefined): Prom
 }
 
 /**
- * Adds the problem of a key that PostgreSQL generated with a sequence, if the refusal is about one. If the rows are moved again, the
- * sequence gives other numbers.
+ * Adds the problem of a key that PostgreSQL generated with a sequence, if the refusal is about one. This must be done before the
+ * rows are moved again, because the sequence then gives other numbers.
  */
 async function addGeneratedKey(judgement: Judgement, refusal: Refusal): Promise<boolean> {
   const generated = await generatedKey(judgement, refusal);
@@ -188,12 +188,12 @@ export async function moveAtOnce(
   return error ? { refusal: { error } } : result;
 }
 
-/** Adds the keys of a new table. An existing table has them already. Returns PostgreSQL's error if it refuses them. */
+/** Adds the keys of a new table. An existing table has its keys already. Returns PostgreSQL's error if the rows violate a key. */
 async function addKeys(client: ClientBase, target: LoadTarget): Promise<Error | undefined> {
   return target.isNew ? target.addKeys(client) : undefined;
 }
 
-/** Lets the sequences of a new table begin again, so that its rows get the numbers that they would get at the first attempt. */
+/** Restarts the sequences of a new table, so that its rows get the numbers that they would have got at the first attempt. */
 async function restartNumbering(
   client: ClientBase,
   { isNew, isSharded, relation }: LoadTarget,
@@ -203,7 +203,7 @@ async function restartNumbering(
 
 const unexplained = 'PostgreSQL still refuses the upload without the rows that have problems.';
 
-/** @param reason why the upload is refused although rows may be left out */
+/** @param reason why the upload is refused although the request allows rows to be left out */
 function refuse(problems: Problems, reason = problems.reason): never {
   problems.reason = reason;
   problems.throwIfAny();
@@ -211,8 +211,8 @@ function refuse(problems: Problems, reason = problems.reason): never {
 }
 
 /**
- * Judges rows of which none will be loaded. It ends without an error if the time or the role's privileges are not sufficient, or if
- * PostgreSQL ends it in a deadlock. The transaction has failed then.
+ * Searches for problems in an upload that will be refused in any case. The search ends without an error if there is not enough
+ * time, if the role lacks a privilege, or if PostgreSQL ends it because of a deadlock. The transaction has failed then.
  */
 async function unlessImpossible(work: () => Promise<unknown>): Promise<void> {
   try {

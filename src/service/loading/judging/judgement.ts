@@ -5,7 +5,7 @@ import type { StagedLoad } from '../staged/staged-load.ts';
 import type { LoadTarget } from '../target/load-target.ts';
 import type { FaultyRows } from './faulty-rows.ts';
 
-/** The staged rows that are judged, and what is known about them so far. */
+/** The staged rows that are checked for problems, and what is known about them so far. */
 export interface Judgement {
   client: ClientBase;
   target: LoadTarget;
@@ -14,8 +14,8 @@ export interface Judgement {
   rules: RowRule[];
   /** Counts the rows with problems. */
   faulty: FaultyRows;
-  /** Gets the problems of these rows. */
+  /** Collects the problems of these rows. */
   problems: Problems;
-  /** The upload is refused if a row has a problem. So the rows need to be moved only to find problems. */
+  /** The upload is refused if any row has a problem (`faulty_rows=fail`), so rows are moved only to find more problems. */
   refusesAll: boolean;
 }

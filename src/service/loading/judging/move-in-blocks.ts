@@ -1,7 +1,7 @@
 /**
- * Moves the staged rows so that PostgreSQL judges each of them: rows that it refuses are left out, all others are in the table. The
- * result is that of one INSERT for each row, in the order of the file, each with a savepoint of its own. With `on_conflict=update` only
- * the last good row with a key is used.
+ * Moves the staged rows in blocks, so that PostgreSQL accepts or refuses each row: refused rows are left out, and all others are
+ * then in the table. The result is the same as that of one INSERT for each row, in the order of the file, each with its own
+ * savepoint. With `on_conflict=update`, only the last good row with a key is used.
  */
 import type { ClientBase } from 'pg';
 import { maxListedProblems } from '../../../core/errors.ts';
@@ -60,7 +60,7 @@ const savepoint = 'pass';
 interface Pass extends Judgement {
   /** true: deferred constraints are checked after each row instead of at the end. */
   isImmediate: boolean;
-  /** The SQLSTATE of a missing privilege means that a policy of row-level security refuses a row. */
+  /** The table has policies of row-level security. A missing privilege then means that a policy refuses the row. */
   hasPolicies: boolean;
 }
 
@@ -87,7 +87,7 @@ export async function moveInBlocks(judgement: Judgement): Promise<MovedRows | un
         await client.query(deleteRefusedRows);
         return countMoved(client, load, passed);
       }
-      // An earlier row with the same key may replace a refused one.
+      // If a refused row had replaced an earlier row with the same key, the earlier row must be used instead. So all rows are moved again without the refused ones.
       const { rows } = await client.query<{ rows: number[] }>(refusedNumbers);
       await rollBackTo(client, savepoint);
       await client.query(deleteRows(rows[0]!.rows));
@@ -114,8 +114,8 @@ interface PassState {
 }
 
 /**
- * The result of a pass. With `has policies` and `has deferred` it must be run again with this knowledge, and after a deadlock it can be
- * run again.
+ * The result of a pass. `has policies` and `has deferred` report that the table has policies or deferred constraints: the pass must
+ * be repeated with this knowledge. After `deadlock` it can be repeated.
  */
 type Passed = PassState | 'has policies' | 'has deferred' | 'deadlock';
 
@@ -152,7 +152,7 @@ async function prepareConflict({ client, load, refusesAll }: Pass): Promise<void
   const staged = typedStagingTable(columns, await findInputCheck(client, columns));
   await findSurplus(client, staged, conflict);
   if (!isSharded) await lockRowsToUpdate(client, relation, staged, conflict);
-  // PostgreSQL itself skips the rows whose key is in the table, in the order of the file.
+  // With `skip`, PostgreSQL itself skips each row whose key is in the table, in the order of the file, so no row is surplus beforehand.
   if (conflict.action === 'skip' && !refusesAll) await client.query(emptySurplusTable);
   if (!countsBySequence(load)) return;
   await queryInCallersPath(client, createUpdateCounter);
@@ -160,8 +160,8 @@ async function prepareConflict({ client, load, refusesAll }: Pass): Promise<void
 }
 
 /**
- * Returns the tables whose rows are moved one after the other. If no row may be left out, rows with the key of `on_conflict` come first, as in
- * `inMovingOrder`.
+ * Returns the relations whose rows are moved, one after the other. If no row may be left out, rows with the key of `on_conflict`
+ * come first, as in `inMovingOrder`.
  */
 function sourcesOf({ load: { conflict, shapes }, refusesAll }: Pass): string[] {
   const first = conflict?.shapes ?? [];
@@ -172,7 +172,7 @@ function sourcesOf({ load: { conflict, shapes }, refusesAll }: Pass): string[] {
   ];
 }
 
-/** Returns the number of refused rows after which the pass may go on. If no row is loaded, the answer lists no more than these and one. */
+/** Returns the number of refused rows up to which the pass continues. If the upload will be refused, the pass stops when the answer has enough problems to list. */
 function mostRefused({ faulty, refusesAll }: Judgement): number {
   return refusesAll ? maxListedProblems - 1 : faulty.max - faulty.count;
 }
@@ -195,8 +195,8 @@ async function passOverAll(pass: Pass): Promise<void> {
 }
 
 /**
- * Moves the rows that wait, which refer to rows of the table that were not there. It does so again as long as more of these rows are
- * there. Then it refuses the others.
+ * Moves the waiting rows, which refer to rows of the same table that did not exist yet. This is repeated as long as some of these
+ * rows can be moved. The remaining rows are refused.
  */
 async function passOverWaiting(pass: Pass): Promise<void> {
   const { client, load } = pass;

@@ -77,15 +77,15 @@ function toRefused(refused: RefusedRow, { load, rules }: Judgement, names: Names
   return { row, shape, error, rule: rules.find((one) => isBroken(one, error, load)) };
 }
 
-/** The violations that queries over the sent rows have found among the refused rows, by row. */
+/** For each refused row: the violations that queries over the staged rows have found. */
 interface Known {
   violations: Map<number, Violation[]>;
   areAllChecked: boolean;
 }
 
 /**
- * Finds what the queries say about the refused rows: the value, and the other row with the key. The table already has the rows that
- * were moved, so the queries do not read it.
+ * Runs the queries for the rules over the refused rows, to find the value that violates a rule, and the other row that has the same
+ * key. The queries do not read the target table, because the good rows were already moved into it.
  */
 async function findKnown(judgement: Judgement, refused: Refused[]): Promise<Known> {
   const broken = new Set(refused.flatMap(({ rule }) => rule ?? []));
@@ -106,11 +106,11 @@ async function findKnown(judgement: Judgement, refused: Refused[]): Promise<Know
   return { violations, areAllChecked };
 }
 
-/** Makes the problems of refused rows. It keeps the defaults that it has evaluated. */
+/** Makes the problems of refused rows. It remembers which defaults fail, so that it evaluates each of them only once. */
 class Describer {
   readonly #judgement: Judgement;
   readonly #known: Known;
-  /** By shape and SQLSTATE. */
+  /** The key of the map is the shape of the row and the SQLSTATE. */
   readonly #defaults = new Map<string, Promise<FailingDefault | undefined>>();
 
   constructor(judgement: Judgement, known: Known) {
@@ -131,7 +131,7 @@ class Describer {
     return [rowProblem(cause, places)];
   }
 
-  /** Returns the violations of the rule that PostgreSQL names, and of all keys if it names a key, which may be that of a partition. */
+  /** Returns the violations of the rule that PostgreSQL names. If it names a key, those of all keys are returned, because the key of a partition has another name. */
   #violationsOf({ row, error, rule }: Refused): Violation[] {
     const all = this.#known.violations.get(row) ?? [];
     return all.filter(
@@ -183,7 +183,7 @@ function errorOf({ code, message, detail, column, constraint, table, schema }: R
   const known = Object.entries({ code, detail, column, constraint, table, schema });
   const fields = known.filter(([, value]) => value !== null);
   const refusal = Object.assign(error, { severity: 'ERROR' }, Object.fromEntries(fields));
-  // Every check that a row fails has a name, unlike a missing partition.
+  // A check has a name. A check violation without a name means that the table has no partition for the row.
   if (conditionOf(error) === 'check_violation' && constraint === null) markMissingPartition(refusal);
   cutError(refusal);
   return refusal;

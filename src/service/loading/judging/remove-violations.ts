@@ -42,13 +42,13 @@ import {
 } from './violation-queries.ts';
 
 export interface Removal {
-  /** The rows that have the key of an earlier row. They are not removed, because they stay if PostgreSQL refuses that row. */
+  /** The rows that repeat the key of an earlier row. They are not removed here, because such a row is good if PostgreSQL refuses the earlier row. */
   repeated?: Found | undefined;
   /** If no row may be left out: the other rows with problems. They are not removed yet. */
   found?: Found[];
-  /** PostgreSQL cannot refuse other rows: the queries have checked every rule of the table for every row. */
+  /** No other row can have a problem: the queries have checked every rule of the table for every row. */
   isComplete: boolean;
-  /** Rows were removed because of text that is not valid for the type of its column. */
+  /** Rows were removed because a text in them is not valid for the type of its column. */
   hasInvalidText: boolean;
 }
 
@@ -59,13 +59,13 @@ const maxRounds = 20;
 export async function removeViolations(judgement: Judgement): Promise<Removal> {
   const { client, target, load, rules, refusesAll } = judgement;
   const hasInvalidText = await removeInvalidText(judgement);
-  // Triggers and rules of the table may change the rows, so queries over the rows that were sent say nothing.
+  // If triggers or rules (CREATE RULE) of the table may change the rows, queries over the rows that were sent say nothing about the stored rows.
   if (load.changesRows || load.hasRules) return { isComplete: false, hasInvalidText };
   const judged = rules.filter((rule) => isDecidedByRows(rule, load) && !isHidden(rule));
   const read = judged.flatMap((rule) => [...columnsRead(rule), ...ownReferencedColumns(rule)]);
   if (!load.fill) await client.query(analyzeStagingTable(stagedNames(read, load)));
   const sent = sentRows(judgement);
-  // Rows that other rows replace have no part in the refusal of all rows.
+  // If the upload is refused, rows that other rows with the same key replace are not reported.
   const surplus = refusesAll ? load.conflict : undefined;
   if (surplus) await findSurplus(client, sent.relation, surplus);
   const copied = await copyShardedRows(client, load, sent, judged);
@@ -83,7 +83,7 @@ export async function removeViolations(judgement: Judgement): Promise<Removal> {
   return { found, isComplete, hasInvalidText };
 }
 
-/** Returns the rows as the queries read them. Rows with text that is not valid for its type must have been removed. */
+/** Returns the staged rows in the form that the queries read. Rows with text that is not valid for its type must have been removed before. */
 export function sentRows({ load, refusesAll }: Judgement): SentRows {
   const { relation, columns, isBare, conflict } = load;
   return {
@@ -96,10 +96,10 @@ export function sentRows({ load, refusesAll }: Judgement): SentRows {
 }
 
 /**
- * Removes the rows that break a rule, except the rules between rows of the upload. If several rows have the same key, the first of them in
- * the file is kept. A row with another problem is not kept, even if it is the first one. Therefore repeated keys are searched for last.
+ * Removes the rows that violate a rule. Rules between rows of the upload (repeated keys) are checked last, because the first row
+ * with a key is kept, and a row with another problem must not be the one that is kept.
  *
- * @returns the rows with a repeated key, if all other rows are good without them
+ * @returns the rows with a repeated key, if all other rows are good once these are removed
  */
 async function removeInOrder(judgement: Judgement, queries: ViolationQuery[]): Promise<Found | undefined> {
   const { client, load } = judgement;
@@ -112,8 +112,8 @@ async function removeInOrder(judgement: Judgement, queries: ViolationQuery[]): P
   await remove(judgement, found);
   if (!(await removeOrphans(judgement, ofOwnReferences)) || load.conflict) return undefined;
   const { found: repeated } = await findAll(judgement, ofKeys);
-  // If there are several keys, the order of the rows decides which rows stay. So PostgreSQL itself must decide it row by row. So it must if
-  // rows refer to rows with a repeated key.
+  // If there are several keys, or if rows refer to rows with a repeated key, the order of the rows decides which rows are good. So
+  // PostgreSQL itself must decide it, row by row.
   const [ofKey] = repeated;
   if (ofKey === undefined || repeated.length > 1) return undefined;
   const orphans = await runAndUndo(client, 'repeated', async () => {
@@ -124,15 +124,15 @@ async function removeInOrder(judgement: Judgement, queries: ViolationQuery[]): P
 }
 
 /**
- * Returns whether the query judges each row by itself. With `on_conflict`, the order of the rows decides which of them have a key that
- * another row already has.
+ * Returns whether the query checks each row independently of the others. With `on_conflict`, the order of the rows decides which of
+ * them has a key that another row already has.
  */
 function isOfOneRow({ rule, isOfExisting }: ViolationQuery, { conflict }: StagedLoad): boolean {
   if (rule.kind === 'unique') return isOfExisting === true && conflict === undefined;
   return !isSelfReference(rule);
 }
 
-/** Returns whether rows were removed. */
+/** Removes the rows that have a text which is not valid for its type. Returns whether there were any. */
 async function removeInvalidText(judgement: Judgement): Promise<boolean> {
   const { client, load } = judgement;
   const check = await makeInputCheck(client, load.columns);
@@ -144,8 +144,8 @@ async function removeInvalidText(judgement: Judgement): Promise<boolean> {
 }
 
 /**
- * Removes the rows that refer neither to a row of the upload nor to a row of the table. @returns false: rows may
- * still refer to removed rows after `maxRounds` rounds
+ * Removes the rows whose foreign key refers neither to a row of the upload nor to a row of the table. @returns false: after
+ * `maxRounds` rounds, rows may still refer to removed rows
  */
 async function removeOrphans(judgement: Judgement, ofOwnReferences: ViolationQuery[]): Promise<boolean> {
   for (let round = 0; round < maxRounds; round += 1) {
@@ -217,7 +217,7 @@ export async function deleteAll(client: ClientBase, found: Found[]): Promise<num
   return deleted;
 }
 
-/** Adds rows that have been removed or will not be loaded. */
+/** Adds the problems of rows that have been removed or will not be loaded. */
 export async function addFound(judgement: Judgement, found: Found): Promise<void> {
   await addProblems(judgement, found);
   judgement.faulty.add(found.count);

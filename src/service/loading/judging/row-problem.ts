@@ -1,6 +1,6 @@
 /**
- * Makes the problem of a row that PostgreSQL refuses. All such problems are made here, for rows that were copied straight and for
- * staged rows. The cause may be a rule that the row violates, a value that PostgreSQL filled in, or known only from PostgreSQL's error.
+ * Makes the problem of a row that PostgreSQL refuses. All such problems are made here, whether the row was copied into the table or
+ * staged first. The row violates a rule, or PostgreSQL filled in a bad value, or only PostgreSQL's error describes the cause.
  */
 import { cutText } from '../../../core/cut-text.ts';
 import type { Problem } from '../../../core/errors.ts';
@@ -21,15 +21,15 @@ export interface Violation {
   row: number;
   /** The data row with the same key; null: a row that was in the table before, or the rule is not a key. */
   otherRow: number | null;
-  /** It is not known whether a row that was in the table before or an earlier row of the upload has the same key. */
+  /** It is not known which row has the same key: an earlier row of the upload, or a row that was in the table before. */
   mayBeEarlier?: boolean;
   /** The value that violates the rule, shortened. */
   value: string | null;
-  /** The search did not include rows that have other problems. */
+  /** Rows with other problems were not searched, so the row may refer to one of them. */
   areRowsMissing: boolean;
 }
 
-/** A row with the same key as another row, because PostgreSQL filled in or computed columns of the key. */
+/** A row that has the same key as another row because PostgreSQL filled in or computed columns of the key. */
 export interface GeneratedKey {
   rule: UniqueRule;
   row: number | undefined;
@@ -166,7 +166,7 @@ function failingDefault({ defaultOf: { name }, error, row }: FailingDefault, pla
 const sameInTheTable =
   'two rows get the same key in the table, from the default of a column that they do not have or from a trigger; send every column of the key, with the values that the table stores';
 
-/** Makes a problem with PostgreSQL's own message, for rules that no query can check (triggers, exclusion constraints, partitions, sizes). */
+/** Makes a problem with PostgreSQL's own message, if no query can check the rule (triggers, exclusion constraints, partitions, sizes). */
 function refusalProblem({ error, column: copyColumn, row, amongRows }: Refusal, places: CellPlaces): Problem {
   const { column = copyColumn, constraint } = error as { column?: string; constraint?: string };
   const key = partitionKeyOf(error);

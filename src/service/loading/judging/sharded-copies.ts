@@ -16,9 +16,9 @@ import type { StagedLoad } from '../staged/staged-load.ts';
 import type { SentRows } from './violation-queries.ts';
 
 export interface CopiedForSearch {
-  /** The rows to search, which know the copies of the target table. */
+  /** The staged rows, with the copies of the target table that the queries read instead of it. */
   sent: SentRows;
-  /** The rules, which know the copies of the tables that they refer to. Rules that cannot be checked are left out. */
+  /** The rules, with the copies of the tables that foreign keys refer to. Rules that cannot be checked are left out. */
   rules: RowRule[];
   /** The names of the rules that were left out, because the role may not read a table. */
   unreadable: string[];
@@ -102,7 +102,7 @@ async function copyMatching(
   const compared = [...new Set(pairs.map(([, ofRows]) => ofRows))].map(quoteIdentifier).join(', ');
   const listed = columns.map((name) => `t.${quoteIdentifier(name)}`).join(', ');
   const statements = [
-    // Reading the staged rows may set savepoints, and Citus accepts none while workers run a query.
+    // The keys are stored in a table first, because reading the staged rows may set savepoints, and Citus accepts no savepoint while its workers run a query.
     `CREATE TEMPORARY TABLE ${keys} ON COMMIT DROP AS SELECT DISTINCT ${compared} FROM ${sent.relation} sent`,
     `CREATE TEMPORARY TABLE ${copy} ON COMMIT DROP AS SELECT ${listed} FROM ${relation} t JOIN ${keys} s ON ${conditions.join(' AND ')}`,
     `ANALYZE ${copy}`,

@@ -55,9 +55,9 @@ export interface SentRows {
    * columns. undefined: there are none.
    */
   shapesWithout?: (columns: string[]) => number[];
-  /** Rows that will be replaced are left out: the surplus rows and, with `skip`, rows whose key exists in the table. */
+  /** If this is set, rows that are not loaded are not checked: surplus rows and, with `skip`, rows whose key exists in the table. */
   conflict?: ConflictRule | undefined;
-  /** true: all rows are checked, because it is not known yet which of them are surplus. */
+  /** true: surplus rows are checked, too, because it is not known yet which rows are surplus. */
   judgesSurplusRows?: boolean;
 }
 
@@ -130,7 +130,7 @@ export function storeAnswer({ statement }: ViolationQuery, table: string, among?
   ];
 }
 
-/** Returns a query of the key of a staged row: its `value`, shortened, and the `size` in bytes at which it is stored. */
+/** Returns a query of the key of a staged row: `value` is the key as text, shortened, and `size` is the number of bytes in which it is stored. */
 export function keyOfRow(rule: UniqueRule, row: number): Statement {
   const sizes = rule.columns.map((column) => `coalesce(pg_column_size(s.${quoteIdentifier(column)}), 0)`);
   return {
@@ -143,7 +143,7 @@ const number = quoteIdentifier(`tablewright number ${unlike}`);
 const first = quoteIdentifier(`tablewright first ${unlike}`);
 
 /**
- * Returns the rows with their numbers, without replaced rows.
+ * Returns the rows with their numbers, without surplus and skipped rows.
  *
  * @param checked the columns that the rule reads; rows in which PostgreSQL sets one of them are left out, too
  */
@@ -158,8 +158,8 @@ function numbered(
     ...(without.length > 0 ? [`${shapeNumber} NOT IN (${without.join(', ')})`] : []),
   ];
   if (conditions.length === 0) return `(${rows})`;
-  // Without OFFSET, PostgreSQL would search the surplus rows last. It expects that the other search finds only one row, and would read
-  // the whole surplus table for each row that is found.
+  // OFFSET 0 keeps PostgreSQL from searching the surplus rows last: it would expect that the other search finds only one row, and
+  // would read the whole surplus table for\neach row that it finds.
   return `(${rows} WHERE ${conditions.join(' AND ')} OFFSET 0)`;
 }
 
@@ -171,7 +171,7 @@ function isNotSkipped(alias: string, sent: SentRows): string {
   return ` AND NOT (${hasShape(alias, shapes)} AND ${existsWithKey(withKey(sent, existing, key), alias, key)})`;
 }
 
-/** Returns the relation with the existing rows that have the key of a sent row. */
+/** Returns the relation that has the existing rows with the keys of the sent rows: a copy for a sharded table, or the table itself. */
 function withKey({ copies }: SentRows, existing: string, key: Pick<ConflictKey, 'columns'>): string {
   return copies?.get(nameOfKey(key)) ?? existing;
 }
@@ -185,7 +185,7 @@ function existsWithKey(table: string, alias: string, key: ConflictKey, more = ''
   const exists = (condition: string) => `EXISTS (SELECT FROM ${table} t WHERE ${condition}${more})`;
   const equals = exists(sameKey('t', alias, { ...key, nullsNotDistinct: false }));
   if (!key.nullsNotDistinct) return equals;
-  // PostgreSQL can use an index only for the equality, so rows without NULL use only that comparison.
+  // PostgreSQL can use an index only for a plain equality, so keys without NULL are compared with it.
   const isPresent = allPresent(alias, key.columns);
   return `(${isPresent} AND ${equals} OR NOT (${isPresent}) AND ${exists(sameKey('t', alias, key))})`;
 }
@@ -222,10 +222,10 @@ WHERE k.${number} <> k.${first}`,
 
 function existingKeys(sent: SentRows, existing: string, rule: UniqueRule): Statement {
   const { conflict } = sent;
-  // The predicate names columns without a table, so SQL takes them from the innermost query. Within EXISTS they are columns of the
-  // existing row, and after it of the sent row.
+  // The predicate of a partial index names columns without a table, so SQL takes them from the innermost query. Inside EXISTS they
+  // are columns of the existing row, and\noutside they are columns of the sent row.
   const isCovered = rule.predicate ? ` AND (${rule.predicate})` : '';
-  // The row that is updated may keep its own values.
+  // With `update`, the row that will be updated does not count as another row with the same key.
   const isOther =
     conflict?.action === 'update'
       ? ` AND (${hasShape('s', conflict.shapes)} AND ${sameKey('t', 's', conflict.key)}) IS NOT TRUE`

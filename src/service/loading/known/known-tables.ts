@@ -1,6 +1,6 @@
 /**
- * What the service knows of tables that small uploads were appended to: all that such an upload needs, for one role, with the fingerprint
- * that proves it (tables/loading/table-proof.ts). Nothing here is used without that proof, so nothing must be removed when a table changes.
+ * Remembers the tables that small uploads were appended to: for each table and role, all facts that such an upload needs, and a fingerprint that proves
+ * them (tables/loading/table-proof.ts). The facts are used only after this proof in the same transaction, so nothing must be removed when a table changes.
  */
 import type { TargetColumn } from '../../../encoding/sink/target-column.ts';
 import type { TableDescription } from '../../tables/definition.ts';
@@ -9,13 +9,13 @@ import type { ExistingTable } from '../target/load-target.ts';
 export interface KnownTable {
   oid: number;
   fingerprint: string;
-  /** An insert runs no code of other people. */
+  /** An insert into the table runs no code of other users (no triggers, functions or casts that they created). */
   runsNoCode: boolean;
   /** See tables/loading/schema-version.ts. */
   schemaVersion: string;
-  /** What PostgreSQL keeps of the table until a connection ends (`noteKeptBytes`). */
+  /** How much memory PostgreSQL keeps for the table until the connection ends (`noteKeptBytes`). */
   keptBytes: number;
-  /** The table has changed, so that it must be learnt again. */
+  /** The table has changed since it was read, so it must be read again. */
   isStale: boolean;
   target: ExistingTable;
   /** The columns of the target with their encoders and fills. */
@@ -25,7 +25,7 @@ export interface KnownTable {
 
 /** The maximum number of columns of all known tables. A column takes about a kilobyte. */
 const maxColumns = 20_000;
-/** How long a table is known, and how long it is known to be unsuitable. */
+/** How long the facts about a table are kept, and how long it is remembered that a table is unsuitable. */
 const knownMs = 600_000;
 const unsuitableMs = 60_000;
 

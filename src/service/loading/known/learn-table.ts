@@ -11,11 +11,11 @@ import type { LoadContext, LoadRequest } from '../request/load-request.ts';
 import { openExistingTable } from '../target/existing-table.ts';
 import type { KnownTable } from './known-tables.ts';
 
-/** `unsuitable`: the facts about the table cannot be proved. undefined: the table could not be read, or has changed meanwhile. */
+/** `unsuitable`: no fingerprint covers all facts about the table. undefined: the table could not be read, or has changed meanwhile. */
 export type Learnt = KnownTable | 'unsuitable' | undefined;
 
 /**
- * Learns a table. Other errors than a conflict are not reported here, because the upload then goes the usual way, which reports them.
+ * Reads the facts about a table. Errors other than a conflict are not reported here: the upload is then loaded by `loadTable`, which reports them.
  *
  * @param isSheet the rows are those of a sheet
  * @throws AppError `write-conflict`
@@ -37,7 +37,7 @@ export async function learnTable(
       return 'unsuitable';
     const targets = await targetColumns(client, target.columns, isSheet, () => true);
     const description = await describeTable(client, schema, name, extraFunctions);
-    // The facts were read between two equal fingerprints.
+    // The fingerprint is read again after the facts. If it is the same, the facts are consistent.
     const { rows } = await client.query<TableFingerprint>(first);
     if (rows[0]?.fingerprint !== fingerprint || rows[0].schemaVersion !== schemaVersion) return undefined;
     const keptBytes = notedBytes(client) - noted;

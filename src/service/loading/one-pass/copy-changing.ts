@@ -1,6 +1,6 @@
 /**
- * Copies the rows of a load in one pass. If a later row needs other types than the first rows, the table is changed between two
- * COPYs, provided that this is exact. Then only the rows from that one on are copied again.
+ * Copies the rows while their types are still being inferred. If a later row needs other types than the first rows, and PostgreSQL
+ * can convert the copied rows without loss, the table is changed and only the rows from that row on are copied again.
  */
 import type { ClientBase } from 'pg';
 import { WrittenBytes } from '../../../encoding/encoders/written-bytes.ts';
@@ -24,7 +24,7 @@ export async function copyChanging(
   problems: Problems,
 ): Promise<CopiedRows> {
   const types = options.changingTypes;
-  // The rows are kept if some may be left out.
+  // If rows may be left out, they must be kept, and the table cannot be changed between two passes.
   const mayChange = target.isNew && target.primaryKey === undefined && !options.keepRows;
   if (types === undefined || !mayChange) return copyRows(client, input, options, problems);
   types.mayChange = true;
@@ -32,9 +32,9 @@ export async function copyChanging(
   const copied = await copyRows(client, input, { ...options, written }, problems);
   const { change } = types;
   if (change === undefined) return copied;
-  // With other types these rows may have other problems.
+  // The problems may come from the types of the first rows, so the rows are loaded again with the types of all rows.
   if (copied.refusal !== undefined || problems.count > 0) throw new TypesDiffer();
-  // A column without values is text. It may have got another type meanwhile, and then become text again.
+  // The change may be empty: a column without values is text, and a column that got another type meanwhile may be text again.
   if (change.added.length + change.converted.length > 0) {
     await target.change(client, change).catch((cause: unknown) => {
       throw new TypesDiffer({ cause });

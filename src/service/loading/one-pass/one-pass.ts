@@ -26,7 +26,7 @@ import { RestSink } from './rest-sink.ts';
 import { TeeSink } from './tee-sink.ts';
 import { TypesDiffer } from './types-differ.ts';
 
-/** A longer head has the types of all rows more often. A shorter head takes less time. */
+/** The size of the head. A longer head has the types of all rows more often. A shorter one takes less time. */
 export const usualHead: HeadSize = { bytes: 1024 * 1024, cells: 50_000 };
 
 export interface OnePassOptions {
@@ -46,17 +46,17 @@ export interface TableTypes {
 
 /** The types of a table whose rows are loaded in one pass. */
 export interface ChangingTypes {
-  /** Set it before the rows are read if the table can be changed after them. If not, the pass throws `TypesDiffer`. */
+  /** Set this before the rows are read, if the table can be changed after them. If it is false, a pass whose types differ throws `TypesDiffer`. */
   mayChange: boolean;
   /** How the table gets the types of all rows, known after the rows were read; undefined: it already has these types. */
   readonly change: TableChange | undefined;
-  /** The rows that the table does not have when it is to be changed. */
+  /** The rows that must still be copied after the change. */
   readonly rest: LoadInput;
 }
 
 /**
- * The result if everything is done. If not, `inferred` has the types for a second pass, or is undefined if both passes must be
- * done.
+ * The result of the load if one pass was enough. Otherwise `inferred` has the types for a second pass; if it is undefined, the rows
+ * must be read twice, to infer the types and to load them.
  */
 export type Outcome<Result> = { result: Result } | { inferred: TypeInference | undefined };
 
@@ -81,14 +81,14 @@ export async function loadInOnePass<Result>(
     return { result: await load(pass.input, pass) };
   } catch (error) {
     signal.throwIfAborted();
-    // Perhaps the table cannot have the columns of the head, but can have those of all rows.
+    // The head failed, for example because it has too many columns. All rows may still have types with which the load succeeds.
     if (error instanceof ReadAgain || pass.inferring === undefined) return { inferred: undefined };
     if (error instanceof TypesDiffer) return { inferred: pass.inferring.end(true) };
     throw error;
   }
 }
 
-/** Returns whether a table can have the types of the head. */
+/** Returns whether a table with the types of the head can be created. */
 function isLoadable(head: Inferring): boolean {
   try {
     head.end(true);
@@ -147,13 +147,13 @@ class OnePass implements TableTypes, ChangingTypes, InputWrapper {
     return this.#tee;
   }
 
-  /** Reads the cells for the encoder as the head says. The inference gets the texts of the rows. */
+  /** Reads the cells for the encoder in the notations of the head. The inference gets the texts of the rows. */
   #natural(encoder: CellSink): CellSink {
     return readInferred(encoder, this.#head, this.#choices);
   }
 
   afterPass(): void {
-    // A definition that comes after the rows decides the types.
+    // A definition that comes after the rows decides the types, so the inferred ones cannot be used.
     if (this.#original.definition !== undefined) throw new TypesDiffer();
     const tee = this.#tee!;
     if (tee.hasAgreed()) return;

@@ -1,4 +1,4 @@
-/** Passes on the rows from one data row on. The columns of all rows are passed on. */
+/** Passes on the rows from a given data row on, and leaves out the rows before it. Columns are always passed on. */
 import type { CellSink } from '../../../core/cells/cell-sink.ts';
 import { ForwardingSink } from '../../../core/cells/forwarding-sink.ts';
 

@@ -18,7 +18,7 @@ export class TeeSink implements CellSink {
   /** The error of the encoder, if the encoder would throw it again in a second pass. */
   #error: AppError | undefined;
   /**
-   * The value of `TypeInference.changes` while the types are those of the head; -1: the inference has not had all rows of the head yet.
+   * The value of `TypeInference.changes` at the end of the head, where both had the same types; -1: the inference has not had all rows of the head yet.
    */
   #changes = -1;
   #row = 0;
@@ -110,7 +110,7 @@ export class TeeSink implements CellSink {
   }
 
   endRow(): void {
-    // A column that comes after the last row is none of this row, which the encoder has.
+    // The row is complete for the encoder. A column that appears from here on belongs to the next row.
     this.#row++;
     if (this.#encoder === undefined) return;
     try {
@@ -130,7 +130,7 @@ export class TeeSink implements CellSink {
     }
   }
 
-  /** Returns whether the encoder has taken the cell, and it tells the inference nothing new. */
+  /** Returns whether the encoder has taken the cell and the inference need not see it, because the cell would not change a type. */
   #takesPlain(column: number, kind: number, bytes: Buffer, start: number, end: number): boolean {
     const classes = this.#inference.classesKnown(column, kind);
     if (classes === 0 || this.#encoder === undefined) return false;
@@ -149,8 +149,8 @@ export class TeeSink implements CellSink {
   }
 
   /**
-   * Before the end of the head, the inference has seen fewer rows than the types of the encoder come from. A difference then proves
-   * nothing.
+   * Stops the encoder at the current row, which needs other types. Does nothing before the end of the head: the inference has then
+   * seen fewer rows than the encoder's types come from, so a difference means nothing.
    */
   #noteChange(): void {
     if (this.#changes < 0 || this.#encoder === undefined) return;
@@ -159,7 +159,7 @@ export class TeeSink implements CellSink {
   }
 
   #fail(error: unknown): void {
-    // Other errors, such as a lost connection, need not occur again when the rows are loaded once more.
+    // Only an AppError is certain to occur again if the rows are loaded once more. Other errors, such as a lost connection, are not.
     if (error instanceof AppError) this.#error = error;
     this.#encoder = undefined;
   }

@@ -44,7 +44,7 @@ export interface LoadRequest {
   admitSchema: (schema: string) => void;
 }
 
-/** Observes the progress of a load. The load does not know who observes it. */
+/** Observes the progress of a load. The load knows only this interface. */
 export interface LoadObserver {
   /** Returns the number of rows read so far. The load sets it, so that it need not report each row. */
   rows: () => number;
@@ -68,7 +68,7 @@ export interface LoadContext {
   observer?: LoadObserver | undefined;
   /** Called with the duration of each phase of the load, also of one that failed. */
   onPhase?: (phase: LoadPhase, seconds: number) => void;
-  /** Called with the error if a small append could not read the facts about its table, and goes the usual way. */
+  /** Called with the error if the service could not read the facts about the table of a small append. The upload is then loaded by `loadTable`. */
   onUnlearnt?: (error: unknown) => void;
 }
 

@@ -15,20 +15,20 @@ export interface ConflictOption {
 
 export interface ConflictKey {
   columns: string[];
-  /** See `equal`. */
+  /** The comparisons of the columns; undefined: the operators of `pg_catalog` (see `equal`). */
   equals?: Equality[] | undefined;
-  /** NULL is a value like others (NULLS NOT DISTINCT). */
+  /** NULL in the key equals NULL (NULLS NOT DISTINCT). */
   nullsNotDistinct: boolean;
 }
 
 /** What happens to a row if another row already has its key. */
 export interface ConflictRule {
   action: ConflictOption['action'];
-  /** The first key of the table whose columns are all in the data. */
+  /** The chosen key: the first one whose columns are all in the data. */
   key: ConflictKey;
   /**
    * The shapes whose rows have every column of the key. `on_conflict` applies only to these rows, because a key that PostgreSQL
-   * generates does not say which row is meant.
+   * generates cannot mean an existing row.
    */
   shapes: readonly number[];
   /** The data has every column of the key. Otherwise `on_conflict` applies to no row. */
@@ -49,7 +49,7 @@ export function conflictRule(
   const isSent = (key: ConflictKey) => sourcesOfKey(key, columns).every(isInData);
   const found = keys.find(isSent);
   const { columns: names, equals, nullsNotDistinct } = found ?? keys[0]!;
-  // The staged rows have no value in a generated column, so NULL in it does not mean that the key is NULL.
+  // A generated column has no value in the staged rows. So NULL in it does not mean that the key is NULL.
   const isComputed = columns.some(({ name, isGenerated }) => isGenerated && names.includes(name));
   const key = { columns: names, equals, nullsNotDistinct: nullsNotDistinct && !isComputed };
   return { action, key, shapes: shapesWithKey(key, columns, shapes), isKeySent: found !== undefined };
@@ -60,7 +60,7 @@ export function nameOfKey({ columns }: Pick<ConflictKey, 'columns'>): string {
   return columns.map(quoteIdentifier).join();
 }
 
-/** Returns the columns that a row must have so that its key is complete. */
+/** Returns the columns that a row must have so that its key is complete. For a generated column of the key these are the columns from which it is computed. */
 export function sourcesOfKey(key: ConflictKey, columns: LoadColumn[]): string[] {
   return [...new Set(key.columns.flatMap((name) => sourcesOf(name, columns)))];
 }

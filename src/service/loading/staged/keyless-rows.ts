@@ -19,7 +19,7 @@ export async function warnOfKeylessRows(client: ClientBase, load: StagedLoad): P
 
 interface KeylessRows {
   count: number;
-  /** The number of the first such data row. */
+  /** The number of the first data row that has no value for a column of the key. */
   row: number;
 }
 
@@ -31,7 +31,7 @@ async function findKeylessRows(
   const mayBeNull = columns.filter(
     ({ name, isNullable, isGenerated }) => isNullable && !isGenerated && key.columns.includes(name),
   );
-  // A trigger may set the key before PostgreSQL compares it.
+  // If a trigger may set the key, NULL in a sent row says nothing.
   const names = key.nullsNotDistinct || changesRows ? [] : mayBeNull.map(({ name }) => name);
   if (withKey.length === shapes.all.length && names.length === 0) return { count: 0, row: 0 };
   const { rows } = await client.query<KeylessRows>(countRowsWithout(withKey, names));

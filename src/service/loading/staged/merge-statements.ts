@@ -9,7 +9,7 @@ import type { StagedLoad } from './staged-load.ts';
 import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable } from './staging-table.ts';
 import { isSurplus } from './surplus-rows.ts';
 
-/** Holds the number of the row that is being moved. A sequence is not rolled back, so the number can be read after PostgreSQL refused the row. */
+/** A sequence that holds the number of the row that is being moved. A sequence is not rolled back, so the number can still be read after PostgreSQL refused the row. */
 export const progress = 'pg_temp."tablewright progress"';
 export const updateCounter = 'pg_temp."tablewright updates"';
 
@@ -31,8 +31,8 @@ export const resetUpdateCounter = qualified`ALTER SEQUENCE ${updateCounter} REST
 export const countUpdatedRows = qualified`SELECT CASE WHEN is_called THEN last_value::int ELSE 0 END AS count FROM ${updateCounter}`;
 
 /**
- * Waits until no other upload that had a deadlock moves rows into the table. The lock lasts until the transaction ends or is
- * rolled back to an earlier savepoint.
+ * Waits for this transaction's turn to move rows into the table. Only uploads that had a deadlock take turns. The lock lasts until
+ * the transaction ends or is rolled back to an earlier savepoint.
  *
  * @param relation quoted
  */
@@ -73,7 +73,7 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Ca
     ? ` AND s.${rowNumber} OPERATOR(pg_catalog.>=) ${range.from} AND s.${rowNumber} OPERATOR(pg_catalog.<) ${range.to}`
     : '';
   const meetsOthers = conflict !== undefined && !load.isBare;
-  // If all uploads lock rows in the order of the key, they may wait for each other but cannot cause a deadlock.
+  // With the rows in the order of the key, all uploads lock existing rows in the same order. They may wait for each other, but cannot cause a deadlock.
   const keyValues =
     meetsOthers && (!range || load.isSharded)
       ? keyColumns(conflict.key, columns).map((one) => stagedValue('s', one))
@@ -82,7 +82,7 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Ca
   const rows = `SELECT * FROM ${load.source ?? stagingTable} s WHERE s.${shapeNumber} OPERATOR(pg_catalog.=) ${shape}${isKept}${isInRange} ORDER BY ${order}`;
   const insert = `INSERT INTO ${load.relation} AS t ${names.length > 0 ? `(${names.join(', ')})` : ''} OVERRIDING SYSTEM VALUE`;
   const clause = meetsOthers ? onConflict(conflict, columns, load) : '';
-  // A worker cannot use a temporary sequence, and the rows are sent to it after all of them were read.
+  // A worker of Citus cannot use the temporary sequence. It also gets the rows only after all of them were read, so the sequence would not show the refused row.
   if (load.isSharded)
     return qualified`${insert} SELECT ${values.join(', ')} FROM (${rows} OFFSET 0) s ${clause}`;
   // OFFSET prevents PostgreSQL from merging the two queries, because the condition must be evaluated for each row in order.
@@ -93,10 +93,10 @@ WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 
 }
 
 /**
- * Moves the rows of one shape so that an error has its SQLSTATE. Without RETURNING, Citus copies the rows into the shards, and the error of
- * a failed COPY has none (`lacksSqlstate`). With RETURNING this takes about twice as long.
+ * Moves the rows of one shape so that an error has its SQLSTATE. Without RETURNING, Citus copies the rows into the shards, and the
+ * error of a failed COPY has no SQLSTATE (`lacksSqlstate`). With RETURNING the statement takes about twice as long.
  *
- * @param into see `mergeAndCount`
+ * @param into the clause INTO of PL/pgSQL
  */
 export function mergeWithSqlstate(
   load: StagedLoad,
@@ -114,9 +114,9 @@ export function mustCountMerged({ isSharded, isBare, conflict }: StagedLoad, sha
 }
 
 /**
- * Returns a statement that moves no row of a sharded table, and lets Citus commit the transaction in two phases. A COPY does that, too. A
- * transaction that has written to one worker only, with other statements, is committed at the worker before it is committed at the
- * coordinator. If the coordinator then fails, the rows are there, but not the record of the load.
+ * Returns a statement that moves no row, but makes Citus commit the transaction in two phases. Without it, a transaction that has
+ * written to one worker only is committed at the worker before it is committed at the coordinator. If the coordinator then fails,
+ * the rows are stored, but not the record of the load. (A COPY has the same effect as this statement.)
  */
 export function commitInTwoPhases(load: StagedLoad, shape: number): CallersStatement {
   return mergeRows({ ...load, conflict: undefined }, shape, { from: 0, to: 0 });
@@ -129,8 +129,8 @@ export interface MergedCount {
 }
 
 /**
- * Runs a statement of `mergeRows` for a sharded table, and returns one row of the type `MergedCount`. With ON CONFLICT, Citus itself counts
- * the rows that it reads. A new row has no `xmax`. An updated row has one, because the statement has locked the row before.
+ * Runs a statement of `mergeRows` for a sharded table, and returns one row of the type `MergedCount`. Without it the count is wrong, because with ON
+ * CONFLICT Citus counts the rows that it reads. `xmax` is 0 in a new row, and not 0 in an updated row, because the statement has locked that row before.
  *
  * @param into the clause INTO of PL/pgSQL
  */
@@ -139,7 +139,7 @@ export function mergeAndCount(merge: CallersStatement, into = ''): CallersStatem
 SELECT pg_catalog.count(*)::int AS count, pg_catalog.count(*) FILTER (WHERE xmax::pg_catalog.text OPERATOR(pg_catalog.<>) '0')::int AS updated ${into} FROM merged`;
 }
 
-/** Returns the key's columns that are staged. They are in the key's order, which is the same for every upload. */
+/** Returns the staged columns of the key, in the key's order, which is the same for every upload. */
 function keyColumns({ columns: key }: ConflictKey, columns: LoadColumn[]): LoadColumn[] {
   return key.flatMap((name) => columns.filter((column) => column.name === name));
 }
@@ -153,7 +153,7 @@ function onConflict(
   const others = columns.filter(({ name }) => !key.columns.includes(name));
   const assigned = others.map(({ name }) => `${quoteIdentifier(name)} = excluded.${quoteIdentifier(name)}`);
   if (assigned.length === 0) {
-    // A row with only a key is an update, too: it is counted, and triggers run. So one column is set to its own value.
+    // If the row has only the key, one column is set to its own value, so that the row counts as an update and triggers run.
     const kept = all.find(({ isGenerated, identity }) => !isGenerated && identity !== 'always');
     if (kept) assigned.push(`${quoteIdentifier(kept.name)} = t.${quoteIdentifier(kept.name)}`);
   }

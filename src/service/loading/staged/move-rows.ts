@@ -97,7 +97,7 @@ export async function moveRows(
   };
 }
 
-/** The shapes are moved one after the other, also by slower statements whose errors have their SQLSTATE, or by one statement. */
+/** How the shapes are moved: one after the other, one after the other with slower statements whose errors have their SQLSTATE, or all in one statement. */
 type Way = 'in turn' | 'in turn with SQLSTATE' | 'together';
 
 /** The result of one attempt. `existing` is the number of rows whose key exists in the table, if it must be counted. */
@@ -110,7 +110,7 @@ interface MoveAttempt {
 }
 
 /**
- * Moves the rows. If PostgreSQL refuses them, the moved rows are undone. After a deadlock the rows are moved again.
+ * Moves the rows. After a refusal the moved rows are rolled back. After a deadlock the rows are rolled back and moved again.
  *
  * @param movesAgain true: the rows were moved before, and the counter of updated rows may not be 0
  */
@@ -159,7 +159,7 @@ async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<Mov
   return attempt;
 }
 
-/** Returns whether rows may change rows that were in the table before, and a sequence counts them. */
+/** Returns whether a sequence counts the updated rows: rows may update rows that were in the table before, and the table is not sharded. */
 export function countsBySequence({ conflict, isBare, isSharded }: StagedLoad): boolean {
   return conflict?.action === 'update' && !isBare && !isSharded;
 }
@@ -176,10 +176,10 @@ async function prepareConflicts(
 ): Promise<number | undefined> {
   const staged = typedStagingTable(columns, await findInputCheck(client, columns));
   await findSurplus(client, staged, conflict);
-  // Citus cannot lock the rows of several shards. Uploads that then wait for each other end in a deadlock, and one of them tries again.
+  // Citus cannot lock the rows of several shards. If such uploads wait for each other, PostgreSQL ends one of them with a deadlock, and it tries again.
   if (!isBare && !isSharded && conflict.shapes.length > 1)
     await lockRowsToUpdate(client, relation, staged, conflict);
-  // Rows that a trigger or a rule leaves out are counted separately from rows that are skipped.
+  // If triggers or rules may leave out rows, the skipped rows are counted separately, because otherwise the difference of the counts would include both.
   if (!changesRows && !hasRules) return undefined;
   return readCount(client, countExistingKeys(relation, staged, conflict));
 }
@@ -274,15 +274,15 @@ export async function checkDeferred(client: ClientBase): Promise<Refusal | undef
   return refusal && { ...refusal, isDeferred: true };
 }
 
-/** Returns whether PostgreSQL refused a row for its values. */
+/** Returns whether PostgreSQL's error refuses a value of a row, as opposed to an error about the statement or the server. */
 export function isRefusal(error: unknown, columns: LoadColumn[]): boolean {
   const isOfData = columns.some(isStagedAsText) ? isRefusalOfInput : isRefusalOfData;
   return isOfData(error) || isPolicyViolation(error);
 }
 
 /**
- * Moves rows and returns PostgreSQL's error, if it may be about a row. An error that a default may have caused is included. A later
- * search finds the cause.
+ * Moves rows and returns PostgreSQL's error if it may be about a row. Errors that a default may have caused are included, because
+ * the cause is searched for later.
  */
 function refusalOfRows(move: () => Promise<void>): Promise<Refusal | undefined> {
   return refusalOf(mayBeOfRow, move);

@@ -12,7 +12,7 @@ export interface UniqueRule {
   kind: 'unique';
   name: string;
   columns: string[];
-  /** See `equal`. */
+  /** The comparisons of the columns. See `equal`. */
   equals?: Equality[];
   isPrimary: boolean;
   nullsNotDistinct: boolean;
@@ -67,7 +67,7 @@ export interface CheckRule {
 /** The rule that values of a column that is staged as text must be valid input of its type. */
 export interface InputRule {
   kind: 'input';
-  /** The rule has no name. */
+  /** Input rules have no name. */
   name: '';
   columns: string[];
   /** The type as `format_type` writes it. */

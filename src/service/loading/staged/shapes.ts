@@ -6,8 +6,8 @@ import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 
 /**
- * The maximum number of shapes in a load that is staged at once or may leave rows out, and of rows that PostgreSQL judges. More are refused
- * or not judged, because each shape is moved by its own statement. Other loads have no such limit.
+ * The maximum number of shapes in a load that is staged from the start or may leave rows out, and of refused rows that are moved to find their
+ * problems. There is a limit because each shape is moved by its own statement. Rows that are copied straight into the table have no such limit.
  */
 export const maxMovedShapes = 200;
 

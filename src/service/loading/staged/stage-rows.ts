@@ -13,7 +13,7 @@ import { stagedColumns } from './staged-columns.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { createStagingTable, leadingColumns, stagingTable } from './staging-table.ts';
 
-/** The target table of the rows. */
+/** The table that the staged rows will be moved into. */
 export type StageTarget = Pick<
   StagedLoad,
   'relation' | 'columns' | 'changesRows' | 'hasRules' | 'isSharded'
@@ -81,9 +81,9 @@ export async function stageRows(
 }
 
 /**
- * Returns whether a default may be filled into staged rows without the column. It must not be filled in before an update,
- * because an update must not change columns that the row does not have. It must not be filled into a column of the key, because
- * a row without a key must differ from a row with one.
+ * Returns whether the service may write the default into staged rows without the column. It must not before an update, because an
+ * update must not change columns that the row does not have. It must not in a column of the key, because a row without a key must
+ * differ from a row with one.
  */
 function mayFill(conflict: ConflictOption | undefined): (column: LoadColumn) => boolean {
   if (conflict?.action === 'update') return () => false;

@@ -1,4 +1,4 @@
-/** Stages the rows of a new table, if PostgreSQL refuses its keys. */
+/** Stages the rows of a new table if PostgreSQL refuses to add its keys. The rows need not be read again, because the table has them. */
 import type { ClientBase } from 'pg';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { qualified } from '../../postgres/callers-statement.ts';
@@ -23,10 +23,10 @@ import {
 } from './staging-table.ts';
 
 /**
- * Makes the staging table of rows that COPY alone has stored in a new table, with the values that PostgreSQL filled in.
+ * Makes the staging table from the rows that COPY has stored in a new table, with the values that PostgreSQL filled in.
  *
- * @param areRead true: the rows will probably only be read. The staging table is then a view, and `fill` of the result moves the rows
- * @returns undefined: the data rows of some rows are no longer known
+ * @param areRead true: the rows will probably only be read. The staging table is then a view, and `fill` of the result moves the rows into it
+ * @returns undefined: it is not known for every row which data row it was
  */
 export async function stageStored(
   client: ClientBase,
@@ -55,10 +55,10 @@ export async function stageStored(
   return { ...load, conflict: undefined, ...(areRead && { fill }) };
 }
 
-/** Otherwise PostgreSQL may begin to read a large table at any page, and several processes may read it. */
+/** Without these settings PostgreSQL may begin to read a large table at any page, and several processes may read it, so the order of the rows would be lost. */
 const readInOrder = `SELECT set_config('synchronize_seqscans', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`;
 
-/** Gives each row the number of its data row: the row of the last break before it, and the distance from there (row-numbers.ts). */
+/** Returns a query that gives each stored row the number of its data row, which is its position plus the number of data rows that were left out before it (row-numbers.ts). */
 function storedRows(
   relation: string,
   columns: LoadColumn[],

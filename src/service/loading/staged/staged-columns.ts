@@ -6,8 +6,8 @@ import type { ColumnType, LoadColumn } from '../../../encoding/columns/load-colu
 import type { ConflictKey } from './conflict-rule.ts';
 
 /**
- * Replaces arrays of a domain by arrays of its base type. The encoder still knows whether the domain is NOT NULL. A column of a
- * key keeps its type, because PostgreSQL does not compare arrays of different types.
+ * Replaces arrays of a domain by arrays of its base type. A column of a key keeps its type, because PostgreSQL does not compare
+ * arrays of different types. The encoder still checks NOT NULL of the domain.
  */
 export function stagedColumns(columns: LoadColumn[], keys: ConflictKey[]): LoadColumn[] {
   const compared = new Set(keys.flatMap((key) => key.columns));

@@ -7,7 +7,7 @@ import type { Shapes } from './shapes.ts';
 export interface StagedLoad {
   /** The target table, quoted. */
   relation: string;
-  /** See `stagedColumns`. */
+  /** The columns with the types that the staging table has (`stagedColumns`). */
   columns: LoadColumn[];
   /** The table is new and has no keys yet, so no row can conflict with another one while it is moved. */
   isBare: boolean;
@@ -17,9 +17,9 @@ export interface StagedLoad {
   hasRules: boolean;
   /** Citus stores the table at its workers. */
   isSharded: boolean;
-  /** Moves the rows of a new table into the staging table, which is a view of them until then; undefined: it has its rows. */
+  /** Copies the rows of a new table into the staging table, which is a view of these rows until then; undefined: the staging table has the rows already. */
   fill?: () => Promise<void>;
-  /** The quoted name of the table with the rows that are moved; undefined: the staging table. */
+  /** The quoted name of a table from which the rows are moved; undefined: the staging table. */
   source?: string;
   shapes: Shapes;
   conflict: ConflictRule | undefined;

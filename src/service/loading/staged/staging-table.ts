@@ -54,10 +54,10 @@ export function createStagingView(query: string): string {
   return `${discardTemporary}; CREATE TEMPORARY VIEW ${stagingTable} AS ${query}`;
 }
 
-/** Drops the view. Citus does not find a view by the name pg_temp. The service's own path ends with this schema. */
+/** Drops the view by its name alone, because Citus does not find a view by the name pg_temp. The service's own search path ends with this schema. */
 export const dropStagingView = `DROP VIEW ${stagingName}`;
 
-/** Returns a collation. Values that are equal in the table must be equal in the staging table, too. */
+/** Returns the COLLATE clause of a column, because values that are equal in the table must also be equal in the staging table. */
 function collation(column: LoadColumn): string {
   return column.collation === undefined ? '' : ` COLLATE ${column.collation}`;
 }
@@ -70,8 +70,8 @@ export function hasShape(alias: string, shapes: readonly number[]): string {
 }
 
 /**
- * Lets PostgreSQL count the staged rows. Autovacuum never processes temporary tables, and without statistics PostgreSQL assumes that a
- * shape has 0.5 % of the rows: it then joins large tables row by row.
+ * Returns ANALYZE for the staging table, because autovacuum never processes temporary tables. Without statistics PostgreSQL assumes
+ * that a shape has 0.5 % of the rows, and then joins large tables row by row.
  *
  * @param columns the columns that the next statements read
  */
@@ -86,7 +86,7 @@ export const indexByShape = qualified`CREATE INDEX ON ${stagingTable} (${shapeNu
 /** Creates an index that finds single rows. */
 export const indexByRow = qualified`CREATE INDEX ON ${stagingTable} (${rowNumber})`;
 
-/** Returns one row `shape`, or no row. */
+/** Returns a query of the shape of a data row: one row `shape`, or no row. */
 export function shapeOfRow(row: number): Statement {
   const text = `SELECT ${shapeNumber} AS shape FROM ${stagingTable} WHERE ${rowNumber} = $1`;
   return { text, values: [row] };
@@ -103,7 +103,7 @@ export function countRowsWithout(shapes: readonly number[], columns: string[]): 
 
 /** The function that returns whether text is valid input of a type. PostgreSQL has it since version 16. */
 export const builtInInputCheck = 'pg_catalog.pg_input_is_valid';
-/** A function that tries to convert the text, for PostgreSQL 15. It is many times slower than the built-in function. */
+/** A function that checks the text by converting it, for PostgreSQL 15, which lacks the built-in function. It is many times slower. */
 export const ownInputCheck = 'pg_temp."tablewright input is valid"';
 
 export const findBuiltInInputCheck = `SELECT to_regproc('${builtInInputCheck}') IS NOT NULL AS exists`;

@@ -27,14 +27,14 @@ SELECT ${rowNumber} AS data_row, pg_catalog.row_number() OVER (PARTITION BY ${co
 FROM ${staged} s WHERE ${present}) placed WHERE place OPERATOR(pg_catalog.>) 1`;
 }
 
-/** See `analyzeStagingTable`. */
+/** ANALYZE for the surplus table, for the same reason as `analyzeStagingTable`. */
 export const analyzeSurplusTable = `ANALYZE ${surplusTable}`;
 
 export const emptySurplusTable = `DELETE FROM ${surplusTable}`;
 
 export const dropSurplusTable = `DROP TABLE ${surplusTable}`;
 
-/** Returns one row `count`. */
+/** Counts the surplus rows: one row `count`. */
 export const countSurplusRows = qualified`SELECT pg_catalog.count(*)::int FROM ${surplusTable}`;
 
 /** Returns the condition that the row of the staging table is a surplus row, for every search path. */

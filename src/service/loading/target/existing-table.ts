@@ -49,7 +49,7 @@ export async function openExistingTable(
     treatment.rows[0]!;
   const { hasRules, hasOtherRules, isSharded } = others;
   if (!isTable(kind)) throw droppedMeanwhile();
-  // The answer describes the table, so a table that cannot be described is refused before its rows are read.
+  // The answer must describe the table. If its defaults and checks are too long to be described, the upload is refused before its rows are read.
   if (!hasShortTrees) await checkTexts(client, oid);
   let columns = await readLoadColumns(client, schema, name);
   const added = addColumns?.(columns.map((column) => column.name)) ?? [];
@@ -66,7 +66,7 @@ export async function openExistingTable(
     added: added.map((column) => column.name),
     isNew: false,
     replaces: false,
-    // The error of a COPY to shards does not name the row.
+    // The error of a COPY to a sharded table does not name the row. So the rows are kept, to find it.
     mayRefuseRows: rules.length > 0 || hasRowTriggers || isSharded,
     changesRows,
     hasRules,

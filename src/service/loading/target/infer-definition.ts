@@ -44,7 +44,7 @@ export async function inferWhereNeeded(
 export class Inferring {
   readonly inference: TypeInference;
   readonly #input: LoadInput;
-  /** The pass that loads the rows finds these problems again, together with all others. Here they matter only if there is nothing to load. */
+  /** The problems of single rows are not reported from here, because the pass that loads the rows finds them again. They are needed only if there is nothing to load. */
   readonly #faultyRows = new Problems();
 
   constructor(limits: InferenceLimits, input: LoadInput, choices: TypeChoices) {
@@ -141,7 +141,7 @@ function extendDefinition(sent: unknown, columns: { name: string }[], input: Loa
   return { ...sent, columns: [...defined, ...added] };
 }
 
-/** A definition may have constraints alone, if all columns are inferred. */
+/** The part of a definition that inference reads. `columns` may be absent, if the definition has constraints only and all columns are inferred. */
 interface DefinedColumns {
   columns?: { name?: unknown }[];
 }

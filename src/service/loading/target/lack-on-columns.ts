@@ -11,8 +11,8 @@ import type { ConflictOption } from '../staged/conflict-rule.ts';
 import type { LoadTarget } from './load-target.ts';
 
 /**
- * Returns the error; undefined: the role has the privileges on these columns. PostgreSQL's error names only the table, although
- * privileges on these columns would be enough.
+ * Returns the error for the columns on which the role lacks the privilege; undefined: the role has the privileges on these columns.
+ * PostgreSQL's error names only the table, although privileges on these columns would be enough.
  */
 export async function lackOnColumns(
   client: ClientBase,

@@ -1,6 +1,6 @@
 /**
- * Creates the table of an upload. While rows are loaded the table is *bare*: it has no keys and references yet. They are added after the
- * rows. To replace an existing table, the new table is created under another name, and takes the name of the old one at the end.
+ * Creates the table of an upload without keys and references, which are added after the rows. To replace an existing table, the new
+ * table is created under another name and takes the name of the old one at the end.
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../../../core/errors.ts';
@@ -79,7 +79,7 @@ export async function openNewTable(
 /** A table that has been created. */
 interface CreatedTable {
   table: PreparedTable;
-  /** The name until the end of the load. */
+  /** The names that the table and its parts have until the end of the load. */
   naming: Naming;
   columns: LoadColumn[];
   keys: ConflictKey[];
@@ -101,7 +101,7 @@ export class NewTable implements RowTarget {
   readonly hasOtherRules = false;
   readonly takesNoCopy = false;
   readonly isSharded: boolean;
-  /** The table keeps the order of its rows. Several shards do not, so rows that break a key are read again. */
+  /** The rows are stored in the order in which they were copied. This is false for a table of several shards: if its rows violate a key, they are read again. */
   readonly keepsOrder: boolean;
   readonly primaryKey: readonly string[] | undefined;
   readonly warnings: Warning[];
@@ -126,7 +126,7 @@ export class NewTable implements RowTarget {
     this.#options = options;
   }
 
-  /** Reads the rules from PostgreSQL's catalogue. For that, the table is emptied and its keys are added, and this is undone. */
+  /** Reads the rules of the table from PostgreSQL's catalogue. So that they are there, the keys are added to the emptied table, and then everything is undone. */
   async readRules(client: ClientBase): Promise<RowRule[]> {
     const { schema, name } = this.#table;
     const rules = await runAndUndo(client, 'rules', async () => {
@@ -147,7 +147,7 @@ export class NewTable implements RowTarget {
   }
 
   /**
-   * Adds the keys and references, if they were not added yet. If PostgreSQL refuses them, they are undone, and the error is returned.
+   * Adds the keys and references, unless they were added before. If PostgreSQL refuses them, they are undone, and the error is returned.
    *
    * @throws AppError `write-conflict`
    */

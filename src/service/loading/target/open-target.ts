@@ -46,7 +46,7 @@ export async function findTable({ pool, transaction }: LoadContext, request: Loa
     const existing = findLoadTarget(rights, schema, name, needed, request.requireCreation);
     if (existing === undefined) return false;
     if (ifExists === 'fail') throw tableExists(schema, name, existing, uploadRemedies);
-    // The swap checks the dependent objects again. With this early check the caller gets the answer before the rows are sent.
+    // The dependent objects are checked again when the tables are swapped. This early check gives the caller the answer before the rows are sent.
     if (ifExists === 'replace') await refuseDependents(client, schema, name);
     return true;
   };
@@ -124,7 +124,7 @@ export async function refuseEarlyDisagreement(options: TargetOptions): Promise<v
   try {
     await inTransaction(options.context.pool, transaction, (client) => refuseDisagreement(client, options));
   } catch (error) {
-    // Another session has dropped the table meanwhile. What happens then is decided when the table is opened.
+    // Another session has dropped the table meanwhile. This is not an error yet: `openTarget` decides what to do without the table.
     if (!(error instanceof AppError) || error.code !== 'table-not-found') throw error;
   }
 }

@@ -12,19 +12,19 @@ export interface RowTarget {
   /** The names of columns that were added to the table. */
   readonly added: string[];
   /**
-   * The table has rules by which PostgreSQL may refuse a row. Then the rows must be kept, to find all refused rows and the
-   * reasons.
+   * PostgreSQL may refuse a row because of a rule of the table, such as a key or a check. Then the rows must be kept, to find all
+   * refused rows and the reasons.
    */
   readonly mayRefuseRows: boolean;
   /** The table has triggers that may change rows before they are stored. */
   readonly changesRows: boolean;
   /** The table has rules (CREATE RULE) that may do something else than insert a row. */
   readonly hasRules: boolean;
-  /** The table may refuse rows for something that is not among the rules of `readRules`. */
+  /** The table may refuse rows for a reason that `readRules` does not read, such as a trigger or a policy. */
   readonly hasOtherRules: boolean;
   /** Citus stores the table at its workers. */
   readonly isSharded: boolean;
-  /** COPY is not possible, because row-level security applies to the role. */
+  /** COPY is not possible, because PostgreSQL does not support it for a role to which row-level security applies. */
   readonly takesNoCopy: boolean;
   /** The columns of the primary key. */
   readonly primaryKey: readonly string[] | undefined;

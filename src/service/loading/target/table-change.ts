@@ -1,6 +1,6 @@
 /**
- * Finds out how a table with the types of the first rows gets those of all rows, if PostgreSQL can convert the rows that it already has
- * so that they are exactly as if they had been copied with the final types.
+ * Finds out how to change a table with the types of the first rows so that it has the types of all rows. This is possible only if
+ * PostgreSQL can convert the rows that the table already has so that they are exactly as if they had been copied with the final types.
  */
 
 import type { InferredColumn, TypeInference } from '../../../encoding/infer/infer-types.ts';
@@ -35,7 +35,7 @@ export function changeOfTable(
   for (const [place, { name, type: from, reading: readingOfHead }] of head.entries()) {
     const { name: nameNow, type, column, reading } = columns[place]!;
     if (nameNow !== name) return undefined;
-    // Values that were read in another notation must be read again.
+    // If the notation of a column changes, its values must be read again from the input.
     if (JSON.stringify(readingOfHead?.notation) !== JSON.stringify(reading?.notation)) return undefined;
     if (type === from) continue;
     const hasValue = (inference.firstValueRow(column) ?? row) < row;
@@ -48,10 +48,10 @@ export function changeOfTable(
 }
 
 /**
- * Returns how all values of a column are converted without loss; undefined: in no way.
+ * Returns a conversion that loses nothing for any value of the column; undefined: there is none.
  *
- * Text must be the text that was sent. Inference accepts only one way to write a date, a UUID or a boolean, and one way to write a whole
- * number except zero. Other numbers and moments can be written in several ways.
+ * A value that becomes text must become the text that was sent. Inference accepts only one way to write a date, a UUID or a boolean, and one
+ * way to write a whole number except zero. Other numbers and moments can be written in several ways, so they cannot be converted to text.
  *
  * @param isAsSent a whole number becomes the text that was sent
  */

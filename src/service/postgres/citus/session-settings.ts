@@ -2,22 +2,21 @@
 import { type CallersStatement, qualified } from '../callers-statement.ts';
 import { quoteLiteral } from '../sql.ts';
 
-/** An expression: whether the server has Citus. */
+/** An SQL expression for whether the server has Citus. */
 export const hasCitus = `(pg_catalog.current_setting('citus.propagate_set_commands', true) IS NOT NULL)`;
 
 /**
- * How many connections one upload may open to each worker. A COPY into a table that is distributed by a column would otherwise open one
- * for each shard, up to 16. See docs/scale.md.
+ * The maximum number of connections that one upload opens to each worker. Without this limit, a COPY into a table that is
+ * distributed by a column opens one for each shard, up to 16. See docs/scale.md.
  */
 const connectionsPerWorker = 4;
 
 /**
- * Returns one statement that makes the settings at the coordinator and at the workers, for the rest of the transaction. A worker has its
- * own time zone and its own timeouts otherwise, so a conversion to text would give another result there, and a COPY could wait for a
- * lock without an end.
+ * Returns one statement that makes settings at the coordinator and at the workers, for the rest of the transaction. Without it, a worker would
+ * use its own time zone and timeouts: a conversion to text would give another result there, and a COPY could wait for a lock without a limit.
  *
- * Later settings are not sent. The search path of the workers, for example, must stay that of the administrator. Each setting is a
- * statement of its own within DO, because Citus sends the whole message of the client for each setting in it.
+ * Settings that are made later in the transaction are not sent to the workers. For example, their search path must remain the administrator's.
+ * Each setting is a separate statement within DO, because for each setting in a message Citus sends the whole message to the workers.
  *
  * @param settings `SET LOCAL` statements
  */
@@ -33,8 +32,8 @@ export function settingsOfCluster(settings: string[]): string {
 }
 
 /**
- * Returns the statements that run one that defines something only this session uses, such as a temporary function. Citus would otherwise
- * refuse it after rows were sent to several shards, because it defines functions at all nodes.
+ * Returns statements that run one statement which defines something for this session only, such as a temporary function. By default
+ * Citus defines functions at all nodes, and refuses that after rows were sent to several shards.
  */
 export function atThisNodeOnly(statement: CallersStatement): CallersStatement[] {
   const propagate = (value: 'on' | 'off') =>

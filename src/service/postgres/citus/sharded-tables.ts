@@ -1,8 +1,8 @@
 /** Finds the tables that Citus stores at its workers. */
 
 /**
- * Returns an expression: whether Citus stores the table at its workers, or knows it as a table of the coordinator. It reads no table of
- * Citus, so it is part of queries that every server answers: Citus gives each of its tables a trigger.
+ * Returns an SQL expression for whether Citus stores the table at its workers, or knows it as a table of the coordinator. Citus
+ * gives each of its tables a trigger, so the expression need not read a table of Citus, and every server can evaluate it.
  *
  * @param table an expression of the type `regclass` or `oid`, which does not use the names of the subquery
  */

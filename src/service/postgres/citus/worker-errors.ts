@@ -1,13 +1,13 @@
 /**
- * Gives the errors of Citus the form that they would have without Citus.
+ * Changes the errors of Citus so that they look as they would without Citus.
  *
  * A worker stores the rows of a table in shards, which are tables such as `orders_102043`. Its errors name the shard, and the coordinator
- * passes them on without the fields for the table, the column and the constraint. If a COPY fails, the coordinator also replaces the
- * SQLSTATE by that of an internal error. `hideWorker` finds the SQLSTATE and the fields in the message, and removes the names of shards
- * and the addresses of workers. It changes no error of PostgreSQL itself.
+ * passes them on without the fields for the table, the column and the constraint. If a COPY fails, the coordinator also replaces the SQLSTATE
+ * by that of an internal error. `hideWorker` finds the SQLSTATE and the fields in the message, and removes the names of shards and the
+ * addresses of workers. It does not change the errors of PostgreSQL itself.
  *
- * The messages are found in English, which is the language of a worker with `lc_messages` = `C` or English. In another language, and for
- * the message of a function, `lacksSqlstate` is true. Another statement then causes the error again, with its SQLSTATE.
+ * The messages are found in English, which is the language of a worker with `lc_messages` = `C` or English. If a message is in another language
+ * or comes from a function, `lacksSqlstate` is true. The caller then runs another statement, which causes the error again with its SQLSTATE.
  */
 import { type ClientBase, DatabaseError } from 'pg';
 import { maxIdentifierBytes } from '../../../core/identifiers.ts';
@@ -18,7 +18,7 @@ import { type Condition, conditionOf, fullDisk, sqlstateFor } from '../sqlstate.
 type Fields = Partial<Omit<DatabaseError, 'name'>> & {
   message: string;
   cause?: unknown;
-  /** The hash that the name of the constraint had, if Citus has shortened it. */
+  /** The hash that was part of the constraint's name, if Citus has shortened the name. */
   hashOfName?: string;
 };
 
@@ -42,16 +42,16 @@ const contextOfWorker = /while executing command on (\S+:\d+)/g;
 /** The messages for a worker that cannot be reached or that ends. Some are followed by an address or by words of the operating system. */
 const awayMessages =
   /^(connection to the remote node|connection not open|server closed the connection|failure on connection marked as essential|failed to (complete )?COPY (to|on)|could not (send|receive) data|terminating connection|the database system is|SSL connection has been closed|no connection to the server|could not establish|lost synchronization|could not find an available connection)/;
-/** A COMMIT that was sent to the only worker that the transaction has changed, without an answer. */
+/** A COMMIT was sent to the only worker that the transaction has changed, and the worker has not answered. */
 const unknownMessage = /^could not commit transaction for shard/;
 const unanswered = 'a worker did not answer the COMMIT';
 const noLogin = /role "([^"]+)" is not permitted to log in/;
 
-/** A message of PostgreSQL about a row, with the names in it. */
+/** The pattern of a message of PostgreSQL about a row. Its groups find the names in the message. */
 interface RowMessage {
   pattern: RegExp;
   condition: Condition;
-  /** The fields that the groups of the pattern have, in their order. */
+  /** What the groups of the pattern are, in their order. */
   fields: readonly ('table' | 'column' | 'constraint')[];
   /** The name of the constraint is the same at every worker. */
   keepsName?: boolean;
@@ -102,17 +102,17 @@ const rowMessages: readonly RowMessage[] = [
   {
     pattern: /^update or delete on table "(.+)" violates foreign key constraint "(.+)" on table "(.+)"$/s,
     condition: 'foreign_key_violation',
-    // As without Citus, the field has the table with the foreign key.
+    // The field `table` gets the table that has the foreign key, as without Citus.
     fields: ['table', 'constraint', 'table'],
   },
 ];
 
-/** Another session moves shards of the tables with which a new table is colocated. Citus does not wait for it. */
+/** Another session is moving shards of the tables with which a new table is colocated. Citus does not wait until that has ended. */
 const movingShards = /^could not acquire the lock required to /;
 /** Another session has moved or dropped the shard. */
 const lostShard = /^relation "[^"]+_\d{6,}" does not exist/;
 
-/** Other messages that the error of a failed COPY may have, and their conditions. */
+/** Other messages of failed COPYs, with PostgreSQL's names of their conditions. */
 const copyMessages: readonly [RegExp, Condition][] = [
   [/^canceling statement due to lock timeout/, 'lock_not_available'],
   [/^canceling statement due to/, 'query_canceled'],
@@ -130,7 +130,7 @@ const copyMessages: readonly [RegExp, Condition][] = [
   [/^(index row|row is too big)/, 'program_limit_exceeded'],
 ];
 
-/** The beginnings of messages about a row that are neither among `rowMessages` nor among `copyMessages`. */
+/** How further messages about a row begin, whose condition is not known exactly. */
 const messageOfRow =
   /^(null value in column|new row |value (for domain|too long|out of range|")|invalid input |division by zero|numeric field overflow|(small|big)?int(eger)? out of range)/;
 
@@ -145,7 +145,7 @@ export function hideWorker(error: DatabaseError): void {
   if (!filesOfCitus.has(file) && workers.length === 0) return;
   const atWorker = workers.length === 0 ? '' : where.split(contextOfWorker, 1)[0]!;
   if (isOfFunction({ where: atWorker })) {
-    // A function may raise any message.
+    // The error counts as one of RAISE, because a function may raise any message.
     if (isRaisedAt(atWorker)) error.routine = routineOfRaise;
   } else if (isAboutWorker(error)) return;
   nameTheRule(error as Fields, file === fileOfCopy);
@@ -160,7 +160,7 @@ function isAboutWorker(error: DatabaseError): boolean {
   else if (awayMessages.test(message)) replace(error, 'cannot_connect_now', workerUnavailable);
   else if (unknownMessage.test(message)) replace(error, 'transaction_resolution_unknown', unanswered);
   else {
-    // The statement of the service names the table, which exists.
+    // The statement of the service names the table, which exists. So only a shard is missing, because another session has moved or dropped it.
     if (error.code === sqlstateFor('undefined_table') && lostShard.test(message))
       error.code = sqlstateFor('serialization_failure');
     return false;
@@ -169,8 +169,8 @@ function isAboutWorker(error: DatabaseError): boolean {
 }
 
 /**
- * Returns whether a COPY to shards failed, and the message does not say why. The error of a function that a CHECK calls is an example. The
- * error may be about a row. An INSERT with RETURNING causes it again, with its SQLSTATE.
+ * Returns whether a COPY to shards failed and the message does not show the reason, for example because a function in a CHECK
+ * raised the error. The error may be about a row. An INSERT with RETURNING causes it again, with its SQLSTATE.
  */
 export function lacksSqlstate(error: unknown): error is DatabaseError {
   if (!(error instanceof DatabaseError) || error.file !== fileOfCopy) return false;
@@ -178,28 +178,28 @@ export function lacksSqlstate(error: unknown): error is DatabaseError {
   return condition === 'internal_error' || condition === 'integrity_constraint_violation';
 }
 
-/** The fields of a notice of the server. */
+/** The fields of a notice (NOTICE or WARNING) of the server. */
 export interface Notice {
   message?: string | undefined;
   file?: string | undefined;
 }
 
 /**
- * Returns whether a notice says that a worker has not confirmed the COMMIT of a transaction that is committed. It makes its part visible
- * when the coordinator has recovered the transaction (`citus.recover_2pc_interval`).
+ * Returns whether a notice says that a worker has not confirmed the COMMIT of a transaction that is committed. The worker's part of
+ * the rows becomes visible when the coordinator has recovered the transaction (`citus.recover_2pc_interval`).
  */
 export function isLateCommit({ message = '', file = '' }: Notice): boolean {
   return file === 'remote_transaction.c' && message.startsWith('failed to commit transaction on');
 }
 
-/** Changes an error of a worker in place that a function of PL/pgSQL has caught. Such an error has no context. */
+/** Changes an error of a worker in place, if a function of PL/pgSQL has caught the error, so that it has no context. */
 export function hideShards(error: DatabaseError): void {
   nameTheRule(error as Fields, true);
 }
 
 /**
- * Changes an error about a shard at the coordinator itself in place. A reference table has such a shard, and any table if the coordinator
- * stores shards. PostgreSQL writes all fields of such an error, and Citus does not see it. The line of a COPY is that of the shard.
+ * Changes an error about a shard of the coordinator itself in place. The coordinator has a shard of each reference table, and may have shards
+ * of other tables. Citus does not handle such an error, so PostgreSQL has set all fields, and the line of a COPY is counted within the shard.
  *
  * @param relation the table, quoted
  */
@@ -216,7 +216,7 @@ export function hideLocalShard(error: Error, relation: string): void {
   if (where !== undefined) fields.where = where.replace(/^COPY .*_\d{6,}, .*$/gm, '').trim();
 }
 
-/** Returns the name of the table if the name is that of one of its shards. @param relation the table, quoted */
+/** Returns the name of the table if `name` is that of one of its shards; otherwise `name`. @param relation the table, quoted */
 function ownNameOfShard(name: string, relation: string): string | undefined {
   const own = withoutShard(name);
   if (own === name) return undefined;
@@ -227,7 +227,7 @@ function ownNameOfShard(name: string, relation: string): string | undefined {
   return isShard ? quoted : undefined;
 }
 
-/** Sets the fields that the message names and, if the error may come from a COPY, the SQLSTATE of an internal error to that of the message. */
+/** Sets the fields of the error that its message contains. If the error may come from a COPY, also replaces the SQLSTATE of an internal error by that of the message. */
 function nameTheRule(error: Fields, mayBeOfCopy: boolean): void {
   const { message } = error;
   const isOfCopy = mayBeOfCopy && error.code === sqlstateFor('internal_error');
@@ -243,7 +243,7 @@ function nameTheRule(error: Fields, mayBeOfCopy: boolean): void {
       const isOfShard = field === 'table' || (field === 'constraint' && !keepsName);
       const own = isOfShard ? withoutShard(name) : name;
       error[field] = own;
-      // The name has no hash if this is done for the second time.
+      // The hash is kept only if there is one, because this may be the second call for the error.
       const hash = hashSuffix.exec(name.replace(shardSuffix, ''))?.[1];
       if (field === 'constraint' && own.endsWith(shortened) && hash) error.hashOfName = hash;
       error.message = error.message.replace(`"${name}"`, () => `"${own}"`);
@@ -266,7 +266,7 @@ function nameTheRule(error: Fields, mayBeOfCopy: boolean): void {
     );
 }
 
-/** The translations of PostgreSQL's messages have letters or quotes that are not ASCII. A violation names the table or the index of a shard. */
+/** Returns whether the message is a violation in another language than English. It names the table or the index of a shard, and has letters or quotes that are not ASCII. */
 function isViolationInOtherLanguage(message: string): boolean {
   return /_\d{6,}(?!\w)/.test(message) && /[^\p{ASCII}]/u.test(message.replace(/"[^"]*"/g, ''));
 }
@@ -275,14 +275,14 @@ function isViolationInOtherLanguage(message: string): boolean {
 const tableAtTheEnd = /((?:is not present in|is still referenced from) table )"([^"]+)"\.$/;
 /** Citus numbers shards from 102008. */
 const shardSuffix = /_\d{6,}$/;
-/** Other messages of PostgreSQL that name a table or an index of a worker. Only in these messages is a number a part of a shard's name. */
+/** Other messages of PostgreSQL that name a table or an index of a worker. A number at the end of a name is removed only in these messages, because elsewhere it may belong to the name. */
 const messagesWithNames =
   /^(permission denied for (table|relation) |must be owner of (table|relation|index) |relation "|column "[^"]+" of relation "|new row violates row-level security policy |index row size |could not create unique index )/;
 const nameOfShard = /(?<=\b(?:table|relation|index) )(?:"([^"]+)"|([^"]+)$)/g;
 
-/** Citus shortens a name that is too long with the number of its shard, and adds a hash. */
+/** The hash that Citus adds to a name if the name with the number of its shard is too long. */
 const hashSuffix = /_([0-9a-f]{8})$/;
-/** Citus shortens no name of so few bytes, because the number of a shard has at most 20 digits. */
+/** The length in bytes up to which Citus never shortens a name. The number of a shard has at most 20 digits. */
 const maxUnshortenedBytes = maxIdentifierBytes - '_'.length - 20;
 
 /** Returns the name of the table, index or constraint that a shard belongs to. A name that Citus has shortened ends with `…`. */
@@ -322,7 +322,7 @@ export function completeName(error: Error, names: NamesByHash): void {
   fields.message = fields.message.replace(constraint, () => name);
 }
 
-/** Replaces the addresses that the context names, and those that Citus itself writes. Other text may look like an address, such as a time. */
+/** Hides the addresses of the workers that the context names, and addresses in Citus' own wording. Other text is not changed, because a time, for example, may look like an address. */
 function hideAddresses(error: Fields, workers: readonly string[]): void {
   const hide = (text: string): string => {
     const known = workers.reduce((rest, worker) => rest.replaceAll(worker, 'a worker'), text);
@@ -336,7 +336,7 @@ function hideAddresses(error: Fields, workers: readonly string[]): void {
 /** Examples: `the node 10.1.2.3:5432`, `node "worker-1:5432"`. */
 const addressOfNode = /(?:\bthe )?\b(?:remote )?node "?(?:[\w.-]+|\[[0-9a-f:]+\]):\d{3,5}\b"?/g;
 
-/** Replaces the error by one about a worker. The cause is the original error, for the log. */
+/** Replaces the error by one about a worker that cannot be reached. The original error becomes its cause, for the log. */
 function replace(error: DatabaseError, condition: Condition, message: string): void {
   const fields = error as Fields;
   const original = Object.assign(new DatabaseError(error.message, error.length, 'error'), { ...error });

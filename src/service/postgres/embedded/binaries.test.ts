@@ -34,6 +34,6 @@ test('two processes can create the links at the same moment', async () => {
 });
 
 test('if the links cannot be created, the error names the command that creates them', async () => {
-  // A missing folder replaces a folder without write permission, because root may write everywhere.
+  // The test uses a missing folder instead of one without write permission, because root may write everywhere.
   await assert.rejects(restoreLinks(folder, 'postgres-package'), /run "npm rebuild postgres-package"/);
 });

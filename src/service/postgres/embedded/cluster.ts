@@ -1,9 +1,9 @@
 /**
- * Creates a database cluster with the role and the database of the service, under a temporary name, and renames it at the end. So a
- * cluster is complete or does not exist, even if the process was killed.
+ * Creates a database cluster with the role and the database of the service. The cluster has a temporary name until it is complete,
+ * so an incomplete cluster is never used, even if the process was killed.
  *
- * No server runs meanwhile. The passwords are set in PostgreSQL's single-user mode, so nobody can ever connect without a password, and
- * no password is in a command line.
+ * No server runs meanwhile. The passwords are set in PostgreSQL's single-user mode, so nobody can ever connect without a password,
+ * and no password is visible in a command line.
  */
 
 import { chown, mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ export interface Passwords {
   tablewright: string;
 }
 
-/** Creates the cluster of a place in about 0.8 s. @param durable false: it does not wait for the disk */
+/** Creates the cluster of a place, which takes about 0.8 s. @param durable false: the files are not flushed to the disk */
 export async function createCluster(place: Place, passwords: Passwords, durable: boolean): Promise<void> {
   const { binaries, cluster, user } = place;
   const draft = `${cluster}.new`;
@@ -49,7 +49,7 @@ export async function createCluster(place: Place, passwords: Passwords, durable:
   await rename(draft, cluster);
 }
 
-/** Returns one statement per line, because single-user mode reads them so. */
+/** Returns the SQL with one statement on each line, as single-user mode requires it. */
 function provisioning(passwords: Passwords): string {
   const lines = [
     `ALTER ROLE postgres PASSWORD ${quoteLiteral(passwords.postgres)}`,

@@ -47,9 +47,9 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(lockFile);
-    // Everybody who can read the file can lock it, so only its owner may read it. The mode is set by path, because closing an opened file would release the lock (fcntl).
+    // Everybody who can read the file can lock it, so only its owner may. The mode is set by path, because closing an open file would release the lock (fcntl).
     await chmod(lockFile, 0o600);
-    // `isLocked` of another process may have the lock for a moment.
+    // Waits a little, because `isLocked` of another process may have the lock for a moment.
     database.exec('PRAGMA busy_timeout = 500');
     database.exec('BEGIN EXCLUSIVE');
     await writeFile(pidFile, `${pid}\n`);

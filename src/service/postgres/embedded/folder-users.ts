@@ -1,8 +1,8 @@
 /**
  * The processes that use one data folder: the service that has locked it, and commands that use this service.
  *
- * The service writes its address into the file `url`. A command writes its process id into the folder `users` before it reads the address,
- * so a service that removes the address first and then waits for the users leaves no command behind.
+ * The service writes its address into the file `url`. A command writes its process id into the folder `users` before it reads the address.
+ * So a service that stops can first remove the address and then wait for the users: no command can still be using it afterwards.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -11,12 +11,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked } from './folder-lock.ts';
 
 const pauseMs = 100;
-/** A service needs seconds for its first start, and the shutdown grace period for its end. */
+/** How long to wait. A service needs some seconds for its first start, and up to the shutdown grace period for its end. */
 const maxWaitMs = 60_000;
 
 export interface JoinedService {
   url: string;
-  /** The service may end now. */
+  /** Call this when the command no longer needs the service, which may then end. */
   leave(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function withdrawService(folder: string): Promise<void> {
 }
 
 /**
- * Returns the service that uses the folder; undefined: none does. Waits for a service that starts or ends.
+ * Returns the service that uses the folder; undefined: there is none. If a service is starting or ending, it waits for that.
  *
  * @throws Error if a process keeps the folder locked, but no service listens
  */
@@ -51,12 +51,12 @@ export async function joinService(dataDir: string): Promise<JoinedService | unde
   throw new Error(`another Tablewright uses the folder ${folder}, but no service listens: stop it`);
 }
 
-/** Waits until no other process uses the service of the folder. The address must have been withdrawn. @param onWait called once if the wait is not over at once */
+/** Waits until no other process uses the service of the folder. The address must have been removed before. @param onWait called once if it must wait */
 export async function othersHaveLeft(dataDir: string, onWait: () => void): Promise<void> {
   const users = join(resolve(dataDir), 'users');
   for (let isFirst = true; ; isFirst = false) {
     const names = await readdir(users).catch(() => []);
-    // A process that was killed could not remove its name.
+    // The id of a process that does not run is ignored: it was killed and could not remove its id.
     if (!names.some((name) => Number(name) !== pid && isRunning(Number(name)))) return;
     if (isFirst) onWait();
     await sleep(pauseMs);

@@ -27,7 +27,7 @@ export interface Place {
   isNew: boolean;
 }
 
-/** Decides the place for a data folder (a real path). Creates the folders that it needs, but no cluster. */
+/** Decides the place for a data folder. Creates the folders that it needs, but not the cluster. @param dataDir a real path */
 export async function findPlace(dataDir: string, log: Log): Promise<Place> {
   const binaries = await findBinaries();
   const existing = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
@@ -67,7 +67,7 @@ export async function linkPlace(dataDir: string, place: Place): Promise<void> {
 async function placeAt(cluster: string, binaries: Binaries, user: SystemUser | undefined): Promise<Place> {
   const isNew = !(await stat(join(cluster, 'PG_VERSION')).catch(() => undefined));
   if (isNew && (await lstat(cluster).catch(() => undefined))?.isSymbolicLink()) {
-    // The link leads to a cluster that no longer exists.
+    // The link leads to a cluster that no longer exists, so it is replaced.
     await rm(cluster);
   }
   return { binaries, user, folder: dirname(cluster), cluster, isNew };

@@ -22,14 +22,14 @@ export async function runProgram(path: string, parameters: string[], options: Pr
   };
   child.stdout!.on('data', keep);
   child.stderr!.on('data', keep);
-  // A program that ended early no longer reads its input. Its exit code and output say why.
+  // The error is ignored: a program that ended early does not read its input, and its exit code and output show why it ended.
   child.stdin!.on('error', () => {});
   child.stdin!.end(options.input ?? '');
   const [code, signal] = await once(child, 'close');
   if (code !== 0) throw new Error(`${path} failed (${signal ?? `exit code ${code}`}): ${output.trim()}`);
 }
 
-/** Starts a program without the PG* variables and the locale of this process. It ends with this process, also if that is not stopped in order. */
+/** Starts a program without this process's PG* variables and locale. The program is ended when this process exits. */
 export async function spawnProgram(
   path: string,
   parameters: string[],
@@ -54,7 +54,7 @@ export async function spawnProgram(
       { cause },
     );
   }
-  // The signal is a fast shutdown for a server, and initdb removes its files.
+  // SIGINT makes a server shut down fast, and makes initdb remove its files.
   const endWithUs = () => child.kill('SIGINT');
   process.once('exit', endWithUs);
   child.once('exit', () => process.off('exit', endWithUs));

@@ -21,7 +21,7 @@ async function readSecret(path: string): Promise<string | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  // Everybody could guess an empty or short secret.
+  // An empty or short secret could be guessed, so it is refused.
   if (text.length < 32)
     throw new Error(`${path} contains no usable secret; remove the file to get a new one`);
   return text;
@@ -34,7 +34,7 @@ async function createSecret(path: string): Promise<string> {
     await file.writeFile(`${randomBytes(32).toString('base64url')}\n`);
     await file.sync();
     await file.close();
-    // A link never replaces a secret that another process has just created. A rename would replace it.
+    // A link fails if the file exists, so it never replaces a secret that another process has just created. A rename would replace it.
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

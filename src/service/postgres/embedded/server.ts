@@ -32,7 +32,7 @@ export interface ServerOptions {
 
 const execute = promisify(execFile);
 
-/** Connections for psql and other programs, and for superusers. */
+/** The number of connections that the server allows in addition to the service's: for psql, other programs and superusers. */
 const otherConnections = 30;
 
 const startTimeoutMs = 60_000;
@@ -62,8 +62,8 @@ export async function startServer(
       return watch(child, port, place, logFile, logStart);
     }
     const words = await lastWords(logFile, logStart);
-    // Another program can take the port between this check and the start of the server. The last processes of a killed server may
-    // still use shared memory for a moment.
+    // Both problems may be temporary: another program can take the port between this check and the start of the server, and the
+    // last processes of a killed server may still use shared memory for a moment.
     const isPortTaken = /could not (bind|create any TCP)/.test(words);
     const isTemporary = isPortTaken || words.includes('pre-existing shared memory block');
     if (!isTemporary || attempt === startAttempts) {
@@ -115,7 +115,7 @@ async function spawnServer(
       {
         cwd: place.cluster,
         stdio: ['ignore', log.fd, log.fd],
-        // A Ctrl-C in the terminal goes to the whole process group. The service itself stops the server, after the requests have ended.
+        // Ctrl-C in a terminal goes to the whole process group. The service itself stops the server, after the requests have ended, so the server is not in its group.
         detached: true,
       },
     );
@@ -125,8 +125,8 @@ async function spawnServer(
 }
 
 /**
- * Settings of temporary servers. PostgreSQL searches the whole buffer cache when it creates or drops a table. Measured: with a
- * cache of 32 MB instead of 256 MB, creating and dropping a small table takes a third less processor time.
+ * Settings that make temporary servers faster. The buffer cache is small because PostgreSQL searches all of it when it creates or
+ * drops a table. Measured: with 32 MB instead of 256 MB, creating and dropping a small table takes a third less processor time.
  */
 const temporarySettings = {
   fsync: 'off',
@@ -166,7 +166,7 @@ function serverSettings(
 async function becomesReady(child: ChildProcess, port: number, password: string): Promise<boolean> {
   const end = performance.now() + startTimeoutMs;
   while (child.exitCode === null && child.signalCode === null) {
-    // Each attempt uses a new connection. SCRAM proves that it is this server, because the server must know the password, too.
+    // Each attempt uses a new connection. SCRAM proves that it reached this server and not another program, because the server must know the password, too.
     const client = new GuardedClient({
       host: '127.0.0.1',
       port,
@@ -241,7 +241,7 @@ async function stopProcess(
 
 async function signal(pid: number, name: 'INT' | 'QUIT' | 'KILL', place: Place): Promise<void> {
   try {
-    // Windows has no signals; PostgreSQL emulates them over a pipe.
+    // Windows has no signals, so pg_ctl sends PostgreSQL's own signals over a pipe.
     if (platform === 'win32' && name !== 'KILL') {
       await runProgram(programPath(place.binaries, 'pg_ctl'), ['kill', name, String(pid)], {
         user: undefined,
@@ -251,7 +251,7 @@ async function signal(pid: number, name: 'INT' | 'QUIT' | 'KILL', place: Place):
       kill(pid, `SIG${name}`);
     }
   } catch (error) {
-    // ESRCH: the process has ended already.
+    // ESRCH means that the process has already ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
@@ -261,7 +261,7 @@ async function signal(pid: number, name: 'INT' | 'QUIT' | 'KILL', place: Place):
  * this cannot be found out, and the result is false; PostgreSQL itself then refuses to start a second server.
  */
 async function isServerOf(pid: number, cluster: string): Promise<boolean> {
-  // The working directory of a server is its cluster. A process that has ended, but still has its id, has no working directory.
+  // The working directory of a server is its cluster. A process that has ended but was not reaped yet has no working directory.
   if (platform === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === cluster;
   const listing = await execute('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
   return listing.stdout.includes(` -D ${cluster} `);
@@ -293,7 +293,7 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 
-/** Returns the last lines that the server has logged since its start, as one line. A message about a full disk is always included. */
+/** Returns what the server has logged since its start: the last lines, as one line. A message about a full disk is always included. */
 async function lastWords(logFile: string, logStart: number): Promise<string> {
   const text = (await readFile(logFile).catch(() => Buffer.alloc(0))).subarray(logStart).toString();
   const lines = text.trim().split('\n');

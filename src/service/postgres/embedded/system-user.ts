@@ -1,6 +1,6 @@
 /**
- * PostgreSQL refuses to run as root. If the service runs as root, the cluster belongs to a system user. Files that this user cannot
- * reach, for example in a clone under /root, are then kept in another folder.
+ * Finds the user who runs PostgreSQL. PostgreSQL refuses to run as root, so if the service runs as root, the cluster belongs to a
+ * system user. Files that this user cannot reach, for example in a clone under /root, are then kept in another folder.
  */
 
 import { execFile } from 'node:child_process';
@@ -22,8 +22,8 @@ const run = promisify(execFile);
 export const sharedFolder = '/var/lib/tablewright';
 
 /**
- * Returns the user that PostgreSQL must run as; undefined: the user of this process. The owner of an existing cluster runs it, so it
- * does not matter who started it first.
+ * Returns the user who must run PostgreSQL; undefined: the user of this process. An existing cluster is run by its owner, so it
+ * does not matter which user starts the service later.
  */
 export async function databaseUser(cluster: string | undefined): Promise<SystemUser | undefined> {
   if (geteuid?.() !== 0) return undefined;
@@ -40,7 +40,7 @@ export async function canReach(user: SystemUser, path: string): Promise<boolean>
   let needed = 4;
   for (let place = path; ; place = dirname(place)) {
     const entry = await stat(place).catch(() => undefined);
-    // The service itself will create what does not exist yet.
+    // A path that does not exist yet is not checked, because the service will create it.
     if (entry !== undefined) {
       const shift = entry.uid === user.uid ? 6 : entry.gid === user.gid ? 3 : 0;
       if (((entry.mode >> shift) & needed) !== needed) return false;
@@ -64,7 +64,7 @@ export async function reachableBinaries(binaries: Binaries, user: SystemUser): P
     await cp(binaries.root, draft, { recursive: true, verbatimSymlinks: true });
     await openToAll(draft);
     await rename(draft, root).catch(async (error) => {
-      // Another process may have made the same copy first.
+      // If another process has made the same copy first, that copy is used.
       if (!(await stat(root).catch(() => undefined))) throw error;
     });
   } finally {
@@ -97,7 +97,7 @@ async function lookUp(name: string): Promise<SystemUser | undefined> {
 }
 
 async function create(name: string): Promise<SystemUser> {
-  // The second command is that of BusyBox, for example in Alpine.
+  // The second command is for BusyBox, for example in Alpine Linux.
   const commands: [string, string[]][] = [
     ['useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', name]],
     ['adduser', ['-S', '-D', '-H', '-s', '/sbin/nologin', name]],

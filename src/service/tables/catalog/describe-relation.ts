@@ -10,7 +10,7 @@ import { hasShortTrees } from './expressions.ts';
 import { ownCode, qualifiedTypes, shownType } from './names-in-path.ts';
 import { maySee } from './relations.ts';
 
-/** A table in PostgreSQL's catalogue. */
+/** Everything about a table that PostgreSQL's catalogue has and a description needs. */
 export interface TableFacts {
   oid: number;
   kind: string;
@@ -30,7 +30,7 @@ export interface TableFacts {
         notNull: boolean;
         /** For a generated column: the expression that generates it. */
         default: DefaultFacts | null;
-        /** `a`: always, `d`: by default, '': none. */
+        /** `pg_attribute.attidentity`: `a` GENERATED ALWAYS, `d` BY DEFAULT, '' no identity column. */
         identity: string;
         generated: string;
         comment: string | null;
@@ -63,7 +63,7 @@ export interface TableFacts {
         } | null;
       }[]
     | null;
-  /** Those that are not the indexes of constraints. */
+  /** The indexes of the table that do not belong to a constraint. */
   indexes: IndexFacts[] | null;
   types: TypeFacts[] | null;
 }
@@ -132,12 +132,12 @@ const constraintFacts = `
   FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'f', 'c', 'x')`;
 
 /**
- * Describes a table: one row, `found`, of the type `TableFacts`, or null if no relation has the name. The texts of defaults and checks are
- * left out if they may be too long: a few bytes in the catalogue can become hundreds of megabytes (expression-trees.ts). The schema `pg_temp` is the
+ * Returns a query that describes a table: one row, `found`, of the type `TableFacts`, or null if no relation has the name. The schema `pg_temp` is the
  * session's own temporary schema. A domain has the category and the output function of its base type.
  *
- * A default names no column, so `pg_get_expr` gets no table: with a table of 1,600 columns it takes 10 s on PostgreSQL 15. Foreign
- * keys are ordered by their first columns, because they are created in the order of the tables that they refer to (ddl.ts).
+ * The texts of defaults and checks are left out if they may be too long: a few bytes in the catalogue can become hundreds of megabytes of text
+ * (expression-trees.ts). `pg_get_expr` gets no table for a default, because a default names no column: with a table of 1,600 columns it would take 10 s
+ * on PostgreSQL 15. Foreign keys are ordered by their first columns, because they are created in the order of the tables that they refer to (ddl.ts).
  *
  * A table definition can express a constraint completely if the constraint is valid (one that is not enforced is not valid), has no
  * special match, no list of columns for SET NULL, no WITHOUT OVERLAPS and no PERIOD. PostgreSQL 18 introduced the last two; their index, or the index that they refer to, is that of an exclusion constraint.

@@ -2,7 +2,7 @@
 import { maxTreeBytes, mostDigits, treeBytes } from '../../postgres/expression-trees.ts';
 import type { Statement } from '../../postgres/sql.ts';
 
-/** The maximum number of bytes of all defaults and checks of a table, as trees. */
+/** The maximum number of bytes of all defaults and checks of a table, in the form in which the catalogue stores them (as trees). */
 const maxTreesBytes = 32 * 1024 * 1024;
 /** The maximum number of digits of numbers in all defaults and checks of a table. */
 export const maxTextBytes = 16 * 1024 * 1024;
@@ -22,14 +22,14 @@ export const hasShortTrees = (table: string) => `(
     AND sum(${treeBytes('x.tree')}) <= ${maxTreesBytes} AND sum(${mostDigits('x.tree')}) <= ${maxTextBytes}, true)
   FROM (${treesOf(table)}) AS x)`;
 
-/** An expression of a table in the catalogue. */
+/** A default, check or index expression of a table, as the catalogue stores it. */
 export interface ExpressionTree {
   /** The name of the column, constraint or index. */
   name: string;
   isColumn: boolean;
-  /** false: the trees up to this one are too long. */
+  /** false: the trees up to and including this one are too long together. */
   isShort: boolean;
-  /** The tree, if its numbers may have many digits. */
+  /** The tree, if it has numbers that may become many digits as text; otherwise null. */
   tree: string | null;
 }
 

@@ -29,12 +29,12 @@ export interface TypeRequest {
   isQuoted: boolean;
   ownSchema: string | undefined;
   array: boolean;
-  /** Whether the query must find out if the type can be a key. */
+  /** true: the query must find out whether the type can be in a key. */
   isKey: boolean;
 }
 
 export interface RelationName {
-  /** Undefined: PostgreSQL searches the search path. */
+  /** Undefined: the name has no schema, so it is looked up in the search path. */
   schema: string | undefined;
   name: string;
 }

@@ -5,8 +5,8 @@
 import { reservedTypeNames } from '../column-types.ts';
 
 /**
- * Returns SQL for the place of a schema in the search path; NULL: it is not searched. The temporary schema is not searched, because code of
- * other people may have left objects in it.
+ * Returns SQL for the position of a schema in the search path; NULL: the path does not contain it. The temporary schema counts as
+ * not contained, because code of other users may have left objects in it.
  *
  * @param schema an object identifier
  */
@@ -37,8 +37,8 @@ export const unqualifiedType = (name: string, isQuoted: string) => `(
   ORDER BY NOT ${isQuoted} AND ${isRowType('y')}, ${orderInPath('y.typnamespace')} LIMIT 1)`;
 
 /**
- * Returns SQL for whether `format_type` writes a name without a schema that a definition reads as another type: a name that a type of `pg_catalog`
- * or an alias also has, or the name of a row type without quotes.
+ * Returns SQL for whether `format_type` writes a name without a schema that a definition would read as another type. This happens
+ * if a type of `pg_catalog` or an alias has the same name, or if it is a row type's name without quotes.
  *
  * @param type a `pg_type` row that is not an array type
  */
@@ -70,8 +70,8 @@ export const shownType = (
   FROM pg_type shown JOIN pg_type element ON element.oid = ${elementType('shown')} WHERE shown.oid = ${type}) END`;
 
 /**
- * Returns SQL for the types in a default that `pg_get_expr` writes with a name that a definition reads as another type: an object of the
- * qualified names by their names. NULL: there are none.
+ * Returns SQL for the types in a default whose names, as `pg_get_expr` writes them, a definition would read as other types. The
+ * result is a JSON object from each name to the qualified name. NULL: there are none.
  *
  * @param owner the object identifier of the row that has the expression
  * @param catalog the table of the row

@@ -31,13 +31,13 @@ export const isOrdered = (type: string) => `
 
 export interface DomainBase {
   baseOid: number;
-  /** The modifier that the innermost domain gives; -1: none. */
+  /** The modifier that the innermost domain gives to the base type; -1: none. */
   typmod: number;
   category: string;
   isOrdered: boolean;
 }
 
-/** Finds the type at the end of each chain of domains: one row, `bases`, with the domain's object identifier as the key. */
+/** Finds the base type of each domain, also of a domain over domains: one row, `bases`, a JSON object with the domains' object identifiers as keys. */
 export function findDomainBases(oids: number[]): Statement {
   return {
     text: `

@@ -11,7 +11,7 @@ export const maySee = (table: string) => `(
 /** The object identifier of the schema with this name. */
 export const namespaceOid = (name: string) => `(SELECT z.oid FROM pg_namespace z WHERE z.nspname = ${name})`;
 
-/** A relation of the schema that already has one of the names in the request. */
+/** A relation of the schema that has a name which the new table or one of its parts needs. */
 export interface TakenName {
   name: string;
   oid: number;
@@ -54,8 +54,8 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 
 }
 
 /**
- * Returns a statement that makes a second load of the same new table wait until this transaction ends. The second load then has no lock
- * that the first one may need. The key is a hash. If two names have the same hash, a load waits unnecessarily.
+ * Returns a statement that makes a second load of the same new table wait until this transaction ends. The second load waits here before it
+ * takes any lock that the first one may need. The lock is on a hash of the name: if two names have the same hash, a load waits unnecessarily.
  */
 export function lockTableName(schema: string, table: string): Statement {
   return {

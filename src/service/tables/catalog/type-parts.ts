@@ -1,13 +1,13 @@
 /** Finds the types that values of a type contain. */
 import type { Statement } from '../../postgres/sql.ts';
 
-/** Returns whether the type is an array type. Types such as `int2vector`, which only have subscripts, are not. */
+/** Returns SQL for whether the type is an array type. Types such as `int2vector`, which have subscripts but are not array types, do not count. */
 export const isArray = (type: string) =>
   `EXISTS (SELECT FROM pg_type e WHERE e.oid = ${type}.typelem AND e.typarray = ${type}.oid)`;
 
 /**
- * Returns a query of the types that values of a type directly contain, each with its modifier: the base type of a domain, the type of
- * elements or of bounds, and those of the fields. @param type a `pg_type` row
+ * Returns a query of the types that values of a type directly contain, each with its modifier: the base type of a domain, the type
+ * of the elements of an array or of the bounds of a range, and the types of the fields. @param type a `pg_type` row
  */
 export const partsOf = (type: string, modifier: string) => `
   SELECT ${type}.typbasetype AS oid, ${type}.typtypmod AS typmod WHERE ${type}.typtype = 'd'

@@ -23,7 +23,7 @@ import { ruleThatCitusLacks } from './rules-in-citus.ts';
 export interface TableToPlace {
   schema: string;
   name: string;
-  /** The distribution that the definition says; undefined: none. */
+  /** The distribution in the definition; undefined: it has none. */
   distribution: DistributionDefinition | undefined;
   columns: PreparedColumn[];
   keys: KeyDefinition[];
@@ -116,7 +116,7 @@ interface WantedDistribution extends Omit<DistributionDefinition, 'column'> {
   isInherited: boolean;
 }
 
-/** A definition that says no distribution is that of a table like the existing one, which it describes or which it replaces. */
+/** Returns the distribution that the table should have. A definition without one describes a table like the existing one, so it gets the same distribution. */
 function wantedDistribution({ distribution }: TableToPlace, facts: CitusFacts): WantedDistribution {
   if (distribution !== undefined)
     return { ...distribution, column: distribution.column ?? '', isInherited: false };
@@ -202,7 +202,7 @@ function refuseUnknownColumn({ table, problems }: Placing, name: string, isInher
   );
 }
 
-/** Refuses keys that do not contain the distribution column. Each node can only compare its own rows. */
+/** Refuses keys that do not contain the distribution column, because each node can only compare its own rows. */
 async function refuseKeysWithout(
   column: string,
   keys: KeyDefinition[],
@@ -299,7 +299,7 @@ function checkReference(placing: Placing, kind: Placement['kind'], key: Prepared
   if (conflict !== undefined) refuseReference(placing, key, conflict);
 }
 
-/** Returns why a table of this kind cannot have the foreign key, and what to do; undefined: it can have it. */
+/** Returns why a table of this kind cannot have the foreign key, and what to do instead; undefined: it can have the key. */
 function conflictOfKinds(
   { table, facts, targetOf }: Placing,
   kind: Placement['kind'],

@@ -1,6 +1,6 @@
 /**
- * Returns the queries to the metadata of Citus. Only databases with Citus have the tables that they name, so each of them is sent only
- * after a query that is sent anyway has found Citus (`isCitus`). PostgreSQL without Citus thus costs no round trip.
+ * Returns the queries to the metadata of Citus. The tables in these queries exist only in databases with Citus. So the queries are sent
+ * only if a query that is sent in any case has found Citus (`isCitus`), and PostgreSQL without Citus needs no more round trips.
  */
 import type { Statement } from '../../postgres/sql.ts';
 
@@ -18,7 +18,7 @@ export interface PlacedTable {
   /** The type of the distribution column: its object identifier, and the name that `format_type` gives it. */
   columnType: number | null;
   columnTypeName: string | null;
-  /** Tables with the same number keep the rows with the same value of their distribution column on the same node. */
+  /** The number of the colocation group. Tables of one group keep the rows with the same value of their distribution column on the same node. */
   colocation: number;
   shards: number;
 }

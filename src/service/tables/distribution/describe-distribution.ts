@@ -10,7 +10,7 @@ import {
   type PlacedTable,
 } from './citus-facts.ts';
 
-/** Takes one round trip if the database has Citus. Otherwise it returns undefined. */
+/** Returns the distribution of a table. Takes one round trip if the database has Citus. Otherwise it returns undefined. */
 export async function describeDistribution(
   client: ClientBase,
   { oid, isCitus }: { oid: number; isCitus: boolean },
@@ -44,7 +44,7 @@ export interface MeasuredTable {
 
 export interface FoundDistribution {
   distribution: DistributionDescription;
-  /** The size on all nodes; null: a node does not answer, or the table is locked; undefined: an ordinary table, which PostgreSQL measures. */
+  /** The size on all nodes; null: a node does not answer, or the table is locked; undefined: an ordinary table, whose size PostgreSQL itself knows. */
   bytes: number | null | undefined;
 }
 

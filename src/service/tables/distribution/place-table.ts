@@ -1,11 +1,11 @@
-/** Returns the statements that make a new table one of Citus. */
+/** Returns the statements that let Citus distribute a new table. */
 import { maxIdentifierBytes } from '../../../core/identifiers.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteLiteral } from '../../postgres/sql.ts';
 import type { Placement } from './placement.ts';
 
 /**
- * Returns the statement that distributes a table, which has no rows and no foreign keys yet; undefined: the table needs none.
+ * Returns the statement that distributes a table, which must have no rows and no foreign keys yet; undefined: the table is not distributed by a statement.
  *
  * @param relation quoted
  */
@@ -22,19 +22,19 @@ export function distribute(relation: string, placement: Placement | undefined): 
   return qualified`SELECT pg_catalog.create_distributed_table(${parameters})`;
 }
 
-/** In this mode, for the rest of the transaction, a statement uses one connection to each node. */
+/** For the rest of the transaction, lets Citus use one connection to each node for a statement (sequential mode). */
 export const workSequentially = qualified`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`;
 
 /**
- * The longest name, in bytes, for whose shards PostgreSQL never has to shorten the name of a type. A shard has the name of its table and a
- * number of up to 20 digits, and its array type begins with another `_`.
+ * The maximum length in bytes of a table name with which PostgreSQL need not shorten the names of its shards' types. A shard has
+ * the name of its table, `_` and a number of up to 20 digits, and the name of its array type begins with another `_`.
  */
 const maxNameBytes = maxIdentifierBytes - '_'.length - '_'.length - 20;
 
 /**
- * Returns whether the table must be created in sequential mode: after parallel statements of a transaction, Citus adds no foreign key to
- * a table on every node, and if it drops a table with such a key, the transaction waits for itself until it is cancelled. And if the name is long, the array types of several shards have the same shortened name until PostgreSQL
- * gives them another one, so sessions that create the shards of a node at the same time would wait for each other forever.
+ * Returns whether the table must be created in sequential mode. There are two reasons. After parallel statements of a transaction, Citus cannot add a foreign key
+ * to a reference table, and if it drops a table with such a key, the transaction waits for itself until it is cancelled. If the name is long, the array types of
+ * several shards get the same shortened name at first, so sessions that create the shards of a node at the same time would wait for each other forever.
  *
  * @param hasForeignKeys the table, or the one that it replaces, has foreign keys
  */

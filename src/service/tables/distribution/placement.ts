@@ -1,4 +1,4 @@
-/** Says at which nodes Citus puts a table that will be created. */
+/** Where Citus puts a table that will be created. */
 export type Placement = (OrdinaryPlacement | ColumnPlacement) & {
   /** The table must be created in sequential mode (`workSequentially`). */
   isSequential: boolean;
@@ -28,8 +28,8 @@ export function isSharded(placement: Placement | undefined): boolean {
 }
 
 /**
- * Returns whether each constraint of a new table must be added by a statement of its own, and each statement sent in a message of its own:
- * in every database with Citus. An ordinary table is no exception, because its foreign key can make it one of the tables of Citus.
+ * Returns whether each constraint of a new table must be added by its own statement, sent in its own message. This is so in every
+ * database with Citus, also for an ordinary table, because its foreign key can make Citus manage the table.
  */
 export function needsStatementsApart(placement: Placement | undefined): boolean {
   return placement !== undefined;

@@ -1,19 +1,19 @@
-/** The rules of foreign keys (ON DELETE, ON UPDATE) that Citus does not have. It reports only the first one, after the rows were sent. */
+/** Finds the rules of foreign keys (ON DELETE, ON UPDATE) that Citus does not support, before the rows are sent. Citus itself reports only the first one, and only after the rows. */
 import type { PreparedColumn, PreparedForeignKey } from '../prepared-table.ts';
 import type { Placement } from './placement.ts';
 
 export interface RuledKey {
   key: PreparedForeignKey;
-  /** Where the table that has the key is put, and where the table that it refers to is. */
+  /** The kind of the table that has the key. */
   kind: Placement['kind'];
   kindOfTarget: Placement['kind'];
   /** The columns of the table that has the key. */
   columns: PreparedColumn[];
-  /** Of a table by column. */
+  /** The distribution column, if the table that has the key is distributed by a column. */
   distributionColumn: string | undefined;
 }
 
-/** Returns the member with the rule that Citus does not have for this key, and why; undefined: it has all rules. */
+/** Returns the member with the rule that Citus does not support for this key, and the reason; undefined: it supports all rules. */
 export function ruleThatCitusLacks({
   key,
   kind,

@@ -7,7 +7,7 @@ export interface IndexDifference {
 }
 
 /**
- * Indexes are equal if everything but their names is. A name counts if the definition gives it.
+ * Compares the indexes. Two indexes are equal if everything except their names is equal. The names are compared only if the definition gives one.
  *
  * @param wanted the indexes of the definition, and how PostgreSQL describes each
  */

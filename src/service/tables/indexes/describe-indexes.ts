@@ -28,7 +28,7 @@ export interface IndexFacts {
 }
 
 /**
- * Returns SQL of the list of `IndexFacts` of the table `c`.
+ * Returns SQL of the list of `IndexFacts`. The query has the table as `c`.
  *
  * A definition can express an index of columns with their own collations or of expressions, operator classes of PostgreSQL or of extensions without options,
  * no NULLS NOT DISTINCT, no storage parameters and no tablespace, without a column twice, and without texts in `spgist` (`checkTextTrees`).

@@ -107,7 +107,7 @@ export interface IndexColumn {
   nulls: (typeof placesOfNulls)[number] | undefined;
   /** The operator class, as the caller wrote it. */
   operatorClass: string | undefined;
-  /** The operator class in SQL, qualified, when it was found. */
+  /** The operator class as qualified SQL; undefined: it was not looked up yet. */
   operatorClassSql?: string;
 }
 
@@ -130,12 +130,12 @@ export const IndexDescriptionSchema = Type.Object(
   },
 );
 
-/** Returns the key that a unique index is, without the columns of `include`. */
+/** Returns the columns of a unique index in the form of a key, without the columns of `include`. */
 export function asKey({ pointer, name, columns }: IndexDefinition) {
   return { pointer, name, columns: columns.map(({ column }) => column), options: noOptions };
 }
 
-/** Returns how many items the work on an index counts for (`forEachInTurns`): its columns. */
+/** Returns how much work an index is for `forEachInTurns`: its number of columns. */
 export function weightOfIndex({ columns, include }: IndexDefinition): number {
   return columns.length + include.length;
 }

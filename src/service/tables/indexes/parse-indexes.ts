@@ -12,7 +12,7 @@ import {
 const form = ': {"columns": [{"column": "customer_id"}]}';
 const columnForm = ': {"column": "customer_id"}';
 
-/** Reads the entries in turns. An entry that is no index has been reported, and is left out. */
+/** Reads the entries in turns. An entry that is not an index is reported and left out. */
 export async function parseIndexes(
   list: unknown[] | null | undefined,
   pointer: string,

@@ -22,7 +22,7 @@ export function constantDefault(
   bareName: string,
   send: string,
 ): string | undefined {
-  // Reading an array checks the domain of its elements, so it may fail.
+  // A domain of the elements is excluded because its check may fail when the array is read.
   if (send === '-' || type.element?.kind === 'domain') return undefined;
   if (!isLiteral(expression, bareName, type)) return undefined;
   // The modifier is left out, because a cast would cut a text that is too long. PostgreSQL applies the modifier when it stores the row.
@@ -41,9 +41,9 @@ const textLiteral = new RegExp(`^${quoted}::(?:${textTypes.join('|')})$`);
 const booleanLiteral = /^(?:true|false)$/;
 
 /**
- * Returns whether the expression is a literal of the column's own type. For built-in types of numbers and of texts it may be a literal of any
- * type of the same group. A literal of another type may have an implicit cast that PostgreSQL
- * does not write, and the cast may call a function that a user has created.
+ * Returns whether the expression is a literal of the column's own type. For built-in types of numbers and of texts it may be a
+ * literal of any type of the same group. Literals of other types are excluded: they may have an implicit cast that PostgreSQL does
+ * not write, and that cast may call a function that a user has created.
  */
 function isLiteral(expression: string, bareName: string, { kind }: ColumnType): boolean {
   if (kind === 'base') {

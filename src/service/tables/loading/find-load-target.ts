@@ -6,9 +6,9 @@ import { isTable } from '../describe-table.ts';
 export interface NeededRights {
   /** Privileges such as `INSERT` and `TRUNCATE` on the table, or on some of its columns. */
   privileges: string[];
-  /** The parameter that only the owner of the table may use. */
+  /** The parameter of the request that only the owner of the table may use; undefined: the request has none. */
   ownership: string | undefined;
-  /** The parameter that needs temporary tables. */
+  /** The parameter of the request that needs temporary tables; undefined: the request has none. */
   temporary: string | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface LoadFacts {
         defaultExpression?: string;
         /** The bytes of the default in the catalogue, which are at least those of its text and of its constants. */
         treeBytes?: number;
-        /** The default calls functions of PostgreSQL only, and its value may be longer than its text. */
+        /** The default calls only functions of PostgreSQL itself, and its value may be longer than its text. So it is evaluated to measure the value. */
         isEvaluated: boolean;
         /** An index for which PostgreSQL needs memory by the square of the length contains the column (`checkTextTrees`), or may. */
         isInTextTree: boolean;
@@ -34,12 +34,12 @@ export interface LoadFacts {
   types: TypeFacts[] | null;
 }
 
-/** The modifier is that of the column or of the type that uses this type. */
+/** What the catalogue knows about a type. The modifier is that of the column or of the type that uses this type. */
 export interface TypeFacts extends TypeNode {
   name: string;
   /** The name qualified with its schema, for SQL. */
   sqlName: string;
-  /** As in `ColumnType`; null: the operator of `pg_catalog`. */
+  /** The equality operator, as in `ColumnType`; null: that of `pg_catalog`. */
   equality: string | null;
   /** The name without the modifier. */
   bareName: string;
@@ -58,7 +58,7 @@ export interface TypeFacts extends TypeNode {
   hasInfinity: boolean;
 }
 
-/** The maximum number of bytes of the tree and of the text of a default that a load reads. A longer constant is not filled in (`maxFillBytes`). */
+/** The maximum number of bytes of a default that a load reads, as text and as it is stored. The service would not write a longer constant into the rows (`maxFillBytes`). */
 const mostTreeOfConstant = 2048;
 
 /**
@@ -120,7 +120,7 @@ const columnFacts = `
         AND d.refclassid = 'pg_class'::regclass AND d.refobjid = f.adrelid AND d.refobjsubid = source.attnum)) END,
   'identity', CASE attidentity WHEN 'a' THEN 'always' WHEN 'd' THEN 'by default' ELSE 'none' END`;
 
-/** The `TypeFacts` of the type `t`. */
+/** SQL of the `TypeFacts` of a type. The query has the type as `t`. */
 const typeFacts = `
   'oid', t.oid::bigint, 'typmod', reached.typmod, 'name', format_type(t.oid, reached.typmod),
   'sqlName', ${typeForSql('t.oid', 'reached.typmod')}, 'equality', ${ownEquality('t')},
@@ -173,8 +173,8 @@ FROM relation`,
 }
 
 /**
- * Reads the defaults of columns as SQL: rows of `{id, expression}`, where the expression is cast to the type of the column. Very long ones are
- * left out. @param relation `pg_class.oid`
+ * Returns a query of the defaults of columns: rows of `{id, expression}`, where `expression` is SQL, cast to the type of the
+ * column. Very long defaults are left out. @param relation `pg_class.oid`
  */
 export function readDefaults(relation: number, columns: number[]): Statement {
   return {

@@ -30,11 +30,11 @@ export function truncateTable(relation: string, kind: string | undefined): Calle
   return qualified`TRUNCATE ${kind === 'p' ? '' : 'ONLY'} ${relation}`;
 }
 
-/** How a column gets its values of another type: by the cast between the types, as a text of ISO 8601, or as NULL in all rows. */
+/** How a column gets another type: each value is cast, a date becomes text of ISO 8601, or all values are NULL. */
 export type ColumnConversion = 'cast' | 'date-to-text' | 'all-null';
 
 /**
- * Returns a statement that adds columns and converts others.
+ * Returns a statement that adds columns and changes the types of others.
  *
  * @param change columns with inferred types, at least one
  */
@@ -57,11 +57,11 @@ export function changeColumnsOf(
 
 function convertedValue(column: string, conversion: ColumnConversion): string {
   if (conversion === 'all-null') return 'NULL';
-  // PostgreSQL writes a date as the setting `DateStyle` says.
+  // The format is given explicitly, because a cast writes a date as the setting `DateStyle` says.
   return conversion === 'date-to-text' ? `pg_catalog.to_char(${column}, 'YYYY-MM-DD')` : column;
 }
 
-/** Returns a type name for SQL. SQL keywords must not have a schema. */
+/** Returns the name of an inferred type as SQL. Types that are keywords cannot have a schema. */
 function typeForSql(type: string): string {
   const isKeyword = /^(boolean|bigint|numeric|double precision|interval|timestamp|time)\b/.test(type);
   return isKeyword ? type : `pg_catalog.${type}`;
@@ -72,8 +72,8 @@ export function copyInto(relation: string, columns: string[]): CallersStatement 
 }
 
 /**
- * Does the same for a table with long generated values (`isLongGenerated`). PostgreSQL stores each row before it computes the next one,
- * because the condition calls a volatile function (COPY in CopyFrom of copyfrom.c). Otherwise it gathers 1,000 rows with their generated values.
+ * Returns a COPY for a table with long generated values (`isLongGenerated`). The condition calls a volatile function, so PostgreSQL stores each row
+ * before it computes the next one (CopyFrom in copyfrom.c). Without it, PostgreSQL gathers up to 1,000 rows with their generated values in memory.
  */
 export function copyRowByRowInto(relation: string, columns: string[]): CallersStatement {
   return qualified`${copyInto(relation, columns)} WHERE pg_catalog.random() OPERATOR(pg_catalog.>=) 0`;
@@ -95,12 +95,12 @@ export function truncate(relation: string): CallersStatement {
   return qualified`TRUNCATE ${relation}`;
 }
 
-/** Inserts rows that have only defaults. COPY has no form without columns. */
+/** Inserts rows that have only defaults, because COPY cannot send rows without columns. */
 export function insertDefaults(relation: string, rowCount: number): CallersStatement {
   return qualified`INSERT INTO ${relation} SELECT FROM pg_catalog.generate_series(1, ${rowCount})`;
 }
 
-/** Does the same for a sharded table. Citus cannot insert rows from a query without columns. @param column any column of the table */
+/** Inserts such rows into a sharded table, because Citus cannot insert rows from a query without columns. @param column any column of the table */
 export function insertDefaultsIntoShards(
   relation: string,
   column: string,
@@ -112,7 +112,7 @@ export function insertDefaultsIntoShards(
 export interface KindOfTable {
   /** The kind of the relation, as in `pg_class.relkind`. */
   kind: string;
-  /** Citus stores the table, which refers to other tables, at its workers. After a parallel change of it, Citus would not read the others. */
+  /** The table is sharded and refers to other tables. The transaction must use sequential mode, because Citus would not read the other tables after a parallel change. */
   isSequential: boolean;
 }
 
@@ -127,8 +127,8 @@ FROM pg_class c WHERE c.oid = to_regclass($1)`,
 }
 
 /**
- * Returns a query of `may`: whether the role has one of the privileges on the whole table that LOCK TABLE needs. Citus locks a table at
- * every node and waits for all of them, which a lock for rows does not need.
+ * Returns a query of `may`: whether the role has one of the privileges on the whole table that LOCK TABLE needs. It is false for a
+ * table of Citus, because LOCK TABLE would lock it at every node and wait for all of them, which is not necessary for a lock for rows.
  */
 export function mayLockTable(relation: string): Statement {
   return {
@@ -151,7 +151,7 @@ export interface RowTreatment {
   changesRows: boolean;
   /** The table has rules for INSERT or UPDATE. */
   hasRules: boolean;
-  /** The table may refuse rows for something that `readRowRules` does not read: row triggers, policies, partitions, and other indexes. */
+  /** The table may refuse rows for a reason that `readRowRules` does not read: row triggers, policies, partitions, or other indexes. */
   hasOtherRules: boolean;
   /** Citus stores the table at its workers. */
   isSharded: boolean;
@@ -185,7 +185,7 @@ export interface LackedPrivilege {
 }
 
 /**
- * Returns a query of one of the privileges that the role lacks on some of the columns, with these columns; of no row if it has all.
+ * Returns a query of one privilege that the role lacks on some of the columns, with these columns. It returns no row if the role has all privileges.
  *
  * @param privileges `INSERT` and `UPDATE`
  * @param notUpdated columns that need no UPDATE

@@ -15,7 +15,7 @@ import type { ColumnType, LoadColumn } from '../../../encoding/columns/load-colu
 export function readAsType(text: string, { type, bareType }: LoadColumn): string {
   const value = callInput(text, type.base ?? type);
   if (value !== undefined) return type.base === undefined ? value : `${value}::${bareType}`;
-  // Without a modifier the cast calls the input function.
+  // A cast reads the text with the type's input function if the type has no modifier.
   return hasModifier(type) ? readAsRecord(text, type) : `${text}::${bareType}`;
 }
 
@@ -29,7 +29,7 @@ function callInput(text: string, { input, typmod }: ColumnType): string | undefi
   return `${input.name}(${all.slice(0, input.argumentCount).join(', ')})`;
 }
 
-/** Returns SQL for types whose input function SQL cannot call, such as arrays. It works for every type, but is ten times slower. */
+/** Returns SQL that reads a text as any type, also one whose input function SQL cannot call, such as an array. It is ten times slower than a call. */
 function readAsRecord(text: string, { name, sqlName = name }: ColumnType): string {
   return `(SELECT v FROM pg_catalog.json_to_record(pg_catalog.json_build_object('v', ${text})) AS r(v ${sqlName}))`;
 }

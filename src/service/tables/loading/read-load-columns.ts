@@ -85,7 +85,7 @@ function toLoadColumn(
     : { ...column, type, default: 'constant', constant, defaultBytes };
 }
 
-/** The fewest bytes of the tree for an element of an array. */
+/** The least number of bytes in which the catalogue stores an element of an array. */
 const leastTreeOfElement = 16;
 
 /** Estimates the bytes of a default: the length of its expression, or the length to which PostgreSQL pads its value. */
@@ -104,8 +104,8 @@ function isComputed(column: LoadColumn): boolean {
 }
 
 /**
- * Replaces the estimates by the lengths of the values, because `to_char(now(), 'JJJ')` is longer than its expression. It evaluates the
- * defaults once. A default that takes numbers from a sequence, or that calls functions of users, is not evaluated and keeps its estimate.
+ * Replaces the estimated lengths of defaults by the lengths of their values, because a value may be longer than its expression: `to_char(now(), 'JJJ')`. It
+ * evaluates the defaults once. A default that takes numbers from a sequence, or that calls functions of users, is not evaluated and keeps its estimate.
  */
 async function measureDefaults(client: ClientBase, table: number, columns: LoadColumn[]): Promise<void> {
   const ids = columns.map(({ id }) => id);
@@ -123,7 +123,7 @@ async function measureDefaults(client: ClientBase, table: number, columns: LoadC
       column.defaultBytes = Math.max(column.defaultBytes ?? 0, values[0]![index] ?? 0);
     }
   } catch (error) {
-    // A default may fail on purpose, so that each row must have a value.
+    // The error is ignored, because some tables have a default that always fails, to force each row to have a value.
     if (!isStatementError(error)) throw error;
   }
 }

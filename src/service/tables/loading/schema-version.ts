@@ -1,9 +1,8 @@
 /**
- * Proves that a name has meant the same table during a load. The statements of a load find the table by its name. The lock of the table
- * prevents that another session renames, moves or drops it, but ALTER SCHEMA … RENAME needs no lock: after it the name may mean
- * a table with other columns.
+ * Proves that a name has meant the same table during a load. The statements of a load find the table by its name. While the table is locked, no other
+ * session can rename, move or drop it. But ALTER SCHEMA … RENAME needs no such lock, and after it the name may mean a table with other columns.
  *
- * The version of a schema is that of its row in `pg_namespace`, so two renames that cancel each other out change it, too. GRANT on the schema and a new owner also change it.
+ * The version of a schema is that of its row in `pg_namespace`, so it also changes if a rename is undone by another one, and with GRANT or a new owner.
  */
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { refuseUnless } from '../../postgres/refuse-unless.ts';
@@ -12,7 +11,7 @@ import { quoteLiteral, type Statement } from '../../postgres/sql.ts';
 /** SQL of the version of the schema in the row `n` of `pg_namespace`. */
 export const versionOfSchema = `concat_ws(' ', n.oid, n.xmin)`;
 
-/** Returns a query of `version`, or of no row if there is no such schema. Run it before the first statement that names the table. */
+/** Returns a query of `version`; it has no row if there is no such schema. Run it before the first statement that names the table. */
 export function readSchemaVersion(schema: string): Statement {
   return {
     text: `SELECT ${versionOfSchema} AS version FROM pg_namespace n WHERE n.nspname = $1`,
@@ -20,7 +19,7 @@ export function readSchemaVersion(schema: string): Statement {
   };
 }
 
-/** Returns a query that fails (`refuseUnless`) if the schema has another version. Run it after the last statement that names the table. */
+/** Returns a query that fails (`refuseUnless`) if the schema's version has changed. Run it after the last statement that names the table. */
 export function proveSchema(schema: string, version: string): CallersStatement {
   const [oid, xmin] = version.split(' ').map(Number);
   const equals = 'OPERATOR(pg_catalog.=)';

@@ -15,8 +15,8 @@ import type { Statement } from '../../postgres/sql.ts';
 import { versionOfSchema } from './schema-version.ts';
 
 /**
- * The fingerprint of the table `c`. Types of `pg_catalog` do not change, so only the identifiers of types are in it. Its texts are written in the
- * callers' path, as those of the description are, and the path itself is in it. PostgreSQL computes the parts from left to right.
+ * SQL of the fingerprint; the query has the table as `c`. Types of `pg_catalog` do not change, so the fingerprint has only their identifiers. Texts are
+ * written in the callers' search path, as in a description, so the path is part of the fingerprint. PostgreSQL computes the parts from left to right.
  */
 const fingerprint = `encode(sha256(convert_to(concat_ws('|', ${enterCallersPath},
   (c.oid, c.relnamespace, c.relkind, c.relhasrules, c.relrowsecurity, c.relhassubclass, c.relispartition, c.relpersistence)::text,
@@ -34,14 +34,14 @@ const fingerprint = `encode(sha256(convert_to(concat_ws('|', ${enterCallersPath}
     FROM pg_depend s WHERE s.refclassid = 'pg_class'::regclass AND s.refobjid = c.oid
       AND s.classid = 'pg_class'::regclass AND s.deptype IN ('a', 'i')), ${leaveCallersPath}), 'UTF8')), 'hex')`;
 
-/** The maximum number of columns and constraints of a plain table, and the most bytes of the trees of its defaults and checks. */
+/** The maximum number of columns and of constraints of a table that can be proved. */
 const maxColumns = 200;
 const maxConstraints = 100;
 const maxTrees = 65_536;
 
 /**
- * Whether the fingerprint has all that the facts about the table `c` depend on. It has not if the table has triggers, rules, policies, partitions
- * or heirs, if a type or a collation was created in this database, if its expressions are long, if the role may not lock it, or if the database has Citus.
+ * SQL for whether the fingerprint covers all facts about the table `c`. It does not if the table has triggers, rules, policies, partitions or tables that inherit
+ * from it, if a type or a collation was created in this database, if its expressions are long, if the role may not lock it, or if the database has Citus.
  */
 const isPlain = `c.relkind = 'r' AND NOT (c.relhasrules OR c.relrowsecurity OR c.relhassubclass OR c.relispartition)
   AND c.relpersistence <> 't' AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') AND NOT ${hasCitus}
@@ -56,9 +56,9 @@ const isPlain = `c.relkind = 'r' AND NOT (c.relhasrules OR c.relrowsecurity OR c
     WHERE d.adrelid = c.oid AND u.refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass))`;
 
 /**
- * Whether an insert into the plain table `c` runs no code of other people: its expressions leave nothing in the session. A type that was created in
- * the database may have casts that call functions of users, also inside PostgreSQL's `to_jsonb`. A foreign key lets PostgreSQL plan a
- * query of the other table, and the planner computes constant expressions of its indexes and checks.
+ * SQL for whether an insert into the table `c` runs no code of other users, because its expressions leave nothing in the session
+ * (`leavesNothing`). A type that was created in the database may have casts that call functions of users, also inside PostgreSQL's `to_jsonb`.
+ * A foreign key lets PostgreSQL plan a query of the other table, and the planner computes constant expressions of its indexes and checks.
  */
 const runsNoCode = `NOT EXISTS (SELECT FROM pg_attrdef d WHERE d.adrelid = c.oid AND NOT ${leavesNothing('d.adbin')})
   AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'f')
@@ -72,16 +72,16 @@ const runsNoCode = `NOT EXISTS (SELECT FROM pg_attrdef d WHERE d.adrelid = c.oid
 const ofTable = 'FROM pg_class c WHERE c.oid = to_regclass($1)';
 
 export interface TableFingerprint {
-  /** null: the fingerprint does not have all that the facts about the table depend on. */
+  /** null: the fingerprint would not cover all facts about the table. */
   fingerprint: string | null;
-  /** An insert runs no code of other people. */
+  /** An insert into the table runs no code of other users. */
   runsNoCode: boolean;
   oid: number;
   /** See schema-version.ts. */
   schemaVersion: string;
 }
 
-/** Returns a query of the `TableFingerprint`, or of no row if there is no such table. @param relation the name, quoted */
+/** Returns a query of the `TableFingerprint`; it has no row if there is no such table. @param relation the name, quoted */
 export function readFingerprint(relation: string): Statement {
   return {
     text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint, ${runsNoCode} AS "runsNoCode", c.oid::int8::float8 AS oid,
@@ -93,8 +93,8 @@ export function readFingerprint(relation: string): Statement {
 const proof = refuseUnless(`(SELECT ${fingerprint} ${ofTable}) = $2`, 'the table has changed');
 
 /**
- * Returns a query that fails (`refuseUnless`) unless the table has the fingerprint. Run it after the table is locked, as a statement of its
- * own: a statement sees what was committed before it began.
+ * Returns a query that fails (`refuseUnless`) unless the table has the fingerprint. Run it after the table is locked and in its own
+ * statement, because a statement does not see what is committed after it began.
  *
  * @param relation the name, quoted
  */
@@ -107,8 +107,8 @@ export function proveTable(relation: string, known: string): Statement {
 }
 
 /**
- * Returns a query that fails (`refuseUnless`) if the table has an index with an expression. Run it after the rows of a table that runs no code: CREATE INDEX
- * CONCURRENTLY does not wait for the lock of an insert, so such an index may come after the proof, and PostgreSQL computes the expression.
+ * Returns a query that fails (`refuseUnless`) if the table has an index with an expression. Run it after the rows of a table whose inserts run no code. CREATE
+ * INDEX CONCURRENTLY does not wait for the lock of an insert, so such an index may be created after `proveTable`, and PostgreSQL would evaluate its expression.
  */
 export function proveIndexes(oid: number): CallersStatement {
   const computed = qualified`SELECT FROM pg_catalog.pg_index

@@ -1,4 +1,4 @@
-/** What a table inherits from the table that it replaces: the owner, the grants, the storage parameters, and the comments that its definition does not have. */
+/** What a new table takes over from the table that it replaces: the owner, the grants, the storage parameters, and the comments that its own definition does not have. */
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
 import type { DefaultFacts } from '../defaults.ts';
@@ -41,7 +41,7 @@ export function inheritanceStatements(inheritance: Inheritance, built: string): 
 export interface Inheritance {
   /** null: the owner does not change. */
   owner: string | null;
-  /** The roles that have privileges on the new table and its sequences because of the default privileges. */
+  /** The roles that got privileges on the new table and its sequences from the default privileges, which are revoked. */
   revoked: Pick<Grant, 'grantee' | 'sequence'>[];
   grants: Grant[];
   /** The storage parameters as SQL; null: the table has none. */
@@ -109,7 +109,7 @@ const sharedColumns = `old JOIN pg_attribute o ON o.attrelid = old.oid AND o.att
 const sharedSequences =
   '(SELECT * FROM old_sequences WHERE is_numbering) o JOIN new_sequences n USING (column_name)';
 
-/** An access list that was never changed is NULL and means the owner's defaults. */
+/** The grants on the old table. An access list that was never changed is NULL and means the default privileges. */
 const grantsOfOld = `
   SELECT a.*, NULL::name AS column_name, NULL::text AS sequence FROM old, aclexplode(old.relacl) a
   UNION ALL
@@ -117,14 +117,14 @@ const grantsOfOld = `
   UNION ALL
   SELECT a.*, NULL, ${sequenceName('n')} FROM ${sharedSequences}, aclexplode(o.relacl) a`;
 
-/** The parameters of the TOAST table are set with those of the table. */
+/** The storage parameters of the old table. Those of its TOAST table are set together with them. */
 const settings = `
   SELECT string_agg(format('%s%I = %L', o.prefix, split_part(o.setting, '=', 1),
     substr(o.setting, strpos(o.setting, '=') + 1)), ', ')
   FROM (SELECT '' AS prefix, unnest(reloptions) AS setting FROM old
         UNION ALL SELECT 'toast.', unnest(t.reloptions) FROM old JOIN pg_class t ON t.oid = old.reltoastrelid) o`;
 
-/** The lists of the `Inheritance`: the members of an object, where the objects come from, and whether equal ones are left out. */
+/** SQL of each list of the `Inheritance`: the members of an object, the FROM clause, and whether equal objects are left out. */
 const lists: Record<string, [members: string, from: string, distinct?: 'DISTINCT']> = {
   revoked: [
     `'grantee', ${granteeName('a')}, 'sequence', made.sequence`,

@@ -25,7 +25,7 @@ const hasConstraint = `EXISTS (
     SELECT FROM pg_constraint n JOIN new ON n.conrelid = new.oid
     WHERE n.contype = c.contype AND ${constraintText('n')} = ${constraintText('c')})`;
 
-/** The text of an index from its access method on, so without the names of the index and of its table. NULL: the text may be too long. */
+/** The definition of an index from its access method on, so without the names of the index and of its table. NULL: the text may be too long. */
 const indexText = (index: string) => `
   CASE WHEN (${index}.indexprs IS NULL OR ${isShortExpression(`${index}.indexprs`)})
       AND (${index}.indpred IS NULL OR ${isShortExpression(`${index}.indpred`)})
@@ -34,11 +34,11 @@ const indexText = (index: string) => `
         t.relnamespace::regnamespace, t.relname)))
       FROM pg_class x, pg_class t WHERE x.oid = ${index}.indexrelid AND t.oid = ${index}.indrelid) END`;
 
-/** The defaults that use sequences, in `d`. */
+/** The defaults that use sequences. The query has the default as `d` and the dependency as `used`. */
 const usedSequences = `pg_depend used JOIN pg_attrdef d ON d.oid = used.objid
       AND used.classid = 'pg_attrdef'::regclass AND used.refclassid = 'pg_class'::regclass`;
 
-/** Columns, constraints, indexes and statistics. The kinds n (NOT NULL) and t (of a trigger) are compared with the columns and the triggers. */
+/** Columns, constraints, indexes and statistics. The constraints of the kinds n (NOT NULL) and t (triggers) are compared elsewhere, as columns and triggers. */
 const lostObjects = [
   `SELECT 0 AS place, format('column %I', o.attname) AS what
   FROM old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attnum > 0 AND NOT o.attisdropped
@@ -65,7 +65,7 @@ const lostProperties = [
   `SELECT 9, 'its row type ' || reloftype::regtype FROM old WHERE reloftype <> 0`,
 ];
 
-/** Some builds of PostgreSQL add a setting of their own to every column. The new column then has it, too. */
+/** Some builds of PostgreSQL add a setting of their own to every column. It is not lost, because the new column has it, too. */
 const lostOfColumns = `
   SELECT 9, format('the %s of column %I', setting.what, o.attname)
   FROM old JOIN pg_attribute o ON o.attrelid = old.oid AND o.attnum > 0 AND NOT o.attisdropped

@@ -40,7 +40,7 @@ export interface SwapPlan {
   swapped: Swapped;
 }
 
-/** Compares both tables, and does the part of the swap that needs no lock on the old table. */
+/** Compares both tables, and does the part of the swap that needs no lock on the old table. Returns what remains to be done under the lock. */
 export async function planSwap(client: ClientBase, replacement: Replacement): Promise<SwapPlan> {
   const { table, aside } = replacement;
   const { schema, name } = table;
@@ -60,14 +60,14 @@ export async function planSwap(client: ClientBase, replacement: Replacement): Pr
   ]);
   const inheritance: Inheritance = inherited!.rows[0];
   const facts: TableFacts | null = described!.rows[0].found;
-  // Another session has renamed the schema.
+  // Only a rename of the schema can hide the new table, because other sessions cannot see it yet.
   if (facts === null) throw droppedMeanwhile();
   const statements = inheritanceStatements(inheritance, built);
   if (statements.length > 0) await pipeline(client, apartInCallersPath(...statements));
   return {
     statements: [
       refuseUnless(`${fingerprint(old)} = ${quoteLiteral(before)}`, 'the table has changed'),
-      // Functions of event triggers expect the callers' path.
+      // These statements run in the callers' search path, because functions of event triggers expect it.
       ...toEndInCallersPath(
         // The new table continues to use these sequences, so they must not be dropped with the old one.
         ...inheritance.sequences.map(
@@ -147,8 +147,8 @@ function withFinalName(sequence: DefaultFacts['ownSequence'], finalNames: Map<st
 }
 
 /**
- * Returns the names that the parts of the new table have. Citus makes an ordinary table one of its own if a foreign key needs it, and then
- * replaces the sequences of its identity columns by others, which have the names that PostgreSQL chooses.
+ * Returns the names that the parts of the new table really have. They may differ from the chosen ones: if a foreign key makes Citus
+ * manage an ordinary table, Citus replaces the sequences of its identity columns by sequences with names that PostgreSQL chooses.
  */
 function withActualSequences(names: ObjectNames, { identities }: Inheritance): ObjectNames {
   const actual = new Map(identities.map(({ column, sequence }) => [column, sequence]));

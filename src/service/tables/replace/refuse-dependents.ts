@@ -109,8 +109,8 @@ const extensionOfTable = `
   FROM pg_depend d JOIN target t ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'`;
 
 /**
- * The objects and properties that would be lost with the table without an error. A new table without row-level security or security labels
- * (which mask columns, for example) would show its rows to everybody who has privileges on the old table.
+ * The objects and properties that a DROP would remove without an error, and that the new table would lack. A new table without row-level
+ * security or security labels (which mask columns, for example) would show its rows to everybody who has privileges on the old table.
  */
 const droppedSilently = [
   `SELECT pg_describe_object('pg_trigger'::regclass, g.oid, 0)

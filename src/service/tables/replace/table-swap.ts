@@ -26,7 +26,7 @@ const maxTries = 10;
 /**
  * Replaces the existing table with the new one and ends the transaction. Call `plan` and `commit` in turn until `commit` returns true.
  *
- * Readers wait only while PostgreSQL runs the one message of `commit`. It locks the old table, checks that nothing about the table has
+ * Readers wait only while PostgreSQL runs the single message of `commit`. It locks the old table, checks that nothing about it has
  * changed since the plan was made, drops it, renames the new table, and commits. Everything else is done before.
  */
 export class TableSwap {
@@ -83,7 +83,7 @@ export class TableSwap {
     }
   }
 
-  /** Rolls back the plan if another one may succeed. Otherwise throws. */
+  /** Rolls back to the state before the plan, so that a new plan can be made. Throws the error if a new plan cannot help. */
   async #undo(error: unknown): Promise<void> {
     if (isUndefinedTable(error) || isOtherKindOfObject(error)) throw droppedMeanwhile(error);
     const isClash = isNameClash(error);
@@ -104,8 +104,8 @@ function changedMeanwhile(cause: unknown): AppError {
 }
 
 /**
- * Returns whether the old table has changed since the plan was made. The first statement of the swap reports it, or PostgreSQL found
- * the change: another session may have dropped a role that had privileges on the table.
+ * Returns whether the error means that the old table has changed since the plan was made. Either the first statement of the swap
+ * has found this, or PostgreSQL has: another session may have dropped a role that had privileges on the table.
  */
 function isChange(error: unknown): boolean {
   return isCatalogueRace(error) || isUndefinedObject(error) || wasRefused(error, 'the table has changed');

@@ -5,7 +5,7 @@ import { QuoteRepair } from './quote-repair.ts';
 
 const dialect = { delimiter: 0x2c, quote: 0x22, comment: 0 };
 
-/** Returns what a repair passes on of slices of this length. */
+/** Returns what a repair passes on, if it receives the text in slices of this length. */
 function repair(text: string, wantedFields: number, sliceBytes = text.length + 1): [string, QuoteRepair] {
   const parts: Buffer[] = [];
   const target = { push: (bytes: Buffer) => void parts.push(Buffer.from(bytes)), wantedFields };

@@ -15,9 +15,9 @@ import { LineEnds } from './line-ends.ts';
 import { RecordWalk } from './record-walk.ts';
 import { isWrong, type ReadField, RectangularReading, withValidQuotes } from './rectangular-reading.ts';
 
-/** The most bytes of a record that is repaired. If it is longer, only its first lines can be repaired. */
+/** The maximum number of bytes of a record that is repaired. In a longer record only the first lines can be repaired. */
 const maxBytes = 64 * 1024;
-/** A record may continue in the records after it. This is the most of them, and the most bytes. */
+/** How many further records a faulty record may continue in, and how many bytes these may have. */
 const maxJoined = 3;
 const maxJoinedBytes = 8 * 1024;
 /** The bytes of readings that fail, in a whole file. After them no record is repaired, because each such byte takes up to a microsecond. */
@@ -34,7 +34,7 @@ interface RepairTarget {
 export class QuoteRepair {
   /** The number of repaired records. */
   repaired = 0;
-  /** The first lines of the first repaired records. */
+  /** The line numbers of the first repaired records, for the warning. */
   readonly lines: number[] = [];
   /** The line from which on no record is repaired; 0: there is none. */
   endLine = 0;
@@ -42,14 +42,14 @@ export class QuoteRepair {
   readonly #target: RepairTarget;
   readonly #dialect: CsvDialect;
   readonly #walk: RecordWalk;
-  /** The bytes that are not passed on yet. They begin with a record. */
+  /** The bytes that were not passed on yet. They begin at the beginning of a record. */
   #bytes: Buffer = Buffer.alloc(0);
-  /** The place of the walk in these bytes, and the beginning of the record that it is in. */
+  /** The position in `#bytes` up to which they were read. `#start` is where the current record begins. */
   #at = 0;
   #start = 0;
-  /** The ends of the records from a faulty record at 0 on. Empty: the records before `#start` are faultless. */
+  /** If the record at 0 is faulty: the ends of the records from it on. Empty: all records before `#start` are without faults. */
   #ends: number[] = [];
-  /** The current record is too long to be kept, so its bytes are passed on. */
+  /** The current record is too long to be kept. Its bytes are passed on unchanged. */
   #isTooLong = false;
   /** Counts the lines before 0. */
   readonly #lines = new LineEnds();
@@ -106,7 +106,7 @@ export class QuoteRepair {
     return Math.min(this.#bytes.length, maxBytes);
   }
 
-  /** @param isCut the text ends within the record */
+  /** @param isCut the text ends within the record, because a quote is missing */
   #endRecord(isCut: boolean): void {
     const begin = this.#start;
     const { fields, hasQuoteInText } = this.#walk;
@@ -128,7 +128,7 @@ export class QuoteRepair {
     }
   }
 
-  /** Decides about the faulty records after the next one is known. @param isSound undefined: that record is faulty itself */
+  /** Decides about the faulty records when the record after them is known. @param isSound whether that record is without faults; undefined: it is faulty, too */
   #decide(isSound: boolean | undefined): void {
     const end = this.#ends.at(-2)!;
     if ((isSound ?? this.#readingOf(end, this.#ends.at(-1)!) !== undefined) && this.#repair(end)) return;
@@ -143,7 +143,7 @@ export class QuoteRepair {
     return reading;
   }
 
-  /** Repairs the records up to `end`. @returns whether it could */
+  /** Repairs the records up to `end`. @returns whether a repair was found */
   #repair(end: number): boolean {
     const records = this.#readingOf(0, end);
     if (records === undefined) return false;
@@ -151,7 +151,7 @@ export class QuoteRepair {
     return true;
   }
 
-  /** Repairs the first record of lines that a quote has joined with very many others. */
+  /** Repairs the first record, if a wrong quote has joined it with very many lines. */
   #repairFirstLines(): boolean {
     const head = this.#bytes.subarray(0, maxBytes);
     const end = head.lastIndexOf(head.includes(LF) ? LF : CR) + 1;
@@ -184,7 +184,7 @@ export class QuoteRepair {
     this.#rewind(end);
   }
 
-  /** Passes on the faulty record as it is. */
+  /** Passes on the faulty record unchanged. */
   #giveUp(): void {
     const [end] = this.#ends;
     if (this.#failedBytes > maxFailedBytes && this.endLine === 0)
@@ -202,7 +202,7 @@ export class QuoteRepair {
     this.#at = Math.max(0, this.#at - length);
   }
 
-  /** Continues with the record at this place. */
+  /** Continues to read at the record at this position. */
   #rewind(to: number): void {
     this.#bytes = this.#bytes.subarray(to);
     this.#ends = [];

@@ -7,7 +7,7 @@ const RECORD_START = 0;
 const FIELD_START = 1;
 const UNQUOTED = 2;
 const QUOTED = 3;
-/** After a quote within a quoted field. It is doubled or closes the field. */
+/** After a quote within a quoted field. The next byte shows whether it is doubled or closes the field. */
 const QUOTE_SEEN = 4;
 const CLOSED = 5;
 /** After text that follows a closing quote. */
@@ -21,7 +21,7 @@ export class RecordWalk {
   #state = RECORD_START;
   /** The number of fields of the current record. */
   fields = 1;
-  /** The current record has a quote in a field without quotes, so it may be the end of a record before it. */
+  /** The current record has a quote in a field without quotes. So it may be the end of the previous record. */
   hasQuoteInText = false;
   /** The current record has text after a closing quote. */
   isFaulty = false;

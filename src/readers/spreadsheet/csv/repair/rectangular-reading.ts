@@ -26,11 +26,11 @@ const closingCost = 2;
 const openingCost = 2;
 /** The cost of a field with wrong quotes and several lines, because the lines may be records. */
 const linesCost = 2;
-/** More wrong quotes in a field are not searched. */
+/** The maximum cost of a field. Readings with more wrong quotes in a field are not searched. */
 const maxFieldCost = 16;
-/** The most steps for each byte. Usual lines need about one. */
+/** The maximum number of steps for each byte. Ordinary lines need about one. */
 const stepsPerByte = 16;
-/** More than a record can have fields: a spreadsheet has at most 16,384 columns. */
+/** More fields than a record can have, as a factor: a spreadsheet has at most 16,384 columns. */
 const maxFields = 32_768;
 
 export interface ReadField {
@@ -40,12 +40,12 @@ export interface ReadField {
   kind: number;
 }
 
-/** The moves from one field to the next, and the states that they reach: a position and the number of fields before it in its record. */
+/** The possible steps from one field to the next, and the states that they reach. A state is a position and the number of fields before it in its record. */
 class Readings {
   readonly position: number[] = [];
   readonly index: number[] = [];
   readonly cost: number[] = [];
-  /** false: several readings have this cost. */
+  /** Whether only one reading has this cost. */
   readonly isOnly: boolean[] = [];
   readonly before: number[] = [];
   readonly fieldEnd: number[] = [];
@@ -115,7 +115,7 @@ export class RectangularReading {
     const last = readings.at(this.#end)?.find((state) => readings.index[state] === 0);
     if (last === undefined || !readings.isOnly[last]) return undefined;
     const records = this.#recordsTo(last);
-    // Wrong records next to each other may be parts of one record.
+    // Wrong records next to each other may be parts of one record, so they are not accepted.
     const isAlone = records.every((record, at) => !record.some(isWrong) || !records[at + 1]?.some(isWrong));
     return isAlone && records.every(isPlausible) ? records : undefined;
   }
@@ -134,12 +134,12 @@ export class RectangularReading {
     this.#move(states, isLeading ? leadingCost + quotes - 1 : quotes, end, isLeading ? TEXT : PLAIN);
   }
 
-  /** Moves to each end that a quoted field may have. @param from the position after its opening quote */
+  /** Adds the steps to each end that a quoted field may have. @param from the position after its opening quote */
   #moveQuoted(from: number, states: readonly number[]): void {
     const { quote } = this.#dialect;
     const bytes = this.#bytes;
     let cost = 0;
-    // Quotes that look as if they opened a field count only if other quotes of the field are wrong.
+    // The cost of quotes that look as if they opened a field. It is added only if other quotes of the field are wrong.
     let ofOpening = 0;
     let at = from;
     while (cost < maxFieldCost) {
@@ -153,7 +153,7 @@ export class RectangularReading {
       while (end < this.#end && isSpace(bytes[end]!) && !this.#endsField(end)) end++;
       const mayClose = this.#endsField(end);
       const isOpening = found > from && this.#followsDelimiter(found);
-      // A quote after a delimiter or a line end opens the next field.
+      // A quote that follows a delimiter or a line end opens the next field.
       if (isOpening && isOdd && !mayClose) break;
       if (isOpening) ofOpening += openingCost;
       if (mayClose && isOdd && cost === 0) this.#move(states, 0, end, QUOTED);
@@ -169,7 +169,7 @@ export class RectangularReading {
     this.#move(states, hasLines ? cost + linesCost : cost, end, UNDOUBLED);
   }
 
-  /** Ends a field in all states at its beginning. @param end the position of the delimiter, the line end or the end of the lines */
+  /** Adds the step that ends a field, from all states at its beginning. @param end the position of the delimiter, the line end or the end of the lines */
   #move(states: readonly number[], cost: number, end: number, kind: number): void {
     const readings = this.#readings;
     const isInRecord = this.#bytes[end] === this.#dialect.delimiter && end < this.#end;
@@ -212,12 +212,12 @@ export class RectangularReading {
   }
 }
 
-/** Returns whether the field must be written in another way, so that its quotes are valid. */
+/** Returns whether the field must be written differently so that its quotes are valid. */
 export function isWrong({ kind }: ReadField): boolean {
   return kind === UNDOUBLED || kind === TEXT;
 }
 
-/** A quote is text at the beginning of a field only if it is the only thing that is wrong with its record. */
+/** Returns whether the reading of a record is plausible. A quote may be text at the beginning of a field only if nothing else is wrong with the record. */
 function isPlausible(record: readonly ReadField[]): boolean {
   return !record.some(({ kind }) => kind === TEXT) || record.filter(isWrong).length === 1;
 }
