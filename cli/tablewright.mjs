@@ -24,7 +24,7 @@ if (isClone)
   module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
 
 const node = isClone ? findNode(import.meta.url) : findNode(placeOfServer());
-// The running Node.js is used if it is the right one, and in an installed package for the help, because starting another Node.js takes longer.
+// The running Node.js is used if it is the right one. An installed package also uses it without the service, and for the help, which starts faster.
 if (node === process.execPath || (!isClone && (node === undefined || isHelp()))) {
   if (isTooOld())
     fail(`Tablewright needs Node.js ${oldest.join('.')} or newer and this is ${process.version}.`);

@@ -1,6 +1,6 @@
 /**
  * Detects that the service no longer answers while the page waits for it. A broken connection does not always fail a request: the
- * event stream of a load is also silent when nothing happens. So the page requests `/healthz` after some seconds without data.
+ * event stream of a load is also silent when nothing happens. So the page requests `/healthz` after a second without data.
  */
 import type { Transport } from '../client/client.ts';
 import { xhrTransport } from '../client/xhr-transport.ts';

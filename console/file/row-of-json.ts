@@ -21,7 +21,7 @@ const openBrace = 123;
 const closeBrace = 125;
 const newline = 10;
 
-/** A search through the bytes of the file for the begin and end of a row. */
+/** A search through the bytes of the file for the beginning and the end of a row. */
 interface Search {
   /** @returns true if no more bytes are needed */
   read(bytes: Uint8Array, from: number): boolean;
@@ -29,7 +29,7 @@ interface Search {
   end: number;
 }
 
-/** Returns the text of the row that has the problem; undefined: the row was not found or is too long. */
+/** Returns the row that has the problem; undefined: it was not found or is too long. */
 export async function rowOfJson(
   file: Blob,
   kind: 'json' | 'ndjson',

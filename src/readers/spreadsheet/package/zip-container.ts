@@ -330,7 +330,7 @@ async function* checkCrc(
 
 /**
  * Unpacks a part as gzip (RFC 1952): a gzip header and trailer are added around its deflate data, so that zlib checks the CRC in
- * its own thread. If the data itself contains further gzip members, they cannot pass unnoticed, because the total size is checked.
+ * its own thread. The data may itself contain gzip members. Only an empty first one is accepted, because the total size is checked.
  */
 async function* inflate(
   packed: AsyncGenerator<Buffer, void, undefined>,
