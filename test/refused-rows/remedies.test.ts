@@ -66,7 +66,7 @@ test('a definition in the form of another program is refused with the form to se
         ['references', 'Customers(Id)', /"constraints": \{"foreign_keys"/],
         ['on_delete', 'cascade', /"foreign_keys": .*"on_delete": "cascade"/],
         ['index', true, /"indexes": \[/],
-        ['check', 'id > 0', /a CHECK constraint/],
+        ['check', 'id > 0', /"checks": \[\{"expression"/],
         ['description', 'x', /Write "comment"/],
         ['data_type', 'int', /Write "type"/],
         ['column_name', 'id', /Write "name"/],
