@@ -138,16 +138,14 @@ const attacks: Attack[] = [
   {
     name: 'a definition of many constraints',
     statuses: [201],
-    send: () =>
-      create({
-        columns: numberedColumns(100, { type: 'int' }),
-        constraints: {
-          unique: Array.from({ length: 100 }, (_, n) => ({
-            name: '',
-            columns: [`c${n % 100}`, `c${(n * 7 + Math.floor(n / 100) + 1) % 100}`],
-          })),
-        },
-      }),
+    send: () => {
+      const unique = Array.from({ length: 100 }, (_, n) => ({
+        name: '',
+        columns: [`c${n % 100}`, `c${(n * 7 + Math.floor(n / 100) + 1) % 100}`],
+      }));
+      const columns = numberedColumns(100, { type: 'int' });
+      return create({ columns, constraints: { unique } }, 'attack_constraints');
+    },
   },
   {
     name: 'a definition whose defaults PostgreSQL would pad to gigabytes',

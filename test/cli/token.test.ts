@@ -87,7 +87,7 @@ test('without a secret there is no token, but the reason and exit code 2', async
 test('an unknown option gives no token, the reason and exit code 2', async () => {
   for (const parameters of [
     ['--ttl', '0s'],
-    ['--scope', 'table:drop'],
+    ['--scope', 'table:delete'],
     ['--schemas', ' , '],
     ['--role', ''],
     ['--frobnicate'],
