@@ -27,19 +27,26 @@ export async function mcp(line: CommandLine): Promise<number> {
         { name: 'tablewright', version },
         { capabilities: { tools: {} }, instructions },
       );
+      const asked = new Set<string>();
       server.setRequestHandler('tools/list', () => ({ tools: described }));
       server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-        const tool = tools[params.name];
-        if (tool === undefined) return refused({ detail: `There is no tool "${params.name}".` });
-        const given = (params.arguments ?? {}) as Arguments;
+        const { name, arguments: given = {} } = params;
+        const schema = described.find((one) => one.name === name)?.inputSchema.properties;
+        if (schema === undefined) return refused({ detail: `There is no tool "${name}".` });
+        const wrong = wrongArgument(schema, given);
+        if (wrong !== undefined) return refused({ detail: wrong });
+        const tool = tools[name]!;
         const danger = tool.danger?.(given);
+        if (danger === undefined) return answerOf(tool.run(client, given, mcpReq.signal));
+        // An answer counts only once, for the call about which the person was asked.
+        const call = JSON.stringify([name, given]);
         const confirmed = sdk.acceptedContent(mcpReq.inputResponses, 'confirm')?.confirm;
-        if (danger !== undefined && confirmed !== true) {
-          if (mcpReq.inputResponses !== undefined)
-            return refused({ detail: 'The person did not confirm it.' });
-          return confirmation(sdk, danger);
-        }
-        return answerOf(tool.run(client, given, mcpReq.signal));
+        if (asked.delete(call) && mcpReq.inputResponses !== undefined)
+          return confirmed === true
+            ? answerOf(tool.run(client, given, mcpReq.signal))
+            : refused({ detail: 'The person did not confirm it.' });
+        asked.add(call);
+        return confirmation(sdk, danger);
       });
       return server;
     });
@@ -47,6 +54,17 @@ export async function mcp(line: CommandLine): Promise<number> {
     await handle.close();
     return exitCodes.done;
   });
+}
+
+/** Returns what is wrong with the arguments of a call. A list in place of a text would mean something else to a tool than to the service. */
+function wrongArgument(schema: object, given: Arguments): string | undefined {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(schema, name)) return `There is no argument "${name}".`;
+    const isObject = typeof value === 'object' && value !== null;
+    if (isObject !== (name === 'definition' || name === 'change'))
+      return `The argument "${name}" must be ${isObject ? 'a text, a number or true or false' : 'an object'}.`;
+  }
+  return undefined;
 }
 
 /** The package is optional, because most users of the command need no agent. @throws WrongUse */

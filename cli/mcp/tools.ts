@@ -1,4 +1,5 @@
 /** The tools of `tablewright mcp`: what each of them is for, and what it does. */
+import { statSync } from 'node:fs';
 import { parse } from 'node:path';
 import type {
   Client,
@@ -58,9 +59,9 @@ export const tools: Record<string, Tool> = {
     about:
       'Loads a file into a table, all or nothing. Check it first (check_file). Without if_exists the table is created; append adds rows, with on_conflict=update also changes rows by their key.',
     ...ofUploads,
-    danger: ({ table, file, if_exists: choice }) =>
+    danger: ({ table, file, schema, if_exists: choice }) =>
       choice === 'truncate' || choice === 'replace'
-        ? `Remove all rows of the table ${table ?? tableOf(file)} and load the file ${file} in their place?`
+        ? `Remove all rows of the table ${shown(table ?? tableOf(file), schema)} and load the file ${shown(file)} in their place?`
         : undefined,
     run: loadFile,
   },
@@ -106,8 +107,8 @@ export const tools: Record<string, Tool> = {
       'Drops a table with all its rows. With dry_run it only says whether anything else needs the table.',
     operations: ['dropTable'],
     own: { table: true },
-    danger: ({ table, dry_run: isTrial }) =>
-      isTrial === true ? undefined : `Drop the table ${table} with all its rows?`,
+    danger: ({ table, schema, dry_run: isTrial }) =>
+      isTrial === true ? undefined : `Drop the table ${shown(table, schema)} with all its rows?`,
     run: async (client, { table, ...query }, signal) => {
       await client.dropTable(nameOf(table), { ...query, signal });
       return { table, outcome: query.dry_run === true ? 'could be dropped' : 'dropped' };
@@ -128,6 +129,11 @@ export const tools: Record<string, Tool> = {
     run: (client, { id }, signal) => client.describeLoad(nameOf(id), { signal }),
   },
 };
+
+/** Returns a name in quotes, in one line, so that it cannot look like another part of a question. */
+function shown(name: unknown, schema?: unknown): string {
+  return schema === undefined ? JSON.stringify(name) : `${JSON.stringify(schema)}.${JSON.stringify(name)}`;
+}
 
 async function firstOf<Item>(items: AsyncIterable<Item>, max: number): Promise<Item[]> {
   const first: Item[] = [];
@@ -164,7 +170,8 @@ async function loadFile(
 /** @throws WrongUse */
 async function sourceOf(file: unknown) {
   const paths = await expandPaths([nameOf(file)]);
-  if (paths.length !== 1 || paths[0] === '-') throw new WrongUse('"file" is the path of one file.');
+  const isFile = statSync(paths[0]!, { throwIfNoEntry: false })?.isFile() === true;
+  if (paths.length !== 1 || !isFile) throw new WrongUse('"file" is the path of one file.');
   return openSource(paths[0]!, undefined);
 }
 

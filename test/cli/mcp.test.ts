@@ -111,13 +111,17 @@ suite('the tools', () => {
     try {
       const refused = await call(refusing.agent, 'drop_table', { table: 'kept' });
       assert.equal(refused.isError, true);
-      assert.deepEqual(refusing.asked, ['Drop the table kept with all its rows?']);
+      assert.deepEqual(refusing.asked, ['Drop the table "kept" with all its rows?']);
       assert.ok(await exists());
       const trial = await call(refusing.agent, 'drop_table', { table: 'kept', dry_run: true });
       assert.equal(trial.isError, false);
       assert.equal(refusing.asked.length, 1);
       const replacing = { file: orders, table: 'kept', if_exists: 'replace' };
       assert.equal((await call(refusing.agent, 'load_file', replacing)).isError, true);
+      for (const ifExists of [['truncate'], [['replace']]]) {
+        const hidden = await call(refusing.agent, 'load_file', { ...replacing, if_exists: ifExists });
+        assert.match(hidden.body.detail, /The argument "if_exists" must be a text/);
+      }
       const dropped = await call(accepting.agent, 'drop_table', { table: 'kept' });
       assert.equal(dropped.isError, false, JSON.stringify(dropped.body));
       assert.ok(!(await exists()));
@@ -145,7 +149,14 @@ suite('the tools', () => {
       const missing = await call(agent, 'inspect_file', { file: '/nowhere.csv' });
       assert.match(missing.body.detail, /There is no file "\/nowhere.csv"/);
       assert.equal((await call(agent, 'describe_table', { table: 'none' })).body.code, 'table-not-found');
-      assert.equal((await call(agent, 'fly', {})).isError, true);
+      for (const name of ['fly', 'toString', '__proto__'])
+        assert.match((await call(agent, name, {})).body.detail, /There is no tool/);
+      const unknown = await call(agent, 'read_rows', { table: 'a', idempotencyKey: 'b' });
+      assert.match(unknown.body.detail, /There is no argument "idempotencyKey"/);
+      assert.match(
+        (await call(agent, 'inspect_file', { file: '/dev/zero' })).body.detail,
+        /the path of one file/,
+      );
     } finally {
       await agent.close();
     }

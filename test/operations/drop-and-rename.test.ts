@@ -113,6 +113,15 @@ suite('Drop Table', () => {
     assert.deepEqual(await relations(name), []);
   });
 
+  test('a partition in a schema that the token may not use keeps its table', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (a int) PARTITION BY LIST (a);
+      CREATE TABLE archive.${name}_1 PARTITION OF ${name} FOR VALUES IN (1)`);
+    const token = await service.token({ scope: 'table:drop', schemas: ['public'] });
+    assertProblem(await service.request('DELETE', `/table/${name}`, { token }), 403, 'schema-forbidden');
+    assert.equal((await drop(name)).status, 204);
+  });
+
   test('refuses what is no table, and a table of another role', async () => {
     const name = nextTable();
     await sql(`CREATE VIEW ${name} AS SELECT 1 AS a`);

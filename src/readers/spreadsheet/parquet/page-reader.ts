@@ -61,13 +61,14 @@ export class PageReader {
   /** Returns the next page; undefined: there is none. @throws Fault */
   next(): Page | undefined {
     while (this.#entriesLeft > 0) {
+      const headerAt = this.#position;
       const header = this.#readHeader();
       const { compressed_page_size: packedLength, uncompressed_page_size: length, crc } = header;
       if (!(packedLength >= 0 && length >= 0)) throw broken('a page of a negative length');
       if (packedLength > maxPageBytes || length > maxPageBytes) throw new Fault('page-too-large');
       const packed = this.#bytesAt(this.#position, packedLength);
       this.#position += packedLength;
-      this.#file.bytesLeft -= packedLength;
+      this.#file.bytesLeft -= this.#position - headerAt;
       if (this.#file.bytesLeft < 0) throw broken('pages that several columns share');
       if (crc !== undefined && crc32(packed) >>> 0 !== crc >>> 0) throw broken('the checksum of a page');
       if (header.type === 'DICTIONARY_PAGE') this.#readDictionary(header, packed);

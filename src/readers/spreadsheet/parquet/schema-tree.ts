@@ -72,7 +72,9 @@ interface Place {
 
 function readChildren(reading: Reading, parent: SchemaElement, place: Place): Field[] {
   const children: Field[] = [];
-  for (let count = parent.num_children ?? 0; count > 0; count--) {
+  const childCount = parent.num_children ?? 0;
+  if (childCount < 0) throw broken('a negative number of fields');
+  for (let count = childCount; count > 0; count--) {
     const element = reading.elements[reading.next];
     if (element === undefined) throw broken('a field is missing');
     reading.next++;
@@ -116,6 +118,8 @@ function readSingle(reading: Reading, element: SchemaElement, around: Place): Fi
     if (isMap && (repeated.num_children ?? 0) > 0) return readMap(reading, repeated, field, place);
   }
   const children = readChildren(reading, element, place);
+  if (new Set(children.map((child) => child.name)).size < children.length)
+    throw broken('two fields of a struct have the same name');
   const lastLeaf = reading.leaves.length - 1;
   return { ...field, ...noElements, kind: 'struct', children, type: undefined, firstLeaf, lastLeaf };
 }

@@ -183,10 +183,11 @@ function writeJsonCell(out: RecordBuffer, type: LeafType, values: Values, index:
   const start = values.starts[index]!;
   const end = values.ends[index]!;
   const parsed = parseJson(bytes, start, end);
-  if (typeof parsed === 'string') {
+  if (typeof parsed === 'string' && parsed.isWellFormed()) {
     const text = Buffer.from(parsed);
     out.value(kinds.STRING, text, 0, text.length);
-  } else if (parsed === undefined) writeFault(out, type, kinds.UNREADABLE_VALUE, values, index);
+  } else if (parsed === undefined || typeof parsed === 'string')
+    writeFault(out, type, kinds.UNREADABLE_VALUE, values, index);
   else if (parsed === null) out.flag(kinds.NULL);
   else if (typeof parsed === 'boolean') out.flag(parsed ? kinds.TRUE : kinds.FALSE);
   else out.value(jsonKind(parsed), bytes, firstByte(bytes, start), endOfJson(bytes, end));

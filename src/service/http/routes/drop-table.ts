@@ -9,6 +9,7 @@ import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
 import { idempotencyHeader, problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
+import { requireSchema } from '../tokens/auth.ts';
 import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
 
 const Query = Type.Object({
@@ -77,6 +78,7 @@ export function dropTableRoute(app: FastifyInstance, context: HttpContext): void
                 {
                   ...{ schema, name, lockTimeoutMs, signal },
                   ifExists: query.if_exists,
+                  admitSchema: (other) => requireSchema(grants, other),
                   onDrop: () => records.eventStatements([{ type: 'table.dropped', schema, table: name }]),
                 },
               ),

@@ -12,12 +12,12 @@ const long = Buffer.alloc(32 * 1024 * 1024);
 let app: FastifyInstance;
 afterEach(() => app?.close());
 
-async function startApp(idleMs: number): Promise<number> {
+async function startApp(startMs: number): Promise<number> {
   app = Fastify({ forceCloseConnections: true });
-  closeUnreadAnswers(app, idleMs);
+  closeUnreadAnswers(app, { startMs, bytesPerSecond: 64 * 1024 * 1024 });
   app.get('/long', async () => long);
   app.get('/slow', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 20 * idleMs));
+    await new Promise((resolve) => setTimeout(resolve, 2 * startMs));
     return 'slow';
   });
   return Number(new URL(await app.listen({ port: 0 })).port);
@@ -36,7 +36,7 @@ test('the connection of a client that does not read its answer is closed', async
 });
 
 test('a client that reads gets the whole answer, and the answer of a request that takes longer', async () => {
-  const socket = connect(await startApp(100), '127.0.0.1');
+  const socket = connect(await startApp(1000), '127.0.0.1');
   socket.write(requestOf('/long') + requestOf('/slow'));
   let bytes = 0;
   let last = '';

@@ -2,17 +2,15 @@
  * Closes the connections of clients that do not read their answers. An answer stays in memory until its client has read it, and keeps its
  * connection, so without limits one client could take the memory and the connections of all.
  *
- * A client must always read something within `maxIdleMs`, and a long answer at `minBytesPerSecond`. All unread answers together have at most
+ * A client must read an answer at a least pace (`slowestPace`). All unread answers together have at most
  * `maxUnreadBytes`; beyond it the oldest one of the caller with the most bytes is given up. Streams of events have limits of their own.
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { factsOf } from '../observing/access-log.ts';
 
-/** The longest time in which a client reads nothing of its answer. */
-const maxIdleMs = 30_000;
 /** An answer of 16 MiB may take 17 minutes, as over the slowest mobile networks. */
-const minBytesPerSecond = 16 * 1024;
+const slowestPace: ReadingPace = { startMs: 30_000, bytesPerSecond: 16 * 1024 };
 const maxUnreadBytes = 256 * 1024 * 1024;
 /** The kernel usually takes shorter answers at once. */
 const shortBytes = 64 * 1024;
@@ -64,21 +62,36 @@ export class UnreadAnswers {
   }
 }
 
-/** Watches all answers of the service. @param idleMs the longest time in which a client reads nothing */
-export function closeUnreadAnswers(app: FastifyInstance, idleMs = maxIdleMs): UnreadAnswers {
+export interface ReadingPace {
+  /** The time that a client has for the first bytes, and for any bytes of a stream. */
+  startMs: number;
+  bytesPerSecond: number;
+}
+
+/** Watches all answers of the service. */
+export function closeUnreadAnswers(app: FastifyInstance, pace: ReadingPace = slowestPace): UnreadAnswers {
   const unread = new UnreadAnswers();
   app.addHook('onSend', async (request, reply, payload) => {
     const { raw } = reply;
-    // Node.js destroys the socket if it neither reads nor writes for so long.
-    raw.setTimeout(idleMs);
-    // This runs before Node.js sets the time for the next request. A request that has already arrived may take longer.
-    raw.prependOnceListener('finish', () => raw.setTimeout(0));
-    const bytes = Buffer.isBuffer(payload) || typeof payload === 'string' ? payload.length : 0;
-    if (bytes <= shortBytes) return;
-    const { subject, tokenDigest } = factsOf(request);
-    unread.add({ raw, caller: subject ?? tokenDigest ?? '', bytes, sinceMs: performance.now() });
-    const timer = setTimeout(() => raw.destroy(), idleMs + (bytes / minBytesPerSecond) * 1000);
+    if (!Buffer.isBuffer(payload) && typeof payload !== 'string') return closeIdleStream(raw, pace);
+    // Not the progress of the socket: the kernel takes megabytes at once, and then nothing for as long as a slow client reads them.
+    const timer = setTimeout(
+      () => raw.destroy(),
+      pace.startMs + (payload.length / pace.bytesPerSecond) * 1000,
+    );
     raw.once('close', () => clearTimeout(timer));
+    if (payload.length <= shortBytes) return;
+    const { subject, tokenDigest } = factsOf(request);
+    const bytes = payload.length;
+    unread.add({ raw, caller: subject ?? tokenDigest ?? '', bytes, sinceMs: performance.now() });
   });
   return unread;
+}
+
+/** Closes the connection if its client reads nothing of an answer whose length is not known. */
+function closeIdleStream(raw: ServerResponse, { startMs }: ReadingPace): void {
+  // A client that reads as slowly as is allowed may take this long to empty the buffers of the kernel.
+  raw.setTimeout(startMs * 10);
+  // This runs before Node.js sets the time for the next request. A request that has already arrived may take longer.
+  raw.prependOnceListener('finish', () => raw.setTimeout(0));
 }

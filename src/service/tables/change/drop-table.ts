@@ -19,6 +19,8 @@ export interface DropOptions extends LockOptions {
   name: string;
   /** A table that does not exist is no error. */
   ifExists: boolean;
+  /** Refuses a schema that the token may not use. The partitions of a table may be in other schemas. */
+  admitSchema: (schema: string) => void;
   /** Returns further statements like those of `TransactionOptions`, if there is a table. */
   onDrop: () => LastStatement[];
 }
@@ -33,7 +35,7 @@ export interface DropOptions extends LockOptions {
 export async function dropTable(
   pool: Pool,
   transaction: TransactionOptions,
-  { schema, name, ifExists, onDrop, ...lock }: DropOptions,
+  { schema, name, ifExists, admitSchema, onDrop, ...lock }: DropOptions,
 ): Promise<boolean> {
   const relation = quoteQualified(schema, name);
   let isFound = false;
@@ -47,6 +49,8 @@ export async function dropTable(
       if (isHidden && ifExists) return false;
       // Its error says what else has the name, or which similar tables there are.
       if (isHidden || !isTable(facts.kind)) await describeFound(client, schema, name, facts, []);
+      if (facts!.kind === 'p')
+        for (const one of await schemasOfPartitions(client, relation)) admitSchema(one);
       isFound = true;
       const { oid, isCitus } = facts!;
       const statements = toEndInCallersPath(qualified`DROP TABLE ${relation}`, proveDropped(oid));
@@ -61,6 +65,15 @@ export async function dropTable(
     },
     describeRelation(schema, name),
   );
+}
+
+async function schemasOfPartitions(client: ClientBase, relation: string): Promise<string[]> {
+  const { rows } = await client.query<{ schema: string }>(
+    `SELECT DISTINCT n.nspname AS schema FROM pg_partition_tree($1::regclass) p
+     JOIN pg_class c ON c.oid = p.relid JOIN pg_namespace n ON n.oid = c.relnamespace`,
+    [relation],
+  );
+  return rows.map(({ schema }) => schema);
 }
 
 /**
