@@ -425,6 +425,9 @@ export const tokenErrors: ErrorCode[] = [
   'token-keys-unavailable',
 ];
 
+/** The error codes of every endpoint that takes an `Idempotency-Key`. */
+export const keyErrors: ErrorCode[] = ['idempotency-key-in-use', 'idempotency-key-reused', 'not-enabled'];
+
 /** The error codes of every endpoint of a table. */
 export const tableErrors: ErrorCode[] = [
   ...tokenErrors,

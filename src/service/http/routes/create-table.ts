@@ -19,6 +19,7 @@ import { auditing, noteChange } from '../observing/audit.ts';
 import {
   encodingHeader,
   idempotencyHeader,
+  keyErrors,
   problemResponses,
   tableErrors,
   Warnings,
@@ -118,9 +119,7 @@ const documentation = {
       'invalid-content-encoding',
       'request-timeout',
       'table-exists',
-      'idempotency-key-in-use',
-      'idempotency-key-reused',
-      'not-enabled',
+      ...keyErrors,
       'limit-exceeded',
       'unsupported-media-type',
       'invalid-definition',

@@ -7,7 +7,7 @@ import { tableKey } from '../admission/lines.ts';
 import { admitTableRequest, schemaParameter, TablePath } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { idempotencyHeader, problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { idempotencyHeader, keyErrors, problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { requireSchema } from '../tokens/auth.ts';
 import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
@@ -38,9 +38,7 @@ const documentation = {
       'table-not-found',
       'dependent-objects',
       'write-conflict',
-      'idempotency-key-in-use',
-      'idempotency-key-reused',
-      'not-enabled',
+      ...keyErrors,
     ),
   },
 };

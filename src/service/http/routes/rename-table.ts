@@ -13,7 +13,13 @@ import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '..
 import { jsonContentType } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { encodingHeader, idempotencyHeader, problemResponses, tableErrors } from '../openapi/openapi.ts';
+import {
+  encodingHeader,
+  idempotencyHeader,
+  keyErrors,
+  problemResponses,
+  tableErrors,
+} from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { type Grants, requireSchema } from '../tokens/auth.ts';
 import { parseSmallJson, readDefinitionText } from '../uploads/definition-body.ts';
@@ -51,9 +57,7 @@ const documentation = {
       'invalid-json',
       'invalid-content-encoding',
       'request-timeout',
-      'idempotency-key-in-use',
-      'idempotency-key-reused',
-      'not-enabled',
+      ...keyErrors,
       'limit-exceeded',
       'unsupported-media-type',
       'invalid-definition',

@@ -7,7 +7,7 @@ import type { TypeChoices } from '../../../encoding/infer/infer-types.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { Load } from '../answers/load-answers.ts';
-import { LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
+import { keyErrors, LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
 import { type ColumnChoices, columnChoicesOf } from './column-parameters.ts';
 import { maxFaultyRowsOf } from './faulty-row-parameters.ts';
 import type { UploadQuery } from './parameters.ts';
@@ -139,9 +139,7 @@ export const uploadErrors: ErrorCode[] = [
   'table-exists',
   'dependent-objects',
   'load-cancelled',
-  'idempotency-key-in-use',
-  'idempotency-key-reused',
-  'not-enabled',
+  ...keyErrors,
   'limit-exceeded',
   'unsupported-media-type',
   'invalid-definition',
