@@ -39,7 +39,7 @@ function costOfReading(type: ColumnType): ReadingCost | undefined {
   const isArray = base.kind === 'array';
   const element = base.element?.base ?? base.element;
   if (!isArray && base.oid === NUMERIC) return undefined;
-  // Such an array is sent in binary form, so the cost of its text does not apply.
+  // An array of a built-in type with an encoder is sent in binary form, so the cost of its text does not apply, except for `name`.
   const isBinary = isArray && element !== undefined && codeOfOid.has(element.oid);
   if (isBinary && element.oid === JSONB) return ownCost(JSONB);
   if (isBinary && element.oid === NUMERIC)

@@ -95,7 +95,7 @@ export function shapesOf(bytes: Buffer, start: number, end: number): number {
 /** The maximum length of an amount. Longer texts are not checked. */
 const maxShapeBytes = 64;
 
-/** The words that PostgreSQL reads as a boolean, except `on` and `off`, which often mean other things. */
+/** The words that PostgreSQL reads as a boolean, whole or as their first letter. `on` and `off` often mean other things, so they are left out. */
 const words = new Map<string, number>([
   ['true', bits.TRUE_FALSE | bits.HAS_TRUE | bits.HAS_WHOLE_WORD],
   ['false', bits.TRUE_FALSE | bits.HAS_FALSE | bits.HAS_WHOLE_WORD],

@@ -30,7 +30,7 @@ export function nameColumns(
   areJoined = false,
 ): ColumnNames {
   const wanted = texts.map((text) => (style === 'snake_case' ? toSnakeCase(text) : text));
-  // A header that is already a valid name keeps it. Only others get a suffix.
+  // The headers that fit are taken, so that no shortened or repeated header gets the name of one of them.
   const taken = new Set(wanted.filter(fitsName));
   const seen = new Set<string>();
   const alike = areJoined ? beginningsOfSeveral(wanted) : seen;

@@ -77,7 +77,7 @@ export function removeOlderProblems({ quoted }: ServiceSchema, owner: Buffer): S
   return { text, values: [owner] };
 }
 
-/** Reads one page of a load, as text. There may be no row. */
+/** Reads the page of a load's problems that begins with the problem `first`, as the text of a JSON list. There may be no such page. */
 export function readProblemPage({ quoted }: ServiceSchema, id: string, first: number): Statement {
   return {
     text: `SELECT problems::text AS problems FROM ${quoted}.load_problems WHERE load = $1 AND first = $2`,

@@ -25,7 +25,7 @@ import { type TransactionSettings, tryRole, underOwnRole } from './transaction-s
 export type LastStatement = CallersStatement | OwnStatement;
 
 export interface TransactionOptions extends TransactionSettings {
-  /** Aborts the transaction at any point. */
+  /** Aborts the transaction, also while it waits for a connection, but not after its COMMIT was sent. */
   signal?: AbortSignal | undefined;
   /** true: a dry run. Everything is done, and then rolled back. */
   rollback?: boolean | undefined;
