@@ -2,10 +2,8 @@
  * Describes a table from PostgreSQL's catalogue, in a form that can be sent again as a definition.
  *
  * It describes all tables and partitioned tables, but no views, materialized views, foreign tables or sequences. The
- * description has separate members for things that a definition cannot express, such as generated columns and CHECK
- * constraints. A definition with these members is refused, so a copy of a table never loses them without an error.
- *
- * To create the described table next to the original, leave the constraint names empty: they must be unique within a schema.
+ * description has a separate member, `others`, for constraints and indexes that a definition cannot express. A definition with this
+ * member is refused, so a copy of a table never loses them without an error.
  */
 import type { ClientBase } from 'pg';
 import { AppError } from '../../core/errors.ts';

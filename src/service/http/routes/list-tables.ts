@@ -1,17 +1,13 @@
 /** `GET /api/v1/tables`: lists the tables that the token may see. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { checkSchemaName, refuseSystemSchema } from '../../../core/identifiers.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
 import { DistributionDescriptionSchema } from '../../tables/definition.ts';
-import { requireSchemaExists } from '../../tables/describe-table.ts';
-import { type ListedTable, listTables, usableSchemas } from '../../tables/list-tables.ts';
-import { admitRequest } from '../admission/table-request.ts';
+import { type ListedTable, listTables } from '../../tables/list-tables.ts';
+import { listForRequest } from '../answers/list-for-request.ts';
+import { writePlace } from '../answers/list-places.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
-import { allowsSchema, requireSchema } from '../tokens/auth.ts';
-import { readPlace, writePlace } from './list-places.ts';
 
 const Query = Type.Object({
   schema: Type.Optional(
@@ -84,22 +80,9 @@ export function listTablesRoute(app: FastifyInstance, context: HttpContext): voi
     },
     async (request, reply) => {
       const { schema, limit, after } = parseQuery(request.query);
-      const { grants, caller, signal } = await admitRequest(request, reply, context, 'table:read');
-      if (schema !== undefined) {
-        checkSchemaName(schema);
-        refuseSystemSchema(schema);
-        requireSchema(grants, schema);
-      }
-      const place = after === undefined ? undefined : readPlace(after);
-      const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
-      const options = { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal, readOnly: true };
-      const found = await context.lines.describes.use({ caller, table: keyOfLists }, signal, () =>
-        inTransaction(context.pool, options, async (client) => {
-          const usable = await usableSchemas(client);
-          if (schema !== undefined && !usable.includes(schema)) await requireSchemaExists(client, schema);
-          const schemas = usable.filter((one) => allowsSchema(grants, one) && one === (schema ?? one));
-          return listTables(client, schemas, place, limit + 1);
-        }),
+      const wanted = { schema, after, lineKey: 'tables' };
+      const found = await listForRequest(request, reply, context, wanted, ({ client, schemas, place }) =>
+        listTables(client, schemas, place, limit + 1),
       );
       const tables = found.slice(0, limit);
       return {
@@ -109,6 +92,3 @@ export function listTablesRoute(app: FastifyInstance, context: HttpContext): voi
     },
   );
 }
-
-/** In the waiting line all lists count as requests for one table, so that they do not use all places. No real table has this key. */
-const keyOfLists = 'tables';

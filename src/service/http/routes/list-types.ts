@@ -1,17 +1,13 @@
 /** `GET /api/v1/types`: lists the types that a column may have. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { checkSchemaName, refuseSystemSchema } from '../../../core/identifiers.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
-import { requireSchemaExists } from '../../tables/describe-table.ts';
-import { usableSchemas } from '../../tables/list-tables.ts';
 import { type ListedType, listTypes, maxListedLabels, typeKinds } from '../../tables/types/list-types.ts';
-import { admitRequest } from '../admission/table-request.ts';
+import { listForRequest } from '../answers/list-for-request.ts';
+import { writePlace } from '../answers/list-places.ts';
 import type { HttpContext } from '../context.ts';
 import { problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
-import { allowsSchema, requireSchema } from '../tokens/auth.ts';
-import { readPlace, writePlace } from './list-places.ts';
+import { allowsSchema } from '../tokens/auth.ts';
 
 const Query = Type.Object({
   schema: Type.Optional(
@@ -90,31 +86,16 @@ export function listTypesRoute(app: FastifyInstance, context: HttpContext): void
     },
     async (request, reply) => {
       const { schema, after } = parseQuery(request.query);
-      const { grants, caller, signal } = await admitRequest(request, reply, context, 'table:read');
-      if (schema !== undefined) {
-        checkSchemaName(schema);
-        refuseSystemSchema(schema);
-        requireSchema(grants, schema);
-      }
-      const place = after === undefined ? undefined : readPlace(after);
-      const { statementTimeoutMs, lockTimeoutMs } = context.config.database;
-      const options = { role: grants.role, statementTimeoutMs, lockTimeoutMs, signal, readOnly: true };
-      const { types, next } = await context.lines.describes.use({ caller, table: keyOfLists }, signal, () =>
-        inTransaction(context.pool, options, async (client) => {
-          const usable = await usableSchemas(client);
-          if (schema !== undefined && !usable.includes(schema)) await requireSchemaExists(client, schema);
-          const schemas = usable.filter((one) => allowsSchema(grants, one) && one === (schema ?? one));
-          const hasNames = allowsSchema(grants, 'pg_catalog');
-          return listTypes(client, { schemas, hasCommon: schema === undefined, hasNames }, place);
-        }),
-      );
+      const wanted = { schema, after, lineKey: 'types' };
+      const { types, next } = await listForRequest(request, reply, context, wanted, (scope) => {
+        const hasNames = allowsSchema(scope.grants, 'pg_catalog');
+        const { client, schemas, place } = scope;
+        return listTypes(client, { schemas, hasCommon: schema === undefined, hasNames }, place);
+      });
       return { types: types.map(withoutNulls), next: next === undefined ? null : writePlace(next) };
     },
   );
 }
-
-/** All lists have the same key, so they do not use all places of the line. No table has this key. */
-const keyOfLists = 'types';
 
 function withoutNulls(type: ListedType): Partial<ListedType> {
   return Object.fromEntries(Object.entries(type).filter(([, value]) => value !== null));

@@ -1,18 +1,16 @@
 /** Drops a table, unless other objects need it. */
 import type { ClientBase, Pool } from 'pg';
-import { AppError } from '../../../core/errors.ts';
 import { qualified } from '../../postgres/callers-statement.ts';
-import { isOtherKindOfObject, isUndefinedTable } from '../../postgres/named-objects.ts';
-import { refuseUnless, wasRefused } from '../../postgres/refuse-unless.ts';
+import { refuseUnless } from '../../postgres/refuse-unless.ts';
 import { rollBackTo } from '../../postgres/savepoints.ts';
 import { toEndInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import { inTransaction, type LastStatement, type TransactionOptions } from '../../postgres/transaction.ts';
 import { describeRelation, type TableFacts } from '../catalog/describe-relation.ts';
-import { describeFound, isTable } from '../describe-table.ts';
 import { type LockOptions, LockTries } from '../lock-tries.ts';
 import { refuseDependentsOfDrop } from '../replace/refuse-dependents.ts';
+import { changedMeanwhile, requireTable } from './found-table.ts';
 
 export interface DropOptions extends LockOptions {
   schema: string;
@@ -45,14 +43,10 @@ export async function dropTable(
     { ...transaction, beforeCommit },
     async (client, { begun, endAtOnce }) => {
       const facts: TableFacts | undefined = begun!.rows[0].found ?? undefined;
-      const isHidden = facts?.maySee !== true;
-      if (isHidden && ifExists) return false;
-      // Its error says what else has the name, or which similar tables there are.
-      if (isHidden || !isTable(facts.kind)) await describeFound(client, schema, name, facts, []);
-      if (facts!.kind === 'p')
-        for (const one of await schemasOfPartitions(client, relation)) admitSchema(one);
+      if (facts?.maySee !== true && ifExists) return false;
+      const { oid, kind, isCitus } = await requireTable(client, schema, name, facts);
+      if (kind === 'p') for (const one of await schemasOfPartitions(client, relation)) admitSchema(one);
       isFound = true;
-      const { oid, isCitus } = facts!;
       const statements = toEndInCallersPath(qualified`DROP TABLE ${relation}`, proveDropped(oid));
       try {
         await new LockTries(client, relation, lock).run((first) =>
@@ -87,17 +81,8 @@ function proveDropped(oid: number) {
 
 /** Returns the error for the caller if the statements failed. */
 async function refusalOf(client: ClientBase, schema: string, name: string, error: unknown): Promise<unknown> {
-  if (isUndefinedTable(error) || isOtherKindOfObject(error) || wasRefused(error, 'the table has changed'))
-    return changedMeanwhile(error);
-  if (conditionOf(error) !== 'dependent_objects_still_exist') return error;
+  if (conditionOf(error) !== 'dependent_objects_still_exist') return changedMeanwhile(error) ?? error;
   await rollBackTo(client, 'lock', error);
   await refuseDependentsOfDrop(client, schema, name);
   return error;
-}
-
-/** Returns the error for a table that another session has dropped, renamed or replaced since it was found. */
-export function changedMeanwhile(cause: unknown): AppError {
-  const detail =
-    'Another session dropped, renamed or replaced the table at this moment. Send the request again.';
-  return new AppError('write-conflict', detail, { cause });
 }

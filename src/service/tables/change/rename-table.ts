@@ -2,14 +2,9 @@
 import type { ClientBase, DatabaseError, Pool } from 'pg';
 import { AppError } from '../../../core/errors.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
-import {
-  isMissingSchema,
-  isNameClash,
-  isOtherKindOfObject,
-  isUndefinedTable,
-} from '../../postgres/named-objects.ts';
+import { isMissingSchema, isNameClash } from '../../postgres/named-objects.ts';
 import { pipeline } from '../../postgres/pipeline.ts';
-import { refuseUnless, wasRefused } from '../../postgres/refuse-unless.ts';
+import { refuseUnless } from '../../postgres/refuse-unless.ts';
 import { rollBackTo } from '../../postgres/savepoints.ts';
 import { apartInCallersPath } from '../../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified, randomName } from '../../postgres/sql.ts';
@@ -18,10 +13,10 @@ import { describeRelation, type TableFacts } from '../catalog/describe-relation.
 import { findRelation } from '../catalog/relations.ts';
 import { tableExists } from '../create-table.ts';
 import type { TableDescription } from '../definition.ts';
-import { describeFound, describeTable, isTable } from '../describe-table.ts';
+import { describeTable } from '../describe-table.ts';
 import { type LockOptions, LockTries } from '../lock-tries.ts';
 import type { ExistingObject } from '../prepared-table.ts';
-import { changedMeanwhile } from './drop-table.ts';
+import { changedMeanwhile, requireTable } from './found-table.ts';
 import type { TableChange } from './parse-change.ts';
 
 export interface RenameOptions extends LockOptions {
@@ -51,12 +46,10 @@ export async function renameTable(
     transaction,
     async (client, { begun }) => {
       const facts: TableFacts | undefined = begun!.rows[0].found ?? undefined;
-      // Its error says what else has the name, or which similar tables there are.
-      if (facts?.maySee !== true || !isTable(facts.kind))
-        await describeFound(client, schema, name, facts, []);
+      const { oid } = await requireTable(client, schema, name, facts);
       const statements = apartInCallersPath(
         ...changes({ schema, name }, target, change),
-        proveName(facts!.oid, target),
+        proveName(oid, target),
       );
       try {
         await new LockTries(client, relation, lock).run((first) =>
@@ -122,9 +115,7 @@ async function refusalOf(
   error: unknown,
 ): Promise<unknown> {
   if (isMissingSchema(error)) return new AppError('schema-not-found', `There is no schema "${schema}".`);
-  if (isUndefinedTable(error) || isOtherKindOfObject(error) || wasRefused(error, 'the table has changed'))
-    return changedMeanwhile(error);
-  if (!isNameClash(error)) return error;
+  if (!isNameClash(error)) return changedMeanwhile(error) ?? error;
   await rollBackTo(client, 'lock', error);
   const { rows } = await client.query<ExistingObject>(findRelation(schema, name));
   if (rows[0] !== undefined) return tableExists(schema, name, rows[0]);

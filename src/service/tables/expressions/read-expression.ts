@@ -111,7 +111,7 @@ const readers: Record<string, Read> = {
   },
 };
 
-export function testOf(reader: Reader, value: Value, test: string, fields: RawFields): Value {
+function testOf(reader: Reader, value: Value, test: string, fields: RawFields): Value {
   return reader.value(form(['(', value.node, test]), [value], fields);
 }
 

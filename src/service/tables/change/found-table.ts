@@ -1,0 +1,33 @@
+/** What the statements that drop or rename a table share: the table that was found, and the errors if it is another one by then. */
+import type { ClientBase } from 'pg';
+import { AppError } from '../../../core/errors.ts';
+import { isOtherKindOfObject, isUndefinedTable } from '../../postgres/named-objects.ts';
+import { wasRefused } from '../../postgres/refuse-unless.ts';
+import type { TableFacts } from '../catalog/describe-relation.ts';
+import { describeFound, isTable } from '../describe-table.ts';
+
+/**
+ * Returns the facts of a table that the role may see.
+ *
+ * @param facts the result of `describeRelation`
+ * @throws AppError `table-not-found`, which says what else has the name or which similar tables there are, and `schema-not-found`
+ */
+export async function requireTable(
+  client: ClientBase,
+  schema: string,
+  name: string,
+  facts: TableFacts | undefined,
+): Promise<TableFacts> {
+  if (facts?.maySee !== true || !isTable(facts.kind)) await describeFound(client, schema, name, facts, []);
+  return facts!;
+}
+
+/** Returns the error for a table that another session has dropped, renamed or replaced since it was found; undefined: the error has another cause. */
+export function changedMeanwhile(error: unknown): AppError | undefined {
+  const isOther =
+    isUndefinedTable(error) || isOtherKindOfObject(error) || wasRefused(error, 'the table has changed');
+  if (!isOther) return undefined;
+  const detail =
+    'Another session dropped, renamed or replaced the table at this moment. Send the request again.';
+  return new AppError('write-conflict', detail, { cause: error });
+}
