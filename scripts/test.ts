@@ -10,6 +10,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { allGroups, type Group, processesOf, root, writeModules } from '../test/support/groups.ts';
 
+/** The longest time of a test that says none itself, so that a test which waits for ever is named. */
+const testTimeoutMs = 600_000;
+
 const names = process.argv.slice(2);
 /** A signal has ended a run. */
 let isStopped = false;
@@ -52,6 +55,7 @@ async function runNode(
   const options = [
     '--test',
     `--test-concurrency=${concurrency}`,
+    `--test-timeout=${testTimeoutMs}`,
     '--test-global-setup=test/support/whole-run-setup.ts',
   ];
   const child = spawn(process.execPath, [...options, ...files], {

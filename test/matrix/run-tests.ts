@@ -14,6 +14,9 @@ import { root, writeModules } from '../support/groups.ts';
  */
 const filesPerProcess = 4;
 
+/** The longest time of a test that says none itself, so that a test which waits for ever is named before the whole run ends. */
+const testTimeoutMs = 400_000;
+
 /**
  * Runs the files, a few in each process, and prints what fails and the closing lines.
  *
@@ -55,6 +58,7 @@ async function runGroups(name: string, environment: Record<string, string>, grou
     [
       '--test',
       '--test-concurrency=3',
+      `--test-timeout=${testTimeoutMs}`,
       '--test-reporter=spec',
       '--test-global-setup=test/support/global-setup.ts',
       ...groups,

@@ -72,7 +72,7 @@ const listenRemedies: Record<string, string> = {
 interface DatabaseRemedy {
   /** Conditions of errors from PostgreSQL or a pooler. */
   conditions?: Condition[];
-  /** Codes of errors from Node.js for sockets and TLS; an empty code: an error of the driver. */
+  /** Codes of errors of Node.js for sockets and TLS, or of this service. `^$` fits errors of the driver, which have no code. */
   codes?: RegExp;
   message: RegExp;
   remedy: string;

@@ -23,13 +23,7 @@ import {
   nameLength,
   optionalChoice,
 } from './name-schemas.ts';
-import {
-  DomainSchema,
-  EnumSchema,
-  maxTypes,
-  type TypeDefinition,
-  TypeDescriptionSchema,
-} from './types/type-definition.ts';
+import { maxTypes, type TypeDefinition, TypeEntrySchema } from './types/type-definition.ts';
 
 /** The maximum number of columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
 export const maxColumns = 1600;
@@ -262,7 +256,7 @@ export const TableDefinitionSchema = Type.Object(
       }),
     ),
     types: Type.Optional(
-      Type.Union([Type.Array(Type.Union([EnumSchema, DomainSchema]), { maxItems: maxTypes }), Type.Null()], {
+      Type.Union([Type.Array(TypeEntrySchema, { maxItems: maxTypes }), Type.Null()], {
         description:
           'The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made.',
       }),
@@ -377,7 +371,7 @@ export const TableDescriptionSchema = Type.Object(
     ),
     comment: Type.Optional(Type.String()),
     indexes: Type.Optional(Type.Array(IndexDescriptionSchema)),
-    types: Type.Optional(Type.Array(TypeDescriptionSchema)),
+    types: Type.Optional(Type.Array(TypeEntrySchema)),
     distribution: Type.Optional(DistributionDescriptionSchema),
   },
   {

@@ -64,10 +64,7 @@ export const usedTypes = `
 export function describeTypes(facts: TypeFacts[] | null) {
   return (facts ?? [])
     .filter(({ isWhole, labels }) => isWhole && (labels?.length ?? 0) <= maxLabels)
-    .map(({ name, labels, base, check }) => ({
-      name,
-      ...(labels !== null && { labels }),
-      ...(base !== null && { base }),
-      ...(check !== null && { check }),
-    }));
+    .map(({ name, labels, base, check }) =>
+      labels !== null ? { name, labels } : { name, base: base!, ...(check !== null && { check }) },
+    );
 }

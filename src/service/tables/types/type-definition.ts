@@ -47,19 +47,8 @@ export const DomainSchema = Type.Object(
   { title: 'DomainDefinition', additionalProperties: false, description: 'A domain that the table needs.' },
 );
 
-export const TypeDescriptionSchema = Type.Object(
-  {
-    name: Type.String(),
-    labels: Type.Optional(Type.Array(Type.String())),
-    base: Type.Optional(Type.String()),
-    check: Type.Optional(Type.String()),
-  },
-  {
-    title: 'TypeDescription',
-    additionalProperties: false,
-    description: 'An enum or a domain that the table uses.',
-  },
-);
+/** An entry of `types`. In an answer each has the members of its kind, so that it can be sent again. */
+export const TypeEntrySchema = Type.Union([EnumSchema, DomainSchema]);
 
 export interface TypeDefinition {
   pointer: string;
