@@ -39,20 +39,22 @@ test('Citus with two workers', { timeout: timeoutMs, skip }, async (t) => {
     };
     const files = globSync('test/citus/*.test.ts', { cwd: root });
     await runTests(
+      t,
       t.name,
       environment,
       files.filter((file) => !changesRoles(file)),
     );
-    await runTests(`${t.name}, with other roles`, environment, files.filter(changesRoles));
+    await runTests(t, `${t.name}, with other roles`, environment, files.filter(changesRoles));
     const template = await createTemplate(urls.CITUS_SUPERUSER_URL!, new URL(urls.CITUS_URL!).username);
     const ofOrdinary = {
       TEST_TEMPLATE: template,
       TEST_ADMIN_DATABASE_URL: urls.CITUS_SUPERUSER_URL!,
       TEST_ORDINARY_TABLES_OF_CITUS: '1',
     };
-    await runTests(`${t.name}, ordinary tables`, { ...environment, ...ofOrdinary }, filesNamed(ordinary));
+    await runTests(t, `${t.name}, ordinary tables`, { ...environment, ...ofOrdinary }, filesNamed(ordinary));
     // These tests kill workers, so no other tests run with them.
     await runTests(
+      t,
       `${t.name}, which are killed`,
       environment,
       globSync('test/citus/faults/*.test.ts', { cwd: root }),

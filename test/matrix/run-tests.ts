@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
 import { root, writeModules } from '../support/groups.ts';
 
 /**
@@ -20,16 +21,17 @@ const testTimeoutMs = 400_000;
 /**
  * Runs the files, a few in each process, and prints what fails and the closing lines.
  *
- * @throws Error if a test fails
+ * @throws Error if a test fails, or when the signal of the test `t` says that its time is over
  */
 export async function runTests(
+  t: TestContext,
   name: string,
   environment: Record<string, string>,
   files: string[],
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tablewright-groups-'));
   try {
-    await runGroups(name, environment, await writeGroups(folder, files));
+    await runGroups(t.signal, name, environment, await writeGroups(folder, files));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -50,7 +52,12 @@ function isUnitTest(file: string): boolean {
   return !file.startsWith('test/');
 }
 
-async function runGroups(name: string, environment: Record<string, string>, groups: string[]): Promise<void> {
+async function runGroups(
+  signal: AbortSignal,
+  name: string,
+  environment: Record<string, string>,
+  groups: string[],
+): Promise<void> {
   // The first variable tells a test runner that it is part of another one. The second names a database of this server.
   const { NODE_TEST_CONTEXT: _context, TEST_TEMPLATE_DATABASE: _template, ...inherited } = process.env;
   const child = spawn(
@@ -72,6 +79,7 @@ async function runGroups(name: string, environment: Record<string, string>, grou
   const closed = once(child, 'close');
   const stop = () => child.kill();
   process.once('exit', stop);
+  signal.addEventListener('abort', stop);
   let isTail = false;
   for await (const line of createInterface({ input: child.stdout })) {
     isTail ||= line.startsWith('✖ failing tests');

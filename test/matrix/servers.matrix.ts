@@ -220,7 +220,7 @@ for (const version of [oldestVersion, 16, 17]) {
     try {
       const environment = { TEST_DATABASE_URL: server.url, TEST_ADMIN_DATABASE_URL: server.adminUrl };
       const files = version === oldestVersion ? allExcept(independent) : filesNamed(ofVersions);
-      await runTests(`PostgreSQL ${version}`, environment, [...files, ...withoutService]);
+      await runTests(t, `PostgreSQL ${version}`, environment, [...files, ...withoutService]);
     } finally {
       await server.stop();
     }
@@ -232,8 +232,8 @@ for (const [mode, files] of [
   ['transaction', allExcept([...independent, ...ofValues, ...ofMemory])],
 ] as const) {
   const skip = findPgBouncer() === undefined && 'this machine has no pgbouncer';
-  test(`the tests over HTTP pass with PgBouncer in ${mode} mode`, { timeout: timeoutMs, skip }, async () => {
-    await runTests(`PgBouncer in ${mode} mode`, { TEST_POOLER: mode }, files);
+  test(`the tests over HTTP pass with PgBouncer in ${mode} mode`, { timeout: timeoutMs, skip }, async (t) => {
+    await runTests(t, `PgBouncer in ${mode} mode`, { TEST_POOLER: mode }, files);
   });
 }
 

@@ -10,7 +10,7 @@ const timeoutMs = 1_800_000;
 
 test('the tests pass in their full size', { timeout: timeoutMs }, async (t) => {
   const files = allGroups().flatMap((group) => (group.tier === 1 ? group.files : []));
-  await runTests(t.name, { TEST_SIZE: 'whole' }, files.filter(hasTwoSizes));
+  await runTests(t, t.name, { TEST_SIZE: 'whole' }, files.filter(hasTwoSizes));
 });
 
 function hasTwoSizes(file: string): boolean {
