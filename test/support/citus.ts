@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { readConfig } from '../../src/core/settings/config.ts';
 import { startService } from '../../src/service/service.ts';
-import { runStatement } from './database.ts';
+import { runStatement, statementTimeoutMs } from './database.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from './service.ts';
+import { until } from './until.ts';
 
 export interface CitusService extends ServiceClient {
   /** The URL of the service's role in the database at the coordinator. */
@@ -38,7 +39,7 @@ export async function startCitusService(environment: Record<string, string> = {}
   const dataDir = await mkdtemp(join(tmpdir(), 'tablewright-service-'));
   const config = readConfig(testEnvironment({ serviceUrl: databaseUrl }, dataDir, environment));
   const service = await startService(config);
-  await service.ready;
+  await until('the service to reach its database', () => !service.isWaiting());
   return {
     ...(await serviceClient(service.url, config.tokens)),
     databaseUrl,
@@ -72,7 +73,7 @@ function superuserUrl(port: number, database: string): string {
 }
 
 function openPool(connectionString: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString });
+  const pool = new pg.Pool({ connectionString, statement_timeout: statementTimeoutMs });
   // Connections that end with the database must not fail a test.
   pool.on('error', () => {});
   return pool;

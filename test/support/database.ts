@@ -54,9 +54,12 @@ export function inDatabase(server: string, name: string): string {
   return url.href;
 }
 
+/** The longest time of a statement that a hook runs. A hook has no other limit, and the error names its file. */
+export const statementTimeoutMs = 120_000;
+
 /** Runs one statement in a connection of its own. */
 export async function runStatement(server: string, statement: string): Promise<void> {
-  const client = new pg.Client(server);
+  const client = new pg.Client({ connectionString: server, statement_timeout: statementTimeoutMs });
   await client.connect();
   try {
     await client.query(statement);

@@ -7,6 +7,7 @@ import { readConfig } from '../../src/core/settings/config.ts';
 import { startService } from '../../src/service/service.ts';
 import { allScopes, type DevTokenOptions, signDevToken } from '../../src/service/start/dev-token.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { until } from './until.ts';
 
 /** The tests run in a database with Citus, and all their tables are ordinary ones (citus.matrix.ts). */
 export const hasOrdinaryTablesOfCitus = process.env.TEST_ORDINARY_TABLES_OF_CITUS !== undefined;
@@ -76,7 +77,7 @@ export async function startTestService(
   );
   const service = await startService(config);
   // On a busy machine the service may listen before PostgreSQL has answered.
-  await service.ready;
+  await until('the service to reach its database', () => !service.isWaiting());
   return {
     ...(await serviceClient(service.url, config.tokens)),
     database,
