@@ -83,7 +83,9 @@ export async function forEachInTurns<Item>(
   weigh?: (item: Item) => number,
 ): Promise<void> {
   const pace = new Pace();
-  for (const [index, item] of items.entries()) {
+  // `items.entries()` would make an array for each item.
+  for (let index = 0; index < items.length; index += 1) {
+    const item = items[index]!;
     use(item, index);
     const pause = pace.pause(weigh?.(item));
     if (pause) await pause;
