@@ -136,6 +136,17 @@ test('if_not_exists does not describe a table to a role without a privilege on i
   assert.doesNotMatch(detail, /email/);
 });
 
+test('a table that a role may not see is not reported as dropped', async () => {
+  const token = await asRole();
+  for (const query of ['', '&dry_run=true']) {
+    const answer = await service.request('DELETE', `/table/private?if_exists=true${query}`, { token });
+    const { detail } = assertProblem(answer, 403, 'permission-denied');
+    assert.doesNotMatch(detail, /email|\btable\b/);
+  }
+  const missing = await service.request('DELETE', '/table/unheard?if_exists=true', { token });
+  assert.equal(missing.status, 204);
+});
+
 test('errors of references show a role nothing about columns and tables that it may not see', async () => {
   const token = await asRole();
   const details = [];

@@ -22,7 +22,7 @@ export type Learnt = KnownTable | 'unsuitable' | undefined;
  */
 export async function learnTable(
   { pool, transaction, extraFunctions, onUnlearnt }: LoadContext,
-  { schema, name }: LoadRequest,
+  { schema, name, admitSchema }: LoadRequest,
   isSheet: boolean,
 ): Promise<Learnt> {
   const first = readFingerprint(quoteQualified(schema, name));
@@ -32,7 +32,8 @@ export async function learnTable(
     const { fingerprint, runsNoCode, oid, schemaVersion } = found;
     if (fingerprint === null) return 'unsuitable';
     const noted = notedBytes(client);
-    const target = await openExistingTable(client, { schema, name, truncate: false, addColumns: undefined });
+    const options = { schema, name, admitSchema, truncate: false, addColumns: undefined };
+    const target = await openExistingTable(client, options);
     if (target.columns.some(isStagedAsText) || target.takesNoCopy || target.changesRows || target.hasRules)
       return 'unsuitable';
     const targets = await targetColumns(client, target.columns, isSheet, () => true);

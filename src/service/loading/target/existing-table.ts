@@ -9,6 +9,7 @@ import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/named-objects.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
+import { admitInheriting, admitPartitions } from '../../tables/catalog/partitions.ts';
 import { checkTexts, isTable } from '../../tables/describe-table.ts';
 import { workSequentially } from '../../tables/distribution/place-table.ts';
 import {
@@ -33,16 +34,20 @@ export interface ExistingTableOptions {
   name: string;
   /** The table is emptied first. Readers wait from then until the commit. */
   truncate: boolean;
+  /** Refuses a schema that the token may not use. The tables below the table may be in other schemas. */
+  admitSchema: (schema: string) => void;
   /** Returns the columns to add, given the names of those that the table has; undefined: none may be added. */
   addColumns: ((known: string[]) => InferredColumn[]) | undefined;
 }
 
 export async function openExistingTable(
   client: ClientBase,
-  { schema, name, truncate, addColumns }: ExistingTableOptions,
+  { schema, name, truncate, admitSchema, addColumns }: ExistingTableOptions,
 ): Promise<ExistingTable> {
   const relation = quoteQualified(schema, name);
   if (truncate) await refuseReferences(client, schema, name);
+  if (truncate) await admitPartitions(client, relation, admitSchema);
+  if (addColumns !== undefined) await admitInheriting(client, relation, admitSchema);
   await lock(client, await lockingStatement(client, relation, truncate, addColumns !== undefined));
   const treatment = await client.query<RowTreatment>(rowTreatment(relation));
   const { oid, kind, hasShortTrees, hasRowSecurity, hasRowTriggers, changesRows, ...others } =

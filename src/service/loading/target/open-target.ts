@@ -2,7 +2,9 @@
 import type { ClientBase } from 'pg';
 import { AppError, maxListedProblems, wrongParameter } from '../../../core/errors.ts';
 import type { TypeInference } from '../../../encoding/infer/infer-types.ts';
+import { quoteQualified } from '../../postgres/sql.ts';
 import { inTransaction, type TransactionEdges } from '../../postgres/transaction.ts';
+import { admitPartitions } from '../../tables/catalog/partitions.ts';
 import { compareWithExisting } from '../../tables/compare-definition.ts';
 import { tableExists, uploadRemedies } from '../../tables/create-table.ts';
 import { describeTable, isTable } from '../../tables/describe-table.ts';
@@ -37,7 +39,7 @@ export interface TargetOptions {
  * @throws AppError `schema-not-found`, `table-not-found`, `table-exists`, `permission-denied`, `dependent-objects`, `insufficient-scope`
  */
 export async function findTable({ pool, transaction }: LoadContext, request: LoadRequest): Promise<boolean> {
-  const { schema, name, ifExists } = request;
+  const { schema, name, ifExists, admitSchema } = request;
   const needed = neededRights(request);
   const search = findTarget(schema, name, needed.privileges);
   const check = async (client: ClientBase, { begun }: TransactionEdges): Promise<boolean> => {
@@ -48,6 +50,7 @@ export async function findTable({ pool, transaction }: LoadContext, request: Loa
     if (ifExists === 'fail') throw tableExists(schema, name, existing, uploadRemedies);
     // The dependent objects are checked again when the tables are swapped. This early check gives the caller the answer before the rows are sent.
     if (ifExists === 'replace') await refuseDependents(client, schema, name);
+    if (ifExists === 'truncate') await admitPartitions(client, quoteQualified(schema, name), admitSchema);
     return true;
   };
   return inTransaction(pool, { ...transaction, readOnly: true }, check, search);
@@ -65,13 +68,13 @@ export async function openTarget(
   inferred: TypeInference | undefined,
 ): Promise<LoadTarget> {
   const { context, request, input, mayBeNew } = options;
-  const { schema, name, signal, ifExists } = request;
+  const { schema, name, signal, ifExists, admitSchema } = request;
   const prepared = mayBeNew ? await prepare(client, options, inferred) : undefined;
   // Another session may have created the table meanwhile: `append` and `truncate` then use it.
   if (prepared === undefined || (addsRows(request) && isTable(prepared.existing?.kind ?? ''))) {
     const truncate = ifExists === 'truncate';
     const addColumns = inferred && ((known: string[]) => columnsBeside(known, inferred.columns(), input));
-    const target = await openExistingTable(client, { schema, name, truncate, addColumns });
+    const target = await openExistingTable(client, { schema, name, truncate, admitSchema, addColumns });
     requirePrimaryKey(request, target);
     return target;
   }

@@ -1,5 +1,6 @@
 /** Drops a table, unless other objects need it. */
 import type { ClientBase, Pool } from 'pg';
+import { AppError } from '../../../core/errors.ts';
 import { qualified } from '../../postgres/callers-statement.ts';
 import { refuseUnless } from '../../postgres/refuse-unless.ts';
 import { rollBackTo } from '../../postgres/savepoints.ts';
@@ -8,6 +9,7 @@ import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import { inTransaction, type LastStatement, type TransactionOptions } from '../../postgres/transaction.ts';
 import { describeRelation, type TableFacts } from '../catalog/describe-relation.ts';
+import { admitPartitions } from '../catalog/partitions.ts';
 import { type LockOptions, LockTries } from '../lock-tries.ts';
 import { refuseDependentsOfDrop } from '../replace/refuse-dependents.ts';
 import { changedMeanwhile, requireTable } from './found-table.ts';
@@ -43,9 +45,11 @@ export async function dropTable(
     { ...transaction, beforeCommit },
     async (client, { begun, endAtOnce }) => {
       const facts: TableFacts | undefined = begun!.rows[0].found ?? undefined;
-      if (facts?.maySee !== true && ifExists) return false;
+      if (facts === undefined && ifExists) return false;
+      // The caller takes 204 for the promise that the name is free.
+      if (facts?.maySee === false && ifExists) throw mayNotSee(schema, name);
       const { oid, kind, isCitus } = await requireTable(client, schema, name, facts);
-      if (kind === 'p') for (const one of await schemasOfPartitions(client, relation)) admitSchema(one);
+      if (kind === 'p') await admitPartitions(client, relation, admitSchema);
       isFound = true;
       const statements = toEndInCallersPath(qualified`DROP TABLE ${relation}`, proveDropped(oid));
       try {
@@ -61,13 +65,9 @@ export async function dropTable(
   );
 }
 
-async function schemasOfPartitions(client: ClientBase, relation: string): Promise<string[]> {
-  const { rows } = await client.query<{ schema: string }>(
-    `SELECT DISTINCT n.nspname AS schema FROM pg_partition_tree($1::regclass) p
-     JOIN pg_class c ON c.oid = p.relid JOIN pg_namespace n ON n.oid = c.relnamespace`,
-    [relation],
-  );
-  return rows.map(({ schema }) => schema);
+function mayNotSee(schema: string, name: string): AppError {
+  const detail = `The role of the token may not use what has the name "${name}" in the schema "${schema}", so it cannot drop it.`;
+  return new AppError('permission-denied', detail);
 }
 
 /**
