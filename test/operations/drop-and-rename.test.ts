@@ -260,6 +260,21 @@ suite('Rename Table', () => {
     );
   });
 
+  test('a table of an extension keeps its name and its schema, and may get a comment', async () => {
+    const name = await newTable();
+    await sql(`CREATE EXTENSION IF NOT EXISTS hstore; ALTER EXTENSION hstore ADD TABLE ${name}`);
+    for (const change of [{ name: `${name}_new` }, { schema: 'archive' }]) {
+      const { errors } = assertProblem(await rename(name, change), 409, 'dependent-objects');
+      assert.deepEqual(
+        errors.map(({ value }) => value),
+        ['extension hstore'],
+      );
+    }
+    assert.equal((await rename(name, { name, comment: 'x' })).status, 200);
+    await sql(`ALTER EXTENSION hstore DROP TABLE ${name}`);
+    assert.equal((await rename(name, { name: `${name}_new` })).status, 200);
+  });
+
   test('never renames another table that has got the name', async () => {
     const name = await newTable();
     const other = await service.database.pool.connect();

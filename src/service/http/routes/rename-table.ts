@@ -53,6 +53,7 @@ const documentation = {
       ...tableErrors,
       'table-not-found',
       'table-exists',
+      'dependent-objects',
       'write-conflict',
       'invalid-json',
       'invalid-content-encoding',

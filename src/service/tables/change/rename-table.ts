@@ -16,6 +16,7 @@ import type { TableDescription } from '../definition.ts';
 import { describeTable } from '../describe-table.ts';
 import { type LockOptions, LockTries } from '../lock-tries.ts';
 import type { ExistingObject } from '../prepared-table.ts';
+import { refuseMember } from '../replace/refuse-dependents.ts';
 import { changedMeanwhile, requireTable } from './found-table.ts';
 import type { TableChange } from './parse-change.ts';
 
@@ -31,7 +32,7 @@ export interface RenameOptions extends LockOptions {
 /**
  * Changes the table in a transaction of its own, and describes it. Other sessions wait for it only for a moment.
  *
- * @throws AppError `table-not-found`, `schema-not-found`, `table-exists` if the new name is used, `permission-denied`, `database-busy` if
+ * @throws AppError `table-not-found`, `schema-not-found`, `table-exists` if the new name is used, `dependent-objects`, `permission-denied`, `database-busy` if
  *   the table stayed locked, `write-conflict` if another session has replaced or renamed it at this moment
  */
 export async function renameTable(
@@ -47,6 +48,7 @@ export async function renameTable(
     async (client, { begun }) => {
       const facts: TableFacts | undefined = begun!.rows[0].found ?? undefined;
       const { oid } = await requireTable(client, schema, name, facts);
+      if (target.schema !== schema || target.name !== name) await refuseMember(client, schema, name);
       const statements = apartInCallersPath(
         ...changes({ schema, name }, target, change),
         proveName(oid, target),

@@ -64,6 +64,14 @@ export async function refuseDependentsOfDrop(
   throw dependentObjects(detail, found, 'depends on');
 }
 
+/** Refuses to rename or move a table that belongs to an extension, whose functions and updates expect it under its name. PostgreSQL would not refuse it. */
+export async function refuseMember(client: ClientBase, schema: string, name: string): Promise<void> {
+  const found = await find(client, memberships, [quoteQualified(schema, name)]);
+  if (found.length === 0) return;
+  const detail = `The table "${schema}"."${name}" cannot be renamed or moved: it belongs to an extension.`;
+  throw dependentObjects(detail, found, 'needs');
+}
+
 interface Dependent {
   dependent: string;
 }
@@ -155,6 +163,11 @@ const dependentsOfTree = findDependents(
   'c.oid = to_regclass($1) OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass($1)))',
   [dependentsOfDrop, extensionOfTable],
 );
+
+const memberships = findDependents('c.oid = to_regclass($1)', [
+  `SELECT pg_describe_object(d.refclassid, d.refobjid, 0) AS dependent
+  FROM pg_depend d JOIN target t ON d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'`,
+]);
 
 /** The foreign keys of other tables. The partitions of a table are emptied with it, so their foreign keys that refer to it are left out. */
 const references = readRowsInCallersPath(`
