@@ -1,5 +1,6 @@
 /** The access log: one line of JSON for each request, with facts for operators and without secrets. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -10,7 +11,7 @@ import {
 } from '../support/child-service.ts';
 import { type LogLine, logLines } from '../support/log-lines.ts';
 import { assertProblem } from '../support/problem.ts';
-import { beginUpload, rawRequest } from '../support/raw-http.ts';
+import { beginUpload, openSocket, rawRequest } from '../support/raw-http.ts';
 import { secret } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { sheetOf } from '../support/workbook.ts';
@@ -112,6 +113,24 @@ test('a client that disconnects in the middle of its body is logged without a st
   const [line] = await linesOf((line) => line.table === 'left' && 'status' in line);
   assert.equal(line!.msg, 'client disconnected');
   assert.equal(line!.status, null);
+});
+
+test('an answer that its client does not read to the end is logged once, as cut', async () => {
+  await service.database.pool.query(
+    `CREATE TABLE long_rows AS SELECT repeat('x', 1000000) AS a FROM generate_series(1, 15)`,
+  );
+  const socket = await openSocket(service.url);
+  const token = await service.token();
+  socket.write(
+    `GET /api/v1/table/long_rows/rows HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  );
+  await once(socket, 'readable');
+  socket.destroy();
+  const lines = await linesOf((line) => line.table === 'long_rows' && 'status' in line);
+  assert.deepEqual(
+    lines.map(({ msg, status }) => ({ msg, status })),
+    [{ msg: 'answer cut', status: 200 }],
+  );
 });
 
 test('no token, query string or value of a cell is in the log', async () => {

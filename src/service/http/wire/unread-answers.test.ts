@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterEach, test } from 'node:test';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { closeUnreadAnswers, UnreadAnswers } from './unread-answers.ts';
 
 /** More than the kernel takes for a client that does not read. */
 const long = Buffer.alloc(32 * 1024 * 1024);
+
+const mebibytes = Array.from({ length: 32 }, () => Buffer.alloc(1024 * 1024));
 
 let app: FastifyInstance;
 afterEach(() => app?.close());
@@ -16,6 +19,7 @@ async function startApp(startMs: number): Promise<number> {
   app = Fastify({ forceCloseConnections: true });
   closeUnreadAnswers(app, { startMs, bytesPerSecond: 64 * 1024 * 1024 });
   app.get('/long', async () => long);
+  app.get('/stream', async (_request, reply) => reply.send(Readable.from(mebibytes)));
   app.get('/slow', async () => {
     await new Promise((resolve) => setTimeout(resolve, 2 * startMs));
     return 'slow';
@@ -33,6 +37,24 @@ test('the connection of a client that does not read its answer is closed', async
   const [connection] = await served;
   await once(connection, 'close');
   socket.destroy();
+});
+
+test('the connection of a client that reads a stream very slowly is closed', async () => {
+  const socket = connect(await startApp(100), '127.0.0.1');
+  let bytes = 0;
+  const ended = Promise.withResolvers<void>();
+  socket.on('error', () => {});
+  socket.once('close', ended.resolve);
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > long.length) ended.resolve();
+    socket.pause();
+    setTimeout(() => socket.resume(), 20);
+  });
+  socket.write(requestOf('/stream'));
+  await ended.promise;
+  socket.destroy();
+  assert.ok(bytes < long.length, `${bytes} bytes were read`);
 });
 
 test('a client that reads gets the whole answer, and the answer of a request that takes longer', async () => {

@@ -6,6 +6,7 @@
  * `maxUnreadBytes`; beyond it the oldest one of the caller with the most bytes is given up. Streams of events have limits of their own.
  */
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { factsOf } from '../observing/access-log.ts';
 
@@ -73,7 +74,8 @@ export function closeUnreadAnswers(app: FastifyInstance, pace: ReadingPace = slo
   const unread = new UnreadAnswers();
   app.addHook('onSend', async (request, reply, payload) => {
     const { raw } = reply;
-    if (!Buffer.isBuffer(payload) && typeof payload !== 'string') return closeIdleStream(raw, pace);
+    if (!Buffer.isBuffer(payload) && typeof payload !== 'string')
+      return closeSlowStream(raw, request.raw.socket, pace);
     // Not the progress of the socket: the kernel takes megabytes at once, and then nothing for as long as a slow client reads them.
     const timer = setTimeout(
       () => raw.destroy(),
@@ -88,10 +90,22 @@ export function closeUnreadAnswers(app: FastifyInstance, pace: ReadingPace = slo
   return unread;
 }
 
-/** Closes the connection if its client reads nothing of an answer whose length is not known. */
-function closeIdleStream(raw: ServerResponse, { startMs }: ReadingPace): void {
+/** Closes the connection if its client reads nothing of an answer whose length is not known, or reads it more slowly than others. */
+function closeSlowStream(
+  raw: ServerResponse,
+  socket: Socket,
+  { startMs, bytesPerSecond }: ReadingPace,
+): void {
   // A client that reads as slowly as is allowed may take this long to empty the buffers of the kernel.
-  raw.setTimeout(startMs * 10);
+  const idleMs = startMs * 10;
+  raw.setTimeout(idleMs);
+  const sinceMs = performance.now();
+  const bytesBefore = socket.bytesWritten;
+  const timer = setInterval(() => {
+    const bytes = socket.bytesWritten - bytesBefore;
+    if (performance.now() - sinceMs > idleMs + (bytes / bytesPerSecond) * 1000) raw.destroy();
+  }, startMs);
+  raw.once('close', () => clearInterval(timer));
   // This runs before Node.js sets the time for the next request. A request that has already arrived may take longer.
   raw.prependOnceListener('finish', () => raw.setTimeout(0));
 }
