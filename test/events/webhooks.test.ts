@@ -317,6 +317,23 @@ suite('a webhook', () => {
     await service.rows(`DROP TRIGGER note ON ${outbox}.deliveries`);
   });
 
+  test('a webhook is removed in smaller steps if PostgreSQL cancels a statement that removes many deliveries', async () => {
+    const { body } = await create({ url: receiver.url, types: ['load.failed'] });
+    await service.rows(`CREATE FUNCTION public.take_long() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF (SELECT pg_catalog.count(*) FROM old_deliveries) > 3000 THEN RAISE 'too slow' USING ERRCODE = 'query_canceled'; END IF;
+        RETURN NULL; END $$;
+      CREATE TRIGGER slow AFTER DELETE ON ${outbox}.deliveries REFERENCING OLD TABLE AS old_deliveries
+        FOR EACH STATEMENT EXECUTE FUNCTION public.take_long()`);
+    await service.rows(
+      `INSERT INTO ${outbox}.deliveries (webhook, event_id, event, next_at)
+       SELECT $1, gen_random_uuid(), '{}', now() + interval '1 day' FROM generate_series(1, 6000)`,
+      [body.id],
+    );
+    assert.equal((await remove(body.id)).status, 200);
+    assert.equal((await remove(body.id)).status, 404);
+    await service.rows(`DROP TRIGGER slow ON ${outbox}.deliveries`);
+  });
+
   test('a webhook counts an answer that never comes after 101 as a failed attempt', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {});

@@ -15,6 +15,7 @@ import { beforeAllTimes, inBatches, removeInOrder } from '../postgres/in-batches
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import type { Statement } from '../postgres/sql.ts';
+import { conditionOf } from '../postgres/sqlstate.ts';
 import { readRows, runStatement, runStatements } from '../postgres/transaction.ts';
 import { pingEvent } from './event.ts';
 import { type EventFeed, keptDays } from './event-feed.ts';
@@ -157,10 +158,17 @@ export class Webhooks {
     const { pool, schema } = this.#options;
     const found = await this.find(id, owner);
     if (found === undefined) return undefined;
-    const statements = deleteWebhook(schema, id, batch);
+    let atMost = batch;
     await inBatches(1, async () => {
-      const [, deliveries, webhooks] = await runStatements(pool, statements);
-      return webhooks!.rowCount === 0 ? deliveries!.rowCount! : 0;
+      try {
+        const [, deliveries, webhooks] = await runStatements(pool, deleteWebhook(schema, id, atMost));
+        return webhooks!.rowCount === 0 ? deliveries!.rowCount! : 0;
+      } catch (error) {
+        // On a busy server the statement takes too long.
+        if (conditionOf(error) !== 'query_canceled' || atMost === 1) throw error;
+        atMost = Math.ceil(atMost / 4);
+        return 1;
+      }
     });
     return found;
   }
