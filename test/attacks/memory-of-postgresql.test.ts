@@ -356,7 +356,7 @@ suite('values with many parts', () => {
   }
 
   const most: [type: string, value: () => unknown][] = [
-    ['int4multirange', () => manyRanges(sized(9_000, 97_000))],
+    ['int4multirange', () => manyRanges(9_000)],
     ['int4range[]', () => Array(sized(9_000, 97_000)).fill('[1,2)')],
     ['tsvector[]', () => Array(sized(19_000, 195_000)).fill('a')],
     ['jsonb', () => Array(sized(60_000, 560_000)).fill({})],
@@ -387,7 +387,7 @@ suite('a row of several values that are large for their types', () => {
   const rows: [name: string, type: string, value: string][] = [
     ['numbers in jsonb', 'jsonb', `[${listOf(1_500_000, '1')}]`],
     ['objects in jsonb', 'jsonb', `[${listOf(190_000, '{}')}]`],
-    ['multiranges', 'int4multirange', `"${manyRanges(33_000)}"`],
+    ['multiranges', 'int4multirange', `"${manyRanges(9_000)}"`],
     ['texts of arrays of bit strings', 'bit(1)[]', `"{${listOf(900_000, '1')}}"`],
     ['arrays of names', 'name[]', `"{${listOf(500_000, '1')}}"`],
     ['elements xml', 'xml', `"<r>${'<a/>'.repeat(700_000)}</r>"`],

@@ -60,6 +60,10 @@ const state = {
   ],
   'the results of reading one cell, which the caller reads at once': [
     'src/core/cells/moment-text.ts position',
+    'src/encoding/columns/sort-cost.ts counts',
+    'src/encoding/columns/sort-cost.ts ends',
+    'src/encoding/columns/sort-cost.ts lengths',
+    'src/encoding/columns/sort-cost.ts starts',
     'src/encoding/encoders/array-literal.ts at',
     'src/encoding/encoders/array-literal.ts stop',
     'src/encoding/encoders/array-shape.ts elements',

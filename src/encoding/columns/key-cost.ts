@@ -1,17 +1,70 @@
-/** Estimates what PostgreSQL needs to sort the keys of a value for an index of the method gin. Measured on PostgreSQL 15. */
+/** Estimates what PostgreSQL needs to sort the parts of a value for an index of the method gin, and for expressions of the table. Measured on PostgreSQL 15. */
 import { type ColumnType, firstOwnOid } from './load-column.ts';
 import { type KeyCost, MOST_UNITS } from './reading-cost.ts';
+
+/** What the indexes and expressions of a table do with the values of a column. */
+export interface UseOfColumn {
+  /** An index of the method gin contains it, or a value that is computed from it, or may. */
+  isInGin: boolean;
+  /** A generated column, an index or a check has an expression that may read it. */
+  isInExpression: boolean;
+  /** Such an expression may divide texts into words: `to_tsvector(a)`. */
+  isSplit: boolean;
+  /** Such an expression may make an array of a text: `string_to_array(a, ',')`. */
+  isListed: boolean;
+}
+
+/** Returns what a value costs more because of its table; undefined: nothing. */
+export function costOfUse(
+  type: ColumnType,
+  { isInGin, isInExpression, isSplit, isListed }: UseOfColumn,
+): KeyCost | undefined {
+  return [
+    isInGin ? costOfKeys(type) : undefined,
+    // An expression may convert `json` to `jsonb`.
+    isInExpression && (type.base ?? type).oid === 114 ? { ...none, keyTime: 1 } : undefined,
+    isInGin && isListed ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_LIST } : undefined,
+    isSplit ? { ...none, textTime: TEXT_TIME } : undefined,
+  ].reduce(higherCost, undefined);
+}
+
+/** Returns the higher one of each cost. */
+export function higherCost(one: KeyCost | undefined, other: KeyCost | undefined): KeyCost | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const cost = { ...one };
+  for (const key of Object.keys(one) as (keyof KeyCost)[]) cost[key] = Math.max(one[key], other[key]);
+  return cost;
+}
+
+export const listingFunction = 'string_to_array';
+/** The names of the functions that divide texts into words or other parts, and sort these. */
+export const splittingFunctions = [
+  'to_tsvector',
+  'array_to_tsvector',
+  'hstore',
+  'similarity',
+  'word_similarity',
+  'similarity_op',
+  'word_similarity_op',
+  'word_similarity_commutator_op',
+];
+
+const none: KeyCost = { partUnits: 0, unitsPerByte: 0, keyTime: 0, partTime: 0, wordTime: 0, textTime: 0 };
+/** About 200,000 words, as many as a long novel has. In the worst order they take PostgreSQL half a minute. */
+const TEXT_TIME = 0.04;
+/** A text of which an expression makes an array for an index of the method gin may have an element for every second byte. */
+const MOST_BYTES_OF_LIST = 256 * 1024;
 
 /**
  * Returns what the parts of a value cost in an index of the method gin; undefined: nothing. PostgreSQL sorts all keys of a row, and cannot be
  * interrupted meanwhile. Its sort takes 0.08 comparisons for each pair of elements that are in the worst order, which is up to 2 s at each limit.
  */
-export function costOfKeys(type: ColumnType): KeyCost | undefined {
+function costOfKeys(type: ColumnType): KeyCost | undefined {
   const value = type.base ?? type;
   if (value.kind !== 'array') {
-    // Such as `hstore`. Texts, such as `citext`, have no parts. Such values are sorted when they are read, too.
+    // Such as `hstore`, which has two keys for each comma. Texts, such as `citext`, have no parts.
     const isOwn = value.oid >= firstOwnOid && value.category !== 'S';
-    return value.oid === 3802 ? keys(900_000) : isOwn ? keys(300_000) : undefined;
+    return value.oid === 3802 ? { ...none, partTime: 3 } : isOwn ? { ...none, partTime: 12 } : undefined;
   }
   const { oid, kind } = value.element!.base ?? value.element!;
   if (fastToCompare.has(oid)) return keys(60_000);
@@ -21,7 +74,7 @@ export function costOfKeys(type: ColumnType): KeyCost | undefined {
 }
 
 function keys(most: number, mostBytes = Number.POSITIVE_INFINITY): KeyCost {
-  return { partUnits: MOST_UNITS / most, unitsPerByte: MOST_UNITS / mostBytes };
+  return { ...none, partUnits: MOST_UNITS / most, unitsPerByte: MOST_UNITS / mostBytes };
 }
 
 /** The types of PostgreSQL whose values are numbers for it: bool, "char", whole numbers, floats, dates, times, money, macaddr and pg_lsn. */

@@ -35,7 +35,7 @@ export interface ColumnType {
   repeatsPadding?: boolean;
   /** What PostgreSQL needs to read a text of the type, with its parts. Absent for a type that was not read from the catalogue. */
   cost?: ReadingCost;
-  /** What the parts of a value cost more because an index of the method gin contains the column (`costOfKeys`). */
+  /** What a value costs more because of the indexes and expressions of the table (`costOfUse`). */
   keyCost?: KeyCost | undefined;
   /** For `interval`: the server supports infinite intervals (PostgreSQL 17 or newer). */
   hasInfinity?: boolean;

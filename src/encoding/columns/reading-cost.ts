@@ -6,9 +6,10 @@
  */
 
 import { isCostlyPattern } from './pattern-cost.ts';
+import { countPairs, MOST_PAIRS, type SortCost } from './sort-cost.ts';
 import { isCostlyXml } from './xml-cost.ts';
 
-export interface ReadingCost {
+export interface ReadingCost extends SortCost {
   /** How many units of memory PostgreSQL needs for each comma. A unit is 100 bytes. */
   partUnits: number;
   /** The units for each opening brace. */
@@ -43,6 +44,9 @@ export const UNITS_OF_PART = 23;
 const MOST_DIGITS = 131_072;
 const MOST_FRACTION = 16_383;
 
+/** How long PostgreSQL compares two ranges of a multirange, for two commas each (`SortCost`). */
+export const RANGE_TIME = 3;
+
 const free: ReadingCost = {
   partUnits: 0,
   objectUnits: 0,
@@ -55,11 +59,18 @@ const free: ReadingCost = {
   hasPatterns: false,
   hasZones: false,
   isJson: false,
+  keyTime: 0,
+  partTime: 0,
+  wordTime: 0,
+  textTime: 0,
 };
 const numbers = { ...free, hasNumbers: true };
 /** JSON: an object takes 620 bytes, an array 280, and every other value 90. */
-const json = { ...numbers, partUnits: 1, objectUnits: 7, bracketUnits: 3, isJson: true };
+const json = { ...numbers, partUnits: 1, objectUnits: 7, bracketUnits: 3, isJson: true, keyTime: 1 };
 const parts = { ...free, partUnits: UNITS_OF_PART };
+/** A multirange has a comma in each range, and one after it. */
+const ranges = { ...parts, partTime: RANGE_TIME };
+const tsvector = { ...free, wordTime: 1 };
 /** 200 KB take 14 seconds, and PostgreSQL cannot be interrupted meanwhile. It stores at most 8 KB. */
 const tsquery = { ...free, mostBytes: 16_384 };
 /** 266 bytes for each character. The numbers in a jsonpath are of the type `numeric`. */
@@ -81,16 +92,22 @@ const costs = new Map<number, ReadingCost>([
   ...pairs([3615, 3645], tsquery),
   ...pairs([4072, 4073], jsonpath),
   ...pairs([142, 143], xml),
-  // tsvector[], and the arrays of ranges, multiranges and their arrays. A single range has few parts.
-  ...pairs([3643, 3905, 3927, 4451, 4536, 6150, 6157], parts),
-  ...pairs([3909, 3911, 3913, 4533, 4534, 4535, 6152, 6153, 6155], momentRanges),
+  [3614, tsvector],
+  [3643, { ...parts, wordTime: 1 }],
+  // The arrays of ranges. A single range has few parts.
+  ...pairs([3905, 3927], parts),
+  ...pairs([3909, 3911, 3913], momentRanges),
+  // Multiranges and their arrays.
+  ...pairs([4451, 4536, 6150, 6157], ranges),
+  ...pairs([4533, 4534, 4535, 6152, 6153, 6155], { ...ranges, hasZones: true }),
   // date, time, timestamp, timestamptz, timetz, and the single ranges of such types.
   ...pairs([1082, 1083, 1114, 1184, 1266, 3908, 3910, 3912], moments),
   // regproc to regtype with their arrays, and those of PostgreSQL's later types of names.
   ...pairs([24, 1008, 2202, 2203, 2204, 2205, 2206, 2207, 2208, 2209, 2210, 2211], objectName),
   ...pairs([3734, 3735, 3769, 3770, 4089, 4090, 4096, 4097, 4191, 4192], objectName),
   [3906, numbers],
-  ...pairs([3907, 4532, 6151], { ...parts, hasNumbers: true }),
+  [3907, { ...parts, hasNumbers: true }],
+  ...pairs([4532, 6151], { ...ranges, hasNumbers: true }),
   // An element `name` takes 200 bytes, also if its text has one byte.
   [1003, { ...free, partUnits: 2 }],
 ]);
@@ -101,6 +118,7 @@ const extensions: Record<string, ReadingCost> = {
   lquery: { ...free, mostBytes: 8192 },
   // The time grows with the square of the numbers: 2 MB take more than a minute. PostgreSQL stores at most 100 numbers.
   cube: { ...free, mostBytes: 16_384 },
+  hstore: { ...free, partTime: 1 },
 };
 
 function pairs(oids: number[], cost: ReadingCost): [number, ReadingCost][] {
@@ -117,8 +135,8 @@ export function costOfExtension(name: string): ReadingCost {
   return Object.hasOwn(extensions, name) ? extensions[name]! : free;
 }
 
-/** The cost of the parts of a value that are keys of an index of the method gin. */
-export type KeyCost = Pick<ReadingCost, 'partUnits' | 'unitsPerByte'>;
+/** What a value costs more because of the indexes and the expressions of its table. */
+export type KeyCost = Pick<ReadingCost, 'partUnits' | 'unitsPerByte' | keyof SortCost>;
 
 /** Adds the cost of a part of a type: the highest cost applies to the whole text. */
 export function addCost(cost: ReadingCost, part: ReadingCost): void {
@@ -132,10 +150,15 @@ export function addCost(cost: ReadingCost, part: ReadingCost): void {
   cost.hasXml ||= part.hasXml;
   cost.hasPatterns ||= part.hasPatterns;
   cost.hasZones ||= part.hasZones;
+  cost.keyTime = Math.max(cost.keyTime, part.keyTime);
+  cost.partTime = Math.max(cost.partTime, part.partTime);
+  cost.wordTime = Math.max(cost.wordTime, part.wordTime);
+  cost.textTime = Math.max(cost.textTime, part.textTime);
 }
 
-/** The result of `countCost`: the units of all parts of the text, and its digits. */
-export const found = { units: 0, digits: 0 };
+/** The result of `countCost`: the units of all parts of the text, those for the time to sort them, and its digits. */
+export const found = { units: 0, sorting: 0, digits: 0 };
+const UNITS_OF_PAIR = MOST_UNITS / MOST_PAIRS;
 
 /** Counts the parts of a text, and the digits that PostgreSQL adds when it writes its numbers without exponents. The result is in `found`. */
 export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: number): void {
@@ -153,11 +176,14 @@ export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: 
       digits += partDigits;
     } else if (byte === BRACE) units += objectUnits;
     else if (byte === BRACKET) units += bracketUnits;
-    else if (!hasNumbers) continue;
-    else if ((byte | 32) === LETTER_E) digits += digitsOfExponent(bytes, start, at, end);
-    else if (byte === BACKSLASH && bytes[at + 1] === LETTER_U) digits += digitsOfEscape(bytes, at, end);
+    else if (byte === BACKSLASH && bytes[at + 1] === LETTER_U) {
+      // The escape may be a comma or a character of a number.
+      units += partUnits;
+      if (hasNumbers) digits += digitsOfEscape(bytes, at, end);
+    } else if (hasNumbers && (byte | 32) === LETTER_E) digits += digitsOfExponent(bytes, start, at, end);
   }
   found.units = isCostlySyntax(cost, bytes, start, end) ? Number.POSITIVE_INFINITY : units;
+  found.sorting = countPairs(cost, isJson, bytes, start, end) * UNITS_OF_PAIR;
   found.digits = digits;
 }
 

@@ -90,7 +90,8 @@ function scalarEncoder(type: ColumnType, typmod = type.typmod): ColumnEncoder | 
       return encoder({ code: codes.ENUM, oid: type.oid, labels: enumLabels(type.labels) });
     case 'domain': {
       const base = type.base === undefined ? undefined : columnEncoder(type.base);
-      return base && encoder({ ...base, oid: type.oid, notNull: type.domainNotNull === true });
+      const others = { oid: type.oid, notNull: type.domainNotNull === true, readingCost: readingCost(type) };
+      return base && encoder({ ...base, ...others });
     }
     case 'base':
       return baseEncoder(type, typmod);
@@ -103,7 +104,8 @@ function baseEncoder(type: ColumnType, typmod: number): ColumnEncoder | undefine
   const { oid } = type;
   const code = codes.codeOfOid.get(oid);
   if (code === undefined) return undefined;
-  if (code === codes.TEXT && typmod >= 4) return encoder({ code, oid, maxLength: typmod - 4 });
+  if (code === codes.TEXT && typmod >= 4)
+    return encoder({ code, oid, maxLength: typmod - 4, readingCost: readingCost(type) });
   if (code === codes.NUMERIC && typmod >= 4) {
     // The modifier of numeric (numerictypmodin) has the precision in its upper bits and a signed scale in its lower eleven bits.
     const packed = typmod - 4;

@@ -1,7 +1,8 @@
 /** Decides whether PostgreSQL would need too much for the values of a row (columns/reading-cost.ts). */
-import { BYTES, STRING } from '../../core/cells/cell-kind.ts';
+import { BYTES, STRING, TEXT } from '../../core/cells/cell-kind.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 import {
+  addCost,
   countCost,
   found,
   MOST_UNITS,
@@ -24,14 +25,12 @@ export const LONG_VALUE_BYTES = 4096;
 export function readingCost(type: ColumnType): ReadingCost | undefined {
   const cost = costOfReading(type);
   if (type.keyCost === undefined) return cost;
-  const { partUnits, unitsPerByte, isJson, ...others } = cost ?? ownCost(0);
-  return {
-    ...others,
-    partUnits: Math.max(partUnits, type.keyCost.partUnits),
-    unitsPerByte: Math.max(unitsPerByte, type.keyCost.unitsPerByte),
-    // An array of `jsonb` may be sent as a text, in which the JSON is in quotes.
-    isJson: isJson && (type.base ?? type).kind !== 'array',
-  };
+  const whole = { ...(cost ?? ownCost(0)) };
+  addCost(whole, { ...ownCost(0), ...type.keyCost });
+  const { kind, oid } = type.base ?? type;
+  // An array of `jsonb` may be sent as a text, in which the JSON is in quotes.
+  whole.isJson = (whole.isJson && kind !== 'array') || oid === JSON_TEXT;
+  return whole;
 }
 
 function costOfReading(type: ColumnType): ReadingCost | undefined {
@@ -46,7 +45,9 @@ function costOfReading(type: ColumnType): ReadingCost | undefined {
     return { ...ownCost(NUMERIC), partDigits: type.cost?.partDigits ?? 0 };
   if (isBinary && element.oid !== NAME) return undefined;
   const cost = type.cost ?? ownCost(base.oid);
-  const isFree = cost.partUnits === 0 && cost.objectUnits === 0 && cost.unitsPerByte <= UNITS_PER_BYTE;
+  const isSorted = cost.keyTime + cost.partTime + cost.wordTime > 0;
+  const isFree =
+    cost.partUnits === 0 && cost.objectUnits === 0 && cost.unitsPerByte <= UNITS_PER_BYTE && !isSorted;
   // Dates and times with an encoder are sent in binary form, without names of time zones.
   const hasZones = cost.hasZones && !codeOfOid.has(base.oid);
   return isFree && !cost.hasNumbers && !hasZones && cost.mostBytes === Number.POSITIVE_INFINITY
@@ -56,6 +57,7 @@ function costOfReading(type: ColumnType): ReadingCost | undefined {
 
 const NAME = 19;
 const NUMERIC = 1700;
+const JSON_TEXT = 114;
 const JSONB = 3802;
 /** The cost of the text of an array of `jsonb`, which has the JSON in quotes. */
 const jsonbArrayText = ownCost(3807);
@@ -110,10 +112,10 @@ export class RowCost {
     let units = length * UNITS_PER_BYTE;
     let digits = 0;
     let storedBytes = 0;
-    const isText = kind === STRING || kind === BYTES;
+    const isText = kind === STRING || kind === BYTES || kind === TEXT;
     const cost = code === ARRAY && readingCost?.isJson && isText ? jsonbArrayText : readingCost;
     // A JSON string is one value of jsonb, except if the text of the string is read as JSON.
-    if (cost !== undefined && !(cost.isJson && kind === STRING && !readsText)) {
+    if (cost !== undefined && !(cost.isJson && kind === STRING && !readsText && cost.textTime === 0)) {
       const isFree = length < SHORT_BYTES && this.#freeBytes + length < FREE_BYTES;
       if (isFree) this.#freeBytes += length;
       if (cost.hasZones && this.#zones.areTooMany(bytes, start, end)) return true;
@@ -124,7 +126,7 @@ export class RowCost {
       if (found.units === Number.POSITIVE_INFINITY) return true;
       if (isFree) units = 0;
       else {
-        units = Math.max(found.units, length * cost.unitsPerByte);
+        units = Math.max(found.units, found.sorting, length * cost.unitsPerByte);
         if (cost.isJson) storedBytes = found.units * BYTES_OF_JSON;
       }
     }

@@ -8,6 +8,7 @@ import {
   addCost,
   costOfExtension,
   ownCost,
+  RANGE_TIME,
   type ReadingCost,
   UNITS_OF_PART,
 } from '../../encoding/columns/reading-cost.ts';
@@ -79,6 +80,8 @@ export function typeWidths(nodes: Iterable<TypeNode>): (oid: number, typmod: num
       width.repeats = true;
       // An element whose type has no parts takes up to 100 bytes.
       width.cost.partUnits = Math.max(width.cost.partUnits, width.hasParts ? UNITS_OF_PART : 1);
+      // A multirange.
+      if (node.isOfParts) width.cost.partTime = Math.max(width.cost.partTime, RANGE_TIME);
     }
     if (node?.isOfParts) width.hasParts = true;
     return width;

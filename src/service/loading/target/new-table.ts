@@ -4,7 +4,12 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, type Warning } from '../../../core/errors.ts';
-import { costOfKeys } from '../../../encoding/columns/key-cost.ts';
+import {
+  costOfUse,
+  higherCost,
+  listingFunction,
+  splittingFunctions,
+} from '../../../encoding/columns/key-cost.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
@@ -189,18 +194,37 @@ export class NewTable implements RowTarget {
  * Returns the columns with what the catalogue does not say yet. Citus stores no row with NULL in the distribution column, whether or not the column is
  * NOT NULL. The indexes are made after the rows.
  */
-function columnsOf({ placement, indexes }: PreparedTable, columns: LoadColumn[]): LoadColumn[] {
+function columnsOf(
+  { placement, indexes, columns: prepared }: PreparedTable,
+  columns: LoadColumn[],
+): LoadColumn[] {
   const distribution = placement?.kind === 'column' ? placement.column : undefined;
-  const inGin = new Set(
-    indexes
-      .filter(({ method }) => method === 'gin')
-      .flatMap((index) => index.columns.map(({ column }) => column)),
-  );
-  return columns.map((column) => ({
-    ...column,
-    ...(column.name === distribution && { isNullable: false }),
-    ...(inGin.has(column.name) && { type: { ...column.type, keyCost: costOfKeys(column.type) } }),
-  }));
+  const generated = new Map(prepared.map((column) => [column.name, column.generated?.sql]));
+  const keys = indexes.filter(({ method }) => method === 'gin').flatMap((index) => index.columns);
+  const inGin = new Set(keys.map(({ column }) => column));
+  const isComputed = keys.some(({ column = '', expressionSql }) => expressionSql ?? generated.get(column));
+  const sqls = [
+    ...generated.values(),
+    ...indexes.flatMap(({ columns: parts, whereSql }) => [
+      ...parts.map((part) => part.expressionSql),
+      whereSql,
+    ]),
+  ].filter((sql) => sql !== undefined);
+  const calls = (name: string) => sqls.some((sql) => sql.includes(name));
+  const use = {
+    isInExpression: sqls.length > 0,
+    isSplit: splittingFunctions.some(calls),
+    isListed: calls(listingFunction),
+  };
+  return columns.map((column) => {
+    const { type, name } = column;
+    const keyCost = costOfUse(type, { isInGin: isComputed || inGin.has(name), ...use });
+    return {
+      ...column,
+      ...(name === distribution && { isNullable: false }),
+      type: { ...type, keyCost: higherCost(type.keyCost, keyCost) },
+    };
+  });
 }
 
 async function continueApart(client: ClientBase, relation: string, column: string): Promise<void> {

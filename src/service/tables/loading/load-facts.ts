@@ -1,7 +1,8 @@
 /** Reads what PostgreSQL's catalogue says about the columns of a table and their types, as a load needs it. */
 
+import { listingFunction, splittingFunctions, type UseOfColumn } from '../../../encoding/columns/key-cost.ts';
 import type { ColumnType, InputFunction, LoadColumn } from '../../../encoding/columns/load-column.ts';
-import { callsFunctions, isShortExpression, treeBytes } from '../../postgres/expression-trees.ts';
+import { callsFunctions, callsOneOf, isShortExpression, treeBytes } from '../../postgres/expression-trees.ts';
 import { readInCallersPath } from '../../postgres/search-path.ts';
 import type { Statement } from '../../postgres/sql.ts';
 import { shownType } from '../catalog/names-in-path.ts';
@@ -27,9 +28,7 @@ export interface LoadFacts {
         isEvaluated: boolean;
         /** An index for which PostgreSQL needs memory by the square of the length contains the column (`checkTextTrees`), or may. */
         isInTextTree: boolean;
-        /** An index of the method gin contains the column, or may. */
-        isInGin: boolean;
-      })[]
+      } & UseOfColumn)[]
     | null;
   types: TypeFacts[] | null;
 }
@@ -89,7 +88,9 @@ const mostShortGenerated = 1024;
 /** Returns SQL for whether such an index contains the column of variable length, or may. @param condition about `i` in `pg_index` and `x` in `pg_class` */
 const isIndexed = (condition: string) => `(attlen = -1 AND EXISTS (
     SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
-    WHERE i.indrelid = attrelid AND (attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)) AND ${condition}))`;
+    WHERE i.indrelid = attrelid AND (attnum = ANY (i.indkey) OR 0 = ANY (i.indkey) OR EXISTS (
+        SELECT FROM pg_attribute g WHERE g.attrelid = i.indrelid AND g.attnum = ANY (i.indkey) AND g.attgenerated <> ''))
+      AND ${condition}))`;
 
 /** The facts about a row of `attributes`. A default names no column, so that no relation need be given: see describeRelation. */
 const columnFacts = `
@@ -110,6 +111,8 @@ const columnFacts = `
       AND NOT (p.refclassid = 'pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
   'isGenerated', attgenerated <> '',
   'isInTextTree', ${isIndexed(isTextTree('i', 'x'))}, 'isInGin', ${isIndexed(isGin('x'))},
+  'isInExpression', attlen = -1 AND EXISTS (SELECT FROM trees), 'isSplit', attlen = -1 AND (SELECT coalesce(bool_or(splits), false) FROM trees),
+  'isListed', attlen = -1 AND (SELECT coalesce(bool_or(lists), false) FROM trees),
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
     AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
   'generatedFrom', CASE WHEN attgenerated <> '' THEN (
@@ -156,6 +159,14 @@ attributes AS (
       (SELECT t.typdefaultbin FROM pg_type t WHERE t.oid = a.atttypid)) END AS tree
   FROM relation r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
   LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum),
+-- The expressions that may read the columns, and whether they call a function that divides texts.
+trees AS (
+  SELECT ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists
+  FROM relation r CROSS JOIN LATERAL (
+    SELECT d.adbin::text AS tree FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+    WHERE d.adrelid = r.oid AND a.attgenerated <> ''
+    UNION ALL SELECT conbin::text FROM pg_constraint WHERE conrelid = r.oid AND conbin IS NOT NULL
+    UNION ALL SELECT concat(indexprs, indpred) FROM pg_index WHERE indrelid = r.oid AND (indexprs IS NOT NULL OR indpred IS NOT NULL)) e),
 -- The types of the columns, the base types of domains and the element types of arrays, each with its modifier.
 reached AS (
   SELECT atttypid AS oid, atttypmod AS typmod FROM attributes

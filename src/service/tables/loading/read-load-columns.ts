@@ -2,7 +2,7 @@
 import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
 import { mapInTurns } from '../../../core/pause-for-others.ts';
-import { costOfKeys } from '../../../encoding/columns/key-cost.ts';
+import { costOfUse } from '../../../encoding/columns/key-cost.ts';
 import { type ColumnType, firstOwnOid, type LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { ZoneNames } from '../../../encoding/columns/zone-names.ts';
 import { toQuery } from '../../postgres/own-session.ts';
@@ -67,6 +67,9 @@ function toLoadColumn(
     isEvaluated: _,
     isInTextTree,
     isInGin,
+    isInExpression,
+    isSplit,
+    isListed,
     ...column
   } = facts;
   if (column.name === distributionColumn)
@@ -74,7 +77,7 @@ function toLoadColumn(
   const type = toColumnType(types, widthOf, typeOid, typmod);
   if (isInTextTree)
     type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
-  if (isInGin) type.keyCost = costOfKeys(type);
+  type.keyCost = costOfUse(type, { isInGin, isInExpression, isSplit, isListed });
   if (!hasDefault) return { ...column, type, default: 'none' };
   const stored = type.base ?? type;
   const { bareName, send } = factsOf(types, stored.oid, stored.typmod);
