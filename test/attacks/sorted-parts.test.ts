@@ -161,6 +161,23 @@ suite('expressions of a table', () => {
     await refused(service.post(`${path}append`, { data: long }));
   });
 
+  test('a long text is refused for an index of trigrams', async () => {
+    await service.database.pool.query('CREATE EXTENSION pg_trgm');
+    const indexes = [{ method: 'gin', columns: [{ column: 'a', operator_class: 'gin_trgm_ops' }] }];
+    const table = { columns: [{ name: 'a', type: 'text' }], indexes };
+    const path = '/table/similar/upload/json?if_exists=';
+    const [short, long] = [300, 400].map((count) => [{ a: 'abc '.repeat(256 * count) }]);
+    for (const [query, body, status] of [
+      ['fail', { table, data: long }, 422],
+      ['fail', { table, data: short }, 201],
+      ['append', { data: long }, 422],
+      ['append', { data: short }, 200],
+    ] as const) {
+      const answer = await service.post(path + query, body);
+      assert.equal(answer.status, status, JSON.stringify(answer.body).slice(0, 500));
+    }
+  });
+
   test('a domain over an array counts in an index of the method gin', async () => {
     await service.database.pool.query(
       'CREATE DOMAIN tags AS int[]; CREATE TABLE tagged (a tags); CREATE INDEX ON tagged USING gin (a)',

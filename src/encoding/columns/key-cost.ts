@@ -6,6 +6,8 @@ import { type KeyCost, MOST_UNITS } from './reading-cost.ts';
 export interface UseOfColumn {
   /** An index of the method gin contains it, or a value that is computed from it, or may. */
   isInGin: boolean;
+  /** The same of an index of the trigrams of texts (extension pg_trgm). */
+  isInTrigrams: boolean;
   /** A generated column, an index or a check has an expression that may read it. */
   isInExpression: boolean;
   /** Such an expression may divide texts into words: `to_tsvector(a)`. */
@@ -17,13 +19,14 @@ export interface UseOfColumn {
 /** Returns what a value costs more because of its table; undefined: nothing. */
 export function costOfUse(
   type: ColumnType,
-  { isInGin, isInExpression, isSplit, isListed }: UseOfColumn,
+  { isInGin, isInTrigrams, isInExpression, isSplit, isListed }: UseOfColumn,
 ): KeyCost | undefined {
   return [
     isInGin ? costOfKeys(type) : undefined,
     // An expression may convert `json` to `jsonb`.
     isInExpression && (type.base ?? type).oid === 114 ? { ...none, keyTime: 1 } : undefined,
     isInGin && isListed ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_LIST } : undefined,
+    isInTrigrams ? { ...none, unitsPerByte: MOST_UNITS / MOST_BYTES_OF_TRIGRAMS } : undefined,
     isSplit ? { ...none, textTime: TEXT_TIME } : undefined,
   ].reduce(higherCost, undefined);
 }
@@ -54,6 +57,8 @@ const none: KeyCost = { partUnits: 0, unitsPerByte: 0, keyTime: 0, partTime: 0, 
 const TEXT_TIME = 0.04;
 /** A text of which an expression makes an array for an index of the method gin may have an element for every second byte. */
 const MOST_BYTES_OF_LIST = 256 * 1024;
+/** A text has a trigram for each byte. In the worst order they take PostgreSQL half a minute. */
+const MOST_BYTES_OF_TRIGRAMS = 384 * 1024;
 
 /**
  * Returns what the parts of a value cost in an index of the method gin; undefined: nothing. PostgreSQL sorts all keys of a row, and cannot be

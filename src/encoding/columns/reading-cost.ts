@@ -5,6 +5,7 @@
  * (type-width.ts). The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the limits.
  */
 
+import { addKey, beginKeys, closeObject, keys, openObject } from './object-keys.ts';
 import { isCostlyPattern } from './pattern-cost.ts';
 import { countPairs, MOST_PAIRS, type SortCost } from './sort-cost.ts';
 import { isCostlyXml } from './xml-cost.ts';
@@ -159,23 +160,32 @@ export function addCost(cost: ReadingCost, part: ReadingCost): void {
 /** The result of `countCost`: the units of all parts of the text, those for the time to sort them, and its digits. */
 export const found = { units: 0, sorting: 0, digits: 0 };
 const UNITS_OF_PAIR = MOST_UNITS / MOST_PAIRS;
+const FEW_PAIRS = MOST_PAIRS / 200;
 
 /** Counts the parts of a text, and the digits that PostgreSQL adds when it writes its numbers without exponents. The result is in `found`. */
 export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: number): void {
   const { partUnits, objectUnits, bracketUnits, isJson, hasNumbers, partDigits } = cost;
+  if (isJson) beginKeys();
   let units = 0;
   let digits = partDigits;
   let inString = false;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
+    if (counts[byte] === 0) continue;
     if (isJson && byte === QUOTE) inString = !inString;
     else if (inString) {
       if (byte === BACKSLASH) at++;
     } else if (byte === COMMA) {
       units += partUnits;
       digits += partDigits;
-    } else if (byte === BRACE) units += objectUnits;
-    else if (byte === BRACKET) units += bracketUnits;
+    } else if (byte === BRACE) {
+      units += objectUnits;
+      if (isJson) openObject();
+    } else if (byte === COLON) {
+      if (isJson) addKey();
+    } else if (byte === CLOSING_BRACE) {
+      if (isJson) closeObject();
+    } else if (byte === BRACKET) units += bracketUnits;
     else if (byte === BACKSLASH && bytes[at + 1] === LETTER_U) {
       // The escape may be a comma or a character of a number.
       units += partUnits;
@@ -183,7 +193,10 @@ export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: 
     } else if (hasNumbers && (byte | 32) === LETTER_E) digits += digitsOfExponent(bytes, start, at, end);
   }
   found.units = isCostlySyntax(cost, bytes, start, end) ? Number.POSITIVE_INFINITY : units;
-  found.sorting = countPairs(cost, isJson, bytes, start, end) * UNITS_OF_PAIR;
+  // The exact number takes a second pass, which most values do not need.
+  const isExact = !isJson || cost.partTime > 0 || cost.textTime > 0 || keys.pairs > FEW_PAIRS;
+  const pairs = isExact ? countPairs(cost, isJson, bytes, start, end) : cost.keyTime * keys.pairs;
+  found.sorting = pairs * UNITS_OF_PAIR;
   found.digits = digits;
 }
 
@@ -257,6 +270,7 @@ const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
+const COLON = 0x3a;
 const BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const UNDERSCORE = 0x5f;
@@ -265,3 +279,8 @@ const LETTER_E = 0x65;
 const LETTER_U = 0x75;
 const LETTER_Z = 0x7a;
 const BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+/** 1 for the bytes that `countCost` counts. */
+const counts = new Uint8Array(256);
+for (const byte of [QUOTE, COMMA, COLON, LETTER_E - 32, BRACKET, BACKSLASH, LETTER_E, BRACE, CLOSING_BRACE])
+  counts[byte] = 1;

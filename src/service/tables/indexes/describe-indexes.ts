@@ -75,6 +75,10 @@ export const indexFacts = (isShort: string) => `
 export const isTextTree = (index: string, relation: string) => `(${relation}.relam = 4000 AND EXISTS (
     SELECT FROM pg_opclass o WHERE o.oid = ANY (${index}.indclass) AND o.opcintype = 'text'::regtype))`;
 
+/** Returns SQL for whether an index has the trigrams of a text (extension pg_trgm). @param index a row of `pg_index` */
+export const hasTrigrams = (index: string) => `EXISTS (
+    SELECT FROM pg_opclass o WHERE o.oid = ANY (${index}.indclass) AND o.opcname IN ('gin_trgm_ops', 'gist_trgm_ops'))`;
+
 /** Returns SQL for whether an index is of the method `gin`. @param relation a row of `pg_class` */
 export const isGin = (relation: string) => `(${relation}.relam = 2742)`;
 

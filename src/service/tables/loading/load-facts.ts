@@ -8,7 +8,7 @@ import type { Statement } from '../../postgres/sql.ts';
 import { shownType } from '../catalog/names-in-path.ts';
 import { isArray, nodeOf, partsOf } from '../catalog/type-parts.ts';
 import { isCitus } from '../distribution/citus-facts.ts';
-import { isGin, isTextTree } from '../indexes/describe-indexes.ts';
+import { hasTrigrams, isGin, isTextTree } from '../indexes/describe-indexes.ts';
 import type { TypeNode } from '../type-width.ts';
 
 export interface LoadFacts {
@@ -111,6 +111,7 @@ const columnFacts = `
       AND NOT (p.refclassid = 'pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
   'isGenerated', attgenerated <> '',
   'isInTextTree', ${isIndexed(isTextTree('i', 'x'))}, 'isInGin', ${isIndexed(isGin('x'))},
+  'isInTrigrams', ${isIndexed(hasTrigrams('i'))},
   'isInExpression', attlen = -1 AND EXISTS (SELECT FROM trees), 'isSplit', attlen = -1 AND (SELECT coalesce(bool_or(splits), false) FROM trees),
   'isListed', attlen = -1 AND (SELECT coalesce(bool_or(lists), false) FROM trees),
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype

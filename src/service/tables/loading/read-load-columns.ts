@@ -67,6 +67,7 @@ function toLoadColumn(
     isEvaluated: _,
     isInTextTree,
     isInGin,
+    isInTrigrams,
     isInExpression,
     isSplit,
     isListed,
@@ -77,7 +78,7 @@ function toLoadColumn(
   const type = toColumnType(types, widthOf, typeOid, typmod);
   if (isInTextTree)
     type.cost = { ...type.cost!, mostBytes: Math.min(type.cost!.mostBytes, maxBytesInTextTree) };
-  type.keyCost = costOfUse(type, { isInGin, isInExpression, isSplit, isListed });
+  type.keyCost = costOfUse(type, { isInGin, isInTrigrams, isInExpression, isSplit, isListed });
   if (!hasDefault) return { ...column, type, default: 'none' };
   const stored = type.base ?? type;
   const { bareName, send } = factsOf(types, stored.oid, stored.typmod);
