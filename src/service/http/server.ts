@@ -22,7 +22,14 @@ import {
   sendProblem,
 } from './answers/problem-json.ts';
 import type { HttpContext } from './context.ts';
-import { factsOf, logAnswered, logDisconnected, pathOf, writeAccessLog } from './observing/access-log.ts';
+import {
+  factsOf,
+  logAnswered,
+  logCut,
+  logDisconnected,
+  pathOf,
+  writeAccessLog,
+} from './observing/access-log.ts';
 import {
   measureAnswered,
   measureDisconnected,
@@ -173,6 +180,7 @@ function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
 function addHooks(app: FastifyInstance, context: Omit<HttpContext, 'quotas'>): void {
   writeAccessLog(app);
   measureRequests(app, context.measures);
+  observeCutAnswers(app, context.measures);
   if (context.tracing) traceRequests(app, context.tracing);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...securityHeaders });
@@ -223,6 +231,18 @@ function handleErrors(
   });
   app.setNotFoundHandler(async (request) => {
     throw new AppError('path-not-found', nothingAt(request.url.split('?')[0]!));
+  });
+}
+
+/** Logs and measures each answer that began and was not sent completely, because one of both sides closed the connection. */
+function observeCutAnswers(app: FastifyInstance, measures: Measures): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { raw } = reply;
+    raw.once('close', () => {
+      if (!raw.headersSent || raw.writableFinished) return;
+      logCut(request, reply);
+      measureDisconnected(measures, request, reply);
+    });
   });
 }
 

@@ -37,22 +37,11 @@ export function factsOf(request: FastifyRequest): RequestFacts {
 
 export function writeAccessLog(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => logAnswered(request, reply));
-  onCutAnswers(app, (request, reply) => {
-    request.log.info({ ...lineOf(request, reply), status: reply.raw.statusCode }, 'answer cut');
-  });
 }
 
-/** Calls the function for each answer that began and was not sent completely, because one of both sides closed the connection. */
-export function onCutAnswers(
-  app: FastifyInstance,
-  call: (request: FastifyRequest, reply: FastifyReply) => void,
-): void {
-  app.addHook('onRequest', async (request, reply) => {
-    const { raw } = reply;
-    raw.once('close', () => {
-      if (raw.headersSent && !raw.writableFinished) call(request, reply);
-    });
-  });
+/** Writes the line of a request whose answer was not sent completely. */
+export function logCut(request: FastifyRequest, reply: FastifyReply): void {
+  request.log.info({ ...lineOf(request, reply), status: reply.raw.statusCode }, 'answer cut');
 }
 
 /** Writes the line of a request that was answered. */

@@ -2,13 +2,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AppError } from '../../../core/errors.ts';
 import { InvalidToken } from '../tokens/invalid-token.ts';
-import { onCutAnswers } from './access-log.ts';
 import type { Measures } from './measures.ts';
 
 /** Adds the hook that measures answered requests. */
 export function measureRequests(app: FastifyInstance, measures: Measures): void {
   app.addHook('onResponse', async (request, reply) => measureAnswered(measures, request, reply));
-  onCutAnswers(app, (request, reply) => measureDisconnected(measures, request, reply));
 }
 
 export function measureAnswered(measures: Measures, request: FastifyRequest, reply: FastifyReply): void {
