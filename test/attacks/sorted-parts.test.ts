@@ -178,6 +178,25 @@ suite('expressions of a table', () => {
     }
   });
 
+  test('a long text is refused for an expression that compares trigrams', async () => {
+    for (const check of ["similarity(a, 'b') < 2", "a % 'b' OR a IS NOT NULL"]) {
+      const table = {
+        columns: [{ name: 'a', type: 'text' }],
+        constraints: { checks: [{ expression: check }] },
+      };
+      const path = '/table/compared/upload/json?if_exists=';
+      const [short, long] = [300, 400].map((count) => [{ a: 'x'.repeat(1024 * count) }]);
+      for (const [query, body, status] of [
+        ['replace', { table, data: long }, 422],
+        ['replace', { table, data: short }, 201],
+        ['append', { data: long }, 422],
+      ] as const) {
+        const answer = await service.post(path + query, body);
+        assert.equal(answer.status, status, JSON.stringify(answer.body).slice(0, 500));
+      }
+    }
+  });
+
   test('a domain over an array counts in an index of the method gin', async () => {
     await service.database.pool.query(
       'CREATE DOMAIN tags AS int[]; CREATE TABLE tagged (a tags); CREATE INDEX ON tagged USING gin (a)',

@@ -6,7 +6,7 @@ import { type KeyCost, MOST_UNITS } from './reading-cost.ts';
 export interface UseOfColumn {
   /** An index of the method gin contains it, or a value that is computed from it, or may. */
   isInGin: boolean;
-  /** The same of an index of the trigrams of texts (extension pg_trgm). */
+  /** The same of an index, or of an expression, that takes the trigrams of texts (extension pg_trgm). */
   isInTrigrams: boolean;
   /** A generated column, an index or a check has an expression that may read it. */
   isInExpression: boolean;
@@ -41,15 +41,13 @@ export function higherCost(one: KeyCost | undefined, other: KeyCost | undefined)
 
 export const listingFunction = 'string_to_array';
 /** The names of the functions that divide texts into words or other parts, and sort these. */
-export const splittingFunctions = [
-  'to_tsvector',
-  'array_to_tsvector',
-  'hstore',
-  'similarity',
-  'word_similarity',
-  'similarity_op',
-  'word_similarity_op',
-  'word_similarity_commutator_op',
+export const splittingFunctions = ['to_tsvector', 'array_to_tsvector', 'hstore'];
+/** The names of the functions that compare the trigrams of texts, also those of operators. */
+export const trigramFunctions = [
+  ...['similarity', 'similarity_op', 'similarity_dist'],
+  ...['word_similarity', 'strict_word_similarity'].flatMap((name) =>
+    ['', '_op', '_commutator_op', '_dist_op', '_dist_commutator_op'].map((ending) => name + ending),
+  ),
 ];
 
 const none: KeyCost = { partUnits: 0, unitsPerByte: 0, keyTime: 0, partTime: 0, wordTime: 0, textTime: 0 };

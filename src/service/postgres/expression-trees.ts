@@ -42,11 +42,16 @@ export const isShortExpression = (tree: string) =>
 export const callsFunctions = (tree: string) =>
   `(${treeBytes(tree)} > ${maxTreeBytes} OR ${tree}::pg_catalog.text ~ '\\{OPEXPR |:funcformat [013] ')`;
 
-/** Returns SQL for whether the expression calls a function or an operator with one of the names of functions, or may. @param tree SQL of the text of a `pg_node_tree` */
+/**
+ * Returns SQL for whether the expression calls a function, also as an operator, or may.
+ *
+ * @param tree SQL of the text of a `pg_node_tree`
+ * @param names names of functions in any schema
+ */
 export const callsOneOf = (tree: string, names: string[]) =>
   `(pg_catalog.octet_length(${tree}) > ${maxTreeBytes} OR ${tree} ~ ('funcid (' || (
     SELECT pg_catalog.string_agg(p.oid::pg_catalog.text, '|') FROM pg_catalog.pg_proc p
-    WHERE p.proname IN (${names.map((name) => `'${name}'`)})) || ') '))`;
+    WHERE p.proname = ANY ('{${names}}'::pg_catalog.name[])) || ') '))`;
 
 /** The identifiers of nextval, now and gen_random_uuid (pg_proc.dat). */
 const harmlessFunctions = '1574|1299|3432';

@@ -212,9 +212,9 @@ function columnsOf(
   ].filter((sql) => sql !== undefined);
   const calls = (name: string) => sqls.some((sql) => sql.includes(name));
   const use = {
-    isInTrigrams: indexes.some((index) =>
-      index.columns.some(({ operatorClass }) => operatorClass?.endsWith('trgm_ops')),
-    ),
+    isInTrigrams:
+      sqls.some((sql) => /similarity|OPERATOR\([^)]*(%|<->)/.test(sql)) ||
+      indexes.some((index) => index.columns.some(({ operatorClass }) => operatorClass?.endsWith('trgm_ops'))),
     isInExpression: sqls.length > 0,
     isSplit: splittingFunctions.some(calls),
     isListed: calls(listingFunction),

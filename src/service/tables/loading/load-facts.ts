@@ -1,6 +1,11 @@
 /** Reads what PostgreSQL's catalogue says about the columns of a table and their types, as a load needs it. */
 
-import { listingFunction, splittingFunctions, type UseOfColumn } from '../../../encoding/columns/key-cost.ts';
+import {
+  listingFunction,
+  splittingFunctions,
+  trigramFunctions,
+  type UseOfColumn,
+} from '../../../encoding/columns/key-cost.ts';
 import type { ColumnType, InputFunction, LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { callsFunctions, callsOneOf, isShortExpression, treeBytes } from '../../postgres/expression-trees.ts';
 import { readInCallersPath } from '../../postgres/search-path.ts';
@@ -92,6 +97,9 @@ const isIndexed = (condition: string) => `(attlen = -1 AND EXISTS (
         SELECT FROM pg_attribute g WHERE g.attrelid = i.indrelid AND g.attnum = ANY (i.indkey) AND g.attgenerated <> ''))
       AND ${condition}))`;
 
+/** Returns SQL for whether an expression of which this is true may read the column. */
+const mayReach = (fact: string) => `(attlen = -1 AND (SELECT coalesce(bool_or(${fact}), false) FROM trees))`;
+
 /** The facts about a row of `attributes`. A default names no column, so that no relation need be given: see describeRelation. */
 const columnFacts = `
   'id', attnum, 'name', attname, 'isNullable', NOT attnotnull, 'bareType', ${typeForSql('atttypid', '-1')},
@@ -111,9 +119,9 @@ const columnFacts = `
       AND NOT (p.refclassid = 'pg_class'::regclass AND p.refobjid = attrelid)) ELSE false END,
   'isGenerated', attgenerated <> '',
   'isInTextTree', ${isIndexed(isTextTree('i', 'x'))}, 'isInGin', ${isIndexed(isGin('x'))},
-  'isInTrigrams', ${isIndexed(hasTrigrams('i'))},
-  'isInExpression', attlen = -1 AND EXISTS (SELECT FROM trees), 'isSplit', attlen = -1 AND (SELECT coalesce(bool_or(splits), false) FROM trees),
-  'isListed', attlen = -1 AND (SELECT coalesce(bool_or(lists), false) FROM trees),
+  'isInTrigrams', ${isIndexed(hasTrigrams('i'))} OR ${mayReach('compares')},
+  'isInExpression', attlen = -1 AND EXISTS (SELECT FROM trees), 'isSplit', ${mayReach('splits')},
+  'isListed', ${mayReach('lists')},
   'isLongGenerated', attgenerated = 's' AND attlen = -1 AND atttypid <> 'numeric'::regtype
     AND NOT (atttypid IN (${typesWithLength}) AND atttypmod BETWEEN 0 AND ${mostShortGenerated}),
   'generatedFrom', CASE WHEN attgenerated <> '' THEN (
@@ -162,7 +170,8 @@ attributes AS (
   LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum),
 -- The expressions that may read the columns, and whether they call a function that divides texts.
 trees AS (
-  SELECT ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists
+  SELECT ${callsOneOf('e.tree', splittingFunctions)} AS splits, ${callsOneOf('e.tree', [listingFunction])} AS lists,
+    ${callsOneOf('e.tree', trigramFunctions)} AS compares
   FROM relation r CROSS JOIN LATERAL (
     SELECT d.adbin::text AS tree FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
     WHERE d.adrelid = r.oid AND a.attgenerated <> ''
