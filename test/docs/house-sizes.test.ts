@@ -60,6 +60,8 @@ const state = {
   ],
   'the results of reading one cell, which the caller reads at once': [
     'src/core/cells/moment-text.ts position',
+    'src/encoding/columns/object-keys.ts counts',
+    'src/encoding/columns/object-keys.ts depth',
     'src/encoding/columns/sort-cost.ts counts',
     'src/encoding/columns/sort-cost.ts ends',
     'src/encoding/columns/sort-cost.ts lengths',
@@ -72,6 +74,9 @@ const state = {
     'src/encoding/encoders/intervals.ts at',
     'src/encoding/encoders/intervals.ts seen',
     'src/encoding/encoders/intervals.ts stop',
+    'src/encoding/encoders/repeated-keys.ts filled',
+    'src/encoding/encoders/repeated-keys.ts firsts',
+    'src/encoding/encoders/repeated-keys.ts keyCount',
     'src/encoding/encoders/repeated-keys.ts keys',
     'src/encoding/encoders/repeated-keys.ts open',
     'src/encoding/encoders/repeated-keys.ts round',

@@ -54,3 +54,40 @@ test('repeated keys are found as with a set, whatever values came before', () =>
   assert.equal(find(`{${names.join()}}`), undefined);
   assert.equal(find(`{${names.join()},"key 77":0}`), 'key 77');
 });
+
+test('the keys of an object are forgotten when it ends, and those around it are not', () => {
+  type Node = { name: string; within: Node[] | undefined }[];
+  const { node } = fc.letrec<{ node: Node }>((tie) => ({
+    node: fc.array(
+      fc.record({
+        name: fc.nat(60).map((n) => `k${n}`),
+        within: fc.option(fc.array(tie('node'), { maxLength: 3 }), { nil: undefined, depthSize: 'small' }),
+      }),
+      { maxLength: 24 },
+    ),
+  }));
+  const write = (members: Node): string =>
+    `{${members.map(({ name, within }) => `"${name}":${within ? `[${within.map(write).join()}]` : 1}`).join()}}`;
+  const hasRepeated = (members: Node): boolean =>
+    new Set(members.map(({ name }) => name)).size < members.length ||
+    members.some(({ within = [] }) => within.some(hasRepeated));
+  /** Gives the members of each object different names, except perhaps two. */
+  const nearlyDistinct = (members: Node): Node =>
+    members.map(({ name, within }, index) => ({
+      name: name === 'k7' ? 'k7' : `${name}.${index}`,
+      within: within?.map(nearlyDistinct),
+    }));
+  fc.assert(
+    fc.property(node, (members) => {
+      const text = nearlyDistinct(members);
+      assert.equal(find(write(text)) !== undefined, hasRepeated(text), write(text));
+    }),
+    { numRuns: 300 },
+  );
+  const many = (from: number, count: number) =>
+    Array.from({ length: count }, (_, n) => `"m${from + n}":1`).join();
+  const inner = `{${many(0, 200)}}`;
+  assert.equal(find(`{${many(0, 20)},"a":[${Array(50).fill(inner)}],${many(20, 300)}}`), undefined);
+  assert.equal(find(`{${many(0, 20)},"a":[${Array(50).fill(inner)}],${many(20, 300)},"m3":1}`), 'm3');
+  assert.equal(find(`{${many(0, 15)},"a":[${Array(50).fill(inner)}],"m14":1}`), 'm14');
+});

@@ -2,8 +2,9 @@
  * Finds a key that an object within a JSON value names twice: `{"a": [{"k": 1, "k": 2}]}`. `json` keeps such a value as it was sent.
  * `jsonb` keeps only the last value of the key (PostgreSQL 8.14).
  *
- * It makes one pass over the bytes. The keys of all objects go into one hash table, each under the number of its object, so that
- * nothing is allocated for a cell unless it has more keys than any cell before.
+ * It makes one pass over the bytes. The keys of an object are removed when it ends, so those of the innermost one are the last. The keys of small
+ * objects are compared one after the other, and those of others are found in one hash table, each under the number of its object. Nothing is
+ * allocated for a cell unless it has more keys at once than any cell before.
  */
 
 import { randomInt } from 'node:crypto';
@@ -26,18 +27,24 @@ const seed = randomInt(2 ** 32) | 0;
 
 /** The number of fields of each key: the number of its object, its hash, the start and end of its text, and whether the text has escapes. */
 const FIELDS = 5;
+/** An object with fewer keys does not need the hash table. */
+const FEW_KEYS = 16;
 let keys = new Int32Array(FIELDS * 64);
+let keyCount = 0;
 /** The hash table, with open addressing. `slots[i]` is the number of a key, from 1. The slot is in use only if `stamps[i]` equals `round`, the number of the current value. */
 let slots = new Int32Array(128);
 let stamps = new Int32Array(128);
 let round = 0;
-/** The numbers of the objects that contain the current position, the innermost one last. */
+/** The number of slots that are in use. The keys of some may have been removed, and other objects may have their places. */
+let filled = 0;
+/** The objects that contain the current position, the innermost one last: their numbers, and the places of their first keys. */
 let open: Int32Array<ArrayBuffer> = new Int32Array(64);
+let firsts: Int32Array<ArrayBuffer> = new Int32Array(64);
 
 /** Searches the valid JSON text of a value. @returns true and sets `repeatedKey`, or false */
 export function findRepeatedKey(bytes: Buffer, start: number, end: number): boolean {
   round = (round + 1) | 0;
-  let keyCount = 0;
+  keyCount = filled = 0;
   let objectCount = 0;
   let depth = 0;
   for (let at = start; at < end; at++) {
@@ -56,26 +63,22 @@ export function findRepeatedKey(bytes: Buffer, start: number, end: number): bool
         hash = Math.imul(hash ^ letter, 0x01000193);
       }
       if (depth === 0 || !isKey(bytes, at + 1, end)) continue;
-      if (
-        addKey(
-          bytes,
-          keyCount++,
-          open[depth - 1]!,
-          hasEscape ? hashOfEscaped(bytes, first, at) : hash,
-          first,
-          at,
-          hasEscape,
-        )
-      ) {
+      if (hasEscape) hash = hashOfEscaped(bytes, first, at);
+      pushKey(open[depth - 1]!, hash, first, at, hasEscape);
+      if (isRepeated(bytes, firsts[depth - 1]!)) {
         repeatedKey.start = first;
         repeatedKey.end = at;
         return true;
       }
     } else if (byte === OPENING_BRACE) {
-      if (depth === open.length) open = grown(open, depth * 2);
+      if (depth === open.length) {
+        open = grown(open, depth * 2);
+        firsts = grown(firsts, depth * 2);
+      }
+      firsts[depth] = keyCount;
       open[depth++] = ++objectCount;
     } else if (byte === CLOSING_BRACE) {
-      depth--;
+      keyCount = firsts[--depth]!;
     }
   }
   return false;
@@ -88,32 +91,32 @@ function isKey(bytes: Buffer, afterString: number, end: number): boolean {
   return at < end && bytes[at] === COLON;
 }
 
-function addKey(
-  bytes: Buffer,
-  key: number,
-  object: number,
-  hash: number,
-  start: number,
-  end: number,
-  hasEscape: boolean,
-): boolean {
-  if (2 * (key + 1) > slots.length) growTable(key);
-  const mask = slots.length - 1;
-  let slot = slotOf(object, hash) & mask;
-  while (stamps[slot] === round && slots[slot] !== 0) {
-    const other = FIELDS * (slots[slot]! - 1);
-    const mayBeEqual = keys[other] === object && keys[other + 1] === hash;
-    if (mayBeEqual && isSameKey(bytes, other, start, end, hasEscape)) return true;
-    slot = (slot + 1) & mask;
-  }
-  const at = FIELDS * key;
+function pushKey(object: number, hash: number, start: number, end: number, hasEscape: boolean): void {
+  const at = FIELDS * keyCount++;
+  if (at === keys.length) keys = grown(keys, keys.length * 2);
   keys[at] = object;
   keys[at + 1] = hash;
   keys[at + 2] = start;
   keys[at + 3] = end;
   keys[at + 4] = hasEscape ? 1 : 0;
-  slots[slot] = key + 1;
-  stamps[slot] = round;
+}
+
+/** Returns whether the last key has the text of another one of its object. @param first the place of the first key of the object */
+function isRepeated(bytes: Buffer, first: number): boolean {
+  const last = keyCount - 1;
+  if (last - first < FEW_KEYS) {
+    for (let other = first; other < last; other++) if (isSameKey(bytes, other, last)) return true;
+    if (last - first === FEW_KEYS - 1) for (let key = first; key <= last; key++) fillSlot(key);
+    return false;
+  }
+  const mask = slots.length - 1;
+  let slot = slotOf(keys[FIELDS * last]!, keys[FIELDS * last + 1]!) & mask;
+  while (stamps[slot] === round) {
+    const other = slots[slot]! - 1;
+    if (other < last && isSameKey(bytes, other, last)) return true;
+    slot = (slot + 1) & mask;
+  }
+  fillSlot(last);
   return false;
 }
 
@@ -125,18 +128,25 @@ function slotOf(object: number, hash: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
-/** Makes room for twice as many keys as this value has, which is `count`. */
-function growTable(count: number): void {
-  keys = grown(keys, keys.length * 2);
-  slots = new Int32Array(slots.length * 2);
-  stamps = new Int32Array(slots.length).fill(round - 1);
+/** Puts a key into the hash table. */
+function fillSlot(key: number): void {
+  if (2 * (filled + 1) > slots.length) growTable();
   const mask = slots.length - 1;
-  for (let key = 0; key < count; key++) {
-    let slot = slotOf(keys[FIELDS * key]!, keys[FIELDS * key + 1]!) & mask;
-    while (stamps[slot] === round) slot = (slot + 1) & mask;
-    slots[slot] = key + 1;
-    stamps[slot] = round;
-  }
+  let slot = slotOf(keys[FIELDS * key]!, keys[FIELDS * key + 1]!) & mask;
+  while (stamps[slot] === round) slot = (slot + 1) & mask;
+  slots[slot] = key + 1;
+  stamps[slot] = round;
+  filled++;
+}
+
+/** Makes a table with more slots, and puts the keys of all open objects into it. */
+function growTable(): void {
+  let length = slots.length * 2;
+  while (length < 4 * keyCount) length *= 2;
+  slots = new Int32Array(length);
+  stamps = new Int32Array(length).fill(round - 1);
+  filled = 0;
+  for (let key = 0; key < keyCount; key++) fillSlot(key);
 }
 
 function grown(from: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> {
@@ -157,15 +167,17 @@ function hashOfEscaped(bytes: Buffer, start: number, end: number): number {
   return hash;
 }
 
-function isSameKey(bytes: Buffer, other: number, start: number, end: number, hasEscape: boolean): boolean {
-  const otherStart = keys[other + 2]!;
-  const otherEnd = keys[other + 3]!;
-  if (!hasEscape && keys[other + 4] === 0)
-    return bytes.compare(bytes, start, end, otherStart, otherEnd) === 0;
+/** Returns whether two keys belong to the same object and have the same text. */
+function isSameKey(bytes: Buffer, one: number, other: number): boolean {
+  const a = FIELDS * one;
+  const b = FIELDS * other;
+  if (keys[a + 1] !== keys[b + 1] || keys[a] !== keys[b]) return false;
+  if (keys[a + 4] === 0 && keys[b + 4] === 0)
+    return bytes.compare(bytes, keys[a + 2], keys[a + 3], keys[b + 2], keys[b + 3]) === 0;
   unescaped.rewind();
   otherUnescaped.rewind();
-  appendUnescaped(unescaped, bytes, start, end);
-  appendUnescaped(otherUnescaped, bytes, otherStart, otherEnd);
+  appendUnescaped(unescaped, bytes, keys[a + 2]!, keys[a + 3]!);
+  appendUnescaped(otherUnescaped, bytes, keys[b + 2]!, keys[b + 3]!);
   const { position } = unescaped;
   const isSame = unescaped.bytes.compare(otherUnescaped.bytes, 0, otherUnescaped.position, 0, position) === 0;
   unescaped.clear();
