@@ -12,7 +12,8 @@ export type Reason =
   | 'the database has event triggers'
   | 'the load has ended or is cancelled'
   | 'another request has the idempotency key'
-  | 'the server is read-only';
+  | 'the server is read-only'
+  | 'a row is too long to be exported';
 
 /** A random mark in the text. A function of a table does not know it, so it cannot raise an error that looks like such a refusal. */
 const mark = randomBytes(8).toString('hex');
@@ -22,10 +23,15 @@ const mark = randomBytes(8).toString('hex');
  * another search path than the service's own, its condition must qualify all names.
  */
 export function refuseUnless(condition: string, reason: Reason): CallersStatement {
-  return qualified`SELECT CAST(CASE WHEN ${condition} THEN '0' ELSE '${textOf(reason)}' END AS pg_catalog.int4)`;
+  return qualified`SELECT ${failUnless(condition, reason)}`;
 }
 
-/** Returns whether the error comes from `refuseUnless` of this process, with this reason. */
+/** Returns an expression that is 0, or fails unless the condition is true. A query evaluates it for each row. */
+export function failUnless(condition: string, reason: Reason): string {
+  return `CAST(CASE WHEN ${condition} THEN '0' ELSE '${textOf(reason)}' END AS pg_catalog.int4)`;
+}
+
+/** Returns whether the error comes from `refuseUnless` or `failUnless` of this process, with this reason. */
 export function wasRefused(error: unknown, reason: Reason): boolean {
   return (
     conditionOf(error) === 'invalid_text_representation' && (error as Error).message.includes(textOf(reason))

@@ -1,9 +1,5 @@
 /**
- * Reads the first rows of a table as JSON, exactly as PostgreSQL has them.
- *
- * PostgreSQL itself writes the JSON, so a number has all its digits. For that it would call a cast to `json` that somebody has made for a
- * type of their own, and that function would run with the rights of the service. So values of types outside `pg_catalog` are read as
- * text, by the output function of the type, which only a superuser can make.
+ * Reads the first rows of a table as JSON, exactly as PostgreSQL has them. PostgreSQL itself writes the JSON (`asJson`).
  *
  * A value of hundreds of megabytes would take seconds to write. PostgreSQL knows the lengths of values without reading them, so it reads only the
  * beginning of long texts, and no other long values.
@@ -17,8 +13,10 @@ import { pipeline } from '../postgres/pipeline.ts';
 import { rollBackTo, savepoint } from '../postgres/savepoints.ts';
 import { queryInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../postgres/sql.ts';
-import { conditionOf, isFailureOfExpression } from '../postgres/sqlstate.ts';
+import { conditionOf } from '../postgres/sqlstate.ts';
 import { noteTable } from '../postgres/transaction.ts';
+import { asJson, ofVirtualColumns, type RowColumn, rowColumns } from './row-columns.ts';
+import { leastDigits, leastText, numbersOf, sumOf } from './value-lengths.ts';
 
 /** The maximum number of bytes of a list of rows. */
 const maxListedRowsBytes = 16 * 1024 * 1024;
@@ -142,30 +140,6 @@ function changedMeanwhile(cause: unknown): AppError {
   return new AppError('write-conflict', detail, { cause });
 }
 
-/** Changes the error to name the columns that PostgreSQL computes when it reads the rows, if one of them may have caused it. */
-function ofVirtualColumns(error: unknown, columns: RowColumn[]): unknown {
-  const virtual = columns.filter(({ isVirtual }) => isVirtual).map(({ name }) => `"${name}"`);
-  if (virtual.length === 0 || !isFailureOfExpression(error)) return error;
-  const which =
-    virtual.length === 1 ? `the column ${virtual[0]}` : `one of the columns ${virtual.join(', ')}`;
-  const detail = `PostgreSQL computes ${which} when it reads a row, and for one of the rows this fails: ${error.message}. Change its expression, or the row, in PostgreSQL.`;
-  return new AppError('invalid-data', detail, { cause: error });
-}
-
-interface RowColumn {
-  name: string;
-  /** `GENERATED ALWAYS AS (…) VIRTUAL` (PostgreSQL 18) */
-  isVirtual: boolean;
-  /** The type, or the type that the domain is based on, is one of PostgreSQL's own. */
-  isBuiltIn: boolean;
-  /** A value may be long. */
-  isLong: boolean;
-  /** `pg_type.oid` of the type, or of the type that the domain is based on. */
-  base: number;
-  /** The length of the text, or `bytea`, is known without reading it, and its beginning can be read alone. */
-  isText: boolean;
-}
-
 /** Switches off a setting with which a large table is not read from its beginning if another session reads it. */
 const readFromBeginning = `SELECT set_config('synchronize_seqscans', 'off', true)`;
 
@@ -176,21 +150,6 @@ const readFromBeginning = `SELECT set_config('synchronize_seqscans', 'off', true
 const bytesOfUsual = 'tablewright.written_bytes';
 const bytesOfLeast = 'tablewright.written_bytes_of_cut';
 const beginWithNoBytes = `SELECT set_config('${bytesOfUsual}', '0', true), set_config('${bytesOfLeast}', '0', true)`;
-
-const rowColumns = `
-SELECT a.attname AS name, a.attgenerated = 'v' AS "isVirtual", b.typnamespace = 'pg_catalog'::regnamespace AS "isBuiltIn", a.attlen = -1 AS "isLong",
-  b.oid::bigint::float8 AS base, b.oid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) AS "isText"
-FROM pg_catalog.pg_attribute a
-JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-CROSS JOIN LATERAL (
-  WITH RECURSIVE base AS (
-    SELECT t.oid, t.typtype, t.typbasetype, t.typnamespace FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid
-    UNION ALL
-    SELECT t.oid, t.typtype, t.typbasetype, t.typnamespace FROM base JOIN pg_catalog.pg_type t ON t.oid = base.typbasetype
-    WHERE base.typtype = 'd')
-  SELECT base.oid, base.typnamespace FROM base WHERE base.typtype <> 'd') AS b
-WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
-ORDER BY a.attnum`;
 
 /**
  * Returns a query of the rows. `row` is null if the rows up to this one are too long together. The lengths of their texts show this for most rows
@@ -236,10 +195,6 @@ FROM (
 ) AS summed`;
 }
 
-function sumOf(lengths: string[]): string {
-  return ['0::pg_catalog.int8', ...lengths].join(' OPERATOR(pg_catalog.+) ');
-}
-
 /** Returns an expression for the compressed bytes of a value that is shown whole. */
 function packedLength(column: RowColumn, lengths: Lengths): string {
   const value = `t.${quoteIdentifier(column.name)}`;
@@ -269,83 +224,14 @@ function leastLength(column: RowColumn, lengths: Lengths): string {
   return `CASE WHEN ${isTooLong(column, lengths)} THEN 0 ELSE coalesce(${least}, 0) END`;
 }
 
-/** Returns an expression for a lower bound of the length of the value's text. @param base the oid of the type (pg_type.dat) */
-function leastText(base: number, value: string): string {
-  switch (base) {
-    // bit and bit varying: compressed, 256 KiB may be 190,000,000 bits.
-    case 1560:
-    case 1562:
-      return `pg_catalog.length(${value})`;
-    // The arrays of these two types.
-    case 1561:
-    case 1563:
-      return `(SELECT pg_catalog.sum(pg_catalog.length(b.b)) FROM pg_catalog.unnest(${value}) AS b(b))`;
-    default:
-      // In a list of numbers, the eight bytes of a number may be one digit.
-      return `pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog./) 16`;
-  }
-}
-
-/**
- * Returns a FROM clause with the numbers `n.n` of a value that may have many more digits than the value has bytes; undefined: the type has no
- * such numbers. @param base the oid of the type (pg_type.dat)
- */
-function numbersOf(base: number, value: string): string | undefined {
-  const unnest = (what: string) => `pg_catalog.unnest(${what})`;
-  const bounds = (range: string) =>
-    `LATERAL (VALUES (pg_catalog.lower(${range})), (pg_catalog.upper(${range}))) AS n(n)`;
-  const ofJson = (document: string) =>
-    `LATERAL (SELECT j.j::pg_catalog.numeric FROM pg_catalog.jsonb_path_query(${document}, '${longNumbers}') AS j(j)) AS n(n)`;
-  switch (base) {
-    case 1700:
-      return `(VALUES (${value})) AS n(n)`;
-    case 1231:
-      return `${unnest(value)} AS n(n)`;
-    case 3906:
-      return bounds(value);
-    case 3907:
-    case 4532:
-      return `${unnest(value)} AS r(r), ${bounds('r.r')}`;
-    case 6151:
-      return `${unnest(value)} AS m(m), LATERAL ${unnest('m.m')} AS r(r), ${bounds('r.r')}`;
-    case 3802:
-      return ofJson(value);
-    case 3807:
-      return `${unnest(value)} AS d(d), ${ofJson('d.d')}`;
-    default:
-      return undefined;
-  }
-}
-
-/** Selects the numbers in `jsonb` whose text may have many more digits than they have bytes. */
-const longNumbers =
-  'strict $.** ? (@.type() == "number" && (@ > 1e200 || @ < -1e200 || @ != 0 && @ < 1e-200 && @ > -1e-200))';
-
-/**
- * Returns an expression for a lower bound of the digits of the numbers, without writing them. The binary form of a number has its
- * weight, the power of 10,000, at byte 2, and the number of digits after the point at byte 6.
- */
-function leastDigits(numbers: string): string {
-  const byte = (at: number) => `pg_catalog.get_byte(s.sent, ${at})`;
-  const times = (byte: string, factor: number) => `pg_catalog.int4mul(${byte}, ${factor})`;
-  const plus = (a: string, b: string) => `pg_catalog.int4pl(${a}, ${b})`;
-  const weight = `CASE WHEN pg_catalog.int4lt(${byte(2)}, 128) THEN ${plus(times(byte(2), 1024), times(byte(3), 4))} ELSE 0 END`;
-  const scale = plus(times(byte(6), 256), byte(7));
-  return `(SELECT pg_catalog.sum(${plus(weight, scale)})
-    FROM (SELECT pg_catalog.numeric_send(n.n) AS sent FROM ${numbers}) AS s)`;
-}
-
 /** Returns an expression for what is shown of the value. */
-function shownValue({ isBuiltIn, isLong, isText, base }: RowColumn, value: string, lengths: Lengths): string {
+function shownValue(column: RowColumn, value: string, lengths: Lengths): string {
+  const { isLong, isText, base } = column;
   if (isText) {
     return `CASE WHEN pg_catalog.octet_length(${value}) OPERATOR(pg_catalog.>) ${lengths.text}
       THEN pg_catalog.substr(${value}, 1, ${cutLength}) ELSE ${value} END`;
   }
-  const isShown = isLong
-    ? [`pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.<=) ${mostStoredBytes(base, lengths)}`]
-    : [];
-  // `IS NULL` cannot be used here, because it is also true for a composite value whose fields are all null.
-  if (!isBuiltIn) isShown.push(`pg_catalog.num_nulls(${value}) OPERATOR(pg_catalog.=) 0`);
-  const shown = isBuiltIn ? value : `pg_catalog.format('%s', ${value})`;
-  return isShown.length === 0 ? shown : `CASE WHEN ${isShown.join(' AND ')} THEN ${shown} END`;
+  const shown = asJson(column, value);
+  if (!isLong) return shown;
+  return `CASE WHEN pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.<=) ${mostStoredBytes(base, lengths)} THEN ${shown} END`;
 }

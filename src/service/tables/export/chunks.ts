@@ -1,0 +1,44 @@
+/** Collects encoded rows into chunks of about the same length. */
+
+const chunkBytes = 128 * 1024;
+
+export class Chunks {
+  /** The current chunk. A writer calls `reserve`, writes at `length` and moves `length` forward. */
+  bytes: Buffer = Buffer.allocUnsafeSlow(chunkBytes);
+  length = 0;
+  /** The number of bytes of the full chunks that were not taken. */
+  readyBytes = 0;
+  /** The number of bytes of all full chunks so far. */
+  allBytes = 0;
+  readonly #ready: Buffer[] = [];
+
+  /** Makes room for this many bytes. It may replace `bytes` and set `length` to 0. */
+  reserve(count: number): void {
+    if (this.length + count <= this.bytes.length) return;
+    this.flush(Math.max(count, chunkBytes));
+  }
+
+  append(source: Buffer): void {
+    this.reserve(source.length);
+    source.copy(this.bytes, this.length);
+    this.length += source.length;
+  }
+
+  /** Makes the current chunk a full one. @param nextBytes the length of the next one */
+  flush(nextBytes = chunkBytes): void {
+    if (this.length > 0) {
+      this.#ready.push(this.bytes.subarray(0, this.length));
+      this.readyBytes += this.length;
+      this.allBytes += this.length;
+    }
+    this.bytes = Buffer.allocUnsafeSlow(nextBytes);
+    this.length = 0;
+  }
+
+  /** Returns the oldest full chunk; undefined: there is none. */
+  take(): Buffer | undefined {
+    const chunk = this.#ready.shift();
+    if (chunk !== undefined) this.readyBytes -= chunk.length;
+    return chunk;
+  }
+}
