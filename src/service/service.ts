@@ -145,7 +145,7 @@ async function startEmbedded(
 
 function contextOf(
   config: Config,
-  { pool, databaseCheck, metrics, tracing, records }: OpenedParts,
+  { pool, exportPool, databaseCheck, metrics, tracing, records }: OpenedParts,
   state: ServiceState,
   log: Log,
   admission: Pick<HttpContext, 'tokens' | 'lines'>,
@@ -154,6 +154,7 @@ function contextOf(
     ...admission,
     config,
     pool,
+    exportPool,
     databaseCheck,
     records,
     measures: metrics?.measures ?? noMeasures,

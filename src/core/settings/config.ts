@@ -183,7 +183,7 @@ const declared = {
   database: {
     /** undefined: the embedded PostgreSQL. `databaseUrlProblem` checks the URL. */
     url: optional('DATABASE_URL', 'The URL of your own PostgreSQL, 15 or newer: postgresql://user:password@host:5432/database. Several hosts, of which the one that accepts changes is used: postgresql://user:password@one:5432,two:5432/database. If not set, the service starts its embedded PostgreSQL.', databaseUrlRule),
-    poolSize: integer('DATABASE_POOL_SIZE', 20, [2, 1000], 'connections', 'The most connections to PostgreSQL for requests. It must be above MAX_UPLOADS. Each process opens four more: two for the records of loads, one for its lease, one for health checks.'),
+    poolSize: integer('DATABASE_POOL_SIZE', 20, [2, 1000], 'connections', 'The most connections to PostgreSQL for requests. It must be above MAX_UPLOADS. Each process opens up to eight more: four for exports, two for the records of loads, one for its lease, one for health checks.'),
     statementTimeoutMs: integer('STATEMENT_TIMEOUT_MS', 600_000, [0, DAY_MS], 'ms', 'The time limit for one SQL statement in milliseconds; 0 for no limit.'),
     lockTimeoutMs: integer('LOCK_TIMEOUT_MS', 10_000, [0, DAY_MS], 'ms', 'The time limit in milliseconds for waiting for a table that another transaction has locked; 0 for no limit.'),
     serviceSchema: text('SERVICE_SCHEMA', 'tablewright_service', 'The schema in which the service keeps its own tables: loads, idempotency keys. The service creates it, and no access token may use it. none: the service keeps nothing, and the endpoints that need the schema answer 501.', serviceSchemaRule),

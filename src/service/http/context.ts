@@ -15,6 +15,8 @@ import type { TokenVerifier } from './tokens/token-verifier.ts';
 export interface HttpContext {
   config: Config;
   pool: Pool;
+  /** The connections of exports. They are separate, because a client may read for long, and uploads must not wait for it. */
+  exportPool: Pool;
   databaseCheck: DatabaseCheck;
   records: Records;
   tokens: TokenVerifier;

@@ -41,6 +41,7 @@ import { traceFields } from './observing/trace-context.ts';
 import { traceRequests } from './observing/trace-requests.ts';
 import { registerRoutes, uploadOperations } from './register-routes.ts';
 import { storedUploadWork } from './uploads/stored-uploads.ts';
+import { acceptedFormat } from './exports/export-parameters.ts';
 import { acceptsCsv, acceptsEvents, acceptsJson } from './wire/accept.ts';
 import { addBasePath, withoutBasePath } from './wire/base-path.ts';
 import { guardChunkedBodies, refusalOf } from './wire/chunked-body.ts';
@@ -355,6 +356,7 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
 function refuseOtherThanJson(accept: string | undefined, url: string): void {
   if (!url.startsWith('/api/') || acceptsJson(accept)) return;
   if (eventsPath.test(url) && acceptsEvents(accept)) return;
+  if (rowsPath.test(url) && acceptedFormat(accept) !== undefined) return;
   const hasCsv = csvPath.test(url);
   if (hasCsv && acceptsCsv(accept)) return;
   const csv = hasCsv ? ', and the problems of an upload as text/csv' : '';
@@ -364,6 +366,7 @@ function refuseOtherThanJson(accept: string | undefined, url: string): void {
   );
 }
 
+const rowsPath = /^[^?]*\/rows(?:\?|$)/;
 const eventsPath = /\/events(?:\?|$)/;
 const csvPath = /^[^?]*\/(?:upload\/(?:json|excel)|problems)(?:\?|$)/;
 

@@ -79,6 +79,8 @@ function createMeasures(registry: Registry): Measures {
     'Received bytes of the bodies of committed uploads.',
     'format',
   );
+  const exportedRows = counter('tablewright_rows_exported_total', 'Rows of files that were sent.', 'format');
+  const exportedBytes = counter('tablewright_bytes_exported_total', 'Bytes of files that were sent.', 'format');
   const givenUp = counter(
     'tablewright_loads_given_up_total',
     'Asynchronous loads that failed because they were begun too often without an end. Each of them may end the process.',
@@ -92,6 +94,10 @@ function createMeasures(registry: Registry): Measures {
     loaded: (format, rowCount, byteCount) => {
       rows.inc({ format }, rowCount);
       bytes.inc({ format }, byteCount);
+    },
+    exported: (format, rowCount, byteCount) => {
+      exportedRows.inc({ format }, rowCount);
+      exportedBytes.inc({ format }, byteCount);
     },
     loadGivenUp: () => givenUp.inc(),
     phase: measurePhases(registry),
@@ -146,7 +152,7 @@ function watchLines(registry: Registry, lines: Lines): void {
   const registers = [registry];
   const running = new Gauge({
     name: 'tablewright_requests_running',
-    help: 'Requests that have a place in a waiting line: uploads (with inspections), creates, large creates, describes.',
+    help: 'Requests that have a place in a waiting line: uploads (with inspections), creates, large creates, describes, exports.',
     labelNames: ['line'],
     registers,
     collect: () => {
@@ -155,7 +161,7 @@ function watchLines(registry: Registry, lines: Lines): void {
   });
   const waiting = new Gauge({
     name: 'tablewright_requests_waiting',
-    help: 'Requests that wait for a place: uploads (with inspections), creates, large creates, describes.',
+    help: 'Requests that wait for a place: uploads (with inspections), creates, large creates, describes, exports.',
     labelNames: ['line'],
     registers,
     collect: () => {

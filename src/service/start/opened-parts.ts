@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Config } from '../../core/settings/config.ts';
-import type { Lines } from '../http/admission/lines.ts';
+import { type Lines, maxExports } from '../http/admission/lines.ts';
 import type { Measures } from '../http/observing/measures.ts';
 import type { Tracing } from '../http/observing/trace-requests.ts';
 import { defaultLeaseMs, type RecordPools } from '../loads/loads.ts';
@@ -30,6 +30,7 @@ export class OpenedParts implements RecordPools {
   /** undefined: DATABASE_URL names the database. */
   readonly embedded: EmbeddedPostgres | undefined;
   readonly pool: Pool;
+  readonly exportPool: Pool;
   readonly recordPool: Pool;
   readonly leasePool: Pool;
   readonly databaseCheck: DatabaseCheck;
@@ -41,6 +42,7 @@ export class OpenedParts implements RecordPools {
     const url = new Servers(embedded?.url ?? database.url!);
     this.embedded = embedded;
     this.pool = createPool({ ...database, url }, log);
+    this.exportPool = createPool({ ...database, url, poolSize: maxExports }, log);
     const { statementTimeoutMs } = ownLimits;
     this.recordPool = createPool({ url, poolSize: 2, statementTimeoutMs }, log);
     // The time limit is a third of the lease, so that if one renewal gets no answer, another one can be made before the lease expires.
@@ -70,7 +72,7 @@ export class OpenedParts implements RecordPools {
 
   async #endPools(state: ServiceState): Promise<void> {
     await this.records.stop(() => state.endRequests());
-    await Promise.all([this.leasePool.end(), this.recordPool.end(), this.pool.end()]);
+    await Promise.all([this.leasePool.end(), this.recordPool.end(), this.exportPool.end(), this.pool.end()]);
   }
 }
 

@@ -14,8 +14,8 @@ import { WorkerGroup } from './worker-group.ts';
 /** What the process of `main.ts` starts and stops. */
 export type Program = Pick<Service, 'banner' | 'failed' | 'logUnhandled' | 'stop'>;
 
-/** The connections of a worker in addition to DATABASE_POOL_SIZE: two for the records of loads, one for its lease, one for health checks. */
-const otherConnections = 4;
+/** The connections of a worker in addition to DATABASE_POOL_SIZE: four for exports, two for the records of loads, one for its lease, one for health checks. */
+const otherConnections = 8;
 
 /** Starts the workers, and returns when all of them listen. @throws Error with a message for the person who starts the service */
 export async function startPrimary(config: Config): Promise<Program> {

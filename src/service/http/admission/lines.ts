@@ -21,6 +21,8 @@ export interface Lines {
   /** The line for creates with a large definition, because reading and checking it takes long. */
   largeCreates: WaitingLine;
   describes: WaitingLine;
+  /** The line for exports, which have connections of their own. */
+  exports: WaitingLine;
   /** The places for streams of events. */
   streams: StreamPlaces;
 }
@@ -45,6 +47,9 @@ const placesPerTable = 2;
 /** The maximum number of streams of events at the same time. */
 const maxStreams = 200;
 const maxStreamsPerCaller = 20;
+
+/** The maximum number of exports at the same time, and of the connections that only they use. */
+export const maxExports = 4;
 
 /** Definitions over this length are read one after the other. */
 export const largeDefinitionBytes = 64 * 1024;
@@ -79,6 +84,13 @@ export function createLines({ database, limits }: Pick<Config, 'database' | 'lim
     creates: shortLine(Math.floor(left / 2) - 1),
     largeCreates: shortLine(1, largeWaitMs),
     describes: shortLine(Math.ceil(left / 2)),
+    exports: new WaitingLine({
+      places: maxExports,
+      placesPerCaller: placesOfOne(maxExports),
+      maxWaiting: maxShortWaiting,
+      waitMs: shortWaitMs,
+      refusal: tooManyExports,
+    }),
     streams: new StreamPlaces({
       places: maxStreams,
       placesPerCaller: maxStreamsPerCaller,
@@ -164,6 +176,13 @@ function tooManyStreams({ isOwn }: Pick<Refusal, 'isOwn'>): AppError {
     : limitDetail('Too many streams are open', maxStreams, 'streams');
   const detail = `${limit} Close one, or try again later.`;
   return new AppError(isOwn ? 'too-many-requests' : 'service-busy', detail, { headers });
+}
+
+function tooManyExports({ isOwn }: Refusal): AppError {
+  const limit = isOwn
+    ? limitDetail("Too many exports of the access token's subject are running", placesOfOne(maxExports), 'exports')
+    : limitDetail('Too many exports are running', maxExports, 'exports');
+  return new AppError(isOwn ? 'too-many-requests' : 'service-busy', `${limit} Try again later.`, { headers });
 }
 
 function tooManyAtOnce(): AppError {

@@ -1,5 +1,5 @@
 /**
- * The audit log: one line for each request that changes tables, webhooks or loads, or that was refused or failed although its token is valid. It says
+ * The audit log: one line for each request that changes tables, webhooks or loads, that exports rows, or that was refused or failed although its token is valid. It says
  * who changed what, and how that ended. It never contains the value of a cell, a token, or the text of an error, because that may
  * quote the request.
  */
@@ -36,20 +36,32 @@ export interface OtherChange {
   table?: string;
 }
 
+/** A file with the rows of a table. After its first bytes `broken` means that the service could not finish it, and `cancelled` that the client left. */
+export interface AuditedExport {
+  outcome: 'sent' | 'broken' | 'cancelled';
+  format: string;
+  rows?: number;
+  code?: string;
+}
+
 export type Operation =
   | 'create-table'
   | 'rename-table'
   | 'drop-table'
+  | 'export-table'
   | 'upload-json'
   | 'upload-excel'
   | 'create-webhook'
   | 'delete-webhook'
   | 'cancel-load';
 
-const changes = new WeakMap<FastifyRequest, AuditedChange | OtherChange>();
+const changes = new WeakMap<FastifyRequest, AuditedChange | OtherChange | AuditedExport>();
 
-/** Records the change that a request has made. It is in the audit log even if the request fails afterwards. */
-export function noteChange(request: FastifyRequest, change: AuditedChange | OtherChange): void {
+/** Records the change that a request has made, or what it has exported. It is in the audit log even if the request fails afterwards. */
+export function noteChange(
+  request: FastifyRequest,
+  change: AuditedChange | OtherChange | AuditedExport,
+): void {
   changes.set(request, change);
 }
 

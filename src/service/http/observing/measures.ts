@@ -21,6 +21,8 @@ export interface Measures {
   tokenRefused(reason: string): void;
   /** A committed load. @param bytes the received bytes of the body */
   loaded(format: string, rows: number, bytes: number): void;
+  /** A file with rows of a table was sent. */
+  exported(format: string, rows: number, bytes: number): void;
   /** An asynchronous load was given up, because it was started too often without reaching an end. */
   loadGivenUp(): void;
   phase(phase: LoadPhase, seconds: number): void;
@@ -33,6 +35,7 @@ export const noMeasures: Measures = {
   problems: () => {},
   tokenRefused: () => {},
   loaded: () => {},
+  exported: () => {},
   loadGivenUp: () => {},
   phase: () => {},
 };

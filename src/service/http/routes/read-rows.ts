@@ -1,21 +1,48 @@
-/** `GET /api/v1/table/{table_name}/rows`: the first rows of a table. */
+/** `GET /api/v1/table/{table_name}/rows`: the first rows of a table, or all of them as a file. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import { type AppError, wrongParameter } from '../../../core/errors.ts';
+import { exportFormats } from '../../tables/export/export-table.ts';
 import { readFirstRows } from '../../tables/read-rows.ts';
 import { schemaParameter, TablePath } from '../admission/table-request.ts';
 import { describeForRequest } from '../answers/describe-for-request.ts';
 import type { HttpContext } from '../context.ts';
+import { acceptedFormat, xlsxType } from '../exports/export-parameters.ts';
+import { handleExport } from '../exports/handle-export.ts';
+import { auditing } from '../observing/audit.ts';
 import { problemResponses, tableErrors } from '../openapi/openapi.ts';
-import { queryParser } from '../query.ts';
+import { choice, queryParser } from '../query.ts';
+
+const maxFirstRows = 1000;
 
 const Query = Type.Object({
   schema: schemaParameter,
-  limit: Type.Integer({
-    default: 50,
-    minimum: 1,
-    maximum: 1000,
-    description: 'The maximum number of rows in the answer.',
-  }),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: `The maximum number of rows. Without a format: 50 by default, and at most ${maxFirstRows.toLocaleString('en-US')}. With one: all rows by default.`,
+    }),
+  ),
+  format: Type.Optional(
+    choice(exportFormats, {
+      description:
+        'Exports all rows as a file: `csv`, `ndjson`, `json` (a document that uploads accept) or `xlsx`. The header `Accept` with the media type of CSV, NDJSON or a workbook does the same. Needs the scope `table:export`.',
+    }),
+  ),
+  columns: Type.Optional(
+    Type.String({
+      description:
+        'The columns of the file in their order, separated by commas, for an export. A backslash before a comma makes it part of a name. Default: all columns.',
+      examples: ['id,name'],
+    }),
+  ),
+  order: Type.Optional(
+    Type.String({
+      description:
+        'The columns by which the rows of an export are ordered, separated by commas, each with `.asc` (default) or `.desc`. Without it the order is that of PostgreSQL.',
+      examples: ['ordered_at.desc,id'],
+    }),
+  ),
 });
 
 const FirstRows = Type.Object(
@@ -44,39 +71,75 @@ const FirstRows = Type.Object(
   { title: 'FirstRows' },
 );
 
-export function readRowsRoute(app: FastifyInstance, context: HttpContext): void {
-  const parseQuery = queryParser(Query);
-  app.get(
-    '/api/v1/table/:table_name/rows',
-    {
-      schema: {
-        operationId: 'readRows',
-        tags: ['tables'],
-        summary: 'Read First Rows',
-        description:
-          'Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`.',
-        security: [{ bearer: [] }],
-        params: TablePath,
-        querystring: Query,
-        response: {
-          200: { description: 'The rows.', content: { 'application/json': { schema: FirstRows } } },
-          ...problemResponses(...tableErrors, 'table-not-found', 'limit-exceeded'),
-        },
+const file = { schema: Type.Unsafe<string>({ type: 'string', format: 'binary' }) };
+const text = { schema: Type.String() };
+
+const documentation = {
+  operationId: 'readRows',
+  tags: ['tables'],
+  summary: 'Read First Rows',
+  description:
+    'Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.',
+  security: [{ bearer: [] }],
+  params: TablePath,
+  querystring: Query,
+  response: {
+    200: {
+      description: 'The rows. With `format`: a file.',
+      headers: {
+        'Content-Disposition': { type: 'string', description: 'The name of the file.' },
+      },
+      content: {
+        'application/json': { schema: FirstRows },
+        'text/csv': text,
+        'application/x-ndjson': text,
+        [xlsxType]: file,
       },
     },
-    async (request, reply) => {
-      const { schema, limit } = parseQuery(request.query);
-      const { rows, cut, hasMore } = await describeForRequest(
-        request,
-        reply,
-        context,
-        schema,
-        ({ name }, client) => readFirstRows(client, schema, name, limit),
-      );
-      // The rows are JSON already and are sent unchanged. If they were parsed and written again, large numbers would lose digits.
-      reply.type('application/json; charset=utf-8');
-      const ofCut = cut.length === 0 ? '' : `"cut":${JSON.stringify(cut)},`;
-      return Buffer.from(`{"rows":[${rows.join(',')}],${ofCut}"has_more":${hasMore}}`);
-    },
-  );
+    ...problemResponses(
+      ...tableErrors,
+      'table-not-found',
+      'limit-exceeded',
+      'invalid-data',
+      'service-busy',
+    ),
+  },
+};
+
+export function readRowsRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  app.get('/api/v1/table/:table_name/rows', { schema: documentation }, async (request, reply) => {
+    const query = parseQuery(request.query);
+    const format = query.format ?? acceptedFormat(request.headers.accept);
+    if (format !== undefined) {
+      const exportRows = () => handleExport(request, reply, context, { ...query, format });
+      return auditing('export-table', exportRows)(request, reply);
+    }
+    const { schema, limit = 50, ...ofExports } = query;
+    refuseOfExports(ofExports);
+    if (limit > maxFirstRows) throw tooManyFirstRows();
+    const { rows, cut, hasMore } = await describeForRequest(
+      request,
+      reply,
+      context,
+      schema,
+      ({ name }, client) => readFirstRows(client, schema, name, limit),
+    );
+    // The rows are JSON already and are sent unchanged. If they were parsed and written again, large numbers would lose digits.
+    reply.type('application/json; charset=utf-8');
+    const ofCut = cut.length === 0 ? '' : `"cut":${JSON.stringify(cut)},`;
+    return Buffer.from(`{"rows":[${rows.join(',')}],${ofCut}"has_more":${hasMore}}`);
+  });
+}
+
+/** Refuses the parameters that only exports have. */
+function refuseOfExports(parameters: object): void {
+  const [name] = Object.keys(parameters);
+  if (name === undefined) return;
+  throw wrongParameter(name, `The parameter ${name} is for exports: send format, too.`);
+}
+
+function tooManyFirstRows(): AppError {
+  const detail = `The query parameter limit must be a whole number from 1 to ${maxFirstRows}, unless format is sent.`;
+  return wrongParameter('limit', detail);
 }

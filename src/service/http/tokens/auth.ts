@@ -19,6 +19,7 @@ export type Scope =
   | 'table:alter'
   | 'table:drop'
   | 'table:read'
+  | 'table:export'
   | 'load:read-all'
   | 'load:cancel-all'
   | 'event:read'

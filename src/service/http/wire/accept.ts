@@ -72,6 +72,26 @@ export function acceptsCsv(accept: string | undefined): boolean {
   return acceptanceOf(rangesOf(accept ?? ''), isCsv, 'text').weight > 0;
 }
 
+/**
+ * Returns which of these media types the client prefers; undefined: it names none of them, or prefers JSON. If it gives JSON the same weight, it
+ * prefers JSON only if it names JSON, too.
+ */
+export function preferredType(accept: string | undefined, types: readonly string[]): string | undefined {
+  const ranges = rangesOf(accept ?? '');
+  let best: string | undefined;
+  let weight = 0;
+  for (const name of types) {
+    const [type, subtype] = name.split('/') as [string, string];
+    const is = (otherType: string, other: string) => otherType === type && other === subtype;
+    const found = acceptanceOf(ranges, is, type);
+    if (found.exactness !== BY_NAME || found.weight <= weight) continue;
+    best = name;
+    weight = found.weight;
+  }
+  const json = acceptanceOf(ranges, isJson, 'application');
+  return json.weight > weight || (json.weight === weight && json.exactness === BY_NAME) ? undefined : best;
+}
+
 /** Returns whether the client accepts server-sent events. */
 export function acceptsEvents(accept: string | undefined): boolean {
   return acceptanceOf(rangesOf(accept ?? ''), isEvents, 'text').weight > 0;

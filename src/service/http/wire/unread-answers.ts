@@ -11,7 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import { factsOf } from '../observing/access-log.ts';
 
 /** An answer of 16 MiB may take 17 minutes, as over the slowest mobile networks. */
-const slowestPace: ReadingPace = { startMs: 30_000, bytesPerSecond: 16 * 1024 };
+export const slowestPace: ReadingPace = { startMs: 30_000, bytesPerSecond: 16 * 1024 };
 const maxUnreadBytes = 256 * 1024 * 1024;
 /** The kernel usually takes shorter answers at once. */
 const shortBytes = 64 * 1024;
