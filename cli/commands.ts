@@ -61,6 +61,9 @@ const file = inGroup('File', {
   },
 });
 
+/** The formats of exports. The extension of a file chooses one of them. */
+export const exportFormats = ['csv', 'ndjson', 'json', 'xlsx'] as const;
+
 const schema: Option = { value: 'NAME', about: 'the schema of the table. Default: public' };
 
 /** Returns the upload parameters as options. docs/parameters.md describes them. */
@@ -197,6 +200,30 @@ export const commands = {
     about: 'show the first rows of a table',
     options: { schema, limit: { value: 'COUNT', about: 'how many rows. Default: 50' }, json, ...connection },
     examples: ['tablewright rows orders', 'tablewright rows orders --limit 5 --json'],
+  },
+  export: {
+    usage: 'export NAME [options]',
+    about: 'write the rows of a table into a file',
+    notes: 'The rows go to the standard output, unless --output names a file. A workbook needs a file.',
+    options: {
+      format: {
+        value: 'FORMAT',
+        choices: exportFormats,
+        about: 'csv, ndjson, json or xlsx. Default: the extension of the file, or csv',
+      },
+      output: { value: 'FILE', about: 'the file. It is replaced when all rows have arrived' },
+      schema,
+      columns: { value: 'NAMES', about: 'the columns, such as id,name. Default: all' },
+      order: { value: 'NAMES', about: 'the order of the rows, such as ordered_at.desc,id' },
+      limit: { value: 'COUNT', about: 'how many rows. Default: all' },
+      quiet: output.quiet,
+      ...connection,
+    },
+    examples: [
+      'tablewright export orders > orders.csv',
+      'tablewright export orders --output orders.xlsx',
+      'tablewright export orders --format ndjson --columns id,total --order id | gzip > orders.ndjson.gz',
+    ],
   },
   loads: {
     usage: 'loads [ID] [options]',

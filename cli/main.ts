@@ -23,6 +23,7 @@ const runs: Record<CommandName, (line: CommandLine) => Promise<number | undefine
   rename: async (line) => (await import('./tables.ts')).rename(line),
   tables: async (line) => (await import('./tables.ts')).list(line),
   rows: async (line) => (await import('./tables.ts')).rows(line),
+  export: async (line) => (await import('./export.ts')).exportTable(line),
   loads: async (line) => (await import('./loads.ts')).loads(line),
   cancel: async (line) => (await import('./loads.ts')).cancel(line),
   mcp: async (line) => (await import('./mcp/mcp.ts')).mcp(line),

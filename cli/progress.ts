@@ -1,9 +1,9 @@
-/** Shows the progress of an upload: as a bar on a terminal, and otherwise as a line every few seconds. */
+/** Shows the progress of an upload or an export: as a bar on a terminal, and otherwise as a line every few seconds. */
 import process from 'node:process';
 import { drawBar, inBytes, inCount, note, removeBar } from './print.ts';
 
 export interface Progress {
-  /** The bytes of the body that were sent. */
+  /** The bytes of the body that were sent, or received. */
   sent: (bytes: number) => void;
   /** The rows that the service has read. */
   rows: (count: number) => void;
@@ -18,8 +18,13 @@ const shortestBar = 6;
 /** The number of characters that the texts before and after the bar usually need. */
 const textWidth = 56;
 
-/** @param total the size of the file in bytes; undefined: unknown */
-export function showProgress(name: string, total: number | undefined, isQuiet: boolean): Progress {
+/** @param total the size of the file in bytes; undefined: unknown. @param verb what happens to the bytes */
+export function showProgress(
+  name: string,
+  total: number | undefined,
+  isQuiet: boolean,
+  verb = 'sent',
+): Progress {
   const startedAt = performance.now();
   let sent = 0;
   let rows = 0;
@@ -33,6 +38,7 @@ export function showProgress(name: string, total: number | undefined, isQuiet: b
         total,
         sent,
         rows,
+        verb,
         seconds: seconds(),
         columns: isTerminal ? process.stderr.columns : 1,
       }),
@@ -65,13 +71,23 @@ export interface ProgressFacts {
   total: number | undefined;
   sent: number;
   rows: number;
+  /** What happened to the bytes. Default: `sent`. */
+  verb?: string;
   seconds: number;
   /** The width of the terminal. If it is narrow, the bar is shortened or left out. Default: wide enough. */
   columns?: number | undefined;
 }
 
 /** Returns the line: the sent part, the number of rows, the rate and the remaining time. */
-export function progressText({ name, total, sent, rows, seconds, columns }: ProgressFacts): string {
+export function progressText({
+  name,
+  total,
+  sent,
+  rows,
+  verb = 'sent',
+  seconds,
+  columns,
+}: ProgressFacts): string {
   const parts = [name];
   if (total !== undefined && total > 0) {
     const share = Math.min(sent / total, 1);
@@ -80,7 +96,7 @@ export function progressText({ name, total, sent, rows, seconds, columns }: Prog
     if (width >= shortestBar) parts.push(`${'█'.repeat(filled)}${'░'.repeat(width - filled)}`);
     parts.push(`${Math.floor(share * 100)}%`);
   }
-  parts.push(`${inBytes(sent)} sent`);
+  parts.push(`${inBytes(sent)} ${verb}`);
   if (rows > 0) parts.push(inCount(rows, 'row'), `${inCount(Math.round(rows / seconds), 'row')}/s`);
   if (total !== undefined && sent > 0 && sent < total && seconds > 1) {
     parts.push(`${inTime((seconds / sent) * (total - sent))} left`);

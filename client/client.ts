@@ -37,6 +37,9 @@ export type InspectOptions = QueryOf<'inspectJson'> &
   Omit<UploadSource, 'definition'> &
   Pick<LoadOptions, 'signal' | 'onSent'>;
 
+/** The options of an export: its format, and the other parameters of the operation. */
+export type ExportOptions = QueryOf<'readRows'> & { format: 'csv' | 'ndjson' | 'json' | 'xlsx' };
+
 export interface ClientOptions {
   /** The address of the service, such as `http://127.0.0.1:8080`. */
   url: string | URL;
@@ -109,10 +112,23 @@ function tableCalls(connection: Connection) {
     types: (options: QueryOf<'listTypes'> & RequestOptions = {}): AsyncGenerator<ListedType> =>
       itemsOf(connection, 'types', options),
 
+    /**
+     * Returns all rows as a file. The stream fails if the service cannot finish the file.
+     */
+    exportRows: (
+      name: string,
+      { signal, ...query }: ExportOptions & RequestOptions,
+    ): Promise<ReadableStream<Uint8Array>> =>
+      send(
+        connection,
+        { path: `${tablePath(name)}/rows`, query, signal, isRepeatable: true },
+        async ({ body }) => body!,
+      ),
+
     /** Returns the first rows. A number that a JavaScript number cannot hold exactly is a string. */
     rows(
       name: string,
-      { signal, ...query }: QueryOf<'readRows'> & RequestOptions = {},
+      { signal, ...query }: Omit<QueryOf<'readRows'>, 'format' | 'columns' | 'order'> & RequestOptions = {},
     ): Promise<Schemas['FirstRows']> {
       const request = { path: `${tablePath(name)}/rows`, query, signal, isRepeatable: true };
       return send(connection, request, (answer) => jsonOf(answer, fromJson));

@@ -84,6 +84,7 @@ export const tools: Record<string, Tool> = {
   read_rows: {
     about: 'Reads the first rows of a table.',
     operations: ['readRows'],
+    without: ['format', 'columns', 'order'],
     own: { table: true },
     isReadOnly: true,
     run: (client, { table, ...query }, signal) => client.rows(nameOf(table), { ...query, signal }),
