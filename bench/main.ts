@@ -1,6 +1,6 @@
 /**
  * Runs the benchmarks: `npm run bench -- citus`, `npm run bench -- command-line`, `npm run bench -- create`, `npm run bench -- csv`,
- * `npm run bench -- excel [small large]`, `npm run bench -- json [shape …]`, `npm run bench -- quality [set …]`,
+ * `npm run bench -- excel [small large]`, `npm run bench -- export`, `npm run bench -- json [shape …]`, `npm run bench -- quality [set …]`,
  * `npm run bench -- readers`, `npm run bench -- small`, `npm run bench -- workers`. All but `quality` run their programs in turn on one
  * server, for several rounds.
  */
@@ -9,6 +9,7 @@ import { benchCommandLine } from './command-line.ts';
 import { benchCreate } from './create.ts';
 import { benchCsv } from './csv.ts';
 import { benchExcel } from './excel.ts';
+import { benchExport } from './export.ts';
 import { benchJson } from './json.ts';
 import { benchQuality } from './quality.ts';
 import { benchReaders } from './readers.ts';
@@ -21,6 +22,7 @@ const benches: Record<string, (words: string[]) => Promise<void>> = {
   create: benchCreate,
   csv: benchCsv,
   excel: benchExcel,
+  export: benchExport,
   json: benchJson,
   quality: benchQuality,
   readers: benchReaders,

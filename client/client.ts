@@ -112,27 +112,19 @@ function tableCalls(connection: Connection) {
     types: (options: QueryOf<'listTypes'> & RequestOptions = {}): AsyncGenerator<ListedType> =>
       itemsOf(connection, 'types', options),
 
-    /**
-     * Returns all rows as a file. The stream fails if the service cannot finish the file.
-     */
+    /** Returns the first rows. A number that a JavaScript number cannot hold exactly is a string. */
+    rows: (
+      name: string,
+      options: Omit<QueryOf<'readRows'>, 'format' | 'columns' | 'order'> & RequestOptions = {},
+    ): Promise<Schemas['FirstRows']> =>
+      get(connection, `${tablePath(name)}/rows`, options, (answer) => jsonOf(answer, fromJson)),
+
+    /** Returns all rows as a file. The stream fails if the service cannot finish the file. */
     exportRows: (
       name: string,
-      { signal, ...query }: ExportOptions & RequestOptions,
+      options: ExportOptions & RequestOptions,
     ): Promise<ReadableStream<Uint8Array>> =>
-      send(
-        connection,
-        { path: `${tablePath(name)}/rows`, query, signal, isRepeatable: true },
-        async ({ body }) => body!,
-      ),
-
-    /** Returns the first rows. A number that a JavaScript number cannot hold exactly is a string. */
-    rows(
-      name: string,
-      { signal, ...query }: Omit<QueryOf<'readRows'>, 'format' | 'columns' | 'order'> & RequestOptions = {},
-    ): Promise<Schemas['FirstRows']> {
-      const request = { path: `${tablePath(name)}/rows`, query, signal, isRepeatable: true };
-      return send(connection, request, (answer) => jsonOf(answer, fromJson));
-    },
+      get(connection, `${tablePath(name)}/rows`, options, async ({ body }) => body!),
   };
 }
 
@@ -243,8 +235,9 @@ function get<Body>(
   connection: Connection,
   path: string,
   { signal, ...query }: RequestOptions,
+  read: (answer: TransportAnswer) => Promise<Body> = jsonOf,
 ): Promise<Body> {
-  return send(connection, { path, query, signal, isRepeatable: true }, jsonOf);
+  return send(connection, { path, query, signal, isRepeatable: true }, read);
 }
 
 type Page<List extends string, Item> = Record<List, Item[]> & { next: string | number | null };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, existsSync, readFileSync } from 'node:fs';
+import { createWriteStream, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { appendFile, chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -775,6 +775,25 @@ test('the command rows prints the first rows of a table', async () => {
   assert.deepEqual([code, out], [0, 'a  b\n-  -\n1  x\n2\n']);
   const json = await run(['rows', 'shown', '--limit', '1', '--json']);
   assert.equal(json.out, '{"a":1,"b":"x"}\n');
+});
+
+test('the command export writes all rows to the standard output, or into a file that is whole', async () => {
+  await service.rows(`CREATE TABLE taken (a int, b text); INSERT INTO taken VALUES (1, 'x'), (2, NULL);
+    CREATE TABLE failing (a int, b text); INSERT INTO failing SELECT n, repeat('x', 200) FROM generate_series(1, 200000) AS n;
+    INSERT INTO failing VALUES (0, repeat('x', 70000000))`);
+  assert.deepEqual(await run(['export', 'taken']), { code: 0, out: 'a,b\n1,x\n2,\n', err: '' });
+  const ordered = await run(['export', 'taken', '--format', 'ndjson', '--order', 'a.desc', '--columns', 'a', '--limit', '1']);
+  assert.equal(ordered.out, '{"a":2}\n');
+  const named = await run(['export', 'taken', '--output', 'taken.xlsx']);
+  assert.deepEqual([named.code, named.out, named.err], [0, '', 'taken → taken.xlsx\n']);
+  assert.equal(readFileSync(join(folder, 'taken.xlsx')).toString('latin1', 0, 2), 'PK');
+  assert.equal((await run(['export', 'taken', '--format', 'xlsx'])).code, 2);
+
+  const broken = await run(['export', 'failing', '--output', 'failing.csv']);
+  assert.equal(broken.code, 3);
+  assert.match(broken.err, /broke off, so the rows are not complete/);
+  assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('failing')), []);
+  assert.equal((await run(['export', 'absent'])).code, 1);
 });
 
 test('messages name the options of the command line', async () => {

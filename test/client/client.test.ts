@@ -95,6 +95,8 @@ test('a table is created, described, listed and filled, and its rows come back w
     { id: '9007199254740993', amount: 0.1 },
     { id: 2, amount: null },
   ]);
+  const file = await client.exportRows('Año 1/2', { format: 'csv', order: 'id.desc' });
+  assert.equal(await new Response(file).text(), 'id,amount\n9007199254740993,0.1\n2,\n');
   const tables = await Array.fromAsync(client.tables({ limit: 1 }));
   assert(tables.some(({ name }) => name === 'Año 1/2'));
   const renamed = await client.renameTable('Año 1/2', { name: 'old "1"', comment: 'x' });
