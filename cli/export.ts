@@ -21,7 +21,9 @@ export async function exportTable(line: CommandLine): Promise<number> {
   const { output, schema, columns, order, limit } = options as Record<string, string | undefined>;
   const format = formatOf(options.format, output);
   if (format === 'xlsx' && output === undefined)
-    throw new WrongUse('A workbook needs a file: --output orders.xlsx, or --output - for the standard output.');
+    throw new WrongUse(
+      'A workbook needs a file: --output orders.xlsx, or --output - for the standard output.',
+    );
   const query = { format, schema, columns, order, limit } as unknown as ExportOptions;
   // The signal aborts the request, and the unfinished file is removed.
   const signal = awaitEndSignal();
@@ -79,7 +81,10 @@ async function intoFile(path: string, copy: (write: Write) => Promise<void>): Pr
 
 /** Returns whether the error is about the file on this machine. */
 function isOfFile(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).syscall !== undefined && (error as NodeJS.ErrnoException).code !== 'ECONNRESET';
+  return (
+    (error as NodeJS.ErrnoException).syscall !== undefined &&
+    (error as NodeJS.ErrnoException).code !== 'ECONNRESET'
+  );
 }
 
 function brokenOff(cause: unknown): ConnectionError {

@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 27caacdddf8229394de6ff81cb60ac5d8fbf75200020c5bc9fa000294b89cee8.
+// The structure of the OpenAPI document has the SHA-256 d120cc511b3722a6988f0a1cd939ef5ae619a29263eb8a0c9ef2dd9901ac5f4d.
 
 export interface paths {
   '/healthz': {
@@ -196,7 +196,7 @@ export interface paths {
     };
     /**
      * Read First Rows
-     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`.
+     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.
      */
     get: operations['readRows'];
     put?: never;
@@ -1360,13 +1360,6 @@ export interface components {
       include?: string[];
       where?: string;
     };
-    /** @description An enum or a domain that the table uses. */
-    TypeDescription: {
-      name: string;
-      labels?: string[];
-      base?: string;
-      check?: string;
-    };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
       /**
@@ -1425,7 +1418,7 @@ export interface components {
       };
       comment?: string;
       indexes?: components['schemas']['IndexDescription'][];
-      types?: components['schemas']['TypeDescription'][];
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -3038,8 +3031,20 @@ export interface operations {
          * @example public
          */
         schema?: string;
-        /** @description The maximum number of rows in the answer. */
+        /** @description The maximum number of rows. Without a format: 50 by default, and at most 1,000. With one: all rows by default. */
         limit?: number;
+        /** @description Exports all rows as a file: `csv`, `ndjson`, `json` (a document that uploads accept) or `xlsx`. The header `Accept` with the media type of CSV, NDJSON or a workbook does the same. Needs the scope `table:export`. */
+        format?: 'csv' | 'ndjson' | 'json' | 'xlsx';
+        /**
+         * @description The columns of the file in their order, separated by commas, for an export. A backslash before a comma makes it part of a name. Default: all columns.
+         * @example id,name
+         */
+        columns?: string;
+        /**
+         * @description The columns by which the rows of an export are ordered, separated by commas, each with `.asc` (default) or `.desc`. Without it the order is that of PostgreSQL.
+         * @example ordered_at.desc,id
+         */
+        order?: string;
       };
       header?: never;
       path: {
@@ -3053,9 +3058,11 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The rows. */
+      /** @description The rows. With `format`: a file. */
       200: {
         headers: {
+          /** @description The name of the file. */
+          'Content-Disposition'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
           'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
@@ -3064,6 +3071,9 @@ export interface operations {
         };
         content: {
           'application/json': components['schemas']['FirstRows'];
+          'text/csv': string;
+          'application/x-ndjson': string;
+          'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': string;
         };
       };
       /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
@@ -3078,13 +3088,13 @@ export interface operations {
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };

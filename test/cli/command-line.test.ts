@@ -782,7 +782,18 @@ test('the command export writes all rows to the standard output, or into a file 
     CREATE TABLE failing (a int, b text); INSERT INTO failing SELECT n, repeat('x', 200) FROM generate_series(1, 200000) AS n;
     INSERT INTO failing VALUES (0, repeat('x', 70000000))`);
   assert.deepEqual(await run(['export', 'taken']), { code: 0, out: 'a,b\n1,x\n2,\n', err: '' });
-  const ordered = await run(['export', 'taken', '--format', 'ndjson', '--order', 'a.desc', '--columns', 'a', '--limit', '1']);
+  const ordered = await run([
+    'export',
+    'taken',
+    '--format',
+    'ndjson',
+    '--order',
+    'a.desc',
+    '--columns',
+    'a',
+    '--limit',
+    '1',
+  ]);
   assert.equal(ordered.out, '{"a":2}\n');
   const named = await run(['export', 'taken', '--output', 'taken.xlsx']);
   assert.deepEqual([named.code, named.out, named.err], [0, '', 'taken → taken.xlsx\n']);
@@ -792,7 +803,10 @@ test('the command export writes all rows to the standard output, or into a file 
   const broken = await run(['export', 'failing', '--output', 'failing.csv']);
   assert.equal(broken.code, 3);
   assert.match(broken.err, /broke off, so the rows are not complete/);
-  assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('failing')), []);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.startsWith('failing')),
+    [],
+  );
   assert.equal((await run(['export', 'absent'])).code, 1);
 });
 

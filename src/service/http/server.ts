@@ -22,6 +22,7 @@ import {
   sendProblem,
 } from './answers/problem-json.ts';
 import type { HttpContext } from './context.ts';
+import { acceptedFormat } from './exports/export-parameters.ts';
 import {
   factsOf,
   logAnswered,
@@ -41,7 +42,6 @@ import { traceFields } from './observing/trace-context.ts';
 import { traceRequests } from './observing/trace-requests.ts';
 import { registerRoutes, uploadOperations } from './register-routes.ts';
 import { storedUploadWork } from './uploads/stored-uploads.ts';
-import { acceptedFormat } from './exports/export-parameters.ts';
 import { acceptsCsv, acceptsEvents, acceptsJson } from './wire/accept.ts';
 import { addBasePath, withoutBasePath } from './wire/base-path.ts';
 import { guardChunkedBodies, refusalOf } from './wire/chunked-body.ts';

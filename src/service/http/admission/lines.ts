@@ -180,7 +180,11 @@ function tooManyStreams({ isOwn }: Pick<Refusal, 'isOwn'>): AppError {
 
 function tooManyExports({ isOwn }: Refusal): AppError {
   const limit = isOwn
-    ? limitDetail("Too many exports of the access token's subject are running", placesOfOne(maxExports), 'exports')
+    ? limitDetail(
+        "Too many exports of the access token's subject are running",
+        placesOfOne(maxExports),
+        'exports',
+      )
     : limitDetail('Too many exports are running', maxExports, 'exports');
   return new AppError(isOwn ? 'too-many-requests' : 'service-busy', `${limit} Try again later.`, { headers });
 }

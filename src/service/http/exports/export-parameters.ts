@@ -1,9 +1,9 @@
 /** The parameters of an export: its format, its columns and their order. */
 import { wrongParameter } from '../../../core/errors.ts';
-import type { ExportFormat } from '../../tables/export/export-table.ts';
 import type { OrderBy } from '../../tables/export/export-columns.ts';
-import { csvContentType } from '../answers/problem-table.ts';
+import type { ExportFormat } from '../../tables/export/export-table.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
+import { csvContentType } from '../answers/problem-table.ts';
 import { splitList } from '../uploads/split-list.ts';
 import { preferredType } from '../wire/accept.ts';
 
@@ -49,4 +49,3 @@ export function orderOf(order: string | undefined): OrderBy[] {
     return { column: parts.join('.'), isDescending: direction === 'desc' };
   });
 }
-

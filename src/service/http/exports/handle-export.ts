@@ -55,7 +55,9 @@ export async function handleExport(
       },
     );
   try {
-    const rows = await context.lines.exports.use({ caller }, signal, () => inOwnTransaction(context, admitted, work));
+    const rows = await context.lines.exports.use({ caller }, signal, () =>
+      inOwnTransaction(context, admitted, work),
+    );
     factsOf(request).rows = rows;
     context.measures.exported(format, rows, sentBytes);
     noteChange(request, { outcome: 'sent', format, rows });

@@ -80,6 +80,9 @@ class Patience {
     const beganAt = performance.now();
     try {
       await once(this.#raw, 'drain', { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
     } finally {
       clearTimeout(timer);
       this.#leftMs -= performance.now() - beganAt;

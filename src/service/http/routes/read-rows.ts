@@ -96,13 +96,7 @@ const documentation = {
         [xlsxType]: file,
       },
     },
-    ...problemResponses(
-      ...tableErrors,
-      'table-not-found',
-      'limit-exceeded',
-      'invalid-data',
-      'service-busy',
-    ),
+    ...problemResponses(...tableErrors, 'table-not-found', 'limit-exceeded', 'invalid-data', 'service-busy'),
   },
 };
 

@@ -39,11 +39,7 @@ export function copyOut(rows: ExportedRows, options: 'csv' | 'text' | 'json'): C
 /**
  * Returns a query that counts the rows, up to `maxRows`, and lists the columns that have a text of more than `maxLength` characters.
  */
-export function measureRows(
-  rows: ExportedRows,
-  maxRows: number,
-  maxLength: number,
-): CallersStatement {
+export function measureRows(rows: ExportedRows, maxRows: number, maxLength: number): CallersStatement {
   const texts = rows.columns.filter(({ isText }) => isText);
   const long = texts.map(({ name, base }) => {
     const value = `t.${quoteIdentifier(name)}`;

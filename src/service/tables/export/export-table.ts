@@ -15,9 +15,9 @@ import { ofVirtualColumns, type RowColumn } from '../row-columns.ts';
 import { chooseColumns, type OrderBy } from './export-columns.ts';
 import { copyOut, type ExportedRows, maxExportedRowBytes, measureRows } from './export-statements.ts';
 import { jsonDocument, jsonLines } from './json-rows.ts';
-import { type RowWatch, RowStream, type RowWriter } from './row-stream.ts';
-import { SheetRows } from './workbook/sheet-rows.ts';
+import { RowStream, type RowWatch, type RowWriter } from './row-stream.ts';
 import { maxCellLength, maxSheetColumns, maxSheetRows } from './workbook/sheet-limits.ts';
+import { SheetRows } from './workbook/sheet-rows.ts';
 import { workbook } from './workbook/workbook.ts';
 
 export const exportFormats = ['csv', 'ndjson', 'json', 'xlsx'] as const;
@@ -58,7 +58,7 @@ export async function exportTable(
   if (format === 'xlsx') await refuseTooLarge(client, rows);
   const copy = copyOut(rows, format === 'csv' ? 'csv' : format === 'xlsx' ? 'text' : 'json');
   // The reader decides how long the statement takes. `RowWatch` limits the time in which PostgreSQL sends nothing.
-  const sql = `${setStatementTimeout(0)};\n${inCallersPath(copy)}`;
+  const sql = `${setStatementTimeout(0)};\n${readInOrder};\n${inCallersPath(copy)}`;
   const stream = new RowStream(client, sql, writerOf(format, rows.columns), watch);
   try {
     const chunks = stream.chunks();
@@ -82,13 +82,15 @@ function writerOf(format: ExportFormat, columns: RowColumn[]): RowWriter {
 /** Refuses rows that a sheet cannot have, as far as counting shows it. `SheetRows` checks the rest. */
 async function refuseTooLarge(client: ClientBase, rows: ExportedRows): Promise<void> {
   const tooMany = rows.columns.length > maxSheetColumns;
-  if (tooMany) throw limitExceeded('The table has too many columns for a workbook', maxSheetColumns, 'columns');
+  if (tooMany)
+    throw limitExceeded('The table has too many columns for a workbook', maxSheetColumns, 'columns');
   const measure = measureRows(rows, maxSheetRows + 1, maxCellLength);
-  const { rows: measured } = await queryInCallersPath<{ rows: number; long: string[] }>(client, measure).catch(
-    (error) => {
-      throw knownError(error, rows);
-    },
-  );
+  const { rows: measured } = await queryInCallersPath<{ rows: number; long: string[] }>(
+    client,
+    measure,
+  ).catch((error) => {
+    throw knownError(error, rows);
+  });
   const [{ rows: count, long } = { rows: 0, long: [] }] = measured;
   const advice = 'Export CSV, or send limit or columns.';
   if (count > maxSheetRows)
@@ -102,10 +104,18 @@ async function refuseTooLarge(client: ClientBase, rows: ExportedRows): Promise<v
     );
 }
 
+/** Rows come in the order in which PostgreSQL stores them, as those of `readFirstRows`, and not from several processes. */
+const readInOrder = 'SET LOCAL synchronize_seqscans TO off; SET LOCAL max_parallel_workers_per_gather TO 0';
+
 /** Returns the error for the caller. */
 function knownError(error: unknown, { columns, order }: ExportedRows): unknown {
   if (wasRefused(error, 'a row is too long to be exported') || isTooLong(error))
-    return limitExceeded('A row is too long to be exported', maxExportedRowBytes, 'bytes', 'Leave out the column with the long value.');
+    return limitExceeded(
+      'A row is too long to be exported',
+      maxExportedRowBytes,
+      'bytes',
+      'Leave out the column with the long value.',
+    );
   if (order.length > 0 && conditionOf(error) === 'undefined_function') {
     const detail = 'The rows cannot be ordered by a column whose type has no order.';
     return wrongParameter('order', detail, { value: order.map(({ column }) => column).join(',') });

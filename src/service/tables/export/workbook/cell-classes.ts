@@ -63,7 +63,7 @@ export function isExactDouble(bytes: Buffer, start: number, end: number): boolea
   while (at < end && bytes[at] !== LOWER_E) at++;
   // PostgreSQL writes an exponent only for large and small values.
   if (at === end) return end - start > maxDigits;
-  const size = Math.abs(Number(bytes.latin1Slice(start, end)));
+  const size = Math.abs(Number(bytes.toString('latin1', start, end)));
   return size > 1e-300 && size < 1e300;
 }
 

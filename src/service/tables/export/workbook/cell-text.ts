@@ -132,6 +132,14 @@ function isEscapedSpace(bytes: Buffer, end: number): boolean {
 
 /** Returns a text in the form of a field, for `appendField`. */
 export function fieldOf(text: string): Buffer {
-  const escapes: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\b': '\\b', '\f': '\\f', '\v': '\\v' };
+  const escapes: Record<string, string> = {
+    '\\': '\\\\',
+    '\n': '\\n',
+    '\r': '\\r',
+    '\t': '\\t',
+    '\b': '\\b',
+    '\f': '\\f',
+    '\v': '\\v',
+  };
   return Buffer.from(text.replaceAll(/[\\\n\r\t\b\f\v]/g, (character) => escapes[character]!));
 }

@@ -7,7 +7,14 @@ import { limitExceeded } from '../../../../core/limit-exceeded.ts';
 import type { RowColumn } from '../../row-columns.ts';
 import type { Chunks } from '../chunks.ts';
 import type { RowWriter } from '../row-stream.ts';
-import { type CellClass, cellClassOf, isExactDouble, isExactNumber, readMoment, serial } from './cell-classes.ts';
+import {
+  type CellClass,
+  cellClassOf,
+  isExactDouble,
+  isExactNumber,
+  readMoment,
+  serial,
+} from './cell-classes.ts';
 import { appendField, fieldOf, hasOuterSpace } from './cell-text.ts';
 import { maxSheetRows } from './sheet-limits.ts';
 
@@ -65,9 +72,19 @@ export class SheetRows implements RowWriter {
 
   row(message: Buffer, out: Chunks): void {
     if (this.#row > maxSheetRows)
-      throw limitExceeded('The table has too many rows for a workbook', maxSheetRows, 'rows', 'Export CSV instead.');
+      throw limitExceeded(
+        'The table has too many rows for a workbook',
+        maxSheetRows,
+        'rows',
+        'Export CSV instead.',
+      );
     if (out.allBytes > maxSheetBytes)
-      throw limitExceeded('The sheet of the workbook is too long', maxSheetBytes, 'bytes', 'Export CSV instead.');
+      throw limitExceeded(
+        'The sheet of the workbook is too long',
+        maxSheetBytes,
+        'bytes',
+        'Export CSV instead.',
+      );
     this.#beginRow(out);
     const end = message[message.length - 1] === LF ? message.length - 1 : message.length;
     let start = 0;

@@ -20,7 +20,8 @@ const numberFormats = formats.map(
   (code, index) => `<numFmt numFmtId="${firstFormat + index}" formatCode="${code}"/>`,
 );
 const cellFormats = formats.map(
-  (_, index) => `<xf numFmtId="${firstFormat + index}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
+  (_, index) =>
+    `<xf numFmtId="${firstFormat + index}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
 );
 const styles = `<styleSheet xmlns="${main}"><numFmts count="${formats.length}">${numberFormats.join('')}</numFmts><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="${formats.length + 1}"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>${cellFormats.join('')}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
 
@@ -56,7 +57,10 @@ const maxNameLength = 31;
 
 /** Returns the name as Excel allows it, for an attribute. */
 function sheetName(name: string): string {
-  let short = name.replaceAll(/[[\]:*?/\\]|^'/g, '_').slice(0, maxNameLength).replace(/'$/, '_');
+  let short = name
+    .replaceAll(/[[\]:*?/\\]|^'/g, '_')
+    .slice(0, maxNameLength)
+    .replace(/'$/, '_');
   // Half a surrogate pair cannot be written.
   if (!short.isWellFormed()) short = short.slice(0, -1);
   // Excel uses this name itself.

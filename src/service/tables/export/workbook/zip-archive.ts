@@ -46,7 +46,16 @@ export async function* zipArchive(files: readonly ArchivedFile[]): AsyncGenerato
   const directory = Buffer.concat(written.map(directoryEntry));
   yield directory;
   const count = written.length;
-  yield numbers([4, 0x06054b50], [2, 0], [2, 0], [2, count], [2, count], [4, directory.length], [4, offset], [2, 0]);
+  yield numbers(
+    [4, 0x06054b50],
+    [2, 0],
+    [2, 0],
+    [2, count],
+    [2, count],
+    [4, directory.length],
+    [4, offset],
+    [2, 0],
+  );
 }
 
 /** Packs the bytes, and notes their length and checksum in `file`. */
