@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 d120cc511b3722a6988f0a1cd939ef5ae619a29263eb8a0c9ef2dd9901ac5f4d.
+// The structure of the OpenAPI document has the SHA-256 1d3a0dd5ce3bb9852050a7407e1d508e2db17af97d98d90245054f7e5272b686.
 
 export interface paths {
   '/healthz': {
@@ -3873,8 +3873,8 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
-        quoted?: 'any' | 'text';
+        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula. */
+        quoted?: 'any' | 'text' | 'exact';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
@@ -4035,8 +4035,8 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
-        quoted?: 'any' | 'text';
+        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula. */
+        quoted?: 'any' | 'text' | 'exact';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */

@@ -330,9 +330,9 @@ export const uploadParameters: readonly UploadParameter[] = [
     name: 'quoted',
     group: 'Text files',
     value: 'WHAT',
-    choices: ['any', 'text'],
+    choices: ['any', 'text', 'exact'],
     default: 'any',
-    about: 'whether values in quotes are always text',
+    about: 'what values in quotes are',
     endpoints: ['upload-excel', 'inspect-excel'],
   },
   {

@@ -53,7 +53,7 @@ export interface TextDialect {
   /** A line that begins with this ASCII byte is left out. */
   comment?: number;
   /** `text`: fields in quotes are always strings, as in JSON. */
-  quoted?: 'text';
+  quoted?: 'text' | 'exact';
 }
 
 export interface SheetSummary {

@@ -8,8 +8,11 @@ export interface CsvDialect {
   comment: number;
   /** White space before an opening quote is not part of the value. If this is not set, a quote after white space is text. */
   skipsSpace?: boolean;
-  /** Fields in quotes are strings, as in JSON. If this is not set, it makes no difference whether a field is in quotes. */
-  quoted?: 'text';
+  /**
+   * `text`: fields in quotes are strings, as in JSON. `exact`: an empty field in quotes is the empty text, and `="…"` is a text, as in files of COPY. If
+   * this is not set, it makes no difference whether a field is in quotes.
+   */
+  quoted?: 'text' | 'exact';
   /** White space at the beginning of every field is not part of the value. */
   dropsSpace?: boolean;
 }

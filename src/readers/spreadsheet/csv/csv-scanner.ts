@@ -62,6 +62,8 @@ export class CsvScanner {
   readonly #maxColumns: number;
   readonly #skipsSpace: boolean;
   readonly #quotedKind: number;
+  /** An empty field in quotes is the empty text, and there are no text formulas. */
+  readonly #isExact: boolean;
   readonly #dropsSpace: boolean;
   /** For each byte: 1 if it ends a field without quotes. */
   readonly #ends = new Uint8Array(256);
@@ -111,6 +113,7 @@ export class CsvScanner {
     this.#maxColumns = limits.maxColumns;
     this.#skipsSpace = skipsSpace && quote !== 0;
     this.#quotedKind = quoted === 'text' ? STRING : TEXT;
+    this.#isExact = quoted === 'exact';
     this.#dropsSpace = dropsSpace;
     for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
   }
@@ -328,7 +331,8 @@ export class CsvScanner {
       } else {
         if (isSpaced) this.spacedQuotes.add(this.#record, this.#column);
         if (isLined) this.#endLinedField(bytes, cellStart, cellEnd);
-        if (cellEnd > cellStart) this.#cell(bytes, cellStart, cellEnd, isQuoted ? this.#quotedKind : TEXT);
+        if (cellEnd > cellStart || (isQuoted && this.#isExact))
+          this.#cell(bytes, cellStart, cellEnd, isQuoted ? this.#quotedKind : TEXT);
       }
       at = this.#endField(bytes, at);
     }
@@ -393,7 +397,7 @@ export class CsvScanner {
     if (this.#column >= this.#maxColumns) {
       throw limitExceeded(`Record ${this.#record} has too many columns`, this.#maxColumns, 'columns');
     }
-    const isFormula = bytes[start] === EQUALS && isTextFormula(bytes, start, end);
+    const isFormula = !this.#isExact && bytes[start] === EQUALS && isTextFormula(bytes, start, end);
     if (isFormula && end - start === emptyFormulaBytes) return;
     this.#lastValued = this.#record;
     this.#lastValuedColumn = this.#column;
@@ -477,7 +481,7 @@ export class CsvScanner {
       const isEscaped = this.#closedEnd > 0 && held.bytes[this.#closedEnd - 1] === BACKSLASH;
       const fault = isEscaped ? TEXT_AFTER_ESCAPED_QUOTE : TEXT_AFTER_QUOTE;
       this.#sink.fault(this.#column, fault, held.bytes, 0, held.length);
-    } else if (end > 0) {
+    } else if (end > 0 || (isQuoted && this.#isExact)) {
       this.#cell(held.bytes, 0, end, isQuoted ? this.#quotedKind : TEXT);
     }
     held.clear();

@@ -259,10 +259,10 @@ export const parameters = {
     long: 'For text files: `\\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text.',
     byDefault: '`\\` if the first lines clearly use it, or else `none`',
   }),
-  quoted: parameter('Text files', spreadsheets, oneOf('any', 'text'), {
+  quoted: parameter('Text files', spreadsheets, oneOf('any', 'text', 'exact'), {
     value: 'WHAT',
-    short: 'whether values in quotes are always text',
-    long: 'For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text.',
+    short: 'what values in quotes are',
+    long: 'For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula.',
   }),
   encoding: parameter('Text files', spreadsheets, optionalText(), {
     value: 'NAME',

@@ -194,7 +194,7 @@ function textDialectOf(query: SpreadsheetQuery): Pick<SpreadsheetOptions, 'text'
     ...(escapeSign !== undefined && { escape: escapeSign === 'none' ? 0 : escapeSign.charCodeAt(0) }),
     ...(encoding !== undefined && { encoding: namedEncoding(encoding) }),
     ...(comment !== undefined && { comment: signOf('comment', comment) }),
-    ...(quoted === 'text' && { quoted }),
+    ...(quoted !== 'any' && quoted !== undefined && { quoted }),
   };
   return Object.keys(text).length > 0 ? { text } : {};
 }
