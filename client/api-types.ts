@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 1d3a0dd5ce3bb9852050a7407e1d508e2db17af97d98d90245054f7e5272b686.
+// The structure of the OpenAPI document has the SHA-256 3b0f5f1eede5c5cad52e7f1d96de1638047ba84b136faeb524fb57baf6944972.
 
 export interface paths {
   '/healthz': {
@@ -3058,7 +3058,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The rows. With `format`: a file. */
+      /** @description The first rows. With `format`: a file of the type `text/csv`, `application/x-ndjson`, `application/json` or `application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`. */
       200: {
         headers: {
           /** @description The name of the file. */
@@ -3071,9 +3071,6 @@ export interface operations {
         };
         content: {
           'application/json': components['schemas']['FirstRows'];
-          'text/csv': string;
-          'application/x-ndjson': string;
-          'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': string;
         };
       };
       /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
