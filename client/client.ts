@@ -206,11 +206,10 @@ function loadCalls(connection: Connection) {
     ): AsyncGenerator<Problem> => itemsOf(connection, 'problems', options, `${loadPath(id)}/problems`),
 
     /** Returns the stored problems of a load that has ended as CSV. */
-    problemsCsv(id: string, { signal }: RequestOptions = {}): Promise<string> {
-      const request = { path: `${loadPath(id)}/problems`, query: { limit: maxProblems }, signal };
-      const headers = { accept: 'text/csv' };
-      return send(connection, { ...request, headers, isRepeatable: true }, (answer) => answer.text());
-    },
+    problemsCsv: (id: string, { signal }: RequestOptions = {}): Promise<string> =>
+      get(connection, `${loadPath(id)}/problems`, { limit: maxProblems, signal }, (answer) => answer.text(), {
+        accept: 'text/csv',
+      }),
 
     /** Asks the service to cancel a load. @throws ProblemError `load-ended` */
     cancel: (id: string, { signal }: RequestOptions = {}): Promise<Load> =>
@@ -234,10 +233,11 @@ function loadCalls(connection: Connection) {
 function get<Body>(
   connection: Connection,
   path: string,
-  { signal, ...query }: RequestOptions,
+  { signal, ...query }: RequestOptions & { limit?: number },
   read: (answer: TransportAnswer) => Promise<Body> = jsonOf,
+  headers?: Record<string, string>,
 ): Promise<Body> {
-  return send(connection, { path, query, signal, isRepeatable: true }, read);
+  return send(connection, { path, query, headers, signal, isRepeatable: true }, read);
 }
 
 type Page<List extends string, Item> = Record<List, Item[]> & { next: string | number | null };
