@@ -99,12 +99,27 @@ function createMeasures(registry: Registry): Measures {
       rows.inc({ format }, rowCount);
       bytes.inc({ format }, byteCount);
     },
-    exported: (format, rowCount, byteCount) => {
-      exportedRows.inc({ format }, rowCount);
-      exportedBytes.inc({ format }, byteCount);
-    },
+    exported: measureExports(registry),
     loadGivenUp: () => givenUp.inc(),
     phase: measurePhases(registry),
+  };
+}
+
+function measureExports(registry: Registry): Measures['exported'] {
+  const options = { labelNames: ['format'], registers: [registry] };
+  const rows = new Counter({
+    name: 'tablewright_rows_exported_total',
+    help: 'Rows of exports that were sent whole.',
+    ...options,
+  });
+  const bytes = new Counter({
+    name: 'tablewright_bytes_exported_total',
+    help: 'Bytes of exports that were sent whole.',
+    ...options,
+  });
+  return (format, rowCount, byteCount) => {
+    rows.inc({ format }, rowCount);
+    bytes.inc({ format }, byteCount);
   };
 }
 

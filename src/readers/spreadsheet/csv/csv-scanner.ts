@@ -62,7 +62,6 @@ export class CsvScanner {
   readonly #maxColumns: number;
   readonly #skipsSpace: boolean;
   readonly #quotedKind: number;
-  /** An empty field in quotes is the empty text, and there are no text formulas. */
   readonly #isExact: boolean;
   readonly #dropsSpace: boolean;
   /** For each byte: 1 if it ends a field without quotes. */
@@ -108,8 +107,10 @@ export class CsvScanner {
     this.#quoteBytes = Buffer.of(quote);
     this.#maxCellBytes = limits.maxCellBytes;
     // One more byte is allowed, for the closing quote after a field of the full length.
-    const maxBytes = limits.maxCellBytes + 1;
-    this.#held = new GrowableBytes({ maxBytes, exceeded: () => this.#cellTooLong() });
+    this.#held = new GrowableBytes({
+      maxBytes: limits.maxCellBytes + 1,
+      exceeded: () => this.#cellTooLong(),
+    });
     this.#maxColumns = limits.maxColumns;
     this.#skipsSpace = skipsSpace && quote !== 0;
     this.#quotedKind = quoted === 'text' ? STRING : TEXT;

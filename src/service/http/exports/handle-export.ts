@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
-import { limitInWords } from '../../../core/limit-exceeded.ts';
+import { limitDetail } from '../../../core/limit-exceeded.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { describeRelation } from '../../tables/catalog/describe-relation.ts';
 import { describeFound } from '../../tables/describe-table.ts';
@@ -75,8 +75,10 @@ function watchOf({ cancel }: TableRequest, { config }: HttpContext): ExportWatch
   return {
     idleMs,
     onIdle: () => {
-      const limit = limitInWords(idleMs, { setting: 'STATEMENT_TIMEOUT_MS' });
-      cancel(new AppError('database-busy', `PostgreSQL sent no rows for too long: the limit is ${limit}.`));
+      const setting = { setting: 'STATEMENT_TIMEOUT_MS' } as const;
+      cancel(
+        new AppError('database-busy', limitDetail('PostgreSQL sent no rows for too long', idleMs, setting)),
+      );
     },
     cancel,
   };

@@ -43,30 +43,28 @@ export function appendField(out: Chunks, bytes: Buffer, start: number, end: numb
   if (end - start > maxCellLength) refuseLong(bytes, start, end);
   out.reserve((end - start) * maxBytesOfByte);
   const to = out.bytes;
-  let length = out.length;
   for (let at = start; at < end; at++) {
     let byte = bytes[at]!;
     if (isSpecial[byte] === 0) {
-      to[length++] = byte;
+      to[out.length++] = byte;
       continue;
     }
     if (byte === BACKSLASH) {
       const letter = bytes[++at]!;
       byte = letter === LOWER_V ? verticalTab : simpleEscape(letter);
       if (byte === BACKSLASH) {
-        to[length++] = BACKSLASH;
+        to[out.length++] = BACKSLASH;
         continue;
       }
     }
-    length = appendSpecial(to, length, byte, bytes, at, end);
-    if (byte === lead && to[length - 1] === UNDERSCORE) at += 2;
+    out.length = appendSpecial(out, byte, bytes, at, end);
+    if (byte === lead && to[out.length - 1] === UNDERSCORE) at += 2;
   }
-  out.length = length;
 }
 
+/** Writes a byte that may need more than to be copied. Returns the new length. */
 function appendSpecial(
-  to: Buffer,
-  length: number,
+  { bytes: to, length }: Chunks,
   byte: number,
   bytes: Buffer,
   at: number,

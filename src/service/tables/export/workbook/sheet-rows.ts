@@ -65,7 +65,7 @@ export class SheetRows implements RowWriter {
     this.#beginRow(out);
     for (const [index, name] of this.#names.entries()) {
       const field = fieldOf(name);
-      this.#cell(out, index, 'text', field, 0, field.length);
+      this.#cell(out, index, field, 0, field.length);
     }
     out.append(rowEnd);
   }
@@ -92,7 +92,7 @@ export class SheetRows implements RowWriter {
       let at = start;
       while (at < end && message[at] !== TAB) at++;
       const isNull = at - start === 2 && message[start] === BACKSLASH && message[start + 1] === upperN;
-      if (!isNull) this.#cell(out, column, this.#classes[column]!, message, start, at);
+      if (!isNull) this.#cell(out, column, message, start, at);
       start = at + 1;
     }
     out.append(rowEnd);
@@ -110,7 +110,9 @@ export class SheetRows implements RowWriter {
     put(out, tagEnd);
   }
 
-  #cell(out: Chunks, column: number, kind: CellClass, bytes: Buffer, start: number, end: number): void {
+  #cell(out: Chunks, column: number, bytes: Buffer, start: number, end: number): void {
+    // The first row has the names.
+    const kind = this.#row === 1 ? 'text' : this.#classes[column]!;
     out.reserve(cellBytes);
     put(out, this.#cellStarts[column]!);
     putNumber(out, this.#row, 1);
