@@ -79,12 +79,6 @@ function createMeasures(registry: Registry): Measures {
     'Received bytes of the bodies of committed uploads.',
     'format',
   );
-  const exportedRows = counter('tablewright_rows_exported_total', 'Rows of files that were sent.', 'format');
-  const exportedBytes = counter(
-    'tablewright_bytes_exported_total',
-    'Bytes of files that were sent.',
-    'format',
-  );
   const givenUp = counter(
     'tablewright_loads_given_up_total',
     'Asynchronous loads that failed because they were begun too often without an end. Each of them may end the process.',

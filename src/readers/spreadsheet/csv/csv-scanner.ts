@@ -61,8 +61,7 @@ export class CsvScanner {
   readonly #maxCellBytes: number;
   readonly #maxColumns: number;
   readonly #skipsSpace: boolean;
-  readonly #quotedKind: number;
-  readonly #isExact: boolean;
+  readonly #quoted: CsvDialect['quoted'];
   readonly #dropsSpace: boolean;
   /** For each byte: 1 if it ends a field without quotes. */
   readonly #ends = new Uint8Array(256);
@@ -107,14 +106,11 @@ export class CsvScanner {
     this.#quoteBytes = Buffer.of(quote);
     this.#maxCellBytes = limits.maxCellBytes;
     // One more byte is allowed, for the closing quote after a field of the full length.
-    this.#held = new GrowableBytes({
-      maxBytes: limits.maxCellBytes + 1,
-      exceeded: () => this.#cellTooLong(),
-    });
+    const maxBytes = limits.maxCellBytes + 1;
+    this.#held = new GrowableBytes({ maxBytes, exceeded: () => this.#cellTooLong() });
     this.#maxColumns = limits.maxColumns;
     this.#skipsSpace = skipsSpace && quote !== 0;
-    this.#quotedKind = quoted === 'text' ? STRING : TEXT;
-    this.#isExact = quoted === 'exact';
+    this.#quoted = quoted;
     this.#dropsSpace = dropsSpace;
     for (const byte of [delimiter, CR, LF]) this.#ends[byte] = 1;
   }
@@ -332,8 +328,8 @@ export class CsvScanner {
       } else {
         if (isSpaced) this.spacedQuotes.add(this.#record, this.#column);
         if (isLined) this.#endLinedField(bytes, cellStart, cellEnd);
-        if (cellEnd > cellStart || (isQuoted && this.#isExact))
-          this.#cell(bytes, cellStart, cellEnd, isQuoted ? this.#quotedKind : TEXT);
+        if (cellEnd > cellStart || (isQuoted && this.#quoted === 'exact'))
+          this.#cell(bytes, cellStart, cellEnd, isQuoted && this.#quoted === 'text' ? STRING : TEXT);
       }
       at = this.#endField(bytes, at);
     }
@@ -398,7 +394,8 @@ export class CsvScanner {
     if (this.#column >= this.#maxColumns) {
       throw limitExceeded(`Record ${this.#record} has too many columns`, this.#maxColumns, 'columns');
     }
-    const isFormula = !this.#isExact && bytes[start] === EQUALS && isTextFormula(bytes, start, end);
+    const mayBeFormula = bytes[start] === EQUALS && this.#quoted !== 'exact';
+    const isFormula = mayBeFormula && isTextFormula(bytes, start, end);
     if (isFormula && end - start === emptyFormulaBytes) return;
     this.#lastValued = this.#record;
     this.#lastValuedColumn = this.#column;
@@ -482,8 +479,8 @@ export class CsvScanner {
       const isEscaped = this.#closedEnd > 0 && held.bytes[this.#closedEnd - 1] === BACKSLASH;
       const fault = isEscaped ? TEXT_AFTER_ESCAPED_QUOTE : TEXT_AFTER_QUOTE;
       this.#sink.fault(this.#column, fault, held.bytes, 0, held.length);
-    } else if (end > 0 || (isQuoted && this.#isExact)) {
-      this.#cell(held.bytes, 0, end, isQuoted ? this.#quotedKind : TEXT);
+    } else if (end > 0 || (isQuoted && this.#quoted === 'exact')) {
+      this.#cell(held.bytes, 0, end, isQuoted && this.#quoted === 'text' ? STRING : TEXT);
     }
     held.clear();
     this.#state = FIELD_START;
