@@ -131,7 +131,7 @@ export async function serviceClient(
       ...(options.signal && { signal: options.signal }),
     } as RequestInit);
     const text = await answer.text();
-    const isJson = /json/.test(answer.headers.get('content-type') ?? '');
+    const isJson = /\bjson/.test(answer.headers.get('content-type') ?? '');
     const body = isJson ? JSON.parse(text) : text;
     if (isJson && hasOrdinaryTablesOfCitus) removeDistributions(body);
     return { status: answer.status, headers: answer.headers, body };
