@@ -137,7 +137,9 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
   await post('/table/parents/upload/json?if_exists=replace', { data: [{ id: 1 }] });
   await post('/table/parents/upload/json?if_exists=truncate', { data: [{ id: 1 }] });
   await get('/table/made/rows');
-  for (const format of ['csv', 'ndjson', 'xlsx']) await get(`/table/made/rows?format=${format}&order=id`);
+  // The time in a column would change the bytes of a packed file.
+  for (const format of ['csv', 'ndjson', 'xlsx&columns=id,tags'])
+    await get(`/table/made/rows?format=${format}&order=id`);
   const change = { method: 'PATCH', path: '/table/made_again' };
   const json = { 'content-type': 'application/json' };
   for (const body of [{ name: 'renamed', comment: "it's" }, { name: 'parents' }, { schema: 'lacking' }]) {
