@@ -289,4 +289,22 @@ suite('an export that ends early', () => {
       holder.release();
     }
   });
+
+  test('an export for which PostgreSQL sends no rows ends after STATEMENT_TIMEOUT_MS', async () => {
+    const impatient = await startTestService({ STATEMENT_TIMEOUT_MS: '300' });
+    try {
+      await impatient.rows(`CREATE TABLE slow (a int); INSERT INTO slow VALUES (1);
+        ALTER TABLE slow ENABLE ROW LEVEL SECURITY; ALTER TABLE slow FORCE ROW LEVEL SECURITY;
+        CREATE POLICY asleep ON slow USING (pg_sleep(600) IS NOT NULL); GRANT SELECT ON slow TO ${role}`);
+      const token = await impatient.token({ role });
+      const answer = await impatient.get('/table/slow/rows?format=csv', { token });
+      assert.match(
+        assertProblem(answer, 503, 'database-busy').detail,
+        /no rows for too long.*STATEMENT_TIMEOUT_MS/,
+      );
+    } finally {
+      await impatient.rows('DROP TABLE slow');
+      await impatient.stop();
+    }
+  });
 });
