@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 3b0f5f1eede5c5cad52e7f1d96de1638047ba84b136faeb524fb57baf6944972.
+// The structure of the OpenAPI document has the SHA-256 f8a80b7659a53b612f1e4b3df87c6b1e7a7eb783c82b28832cc541e1ac29775f.
 
 export interface paths {
   '/healthz': {
@@ -196,7 +196,7 @@ export interface paths {
     };
     /**
      * Read First Rows
-     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.
+     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`.
      */
     get: operations['readRows'];
     put?: never;
@@ -398,7 +398,7 @@ export interface paths {
     put?: never;
     /**
      * Upload Table From Json
-     * @description Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`; such a body has no definition), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent. With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.
+     * @description Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`; such a body has no definition), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent, and `table:alter` for `misfits`. With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.
      */
     post: operations['uploadTableFromJson'];
     delete?: never;
@@ -785,6 +785,7 @@ export interface components {
        * @description Kebab-case, stable.
        * @example ignored-column
        * @example added-column
+       * @example widened-column
        * @example mixed-column
        * @example other-notation
        * @example natural-values
@@ -1360,6 +1361,13 @@ export interface components {
       include?: string[];
       where?: string;
     };
+    /** @description An enum or a domain that the table uses. */
+    TypeDescription: {
+      name: string;
+      labels?: string[];
+      base?: string;
+      check?: string;
+    };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
       /**
@@ -1418,7 +1426,7 @@ export interface components {
       };
       comment?: string;
       indexes?: components['schemas']['IndexDescription'][];
-      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[];
+      types?: components['schemas']['TypeDescription'][];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -1813,6 +1821,14 @@ export interface components {
             value?: string;
           };
         }[];
+        /** @description The columns that got wider types (`misfits`). Absent if there are none. */
+        widened?: {
+          column: string;
+          /** @description The type before the load. */
+          from: string;
+          /** @description The type that the column has now. */
+          to: string;
+        }[];
         /** @description The columns of the key by which rows were compared (`on_conflict=skip` or `update`). Empty: the data has no complete key. */
         conflict_key?: string[];
         /** @description The format in which the rows were read: `json`, `ndjson`, or the format of the file. */
@@ -2201,6 +2217,14 @@ export interface components {
         skipped: number;
         /** @description The rows that were left out, because they had problems (`faulty_rows`). */
         rows_left_out: number;
+        /** @description The columns that got wider types (`misfits`). Absent if there are none. */
+        widened?: {
+          column: string;
+          /** @description The type before the load. */
+          from: string;
+          /** @description The type that the column has now. */
+          to: string;
+        }[];
       };
     };
     /** @description An upload was refused; nothing was changed. A CloudEvent (1.0). */
@@ -2819,7 +2843,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
@@ -3031,20 +3055,8 @@ export interface operations {
          * @example public
          */
         schema?: string;
-        /** @description The maximum number of rows. Without a format: 50 by default, and at most 1,000. With one: all rows by default. */
+        /** @description The maximum number of rows in the answer. */
         limit?: number;
-        /** @description Exports all rows as a file: `csv`, `ndjson`, `json` (a document that uploads accept) or `xlsx`. The header `Accept` with the media type of CSV, NDJSON or a workbook does the same. Needs the scope `table:export`. */
-        format?: 'csv' | 'ndjson' | 'json' | 'xlsx';
-        /**
-         * @description The columns of the file in their order, separated by commas, for an export. A backslash before a comma makes it part of a name. Default: all columns.
-         * @example id,name
-         */
-        columns?: string;
-        /**
-         * @description The columns by which the rows of an export are ordered, separated by commas, each with `.asc` (default) or `.desc`. Without it the order is that of PostgreSQL.
-         * @example ordered_at.desc,id
-         */
-        order?: string;
       };
       header?: never;
       path: {
@@ -3058,11 +3070,9 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The first rows. With `format`: a file of the type `text/csv`, `application/x-ndjson`, `application/json` or `application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`. */
+      /** @description The rows. */
       200: {
         headers: {
-          /** @description The name of the file. */
-          'Content-Disposition'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
           'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
@@ -3085,13 +3095,13 @@ export interface operations {
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3557,6 +3567,8 @@ export interface operations {
         rename?: string;
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
+        /** @description What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
+        misfits?: 'fail' | 'widen' | 'widen_text';
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
@@ -3806,6 +3818,8 @@ export interface operations {
         rename?: string;
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
+        /** @description What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
+        misfits?: 'fail' | 'widen' | 'widen_text';
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
@@ -3870,8 +3884,8 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula. */
-        quoted?: 'any' | 'text' | 'exact';
+        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
+        quoted?: 'any' | 'text';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
@@ -4032,8 +4046,8 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula. */
-        quoted?: 'any' | 'text' | 'exact';
+        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
+        quoted?: 'any' | 'text';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */

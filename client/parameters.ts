@@ -48,6 +48,15 @@ export const uploadParameters: readonly UploadParameter[] = [
     endpoints: ['upload-json', 'upload-excel'],
   },
   {
+    name: 'misfits',
+    group: 'Existing table',
+    value: 'WHAT',
+    choices: ['fail', 'widen', 'widen_text'],
+    default: 'fail',
+    about: 'what happens to values that do not fit the types of the table',
+    endpoints: ['upload-json', 'upload-excel'],
+  },
+  {
     name: 'if_exists',
     group: 'Existing table',
     value: 'WHAT',

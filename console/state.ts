@@ -195,6 +195,8 @@ export interface RowRules {
   maxFaulty: number;
   /** The parameter `extra_columns`: what happens to columns of the file that the existing table does not have. */
   extraColumns: ValueOf<'extra_columns'>;
+  /** The parameter `misfits`: what happens to values that do not fit the types of the existing table. */
+  misfits: ValueOf<'misfits'>;
 }
 
 export interface Checked {
@@ -273,6 +275,7 @@ export const noRules: RowRules = {
   leaveOutFaulty: false,
   maxFaulty: defaultOf('max_faulty_rows'),
   extraColumns: defaultOf('extra_columns'),
+  misfits: defaultOf('misfits'),
 };
 
 export function initialState(session: Session, route: Route): State {

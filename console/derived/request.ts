@@ -34,6 +34,7 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
       if_exists: target.ifExists,
       ...(mayHaveKey(state) && { on_conflict: target.onConflict }),
       extra_columns: extraColumns,
+      ...(mayKeepDefinition(state) && { misfits: rows.misfits }),
     }),
     ...(rows.leaveOutFaulty && { faulty_rows: 'leave_out' as const, max_faulty_rows: rows.maxFaulty }),
     ...readingQuery({ ...reading, rowsAt: isElsewhere ? rowsAt : undefined }, kind),

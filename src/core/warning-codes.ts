@@ -7,6 +7,8 @@ export const warningCodes = {
   'ignored-column':
     'the table lacks a column of the data, or PostgreSQL computes it, so its values were left out (`extra_columns=ignore`)',
   'added-column': 'an existing table lacked a column of the data, and it was added (`extra_columns=add`)',
+  'widened-column':
+    'values did not fit the type of a column of an existing table, and it got a wider type (`misfits=widen`)',
   'mixed-column': 'an inferred column became text because of a few odd values; the first one is named',
   'other-notation':
     'a column became text, although all of its values look like dates, numbers, times or booleans in another notation; the warning says how to read or convert them',

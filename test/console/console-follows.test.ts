@@ -631,10 +631,11 @@ test('a token that may not read tables can load into a table that may exist', ()
   const unseen = { ...stateWith(same), existing: { is: 'failed' as const, failure } };
   assert.match(unseenWords(unseen)!, /table:read/);
   const target = { ...unseen.target, ifExists: 'append' as const };
-  const rows = { ...unseen.rows, extraColumns: 'add' as const };
+  const rows = { ...unseen.rows, extraColumns: 'add' as const, misfits: 'widen' as const };
   assert.deepEqual(uploadPlan({ ...unseen, target, rows }).query, {
     if_exists: 'append',
     extra_columns: 'add',
+    misfits: 'widen',
   });
   assert.deepEqual(uploadPlan({ ...unseen, rows }).query, {});
   assert.deepEqual(planFaults({ ...unseen, target }), []);

@@ -47,6 +47,7 @@ async function outcomeOf(
     name: 'loaded',
     ifExists: 'fail',
     extraColumns: 'fail',
+    misfits: 'fail',
     onConflict: 'fail',
     types: usualChoices,
     dryRun: false,

@@ -130,6 +130,9 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
   });
   await post(`${made}append&dry_run=true`, { table: definition, data: good });
   await post(`${made}append&extra_columns=add`, { data: [{ id: 80, more: true, when: '2024-01-01' }] });
+  const wide = { id: 5_000_000_000, word: 'longer', price: 1.2345, feeling: 'new' };
+  await post(`${made}append&misfits=widen_text`, { data: [wide, { id: 81 }] });
+  await post(`${made}append&misfits=widen`, { data: [{ id: 82, parent: 1.5 }] });
   await post(`${made}truncate`, { data: good }, { 'idempotency-key': 'truncate' });
   await post(`${made}truncate`, { data: good }, { 'idempotency-key': 'truncate' });
   await post(`${made}replace`, { table: definition, data: [{ word: 'a' }, { id: 9 }] });

@@ -26,6 +26,12 @@ const extraOptions = labelled<'extra_columns'>({
   add: 'are added to the table',
 });
 
+const misfitOptions = labelled<'misfits'>({
+  fail: 'are a problem',
+  widen: 'make the type wider, but never text',
+  widen_text: 'make the type wider, or text',
+});
+
 export function targetFields(state: State, actions: Actions): VNode {
   const { target, existing, rows } = state;
   const exists = existing.is === 'ready' && existing.value !== null;
@@ -60,6 +66,13 @@ export function targetFields(state: State, actions: Actions): VNode {
           'Columns that the table does not have',
           select(rows.extraColumns, extraOptions, (extraColumns) => actions.changeRows({ extraColumns }), {
             name: 'extra_columns',
+          }),
+        ),
+      mayKeepDefinition(state) &&
+        field(
+          'Values that do not fit the type of their column',
+          select(rows.misfits, misfitOptions, (misfits) => actions.changeRows({ misfits }), {
+            name: 'misfits',
           }),
         ),
     ]),

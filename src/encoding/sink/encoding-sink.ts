@@ -28,6 +28,7 @@ import { WrittenBytes, type WrittenLimits } from '../encoders/written-bytes.ts';
 import { groupedByPoint } from '../infer/inferred-columns.ts';
 import { cellProblemCode, describeCellProblem, NOT_NULL, TOO_COSTLY } from '../problems/cell-problems.ts';
 import { addRowFault, type Problems, shortenBytes } from '../problems/problems.ts';
+import type { Misfits } from '../widening/misfits.ts';
 import { hintFor, notationHint, shortenElement } from './cell-hints.ts';
 import { CellLosses } from './cell-losses.ts';
 import { CopyShape, unnumbered } from './copy-shape.ts';
@@ -62,6 +63,8 @@ export interface EncodingOptions {
   typesAreInferred?: boolean;
   /** A row may update an existing row (`on_conflict=update`). */
   mayUpdate?: boolean;
+  /** Notes values that do not fit the types of the columns; undefined: they are only problems. */
+  misfits?: Misfits | undefined;
   onTooManyRows: () => never;
 }
 
@@ -94,6 +97,7 @@ export class EncodingSink implements CellSink {
   readonly #options: EncodingOptions;
   readonly #problems: Problems;
   readonly #losses: CellLosses;
+  readonly #misfits: Misfits | undefined;
   readonly #maxRowBytes: number;
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
@@ -148,7 +152,8 @@ export class EncodingSink implements CellSink {
   #paddedBytes = 0;
   #next = 0;
   #isOrdered = true;
-  #isRefused = false;
+  /** For how many reasons the current row is refused. */
+  #refusals = 0;
   #refused = 0;
 
   constructor(options: EncodingOptions) {
@@ -156,6 +161,8 @@ export class EncodingSink implements CellSink {
     this.#options = options;
     this.#problems = options.problems;
     this.#losses = new CellLosses(targets.length);
+    this.#misfits = options.misfits;
+    this.#misfits?.begin(targets);
     // An encoder of an earlier sink may have thrown an error and left the losses of its cell, so they are reset.
     losses.ofCell = 0;
     this.#maxRowBytes = options.maxRowBytes;
@@ -232,7 +239,8 @@ export class EncodingSink implements CellSink {
     this.#next = 0;
     // The initial shape has no columns, so no row fits it, and it is never sent.
     this.#isOrdered = this.#shape.columns.length > 0;
-    this.#isRefused = false;
+    this.#refusals = 0;
+    this.#misfits?.beginRow();
     this.#filledBytes = 0;
     this.#filledDefaults = 0;
     this.#cost.beginRow();
@@ -268,6 +276,8 @@ export class EncodingSink implements CellSink {
       this.#points.note(target, bytes, start, end);
     if (problem !== 0)
       this.#refuseCell(column, target, problem, bytes, start, kind === NULL ? start : end, kind);
+    if (this.#misfits !== undefined)
+      this.#misfits.cell(target, problem, out.bytes, this.#fieldStart[target]!, kind, bytes, start, end);
     if (losses.ofCell !== 0) this.#noteLosses(target);
     this.#fieldEnd[target] = out.position;
   }
@@ -321,6 +331,8 @@ export class EncodingSink implements CellSink {
       const length = formatMoment(kind, days, microseconds);
       this.#refuseCell(column, target, problem, momentText, 0, length, kind);
     }
+    if (this.#misfits !== undefined)
+      this.#misfits.moment(target, problem, out.bytes, this.#fieldStart[target]!, kind, days, microseconds);
     if (losses.ofCell !== 0) this.#noteLosses(target);
     this.#fieldEnd[target] = out.position;
   }
@@ -339,25 +351,27 @@ export class EncodingSink implements CellSink {
       }
       this.#seenIn[target] = this.#stamp;
       this.#refuseCell(column, target, fault, bytes, start, end);
+      this.#misfits?.fault(target, fault);
       return;
     }
-    this.#isRefused = true;
+    this.#refusals += 1;
     this.#seenIn.fill(this.#stamp);
     addRowFault(this.#problems, this.#options.locate, this.#row, fault, bytes, start, end);
   }
 
   endRow(): void {
     this.#isInRow = false;
-    if (this.#isOrdered && !this.#isRefused) this.#skipTo(this.#shape.columns.length);
+    if (this.#isOrdered && this.#refusals === 0) this.#skipTo(this.#shape.columns.length);
     if (this.#out.position - this.#rowStart > this.#maxRowBytes) this.#failRowTooLong();
     if (this.#padding.isAny) this.#countPadding();
-    if (this.#isOrdered && !this.#isRefused && this.#shape.unseenRequired.length === 0) {
+    if (this.#isOrdered && this.#refusals === 0 && this.#shape.unseenRequired.length === 0) {
       this.#shape.rowNumbers.add(this.#row);
       this.#countRow();
       return;
     }
     this.#refuseMissing();
-    if (this.#isRefused) {
+    if (this.#refusals > 0) {
+      this.#misfits?.endRow(this.#refusals);
       this.#out.rewind(this.#rowStart);
       this.#refused += 1;
       return;
@@ -424,7 +438,8 @@ export class EncodingSink implements CellSink {
     // The input may have been cut within a row. The bytes of that row stay, because the row may still be refused or moved to another shape.
     const end = this.#isInRow && shape === this.#shape ? this.#rowStart : out.position;
     if (end === 0) return;
-    if (this.#refused > (this.#options.maxRefusedRows ?? manyRefusedRows)) {
+    const isRefused = this.#refused > (this.#options.maxRefusedRows ?? manyRefusedRows);
+    if (isRefused || this.#misfits?.areCertain) {
       shape.rowNumbers = new RowNumbers();
     } else {
       const heldBytes = shape.countWritten(this.#written, end, count);
@@ -475,7 +490,7 @@ export class EncodingSink implements CellSink {
   #countPadding(): void {
     const { bytes } = this.#out;
     this.#paddedBytes = 0;
-    if (this.#isRefused) return;
+    if (this.#refusals > 0) return;
     for (const target of this.#padding.targets) {
       if (this.#seenIn[target] !== this.#stamp) continue;
       this.#paddedBytes += this.#padding.ofField(
@@ -522,7 +537,7 @@ export class EncodingSink implements CellSink {
   #refuseMissing(): void {
     for (const target of this.#required) {
       if (this.#seenIn[target] === this.#stamp) continue;
-      this.#isRefused = true;
+      this.#refusals += 1;
       if (this.#sourceOf[target]! < 0) this.#noteMissingColumn(target);
       else this.#addMissing(target, this.#row);
     }
@@ -578,7 +593,7 @@ export class EncodingSink implements CellSink {
     end: number,
     kind: number = NULL,
   ): void {
-    this.#isRefused = true;
+    this.#refusals += 1;
     const { name, type, default: byDefault } = this.#options.targets[target]!.column;
     const code = cellProblemCode(problem);
     if (!this.#problems.wants(name, code)) {
@@ -610,7 +625,7 @@ export class EncodingSink implements CellSink {
   }
 
   #refuseComputed(column: number, bytes: Buffer, start: number, end: number): void {
-    this.#isRefused = true;
+    this.#refusals += 1;
     const name = this.#names[column]!;
     if (!this.#problems.wants(name, computedColumn.code)) {
       this.#problems.addUnlisted(1, name, computedColumn.code);

@@ -20,6 +20,12 @@ interface TableName {
   table: string;
 }
 
+interface WidenedColumn {
+  column: string;
+  from: string;
+  to: string;
+}
+
 /** The facts of an event. They have no value of a cell. */
 export interface EventFacts {
   type: EventType;
@@ -29,8 +35,8 @@ export interface EventFacts {
   load?: string | undefined;
   /** How Citus distributes the table; undefined: the database has no Citus, or nothing was changed. */
   distribution?: { kind: string; column?: string; shards?: number } | undefined;
-  /** The numbers of a load that was committed. */
-  rows?: { rows: number; updated: number; skipped: number; rows_left_out: number };
+  /** The numbers of a load that was committed, and the columns whose types it has widened. */
+  rows?: { rows: number; updated: number; skipped: number; rows_left_out: number; widened?: WidenedColumn[] };
   /** The table's other name, before or after this change. */
   renamed?: { renamed_from: TableName } | { renamed_to: TableName };
   /** Why a load has ended without an effect: the status and the error code of its answer. */

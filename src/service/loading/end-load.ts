@@ -65,7 +65,7 @@ async function endUnlessRenamed(edges: TransactionEdges, schema: string): Promis
 
 /** @param ofEnd warnings that only the end of the load has found */
 export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: Warning[]): LoadResult {
-  const { request, target, loaded, problems } = upload;
+  const { request, target, loaded, problems, widened } = upload;
   const isTaking = request.dryRun && !target.isNew;
   const numbers = isTaking ? numbersTaken(table, upload.matcher, loaded) : [];
   const { inserted: rows, skipped, updated, conflictKey, leftOut } = loaded;
@@ -76,6 +76,7 @@ export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: W
     rows,
     skipped,
     updated,
+    widened,
     ...(conflictKey && { conflictKey }),
     ...(leftOut !== undefined && { leftOut: leftOutRows(leftOut, problems) }),
     warnings: loadWarnings({ ...upload, ofEnd: [...numbers, ...ofEnd] }),

@@ -33,6 +33,7 @@ import type { LoadContext, LoadRequest, LoadResult } from './request/load-reques
 import { rowOptions } from './row-options.ts';
 import { checkConstraintsNow } from './staged/merge-statements.ts';
 import { expectedOf } from './target/expected-columns.ts';
+import type { TargetOptions } from './target/open-target.ts';
 
 /** The maximum length of the body of a small upload in bytes, as it is sent. */
 export const maxSmallBytes = 128 * 1024;
@@ -57,11 +58,13 @@ export async function knownTable(
   const isSheet = input.nameMatching === 'loose';
   // No name contains NUL.
   const key = [context.transaction.role ?? '', request.schema, request.name, isSheet].join('\0');
-  const known = tables.get(key);
-  if (known !== undefined) return known === 'unsuitable' ? undefined : known;
-  const learnt = await learnTable(context, request, isSheet);
-  if (learnt !== undefined) tables.set(key, learnt === 'unsuitable' ? undefined : learnt);
-  return learnt === 'unsuitable' ? undefined : learnt;
+  let known = tables.get(key);
+  if (known === undefined) {
+    known = await learnTable(context, request, isSheet);
+    if (known !== undefined) tables.set(key, known === 'unsuitable' ? undefined : known);
+  }
+  if (known === undefined || known === 'unsuitable') return undefined;
+  return request.misfits === 'fail' || known.isOwned ? known : undefined;
 }
 
 /**
@@ -81,7 +84,8 @@ export async function loadKnown(
   const problems = new Problems();
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
   const progress = new LoadProgress(problems, context.observer);
-  const upload = { context, request, input, mayBeNew: false };
+  const widening = request.misfits === 'fail' ? undefined : 'seek';
+  const upload: TargetOptions = { context, request, input, mayBeNew: false, widening };
   const options = rowOptions(upload, target, matcher, progress, { inferred: undefined });
   input.expectColumns?.(expectedOf(target.columns));
   const rows = new EncodedRows();
@@ -90,9 +94,11 @@ export async function loadKnown(
   await readInto(sink, input, true, request.signal, problems);
   // A definition that comes after the rows must be compared with the table, which only `loadTable` does.
   if (input.definition !== undefined || problems.count > 0) return undefined;
+  if (options.misfits?.areAny) return undefined;
   if (rows.columns === undefined || rows.needsUsualWay || hasExtraColumns(matcher)) return undefined;
   const loaded = straightRows({ ...rowsOf(input, sink), taken: sink.loaded, hasSeveralLists: false });
-  const ended = { request, input, inferred: undefined, target, matcher, loaded, problems, ofName: [] };
+  const facts = { request, input, target, matcher, loaded, problems };
+  const ended = { ...facts, inferred: undefined, widened: [], ofName: [] };
   const result = resultOf(ended, description, []);
   const names = rows.columns.map((column) => target.columns[column]!.name);
   const lock = lockTable(target.relation, 'ROW EXCLUSIVE');

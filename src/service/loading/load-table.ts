@@ -7,6 +7,7 @@ import type { Warning } from '../../core/errors.ts';
 import { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import type { TypeInference } from '../../encoding/infer/infer-types.ts';
 import { Problems } from '../../encoding/problems/problems.ts';
+import type { Widening } from '../../encoding/widening/misfits.ts';
 import { inTransaction, type TransactionEdges } from '../postgres/transaction.ts';
 import { suggestTables } from '../tables/describe-table.ts';
 import { warnOfDottedName } from '../tables/dotted-name.ts';
@@ -27,6 +28,7 @@ import {
   type LoadPhase,
   type LoadRequest,
   type LoadResult,
+  type WidenedColumn,
 } from './request/load-request.ts';
 import { rowOptions } from './row-options.ts';
 import { expectedBeforeInference, expectedOf } from './target/expected-columns.ts';
@@ -39,6 +41,7 @@ import {
   refuseEarlyDisagreement,
   type TargetOptions,
 } from './target/open-target.ts';
+import { type WideningStep, widenWhereNeeded } from './widening/widen-where-needed.ts';
 
 /**
  * Loads an upload: all its rows and the table, or nothing.
@@ -66,11 +69,12 @@ export async function loadTable(
   const onLateCommit = (): void => {
     isLate = true;
   };
-  const load = async (from: LoadInput, types: TableTypes): Promise<LoadResult> => {
+  const load = async (from: LoadInput, types: TableTypes, widening?: WideningStep): Promise<LoadResult> => {
     const result = await inTransaction(
       context.pool,
       { ...context.transaction, rollback, onLateCommit },
-      (client, edges) => loadWithin(client, edges, { context, request, input: from, mayBeNew }, types),
+      (client, edges) =>
+        loadWithin(client, edges, { context, request, input: from, mayBeNew, widening }, types),
       readSchemaVersion(request.schema),
     );
     return isLate ? { ...result, warnings: [...result.warnings, recoveryPending], isLate } : result;
@@ -90,7 +94,8 @@ export async function loadTable(
   // TRUNCATE locks the table until the transaction ends. So the whole upload is received first, because a client may be slow.
   if (ifExists === 'truncate' && !inferred) await input.keep(signal);
   const read = await inNotations(request, input, inferred, !exists || !addsRows(request));
-  return withSecondReading(() => load(read, { inferred }));
+  const reload = (step: WideningStep) => withSecondReading(() => load(read, { inferred }, step));
+  return exists && request.misfits !== 'fail' ? widenWhereNeeded(reload) : reload(undefined);
 }
 
 /**
@@ -131,8 +136,10 @@ async function loadWithin(
   if (types.changing === undefined) input.expectColumns?.(expectedOf(target.columns));
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
   const options = rowOptions(upload, target, matcher, progress, types);
-  const isCompared = input.definition !== undefined || target.isNew;
-  if (!target.isNew) await refuseDisagreement(client, upload);
+  // A table that was widened has been compared before.
+  const widenings = Array.isArray(upload.widening) ? upload.widening : [];
+  const isCompared = input.definition !== undefined || target.isNew || widenings.length > 0;
+  if (!target.isNew && widenings.length === 0) await refuseDisagreement(client, upload);
 
   const copy = () => loadRows(client, input, target, options, problems);
   const loaded = await timed(context, 'copy', copy);
@@ -156,7 +163,12 @@ async function loadWithin(
     loaded,
     problems,
     ofName,
+    widened: widenings.map(widenedColumn),
   });
+}
+
+function widenedColumn({ column, to }: Widening): WidenedColumn {
+  return { column: column.name, from: column.type.name, to: to.name };
 }
 
 /**

@@ -6,7 +6,7 @@ import type { InferredColumn, TypeInference } from '../../encoding/infer/infer-t
 import { mixedColumns, naturalColumns, otherReadings } from '../../encoding/infer/inferred-columns.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { type LoadedRows, receivedRows } from './loaded-rows.ts';
-import type { LoadRequest } from './request/load-request.ts';
+import type { LoadRequest, WidenedColumn } from './request/load-request.ts';
 import { columnsMade } from './target/infer-definition.ts';
 import type { LoadTarget } from './target/load-target.ts';
 
@@ -18,6 +18,7 @@ export interface EndedUpload {
   target: LoadTarget;
   matcher: ColumnMatcher;
   loaded: LoadedRows;
+  widened: WidenedColumn[];
   /** The warnings about the name of a new table. */
   ofName: Warning[];
   /** The warnings about the end of the load. */
@@ -32,6 +33,7 @@ export function loadWarnings(upload: EndedUpload): Warning[] {
     ...target.warnings,
     ...(receivedRows(loaded) === 0 ? noRows(input) : []),
     ...ignoredColumns(matcher),
+    ...upload.widened.map(widenedColumn),
     ...inferredColumns(inferred, input, target),
     ...suppressedRows(loaded.suppressed),
     ...rowsLeftOut(loaded.leftOut ?? 0),
@@ -79,6 +81,11 @@ function inferredColumns(
 function addedColumn({ name, type }: InferredColumn): Warning {
   const detail = `The table had no column "${name}"; it was added, of type ${type}.`;
   return { code: 'added-column', column: name, detail };
+}
+
+function widenedColumn({ column, from, to }: WidenedColumn): Warning {
+  const detail = `Values did not fit the column "${column}" of type ${from}; its type is now ${to}.`;
+  return { code: 'widened-column', column, detail };
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import type { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import type { WrittenLimits } from '../../encoding/encoders/written-bytes.ts';
+import { Misfits } from '../../encoding/widening/misfits.ts';
 import { FaultyRows } from './judging/faulty-rows.ts';
 import type { ChangingTypes, TableTypes } from './one-pass/one-pass.ts';
 import type { LoadProgress } from './request/load-progress.ts';
@@ -32,13 +33,15 @@ export interface RowOptions {
   statementTimeoutMs: number;
   /** Counts the rows with problems, which may be left out; undefined: no row may be left out. */
   faulty: FaultyRows | undefined;
+  /** Looks for wider types for values that do not fit; undefined: such values are only problems. */
+  misfits: Misfits | undefined;
   signal: AbortSignal;
   progress: LoadProgress;
 }
 
 /** @throws AppError `invalid-parameter` if the table has no key for `on_conflict` */
 export function rowOptions(
-  { context, request, input }: TargetOptions,
+  { context, request, input, widening }: TargetOptions,
   target: LoadTarget,
   matcher: ColumnMatcher,
   progress: LoadProgress,
@@ -55,6 +58,7 @@ export function rowOptions(
     changingTypes,
     freezes: target.isNew && (request.bytes ?? Number.POSITIVE_INFINITY) >= minFrozenBytes,
     faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
+    misfits: widening === 'seek' && !target.isNew ? new Misfits(request.misfits === 'widen_text') : undefined,
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
     signal: request.signal,
     progress,

@@ -6,12 +6,20 @@ import type { LoadFacts, LoadSnapshot } from './load-record.ts';
 
 /** Returns the events of a load that is being committed. */
 export function eventsOfCommit(id: string, { schema, table }: LoadFacts, result: LoadResult): EventFacts[] {
-  const { tableChange, rows, updated, skipped, leftOut } = result;
+  const { tableChange, rows, updated, skipped, leftOut, widened } = result;
   const about = { schema, table, load: id, distribution: result.table.distribution };
-  const numbers = { rows, updated, skipped, rows_left_out: leftOut?.rows ?? 0 };
+  const numbers = {
+    rows,
+    updated,
+    skipped,
+    rows_left_out: leftOut?.rows ?? 0,
+    ...(widened.length > 0 && { widened }),
+  };
   return [
     ...(tableChange === undefined ? [] : [{ ...about, type: `table.${tableChange}` as const }]),
-    ...(rows + updated === 0 ? [] : [{ ...about, type: 'rows.loaded' as const, rows: numbers }]),
+    ...(rows + updated === 0 && widened.length === 0
+      ? []
+      : [{ ...about, type: 'rows.loaded' as const, rows: numbers }]),
   ];
 }
 

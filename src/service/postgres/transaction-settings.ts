@@ -105,7 +105,7 @@ export function beginStatements(
 /** The settings that the workers of Citus need, too: those that decide what a value means, and the time limit for locks. */
 function settingsForWorkers({ lockTimeoutMs }: TransactionSettings): string[] {
   if (lockTimeoutMs === undefined) return setValueSettings;
-  return [...setValueSettings, `SET LOCAL lock_timeout TO ${Math.trunc(lockTimeoutMs)}`];
+  return [...setValueSettings, setLockTimeout(lockTimeoutMs)];
 }
 
 /**
@@ -124,6 +124,11 @@ export function underOwnRole<Query>(role: string, statements: Query[]): (Query |
 /** Returns a statement that fails if the role cannot be set. Outside a transaction it has no lasting effect. */
 export function tryRole(role: string): Statement {
   return { text: `SELECT pg_catalog.set_config('role', $1, true)`, values: [role] };
+}
+
+/** Returns the statement that limits each following wait for a lock in the transaction. 0: no limit. */
+export function setLockTimeout(timeoutMs: number): string {
+  return `SET LOCAL lock_timeout TO ${Math.trunc(timeoutMs)}`;
 }
 
 /** Returns the statement that limits the time of each following statement of the transaction. 0: no limit. */

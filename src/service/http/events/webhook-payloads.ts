@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { type EventType, eventTypes, pingType } from '../../events/event.ts';
 import { DistributionDescriptionSchema } from '../../tables/definition.ts';
+import { WidenedColumns } from '../openapi/widened-columns.ts';
 
 const meanings: Record<EventType | typeof pingType, string> = {
   'table.created': 'A table was created.',
@@ -52,6 +53,7 @@ const data: Record<EventType | typeof pingType, Record<string, Type.TSchema>> = 
     rows_left_out: Type.Integer({
       description: 'The rows that were left out, because they had problems (`faulty_rows`).',
     }),
+    widened: Type.Optional(WidenedColumns),
   },
   'load.refused': ended,
   'load.failed': ended,

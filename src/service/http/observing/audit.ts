@@ -20,6 +20,8 @@ export interface AuditedChange {
   updated?: number;
   skipped?: number;
   leftOut?: number;
+  /** The columns that got wider types, with the names of both types. */
+  widened?: { column: string; from: string; to: string }[];
 }
 
 /** A change of a webhook or a load. */

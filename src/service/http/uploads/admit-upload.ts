@@ -79,6 +79,7 @@ export async function admitUpload(
   const table = await admitTableRequest(request, reply, context, query.schema, scope);
   // `extra_columns=add` may change the definition of the table, so its scope is checked before the rows are read.
   if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
+  if (query.misfits !== 'fail') requireScope(table.grants, 'table:alter');
   operation.check(query, request.headers);
   const { schema, name, grants } = table;
   const { owner, subject, role } = grants;

@@ -70,7 +70,7 @@ async function loadInput(
 function reportLoaded(
   { measures }: HttpContext,
   { query: { dry_run }, body, onLoaded }: Upload,
-  { tableChange, rows, updated, skipped, leftOut }: LoadResult,
+  { tableChange, rows, updated, skipped, leftOut, widened }: LoadResult,
   { reading = { format: 'json' } }: LoadInput,
 ): void {
   onLoaded({
@@ -80,6 +80,7 @@ function reportLoaded(
     ...(updated > 0 && { updated }),
     ...(skipped > 0 && { skipped }),
     ...(leftOut !== undefined && { leftOut: leftOut.rows }),
+    ...(widened.length > 0 && { widened }),
   });
   if (!dry_run) measures.loaded(reading.format, rows + updated, body.bytesReceived());
 }
@@ -121,6 +122,7 @@ function loadRequestOf(
     ifExists: query.if_exists,
     mustExist: query.if_missing === 'fail',
     extraColumns: query.extra_columns,
+    misfits: query.misfits,
     types,
     onConflict: query.on_conflict,
     conflictKey: columns.conflictKey,
@@ -150,6 +152,7 @@ function answerOf(
     skipped: loaded.skipped,
     updated: loaded.updated,
     ...leftOutOf(loaded),
+    ...(loaded.widened.length > 0 && { widened: loaded.widened }),
     ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
     ...readingOf(input),
     warnings: loaded.warnings,

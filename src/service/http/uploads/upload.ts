@@ -8,6 +8,7 @@ import type { TextReading } from '../../../encoding/text-reading/text-reading.ts
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { Load } from '../answers/load-answers.ts';
 import { keyErrors, LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
+import { WidenedColumns } from '../openapi/widened-columns.ts';
 import { type ColumnChoices, columnChoicesOf } from './column-parameters.ts';
 import { maxFaultyRowsOf } from './faulty-row-parameters.ts';
 import type { UploadQuery } from './parameters.ts';
@@ -49,6 +50,7 @@ const Loaded = Type.Object(
         }),
       ),
       error_groups: Type.Optional(ProblemGroups),
+      widened: Type.Optional(WidenedColumns),
       conflict_key: Type.Optional(
         Type.Array(Type.String(), {
           description:
@@ -167,6 +169,11 @@ export function uploadChoices(query: UploadQuery): UploadChoices {
     const detail =
       'if_missing=fail needs if_exists=append, truncate or replace, because if_exists=fail loads only into a new table.';
     throw wrongParameter('if_missing', detail);
+  }
+  const { if_exists, misfits } = query;
+  if (misfits !== 'fail' && if_exists !== 'append' && if_exists !== 'truncate') {
+    const detail = `misfits=${misfits} needs if_exists=append or truncate, because only an existing table has columns to widen.`;
+    throw wrongParameter('misfits', detail);
   }
   return {
     columns: columnChoicesOf(query),

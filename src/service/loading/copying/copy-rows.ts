@@ -9,6 +9,7 @@ import { WrittenBytes, type WrittenLimits } from '../../../encoding/encoders/wri
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
 import { addDamage, headerProblems, type Problems } from '../../../encoding/problems/problems.ts';
 import { type EncodingOptions, EncodingSink } from '../../../encoding/sink/encoding-sink.ts';
+import type { Misfits } from '../../../encoding/widening/misfits.ts';
 import { noteKeptBytes } from '../../postgres/transaction.ts';
 import { setStatementTimeout } from '../../postgres/transaction-settings.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
@@ -43,6 +44,8 @@ export interface CopyOptions {
   maxRefusedRows?: number;
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
+  /** See `RowOptions.misfits`. Then all rows are read, and `MisfitsFound` is thrown if columns must be widened. */
+  misfits?: Misfits | undefined;
   /** A count of the bytes that PostgreSQL writes, if it already includes other rows of the upload. */
   written?: WrittenBytes;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. A COPY without progress ends (`deadlineClient`). */
@@ -96,7 +99,8 @@ export async function copyRows(
   options.progress.pass = sink;
   try {
     await client.query(setStatementTimeout(0));
-    await readInto(sink, input, options.keepRows, signal, problems);
+    await readInto(sink, input, options.keepRows || options.misfits !== undefined, signal, problems);
+    options.misfits?.throwIfAny();
     await session.finish();
   } catch (error) {
     await session.abort(error instanceof Error ? error : new Error(String(error)));
@@ -132,6 +136,7 @@ type SinkOptions = Pick<
   | 'maxRowBytes'
   | 'writtenLimits'
   | 'written'
+  | 'misfits'
   | 'typesAreInferred'
   | 'mayUpdate'
 >;
@@ -154,6 +159,7 @@ export function sinkOf(
     written: options.written ?? new WrittenBytes(writtenLimits, input.expanded),
     typesAreInferred: options.typesAreInferred,
     mayUpdate: options.mayUpdate,
+    misfits: options.misfits,
     onTooManyRows: () => {
       throw limitExceeded('The upload has too many rows', maxRows, { setting: 'MAX_ROWS' });
     },

@@ -11,6 +11,8 @@ export interface KnownTable {
   fingerprint: string;
   /** An insert into the table runs no code of other users (no triggers, functions or casts that they created). */
   runsNoCode: boolean;
+  /** The role owns the table. */
+  isOwned: boolean;
   /** See tables/loading/schema-version.ts. */
   schemaVersion: string;
   /** How much memory PostgreSQL keeps for the table until the connection ends (`noteKeptBytes`). */

@@ -29,7 +29,7 @@ export async function learnTable(
   const read = async (client: ClientBase, { begun }: TransactionEdges): Promise<Learnt> => {
     const [found] = begun!.rows as TableFingerprint[];
     if (found === undefined) return undefined;
-    const { fingerprint, runsNoCode, oid, schemaVersion } = found;
+    const { fingerprint, runsNoCode, isOwned, oid, schemaVersion } = found;
     if (fingerprint === null) return 'unsuitable';
     const noted = notedBytes(client);
     const options = { schema, name, admitSchema, truncate: false, addColumns: undefined };
@@ -42,7 +42,7 @@ export async function learnTable(
     const { rows } = await client.query<TableFingerprint>(first);
     if (rows[0]?.fingerprint !== fingerprint || rows[0].schemaVersion !== schemaVersion) return undefined;
     const keptBytes = notedBytes(client) - noted;
-    const proof = { oid, fingerprint, runsNoCode, schemaVersion };
+    const proof = { oid, fingerprint, runsNoCode, isOwned, schemaVersion };
     return { ...proof, keptBytes, isStale: false, target, targets, description };
   };
   try {

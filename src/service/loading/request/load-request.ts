@@ -13,6 +13,7 @@ import type { HeadSize } from '../inputs/load-input.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
 export type OnConflict = 'fail' | 'skip' | 'update';
+export type OnMisfit = 'fail' | 'widen' | 'widen_text';
 
 export interface LoadRequest {
   schema: string;
@@ -21,6 +22,8 @@ export interface LoadRequest {
   /** The upload makes no table where there is none (`if_missing=fail`). */
   mustExist?: boolean;
   extraColumns: ExtraColumns;
+  /** What to do with values that do not fit the types of an existing table. */
+  misfits: OnMisfit;
   /** How types are inferred. */
   types: TypeChoices;
   /** What to do with a row if another row already has its key. */
@@ -82,6 +85,8 @@ export interface LoadResult {
   rows: number;
   skipped: number;
   updated: number;
+  /** The columns of an existing table that got wider types. */
+  widened: WidenedColumn[];
   /** See `LoadedRows.conflictKey`. */
   conflictKey?: string[];
   /** undefined: no row may be left out. */
@@ -89,6 +94,13 @@ export interface LoadResult {
   warnings: Warning[];
   /** true: the last warning was found after the COMMIT (`recovery-pending`), so the answer that was stored at the COMMIT does not have it. */
   isLate?: boolean;
+}
+
+/** A column with the names of its types before and after the load. */
+export interface WidenedColumn {
+  column: string;
+  from: string;
+  to: string;
 }
 
 /** The rows that were left out because they have problems. */
@@ -109,6 +121,7 @@ export function addsRows({ ifExists }: LoadRequest): boolean {
 export function neededRights({
   ifExists,
   extraColumns,
+  misfits,
   onConflict,
   maxFaultyRows,
 }: LoadRequest): NeededRights {
@@ -123,9 +136,15 @@ export function neededRights({
       ...(onConflict === 'fail' ? [] : ['SELECT']),
       ...(onConflict === 'update' ? ['UPDATE'] : []),
     ],
-    ownership: extraColumns === 'add' ? 'extra_columns=add' : undefined,
+    ownership: needsOwnership(extraColumns, misfits),
     temporary: needsTemporary(onConflict, maxFaultyRows),
   };
+}
+
+/** Returns the parameter that may change the definition of the table. */
+function needsOwnership(extraColumns: ExtraColumns, misfits: OnMisfit): string | undefined {
+  if (extraColumns === 'add') return 'extra_columns=add';
+  return misfits === 'fail' ? undefined : `misfits=${misfits}`;
 }
 
 /** Returns the parameter that needs a temporary table. */

@@ -5,10 +5,13 @@ import type { ClientBase } from 'pg';
 import { AppError, wrongParameter } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { InferredColumn } from '../../../encoding/infer/infer-types.ts';
+import type { Widening } from '../../../encoding/widening/misfits.ts';
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/named-objects.ts';
-import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { pipeline } from '../../postgres/pipeline.ts';
+import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
+import { setLockTimeout } from '../../postgres/transaction-settings.ts';
 import { admitInheriting, admitPartitions } from '../../tables/catalog/partitions.ts';
 import { checkTexts, isTable } from '../../tables/describe-table.ts';
 import { workSequentially } from '../../tables/distribution/place-table.ts';
@@ -24,9 +27,12 @@ import {
   truncateTable,
 } from '../../tables/loading/load-statements.ts';
 import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
+import { type LockOptions, LockTries } from '../../tables/lock-tries.ts';
 import { refuseReferences } from '../../tables/replace/refuse-dependents.ts';
+import { refuseSharded, widenColumns } from '../../tables/widening/widen-columns.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
 import { type RowRule, readRowRules } from '../staged/row-rules.ts';
+import { TypesChanged } from '../widening/widen-where-needed.ts';
 import type { ExistingTable } from './load-target.ts';
 
 export interface ExistingTableOptions {
@@ -38,17 +44,29 @@ export interface ExistingTableOptions {
   admitSchema: (schema: string) => void;
   /** Returns the columns to add, given the names of those that the table has; undefined: none may be added. */
   addColumns: ((known: string[]) => InferredColumn[]) | undefined;
+  /** undefined: the columns keep their types. */
+  widening?: TableWidening | undefined;
+}
+
+/** The columns that get wider types before the rows are loaded. */
+export interface TableWidening {
+  columns: Widening[];
+  lock: LockOptions;
+  /** Called when the table is locked and still has the types from which it is widened. */
+  beforeChange: () => Promise<void>;
 }
 
 export async function openExistingTable(
   client: ClientBase,
-  { schema, name, truncate, admitSchema, addColumns }: ExistingTableOptions,
+  { schema, name, truncate, admitSchema, addColumns, widening }: ExistingTableOptions,
 ): Promise<ExistingTable> {
   const relation = quoteQualified(schema, name);
   if (truncate) await refuseReferences(client, schema, name);
   if (truncate) await admitPartitions(client, relation, admitSchema);
-  if (addColumns !== undefined) await admitInheriting(client, relation, admitSchema);
-  await lock(client, await lockingStatement(client, relation, truncate, addColumns !== undefined));
+  if (addColumns !== undefined || widening !== undefined)
+    await admitInheriting(client, relation, admitSchema);
+  if (widening !== undefined && !truncate) await lockInTries(client, relation, widening.lock);
+  else await lock(client, await lockingStatement(client, relation, truncate, addColumns !== undefined));
   const treatment = await client.query<RowTreatment>(rowTreatment(relation));
   const { oid, kind, hasShortTrees, hasRowSecurity, hasRowTriggers, changesRows, ...others } =
     treatment.rows[0]!;
@@ -57,6 +75,11 @@ export async function openExistingTable(
   // The answer must describe the table. If its defaults and checks are too long to be described, the upload is refused before its rows are read.
   if (!hasShortTrees) await checkTexts(client, oid);
   let columns = await readLoadColumns(client, schema, name);
+  if (widening !== undefined) {
+    if (isSharded) throw refuseSharded(relation);
+    await widen(client, relation, columns, widening);
+    columns = await readLoadColumns(client, schema, name);
+  }
   const added = addColumns?.(columns.map((column) => column.name)) ?? [];
   if (added.length > 0) {
     if (isSharded) await readKind(client, relation);
@@ -119,9 +142,40 @@ async function lock(client: ClientBase, statement: CallersStatement): Promise<vo
   try {
     await queryInCallersPath(client, statement);
   } catch (error) {
-    if (!isUndefinedTable(error) && !isOtherKindOfObject(error)) throw error;
-    throw droppedMeanwhile(error);
+    throw asDropped(error);
   }
+}
+
+/** Takes the lock for a change of the table in short attempts, because all readers wait for an attempt. The later statements have the usual time limit for locks. */
+async function lockInTries(client: ClientBase, relation: string, options: LockOptions): Promise<void> {
+  const statements = apartInCallersPath(lockTable(relation, 'ACCESS EXCLUSIVE'));
+  try {
+    await new LockTries(client, relation, options).run((first) =>
+      pipeline(client, [...first, ...statements]),
+    );
+  } catch (error) {
+    throw asDropped(error);
+  }
+  await client.query(setLockTimeout(options.lockTimeoutMs));
+}
+
+/** @throws TypesChanged; the errors of `widenColumns` */
+async function widen(
+  client: ClientBase,
+  relation: string,
+  columns: LoadColumn[],
+  { columns: widenings, beforeChange }: TableWidening,
+): Promise<void> {
+  for (const { column } of widenings) {
+    const { type } = columns.find(({ name }) => name === column.name) ?? {};
+    if (type?.oid !== column.type.oid || type.typmod !== column.type.typmod) throw new TypesChanged();
+  }
+  await beforeChange();
+  await widenColumns(client, relation, widenings);
+}
+
+function asDropped(error: unknown): unknown {
+  return isUndefinedTable(error) || isOtherKindOfObject(error) ? droppedMeanwhile(error) : error;
 }
 
 function droppedMeanwhile(cause?: unknown): AppError {

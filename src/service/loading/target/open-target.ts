@@ -19,6 +19,7 @@ import type { PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { addsRows, type LoadContext, type LoadRequest, neededRights } from '../request/load-request.ts';
+import type { WideningStep } from '../widening/widen-where-needed.ts';
 import { sameNames } from './conflict-option.ts';
 import { openExistingTable } from './existing-table.ts';
 import { asKeyProblem, columnsBeside, definitionToMake } from './infer-definition.ts';
@@ -31,6 +32,8 @@ export interface TargetOptions {
   input: LoadInput;
   /** A table may be created. */
   mayBeNew: boolean;
+  /** What is done about values that do not fit an existing table. */
+  widening?: WideningStep;
 }
 
 /**
@@ -67,14 +70,25 @@ export async function openTarget(
   options: TargetOptions,
   inferred: TypeInference | undefined,
 ): Promise<LoadTarget> {
-  const { context, request, input, mayBeNew } = options;
+  const { context, request, input, mayBeNew, widening } = options;
   const { schema, name, signal, ifExists, admitSchema } = request;
+  const { extraFunctions, transaction } = context;
+  const lock = { lockTimeoutMs: transaction.lockTimeoutMs ?? 0, signal };
   const prepared = mayBeNew ? await prepare(client, options, inferred) : undefined;
   // Another session may have created the table meanwhile: `append` and `truncate` then use it.
   if (prepared === undefined || (addsRows(request) && isTable(prepared.existing?.kind ?? ''))) {
     const truncate = ifExists === 'truncate';
     const addColumns = inferred && ((known: string[]) => columnsBeside(known, inferred.columns(), input));
-    const target = await openExistingTable(client, { schema, name, truncate, admitSchema, addColumns });
+    const target = await openExistingTable(client, {
+      schema,
+      name,
+      truncate,
+      admitSchema,
+      addColumns,
+      widening: Array.isArray(widening)
+        ? { columns: widening, lock, beforeChange: () => refuseDisagreement(client, options) }
+        : undefined,
+    });
     requirePrimaryKey(request, target);
     return target;
   }
@@ -84,9 +98,7 @@ export async function openTarget(
     request.requireCreation();
   }
   const mayReplace = ifExists === 'replace';
-  const { extraFunctions, transaction } = context;
-  const lockTimeoutMs = transaction.lockTimeoutMs ?? 0;
-  return openNewTable(client, prepared, { mayReplace, lockTimeoutMs, signal, extraFunctions });
+  return openNewTable(client, prepared, { mayReplace, ...lock, extraFunctions });
 }
 
 async function prepare(

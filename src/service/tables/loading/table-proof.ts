@@ -19,7 +19,7 @@ import { versionOfSchema } from './schema-version.ts';
  * written in the callers' search path, as in a description, so the path is part of the fingerprint. PostgreSQL computes the parts from left to right.
  */
 const fingerprint = `encode(sha256(convert_to(concat_ws('|', ${enterCallersPath},
-  (c.oid, c.relnamespace, c.relkind, c.relhasrules, c.relrowsecurity, c.relhassubclass, c.relispartition, c.relpersistence)::text,
+  (c.oid, c.relnamespace, c.relowner, c.relkind, c.relhasrules, c.relrowsecurity, c.relhassubclass, c.relispartition, c.relpersistence)::text,
   (SELECT string_agg(concat((a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attidentity, a.attgenerated,
       a.attcollation, a.attisdropped)::text, CASE WHEN a.atthasdef THEN (
         SELECT concat(d.oid, ' ', pg_get_expr(d.adbin, CASE WHEN a.attgenerated = '' THEN 0 ELSE a.attrelid END))
@@ -76,6 +76,8 @@ export interface TableFingerprint {
   fingerprint: string | null;
   /** An insert into the table runs no code of other users. */
   runsNoCode: boolean;
+  /** The role is the owner of the table or a member of it. */
+  isOwned: boolean;
   oid: number;
   /** See schema-version.ts. */
   schemaVersion: string;
@@ -84,7 +86,7 @@ export interface TableFingerprint {
 /** Returns a query of the `TableFingerprint`; it has no row if there is no such table. @param relation the name, quoted */
 export function readFingerprint(relation: string): Statement {
   return {
-    text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint, ${runsNoCode} AS "runsNoCode", c.oid::int8::float8 AS oid,
+    text: `SELECT CASE WHEN ${isPlain} THEN ${fingerprint} END AS fingerprint, ${runsNoCode} AS "runsNoCode", pg_has_role(c.relowner, 'USAGE') AS "isOwned", c.oid::int8::float8 AS oid,
   (SELECT ${versionOfSchema} FROM pg_namespace n WHERE n.oid = c.relnamespace) AS "schemaVersion" ${ofTable}`,
     values: [relation],
   };

@@ -72,7 +72,7 @@ export async function refuseMember(client: ClientBase, schema: string, name: str
   throw dependentObjects(detail, found, 'needs');
 }
 
-interface Dependent {
+export interface Dependent {
   dependent: string;
 }
 
@@ -80,7 +80,7 @@ async function find(client: ClientBase, text: string, values: unknown[]): Promis
   return (await client.query<{ found: Dependent[] }>(text, values)).rows[0]!.found;
 }
 
-function dependentObjects(detail: string, found: Dependent[], verb: string): AppError {
+export function dependentObjects(detail: string, found: Dependent[], verb: string): AppError {
   const errors = found.slice(0, 100).map(({ dependent }): Problem => {
     return { value: dependent, code: 'dependent-object', detail: `${dependent} ${verb} the table` };
   });

@@ -1,0 +1,94 @@
+/** Gives columns of an existing table wider types, which keep their values. */
+import type { ClientBase } from 'pg';
+import { AppError, wrongParameter } from '../../../core/errors.ts';
+import type { ColumnType, LoadColumn } from '../../../encoding/columns/load-column.ts';
+import type { Widening } from '../../../encoding/widening/misfits.ts';
+import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
+import { pipeline } from '../../postgres/pipeline.ts';
+import { apartInCallersPath } from '../../postgres/search-path.ts';
+import { quoteIdentifier, quoteQualified } from '../../postgres/sql.ts';
+import { isRefusalOfInput } from '../../postgres/sqlstate.ts';
+import { refuseColumnDependents } from './column-dependents.ts';
+
+/**
+ * Widens the columns. The transaction must have locked the table (ACCESS EXCLUSIVE), and the columns must still have the types from which they are widened.
+ *
+ * @param relation the name of the table, quoted
+ * @throws AppError `dependent-objects`; `invalid-parameter` if PostgreSQL cannot convert the table, for example because a date is beyond every timestamp
+ */
+export async function widenColumns(
+  client: ClientBase,
+  relation: string,
+  widenings: Widening[],
+): Promise<void> {
+  await refuseColumnDependents(client, relation, widenings);
+  const { rows: sequences } = await client.query<OwnedSequence>(ownedSequences, [
+    relation,
+    widenings.map(({ column }) => column.name),
+  ]);
+  const changes = widenings.map(changeOf).join(', ');
+  const statements = [
+    qualified`ALTER TABLE ${relation} ${changes}`,
+    ...sequences.flatMap((sequence) => followColumn(sequence, widenings)),
+  ];
+  try {
+    await pipeline(client, apartInCallersPath(...statements));
+  } catch (error) {
+    if (!isRefusalOfInput(error)) throw error;
+    const detail = `PostgreSQL refused to widen the columns of this table: ${error.message}.`;
+    throw wrongParameter('misfits', detail);
+  }
+}
+
+/** Refuses to widen a table that Citus stores at its workers, because its shards would be changed one after the other. */
+export function refuseSharded(relation: string): AppError {
+  const what = 'its distribution over the workers of Citus';
+  const detail = `Values do not fit the types of the table ${relation}, and misfits=widen cannot widen a distributed table. Change the types of its columns in PostgreSQL.`;
+  return new AppError('dependent-objects', detail, {
+    errors: [{ value: what, code: 'dependent-object', detail: `${what} depends on the table` }],
+    errorCount: 1,
+  });
+}
+
+function changeOf({ column, to }: Widening): string {
+  const name = quoteIdentifier(column.name);
+  const collation = column.collation === undefined ? '' : ` COLLATE ${column.collation}`;
+  return `ALTER COLUMN ${name} TYPE ${typeForSql(to)}${collation}${conversionOf(column, to)}`;
+}
+
+const inetOid = 869;
+
+/** Returns how the old values become those of the type, if a cast would change them: 0.1 of a float4 would become 0.10000000149, and 192.0.2.1 the text 192.0.2.1/32. */
+function conversionOf(column: LoadColumn, to: ColumnType): string {
+  const name = quoteIdentifier(column.name);
+  if (to.name === 'double precision') return ` USING ${name}::pg_catalog.text::double precision`;
+  const isAddress = to.name === 'text' && column.type.oid === inetOid;
+  return isAddress ? ` USING CASE WHEN ${name} IS NOT NULL THEN pg_catalog.format('%s', ${name}) END` : '';
+}
+
+/** All types to which columns are widened are keywords of SQL, except text. */
+function typeForSql({ name }: ColumnType): string {
+  return name === 'text' ? 'pg_catalog.text' : name;
+}
+
+interface OwnedSequence {
+  schema: string;
+  name: string;
+  column: string;
+}
+
+/** The sequences of the columns of type `serial`. PostgreSQL itself changes those of identity columns. */
+const ownedSequences = `
+SELECT n.nspname AS schema, s.relname AS name, a.attname AS column
+FROM pg_depend d JOIN pg_class s ON d.classid = 'pg_class'::regclass AND s.oid = d.objid AND s.relkind = 'S'
+JOIN pg_namespace n ON n.oid = s.relnamespace
+JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = to_regclass($1) AND d.deptype = 'a' AND a.attname = ANY ($2::text[])`;
+
+/** Returns the statement that lets a sequence count as far as its column. */
+function followColumn({ schema, name, column }: OwnedSequence, widenings: Widening[]): CallersStatement[] {
+  const to = widenings.find((widening) => widening.column.name === column)?.to.name;
+  if (to === 'text' || to === undefined) return [];
+  const type = to === 'integer' ? 'integer' : 'bigint';
+  return [qualified`ALTER SEQUENCE ${quoteQualified(schema, name)} AS ${type}`];
+}
