@@ -87,9 +87,9 @@ const pairs: Pair[] = [
   {
     type: 'real',
     old: '0.1',
-    sent: 1.4142135623,
+    sent: 1.2345678901,
     widen: 'double precision',
-    texts: ['0.1', '1.4142135623'],
+    texts: ['0.1', '1.2345678901'],
   },
   { type: 'real', old: '0.1', sent: 0.25, widen: 'real' },
   { type: 'real', old: '0.1', sent: 1e300, widen: 'double precision' },
