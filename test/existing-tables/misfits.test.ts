@@ -43,7 +43,7 @@ async function typeOf(table: string, column = 'a'): Promise<string> {
 
 /** The texts of the column in the order in which the rows were added. */
 async function textsOf(table: string, column = 'a'): Promise<unknown[]> {
-  const rows = await service.rows(`SELECT to_json(${column})#>>'{}' AS v FROM ${table} ORDER BY ctid`);
+  const rows = await service.rows(`SELECT to_jsonb(${column})#>>'{}' AS v FROM ${table} ORDER BY ctid`);
   return rows.map(({ v }) => v);
 }
 
@@ -166,7 +166,61 @@ const pairs: Pair[] = [
   { type: 'bytea', old: '\\x6869', sent: '\\x6', widen: undefined, text: 'text', texts: ['\\x6869', '\\x6'] },
   { type: 'mood', old: 'glad', sent: 'sad', widen: undefined, text: 'text', texts: ['glad', 'sad'] },
   { type: 'small_number', old: '7', sent: 3_000_000_000, widen: undefined },
-  { type: 'integer[]', old: '{1}', sent: [3_000_000_000], widen: undefined },
+  {
+    type: 'smallint[]',
+    old: '{1}',
+    sent: [1, 40_000, null, 3_000_000_000],
+    widen: 'bigint[]',
+    texts: ['[1]', '[1, 40000, null, 3000000000]'],
+  },
+  {
+    type: 'integer[]',
+    old: '{{1}}',
+    sent: '{{1.5},{2}}',
+    widen: 'numeric[]',
+    texts: ['[[1]]', '[[1.5], [2]]'],
+  },
+  {
+    type: 'integer[]',
+    old: '{1}',
+    sent: [1.5, 'N/A'],
+    widen: undefined,
+    text: 'text[]',
+    texts: ['["1"]', '["1.5", "N/A"]'],
+  },
+  { type: 'integer[]', old: '{1}', sent: [[1], [2, 3]], widen: undefined },
+  { type: 'integer[]', old: '{1}', sent: 7, widen: undefined },
+  {
+    type: 'numeric(5,2)[]',
+    old: '{1.5}',
+    sent: [1.25, 1.125],
+    widen: 'numeric(6,3)[]',
+    texts: ['[1.500]', '[1.250, 1.125]'],
+  },
+  {
+    type: 'varchar(3)[]',
+    old: '{abc}',
+    sent: ['a', 'abcde', 'b   '],
+    widen: 'character varying(5)[]',
+    texts: ['["abc"]', '["a", "abcde", "b   "]'],
+  },
+  {
+    type: 'real[]',
+    old: '{0.1}',
+    sent: [1.2345678901],
+    widen: 'double precision[]',
+    texts: ['[0.1]', '[1.2345678901]'],
+  },
+  { type: 'date[]', old: '{2026-01-02}', sent: ['2026-01-02 10:00'], widen: 'timestamp without time zone[]' },
+  {
+    type: 'inet[]',
+    old: '{192.0.2.1}',
+    sent: ['x'],
+    widen: undefined,
+    text: 'text[]',
+    texts: ['["192.0.2.1"]', '["x"]'],
+  },
+  { type: 'mood[]', old: '{glad}', sent: ['sad'], widen: undefined, text: 'text[]' },
   { type: 'money', old: '1', sent: 'x', widen: undefined },
 ];
 

@@ -2,9 +2,18 @@
  * Notes the values of an upload that do not fit the types of an existing table's columns (`misfits=widen`), and finds the narrowest types that
  * keep them. The encoding sink passes it each value that its encoder refuses, and each value of a type that may lose a part of it.
  */
-import { NOT_IN_DATE_ORDER, NOT_IN_NUMBER_FORM, NULL } from '../../core/cells/cell-kind.ts';
+import {
+  ARRAY,
+  NOT_IN_DATE_ORDER,
+  NOT_IN_NUMBER_FORM,
+  NULL,
+  STRING,
+  TEXT,
+} from '../../core/cells/cell-kind.ts';
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import type { ColumnType, LoadColumn } from '../columns/load-column.ts';
+import type { EncodeElement } from '../encoders/array-shape.ts';
+import { encodeArray } from '../encoders/arrays.ts';
 import { type ColumnEncoder, columnEncoder } from '../encoders/column-encoder.ts';
 import { CopyBuffer } from '../encoders/copy-buffer.ts';
 import { encodeCell, encodeMoment } from '../encoders/encode-cell.ts';
@@ -12,7 +21,7 @@ import { losses } from '../encoders/losses.ts';
 import { TOO_COSTLY } from '../problems/cell-problems.ts';
 import type { TargetColumn } from '../sink/target-column.ts';
 import { isKept, mayLose, NOTHING } from './kept-values.ts';
-import { mayWiden, text, widerTypes } from './wider-types.ts';
+import { arrayOf, text, wideningType, widerTypes } from './wider-types.ts';
 
 /** A column that must get another type before the rows can be loaded. */
 export interface Widening {
@@ -31,7 +40,7 @@ export class MisfitsFound extends Error {
   }
 }
 
-/** A type that a column has or gets, and how its values are encoded. */
+/** A type that a column, or the elements of an array, have or get, and how its values are encoded. */
 interface Fitting {
   type: ColumnType;
   encoder: ColumnEncoder;
@@ -45,6 +54,7 @@ function fittingOf(type: ColumnType, encoder: ColumnEncoder): Fitting {
 
 export class Misfits {
   readonly #toText: boolean;
+  #targets: TargetColumn[] = [];
   #columns: LoadColumn[] = [];
   /** The types of the table, by target; undefined: the column keeps its type. */
   #original: (Fitting | undefined)[] = [];
@@ -55,6 +65,7 @@ export class Misfits {
   /** The number of refused values of the current row for which there is a type. */
   #solved = 0;
   readonly #scratch = new CopyBuffer(1024);
+  readonly #arrayScratch = new CopyBuffer(1024);
 
   /** @param toText a column may become text */
   constructor(toText: boolean) {
@@ -63,10 +74,12 @@ export class Misfits {
 
   /** Begins a pass over all rows. */
   begin(targets: TargetColumn[]): void {
+    this.#targets = targets;
     this.#columns = targets.map(({ column }) => column);
-    this.#original = targets.map(({ column, encoder }) =>
-      mayWiden(column) ? fittingOf(column.type, encoder) : undefined,
-    );
+    this.#original = targets.map(({ column, encoder }) => {
+      const type = wideningType(column);
+      return type && fittingOf(type, encoder.element ?? encoder);
+    });
     this.#current = [...this.#original];
   }
 
@@ -98,9 +111,51 @@ export class Misfits {
   ): void {
     const original = this.#original[target];
     if (original === undefined || kind === NULL || problem === TOO_COSTLY) return;
+    if (problem === 0 && original.loss === NOTHING) return;
+    if (this.#columns[target]!.type.kind === 'array') {
+      this.#array(target, problem, kind, bytes, start, end);
+      return;
+    }
     if (problem === 0 && this.#keeps(original, encoded, at, kind, bytes, start, end)) return;
+    if (this.#fitCell(target, problem, kind, bytes, start, end) && problem !== 0) this.#solved += 1;
+  }
+
+  /** Finds a type for each element that does not fit. If one of them has none, the sink has refused the row. */
+  #array(target: number, problem: number, kind: number, bytes: Buffer, start: number, end: number): void {
+    const original = this.#original[target]!;
+    const { encoder } = this.#targets[target]!;
+    if (kind !== ARRAY && kind !== STRING && kind !== TEXT) return;
+    const noted = losses.ofCell;
+    const out = this.#arrayScratch;
+    out.rewind();
+    const fitElement: EncodeElement = (_, element, of, text, from, to) => {
+      const at = out.position;
+      losses.ofCell = 0;
+      const fault = encodeCell(out, element, of, text, from, to);
+      if (fault === 0 && this.#keeps(original, out.bytes, at, of, text, from, to)) return 0;
+      out.rewind(at);
+      if (!this.#fitCell(target, fault, of, text, from, to) && fault !== 0) return fault;
+      // NULL takes the place of the element.
+      out.ensure(4);
+      out.int32(-1);
+      return 0;
+    };
+    const left = encodeArray(out, encoder, kind === TEXT ? STRING : kind, bytes, start, end, fitElement);
+    losses.ofCell = noted;
+    out.clear();
+    if (left === 0 && problem !== 0) this.#solved += 1;
+  }
+
+  #fitCell(
+    target: number,
+    problem: number,
+    kind: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): boolean {
     const encode = (encoder: ColumnEncoder) => encodeCell(this.#scratch, encoder, kind, bytes, start, end);
-    this.#fit(target, problem, encode, kind, bytes, start, end);
+    return this.#fit(target, problem, encode, kind, bytes, start, end);
   }
 
   /** Takes a moment, like `cell`. */
@@ -118,13 +173,14 @@ export class Misfits {
     const length = formatMoment(kind, days, microseconds);
     if (problem === 0 && this.#keeps(original, encoded, at, kind, momentText, 0, length)) return;
     const encode = (encoder: ColumnEncoder) => encodeMoment(this.#scratch, encoder, kind, days, microseconds);
-    this.#fit(target, problem, encode, kind, momentText, 0, length);
+    if (this.#fit(target, problem, encode, kind, momentText, 0, length) && problem !== 0) this.#solved += 1;
   }
 
   /** Takes a text that is not in the notation of the request. Only `text` stores it. */
   fault(target: number, fault: number): void {
     const current = this.#current[target];
-    if (current === undefined || this.#columns[target]!.identity !== 'none') return;
+    const { identity, type } = this.#columns[target]!;
+    if (current === undefined || identity !== 'none' || type.kind === 'array') return;
     if (!this.#toText || (fault !== NOT_IN_NUMBER_FORM && fault !== NOT_IN_DATE_ORDER)) return;
     this.#solved += 1;
     if (current.type.oid !== text.oid) this.#replace(target, current, fittingOf(text, columnEncoder(text)!));
@@ -145,12 +201,14 @@ export class Misfits {
     if (!this.areAny) return;
     const widenings = this.#columns.flatMap((column, target): Widening[] => {
       const current = this.#current[target];
-      return current === this.#original[target] ? [] : [{ column, to: current!.type }];
+      if (current === this.#original[target]) return [];
+      const { type } = current!;
+      return [{ column, to: column.type.kind === 'array' ? arrayOf(column.type, type) : type }];
     });
     throw new MisfitsFound(widenings);
   }
 
-  /** Finds the narrowest type for a value that its column does not keep. */
+  /** Finds the narrowest type for a value that its column does not keep. @returns whether there is one */
   #fit(
     target: number,
     problem: number,
@@ -159,7 +217,7 @@ export class Misfits {
     bytes: Buffer,
     start: number,
     end: number,
-  ): void {
+  ): boolean {
     const current = this.#current[target]!;
     const fits = (fitting: Fitting): boolean => {
       this.#scratch.rewind();
@@ -181,7 +239,7 @@ export class Misfits {
     losses.ofCell = noted;
     this.#scratch.rewind();
     this.#scratch.shrink();
-    if (found !== undefined && problem !== 0) this.#solved += 1;
+    return found !== undefined;
   }
 
   #replace(target: number, before: Fitting, fitting: Fitting): void {

@@ -22,12 +22,24 @@ const maxPrecision = 1000;
 const maxCharacters = 10_485_760;
 
 /**
- * Returns whether values that do not fit may change the type of the column. They do not for domains, arrays, generated columns and types that
- * PostgreSQL reads from text.
+ * Returns the type that values may make wider: that of the column, or of the elements of an array. undefined: there is none, because the column
+ * is generated, or its type is a domain or one that PostgreSQL reads from text.
  */
-export function mayWiden({ type, isGenerated }: LoadColumn): boolean {
-  const isRead = type.kind === 'enum' || (type.kind === 'base' && codes.codeOfOid.has(type.oid));
-  return isRead && !isGenerated;
+export function wideningType({ type, isGenerated }: LoadColumn): ColumnType | undefined {
+  const found = type.kind === 'array' ? elementOf(type) : type;
+  const isRead = found?.kind === 'enum' || (found?.kind === 'base' && codes.codeOfOid.has(found.oid));
+  return isRead && !isGenerated ? found : undefined;
+}
+
+/** Returns the type of the elements of an array. The modifier of the array is that of its elements. */
+function elementOf({ element, typmod, name }: ColumnType): ColumnType | undefined {
+  return element && { ...element, typmod, name: name.replace(/\[\]$/, '') };
+}
+
+/** Returns the array of the elements. Its oid is -1 if it is not that of the other array. */
+export function arrayOf(array: ColumnType, element: ColumnType): ColumnType {
+  const oid = element.oid === array.element?.oid ? array.oid : -1;
+  return { oid, name: `${element.name}[]`, typmod: element.typmod, kind: 'array', element };
 }
 
 /**

@@ -19,7 +19,10 @@ export async function refuseColumnDependents(
     widenings.map(({ column }) => column.name),
     widenings.map(({ column, to }) => column.type.oid !== to.oid),
     widenings.map(({ column, to }) => !isInteger(column.type.oid) || !isInteger(to.oid)),
-    widenings.map(({ column, to }) => to.name === 'text' && /^[DIT]$/.test(column.type.category ?? '')),
+    widenings.map(
+      ({ column, to }) =>
+        /^text\b/.test(to.name) && /^[DIT]$/.test((column.type.element ?? column.type).category ?? ''),
+    ),
   ];
   const { rows } = await client.query<{ found: Dependent[] }>(dependents, values);
   const { found } = rows[0]!;

@@ -61,14 +61,16 @@ const inetOid = 869;
 /** Returns how the old values become those of the type, if a cast would change them: 0.1 of a float4 would become 0.10000000149, and 192.0.2.1 the text 192.0.2.1/32. */
 function conversionOf(column: LoadColumn, to: ColumnType): string {
   const name = quoteIdentifier(column.name);
-  if (to.name === 'double precision') return ` USING ${name}::pg_catalog.text::double precision`;
-  const isAddress = to.name === 'text' && column.type.oid === inetOid;
+  const isAddress = (column.type.element ?? column.type).oid === inetOid;
+  if (/^double/.test(to.name) || (isAddress && to.kind === 'array'))
+    return ` USING ${name}::pg_catalog.text::${typeForSql(to)}`;
+  // PostgreSQL's own cast writes the length of every mask.
   return isAddress ? ` USING CASE WHEN ${name} IS NOT NULL THEN pg_catalog.format('%s', ${name}) END` : '';
 }
 
-/** All types to which columns are widened are keywords of SQL, except text. */
+/** All types to which columns are widened, or the elements of arrays, are keywords of SQL, except text. */
 function typeForSql({ name }: ColumnType): string {
-  return name === 'text' ? 'pg_catalog.text' : name;
+  return name.replace(/^text\b/, 'pg_catalog.text');
 }
 
 interface OwnedSequence {
