@@ -9,7 +9,7 @@ import { startTestService, type TestAnswer, type TestService } from '../support/
 import { sized } from '../support/sized.ts';
 import { tableNames } from '../support/tables.ts';
 import { warningsOf } from '../support/uploads.ts';
-import { sheetOf } from '../support/workbook.ts';
+import { bookOf, sheetOf } from '../support/workbook.ts';
 
 let service: TestService;
 
@@ -401,6 +401,25 @@ suite('misfits with other parameters', () => {
     ]);
     assert.equal((await service.upload(path(sheet), rows)).body.load.widened.length, 2);
     assert.deepEqual(await textsOf(sheet), ['2.5', '1']);
+    const moments = await create('a date, b varchar(9), c integer');
+    const cell = { attributes: 's="1"', content: '<v>46082.5</v>' };
+    const book = bookOf(
+      {
+        S: [
+          ['a', 'b'],
+          [cell, cell],
+        ],
+      },
+      { formats: ['yyyy-mm-dd hh:mm'] },
+    );
+    assert.equal((await service.upload(path(moments), book)).status, 200);
+    assert.deepEqual(await textsOf(moments), ['2026-03-01T12:00:00']);
+    assert.deepEqual(await textsOf(moments, 'b'), ['2026-03-01T12:00:00']);
+    const natural = await create('a integer, b date');
+    const people = Buffer.from('a;b\n"1.234,50";17. Jan. 1994 10:30\n"2,5";1. Feb. 1994 0:00\n');
+    const answered = await service.upload(path(natural, '&values=natural'), people);
+    assert.equal(answered.status, 200, JSON.stringify(answered.body));
+    assert.deepEqual(await textsOf(natural), ['1234.50', '2.5']);
     const words = await create('a integer', 'VALUES (1234)');
     const text = await service.upload(
       path(words, read).replace('misfits=widen', 'misfits=widen_text'),
@@ -545,6 +564,17 @@ suite('what stands in the way', () => {
       [table],
     );
     assert.equal(column!.collname, 'C');
+  });
+
+  test('a column keeps how its values are stored', async () => {
+    const table = await create('a varchar(3)');
+    await service.rows(`ALTER TABLE ${table} ALTER a SET STORAGE EXTERNAL, ALTER a SET COMPRESSION pglz`);
+    assert.equal((await send(table, [{ a: 'abcd' }])).status, 200);
+    const [column] = await service.rows(
+      `SELECT attstorage, attcompression FROM pg_attribute WHERE attrelid = $1::regclass AND attname = 'a'`,
+      [table],
+    );
+    assert.deepEqual(column, { attstorage: 'e', attcompression: 'p' });
   });
 
   test('the default of a moment that becomes text is named, because it would depend on the session', async () => {

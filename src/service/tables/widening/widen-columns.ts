@@ -22,13 +22,12 @@ export async function widenColumns(
   widenings: Widening[],
 ): Promise<void> {
   await refuseColumnDependents(client, relation, widenings);
-  const { rows: sequences } = await client.query<OwnedSequence>(ownedSequences, [
-    relation,
-    widenings.map(({ column }) => column.name),
-  ]);
-  const changes = widenings.map(changeOf).join(', ');
+  const names = widenings.map(({ column }) => column.name);
+  const { rows: sequences } = await client.query<OwnedSequence>(ownedSequences, [relation, names]);
+  const { rows: settings } = await client.query<{ setting: string }>(storageSettings, [relation, names]);
+  const changes = [...widenings.map(changeOf), ...settings.map(({ setting }) => setting)];
   const statements = [
-    qualified`ALTER TABLE ${relation} ${changes}`,
+    qualified`ALTER TABLE ${relation} ${changes.join(', ')}`,
     ...sequences.flatMap((sequence) => followColumn(sequence, widenings)),
   ];
   try {
@@ -72,6 +71,15 @@ function conversionOf(column: LoadColumn, to: ColumnType): string {
 function typeForSql({ name }: ColumnType): string {
   return name.replace(/^text\b/, 'pg_catalog.text');
 }
+
+/** The clauses that keep how the values of texts, numbers and arrays are stored and compressed. A change of the type would reset this. */
+const storageSettings = `
+SELECT format('ALTER COLUMN %I SET %s', a.attname, kept.setting) AS setting
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+CROSS JOIN LATERAL (VALUES
+  (a.attstorage <> t.typstorage, 'STORAGE ' || CASE a.attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END),
+  (a.attcompression <> '', 'COMPRESSION ' || CASE a.attcompression WHEN 'l' THEN 'lz4' ELSE 'pglz' END)) AS kept (is_set, setting)
+WHERE a.attrelid = to_regclass($1) AND a.attname = ANY ($2::text[]) AND t.typlen = -1 AND kept.is_set`;
 
 interface OwnedSequence {
   schema: string;
