@@ -306,6 +306,26 @@ suite('misfits with other parameters', () => {
     assert.equal((await send(table, [{ a: 1.234 }])).body.load.widened[0].to, 'numeric(6,3)');
   });
 
+  test('the role must own the table, also one that small appends know', async () => {
+    const role = `widen_${randomBytes(6).toString('hex')}`;
+    const table = await create('a integer');
+    const [{ name } = {}] = await service.rows('SELECT current_user AS name');
+    await service.rows(`CREATE ROLE ${role}; GRANT ${role} TO "${name}"; GRANT USAGE, CREATE ON SCHEMA public TO ${role};
+      GRANT SELECT, INSERT ON ${table} TO ${role}`);
+    try {
+      const token = await service.token({ role });
+      const append = (query: string) =>
+        service.post(`/table/${table}/upload/json?if_exists=append${query}`, { data: [{ a: 1 }] }, { token });
+      for (let n = 0; n < 2; n++) assert.equal((await append('')).status, 200);
+      const { detail } = assertProblem(await append('&misfits=widen'), 403, 'permission-denied');
+      assert.match(detail, /does not own .* as misfits=widen needs it/);
+      await service.rows(`ALTER TABLE ${table} OWNER TO ${role}`);
+      for (let n = 0; n < 2; n++) assert.equal((await append('&misfits=widen')).status, 200);
+    } finally {
+      await service.rows(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    }
+  });
+
   test('a dry run says what would be widened and changes nothing', async () => {
     const table = await create('a integer', 'VALUES (1)');
     const { body } = await send(table, [{ a: 1.5 }], 'widen', '&dry_run=true');
