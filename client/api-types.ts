@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 f8a80b7659a53b612f1e4b3df87c6b1e7a7eb783c82b28832cc541e1ac29775f.
+// The structure of the OpenAPI document has the SHA-256 ea18ab1f96f49a30e0d50e048df14012ee868b99b04b838f30073ac9e596911d.
 
 export interface paths {
   '/healthz': {
@@ -1361,13 +1361,6 @@ export interface components {
       include?: string[];
       where?: string;
     };
-    /** @description An enum or a domain that the table uses. */
-    TypeDescription: {
-      name: string;
-      labels?: string[];
-      base?: string;
-      check?: string;
-    };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
       /**
@@ -1426,7 +1419,7 @@ export interface components {
       };
       comment?: string;
       indexes?: components['schemas']['IndexDescription'][];
-      types?: components['schemas']['TypeDescription'][];
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
