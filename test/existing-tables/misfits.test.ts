@@ -92,6 +92,8 @@ const pairs: Pair[] = [
     texts: ['0.1', '1.2345678901'],
   },
   { type: 'real', old: '0.1', sent: 0.25, widen: 'real' },
+  { type: 'real', old: '0.1', sent: '9e-45', widen: 'double precision' },
+  { type: 'real', old: '0.1', sent: 16_777_217, widen: 'double precision', texts: ['0.1', '16777217'] },
   { type: 'real', old: '0.1', sent: 1e300, widen: 'double precision' },
   {
     type: 'double precision',

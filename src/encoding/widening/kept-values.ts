@@ -5,6 +5,7 @@
  * A loss that no type avoids is not looked for: the offset of a `timestamp`, digits beyond microseconds, the digits of a `double precision`. Such values
  * are loaded with a warning, or as PostgreSQL rounds them.
  */
+import { isDigit, MINUS, POINT } from '../../core/bytes/ascii.ts';
 import { endOfExactNumber, FALSE, ROUNDED_NUMBER, TRUE } from '../../core/cells/cell-kind.ts';
 import type { ColumnType } from '../columns/load-column.ts';
 import type { ColumnEncoder } from '../encoders/column-encoder.ts';
@@ -14,7 +15,14 @@ import { fractionDigits, hasDigit } from './number-size.ts';
 
 export const varcharOid = 1043;
 
-/** What the type may lose of an accepted value. */
+/** What a type may lose of an accepted value. */
+export interface Loss {
+  /** One of the constants of this module. */
+  readonly kind: number;
+  /** The characters, decimals or microseconds that the type keeps. */
+  readonly limit: number;
+}
+
 export const NOTHING = 0;
 const SPACES = 1;
 const DECIMALS = 2;
@@ -22,13 +30,14 @@ const FLOAT_DIGITS = 3;
 const SECONDS = 4;
 const TIME_OF_DAY = 5;
 
-/** Returns what the type may lose: one of the constants of this module. */
-export function mayLose(type: ColumnType, { code, maxLength, precision }: ColumnEncoder): number {
-  if (code === codes.TEXT && maxLength >= 0) return type.oid === varcharOid ? SPACES : NOTHING;
-  if (code === codes.NUMERIC && precision >= 0) return DECIMALS;
-  if (code === codes.FLOAT4) return FLOAT_DIGITS;
-  if (code === codes.DATE) return TIME_OF_DAY;
-  return secondsPrecision(type) < 6 ? SECONDS : NOTHING;
+export function lossOf(type: ColumnType, { code, maxLength, precision, scale }: ColumnEncoder): Loss {
+  if (code === codes.TEXT && maxLength >= 0 && type.oid === varcharOid)
+    return { kind: SPACES, limit: maxLength };
+  if (code === codes.NUMERIC && precision >= 0) return { kind: DECIMALS, limit: scale };
+  if (code === codes.FLOAT4) return { kind: FLOAT_DIGITS, limit: 0 };
+  if (code === codes.DATE) return { kind: TIME_OF_DAY, limit: 0 };
+  const unit = 10 ** (6 - secondsPrecision(type));
+  return { kind: unit > 1 ? SECONDS : NOTHING, limit: unit };
 }
 
 const codesOfSeconds: ReadonlySet<number | undefined> = new Set([
@@ -49,13 +58,10 @@ export function secondsPrecision({ oid, typmod }: ColumnType): number {
 /**
  * Returns whether the type keeps the value that was just encoded.
  *
- * @param loss what the type may lose (`mayLose`)
  * @param encoded contains the encoded field from `at` on
  */
 export function isKept(
-  loss: number,
-  type: ColumnType,
-  encoder: ColumnEncoder,
+  { kind: loss, limit }: Loss,
   encoded: Buffer,
   at: number,
   kind: number,
@@ -65,13 +71,15 @@ export function isKept(
 ): boolean {
   switch (loss) {
     case SPACES:
-      return kind === TRUE || kind === FALSE || countCharacters(bytes, start, end) <= encoder.maxLength;
+      if (end - start <= limit || kind === TRUE || kind === FALSE) return true;
+      return countCharacters(bytes, start, end) <= limit;
     case DECIMALS:
-      return !(fractionDigits(bytes, start, end) > encoder.scale);
+      return hasFewDecimals(bytes, start, end, limit) || !(fractionDigits(bytes, start, end) > limit);
     case FLOAT_DIGITS:
+      if (end - start <= FLOAT4_DIGITS && hasFewDecimals(bytes, start, end, FLOAT4_DIGITS)) return true;
       return isExactFloat(encoded.readFloatBE(at + 4), kind, bytes, start, end);
     case SECONDS:
-      return hasSecondsDigits(encoded, at, secondsPrecision(type));
+      return isMultipleOf(limit, encoded.readInt32BE(at + 4), encoded.readUInt32BE(at + 8));
     case TIME_OF_DAY:
       return (losses.ofCell & TIME_LEFT_OUT) === 0;
     default:
@@ -86,28 +94,36 @@ export function countCharacters(bytes: Buffer, start: number, end: number): numb
   return count;
 }
 
+/** Returns whether the number is written with digits and a point alone, and at most `scale` digits follow the point. Most numbers are. */
+function hasFewDecimals(bytes: Buffer, start: number, end: number, scale: number): boolean {
+  let point = end - 1;
+  for (let at = bytes[start] === MINUS ? start + 1 : start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === POINT) point = at;
+    else if (!isDigit(byte)) return false;
+  }
+  return scale >= 0 && end - 1 - point <= scale;
+}
+
+/** `float4` keeps every number of so many digits. */
+const FLOAT4_DIGITS = 6;
+
 /** Returns whether the float4 has the digits of the number: PostgreSQL writes it with the fewest digits that distinguish it from other float4. */
 function isExactFloat(float: number, kind: number, bytes: Buffer, start: number, end: number): boolean {
   if (!hasDigit(bytes, start, end)) return true;
   const isRounded = kind === ROUNDED_NUMBER;
-  const text = bytes.toString(
-    'latin1',
-    isRounded ? end : start,
-    isRounded ? endOfExactNumber(bytes, end) : end,
-  );
+  const from = isRounded ? end : start;
+  const text = bytes.toString('latin1', from, isRounded ? endOfExactNumber(bytes, end) : end);
   const sent = Number(text.replaceAll('_', ''));
-  for (let digits = 1; digits < 10; digits++) {
+  for (let digits = FLOAT4_DIGITS; digits < 10; digits++) {
     const shortest = Number(float.toPrecision(digits));
     if (Math.fround(shortest) === float) return shortest === sent;
   }
   return false;
 }
 
-/** Returns whether the encoded microseconds have at most `digits` digits of a second. They are the first eight bytes of the field. */
-function hasSecondsDigits(encoded: Buffer, at: number, digits: number): boolean {
-  const high = encoded.readInt32BE(at + 4);
-  const low = encoded.readUInt32BE(at + 8);
+/** Returns whether high · 2³² + low is an infinity or a multiple of the unit. */
+function isMultipleOf(unit: number, high: number, low: number): boolean {
   const isInfinite = (high === 0x7fffffff && low === 0xffffffff) || (high === -0x80000000 && low === 0);
-  const unit = 10 ** (6 - digits);
   return isInfinite || ((high % unit) * (4_294_967_296 % unit) + (low % unit)) % unit === 0;
 }

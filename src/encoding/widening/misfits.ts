@@ -20,7 +20,7 @@ import { encodeCell, encodeMoment } from '../encoders/encode-cell.ts';
 import { losses } from '../encoders/losses.ts';
 import { TOO_COSTLY } from '../problems/cell-problems.ts';
 import type { TargetColumn } from '../sink/target-column.ts';
-import { isKept, mayLose, NOTHING } from './kept-values.ts';
+import { isKept, type Loss, lossOf, NOTHING } from './kept-values.ts';
 import { arrayOf, text, wideningType, widerTypes } from './wider-types.ts';
 
 /** A column that must get another type before the rows can be loaded. */
@@ -44,12 +44,11 @@ export class MisfitsFound extends Error {
 interface Fitting {
   type: ColumnType;
   encoder: ColumnEncoder;
-  /** What the type may lose of a value (`mayLose`). */
-  loss: number;
+  loss: Loss;
 }
 
 function fittingOf(type: ColumnType, encoder: ColumnEncoder): Fitting {
-  return { type, encoder, loss: mayLose(type, encoder) };
+  return { type, encoder, loss: lossOf(type, encoder) };
 }
 
 export class Misfits {
@@ -111,12 +110,12 @@ export class Misfits {
   ): void {
     const original = this.#original[target];
     if (original === undefined || kind === NULL || problem === TOO_COSTLY) return;
-    if (problem === 0 && original.loss === NOTHING) return;
+    if (problem === 0 && original.loss.kind === NOTHING) return;
     if (this.#columns[target]!.type.kind === 'array') {
       this.#array(target, problem, kind, bytes, start, end);
       return;
     }
-    if (problem === 0 && this.#keeps(original, encoded, at, kind, bytes, start, end)) return;
+    if (problem === 0 && isKept(original.loss, encoded, at, kind, bytes, start, end)) return;
     if (this.#fitCell(target, problem, kind, bytes, start, end) && problem !== 0) this.#solved += 1;
   }
 
@@ -132,7 +131,7 @@ export class Misfits {
       const at = out.position;
       losses.ofCell = 0;
       const fault = encodeCell(out, element, of, text, from, to);
-      if (fault === 0 && this.#keeps(original, out.bytes, at, of, text, from, to)) return 0;
+      if (fault === 0 && isKept(original.loss, out.bytes, at, of, text, from, to)) return 0;
       out.rewind(at);
       if (!this.#fitCell(target, fault, of, text, from, to) && fault !== 0) return fault;
       // NULL takes the place of the element.
@@ -169,9 +168,9 @@ export class Misfits {
     microseconds: number,
   ): void {
     const original = this.#original[target];
-    if (original === undefined || (problem === 0 && original.loss === NOTHING)) return;
+    if (original === undefined || (problem === 0 && original.loss.kind === NOTHING)) return;
     const length = formatMoment(kind, days, microseconds);
-    if (problem === 0 && this.#keeps(original, encoded, at, kind, momentText, 0, length)) return;
+    if (problem === 0 && isKept(original.loss, encoded, at, kind, momentText, 0, length)) return;
     const encode = (encoder: ColumnEncoder) => encodeMoment(this.#scratch, encoder, kind, days, microseconds);
     if (this.#fit(target, problem, encode, kind, momentText, 0, length) && problem !== 0) this.#solved += 1;
   }
@@ -223,7 +222,7 @@ export class Misfits {
       this.#scratch.rewind();
       losses.ofCell = 0;
       return (
-        encode(fitting.encoder) === 0 && this.#keeps(fitting, this.#scratch.bytes, 0, kind, bytes, start, end)
+        encode(fitting.encoder) === 0 && isKept(fitting.loss, this.#scratch.bytes, 0, kind, bytes, start, end)
       );
     };
     const noted = losses.ofCell;
@@ -245,17 +244,5 @@ export class Misfits {
   #replace(target: number, before: Fitting, fitting: Fitting): void {
     this.#replaced.push({ target, fitting: before });
     this.#current[target] = fitting;
-  }
-
-  #keeps(
-    { loss, type, encoder }: Fitting,
-    encoded: Buffer,
-    at: number,
-    kind: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): boolean {
-    return loss === NOTHING || isKept(loss, type, encoder, encoded, at, kind, bytes, start, end);
   }
 }

@@ -1,6 +1,10 @@
 /** Measures a decimal number as `numeric(p,s)` does: its digits before and after the point, without zeros at the ends. */
 import { isDigit, LOWER_E, POINT, ZERO } from '../../core/bytes/ascii.ts';
 
+const LOWER_X = 0x78;
+const LOWER_O = 0x6f;
+const LOWER_B = 0x62;
+
 /** Returns whether the text has a digit, so that it is not NaN or an infinity. */
 export function hasDigit(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (isDigit(bytes[at]!)) return true;
@@ -60,7 +64,8 @@ function exponentOf(bytes: Buffer, start: number, end: number): number {
 function isInOtherBase(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at + 1 < end; at++) {
     if (!isDigit(bytes[at]!)) continue;
-    return bytes[at] === ZERO && 'xob'.includes(String.fromCharCode(bytes[at + 1]! | 0x20));
+    const letter = bytes[at + 1]! | 0x20;
+    return bytes[at] === ZERO && (letter === LOWER_X || letter === LOWER_O || letter === LOWER_B);
   }
   return false;
 }
