@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 ea18ab1f96f49a30e0d50e048df14012ee868b99b04b838f30073ac9e596911d.
+// The structure of the OpenAPI document has the SHA-256 cb1bbbdf2643b73f07b29729b6782de35c68aa534cf930d168c1049eccab9357.
 
 export interface paths {
   '/healthz': {
@@ -196,7 +196,7 @@ export interface paths {
     };
     /**
      * Read First Rows
-     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`.
+     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.
      */
     get: operations['readRows'];
     put?: never;
@@ -2836,7 +2836,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
@@ -3048,8 +3048,20 @@ export interface operations {
          * @example public
          */
         schema?: string;
-        /** @description The maximum number of rows in the answer. */
+        /** @description The maximum number of rows. Without a format: 50 by default, and at most 1,000. With one: all rows by default. */
         limit?: number;
+        /** @description Exports all rows as a file: `csv`, `ndjson`, `json` (a document that uploads accept) or `xlsx`. The header `Accept` with the media type of CSV, NDJSON or a workbook does the same. Needs the scope `table:export`. */
+        format?: 'csv' | 'ndjson' | 'json' | 'xlsx';
+        /**
+         * @description The columns of the file in their order, separated by commas, for an export. A backslash before a comma makes it part of a name. Default: all columns.
+         * @example id,name
+         */
+        columns?: string;
+        /**
+         * @description The columns by which the rows of an export are ordered, separated by commas, each with `.asc` (default) or `.desc`. Without it the order is that of PostgreSQL.
+         * @example ordered_at.desc,id
+         */
+        order?: string;
       };
       header?: never;
       path: {
@@ -3063,9 +3075,11 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The rows. */
+      /** @description The first rows. With `format`: a file of the type `text/csv`, `application/x-ndjson`, `application/json` or `application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`. */
       200: {
         headers: {
+          /** @description The name of the file. */
+          'Content-Disposition'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
           'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
@@ -3088,13 +3102,13 @@ export interface operations {
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3877,8 +3891,8 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
-        quoted?: 'any' | 'text';
+        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula. */
+        quoted?: 'any' | 'text' | 'exact';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
@@ -4039,8 +4053,8 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
-        quoted?: 'any' | 'text';
+        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula. */
+        quoted?: 'any' | 'text' | 'exact';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
