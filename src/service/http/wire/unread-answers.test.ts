@@ -20,11 +20,20 @@ async function startApp(startMs: number): Promise<number> {
   closeUnreadAnswers(app, { startMs, bytesPerSecond: 64 * 1024 * 1024 });
   app.get('/long', async () => long);
   app.get('/stream', async (_request, reply) => reply.send(Readable.from(mebibytes)));
+  app.get('/slow-rows', async (_request, reply) => reply.send(Readable.from(slowRows(startMs))));
   app.get('/slow', async () => {
     await new Promise((resolve) => setTimeout(resolve, 2 * startMs));
     return 'slow';
   });
   return Number(new URL(await app.listen({ port: 0 })).port);
+}
+
+/** Takes twice as long as a client may be idle. */
+async function* slowRows(startMs: number): AsyncGenerator<string> {
+  for (let row = 0; row < 40; row++) {
+    await new Promise((resolve) => setTimeout(resolve, startMs / 2));
+    yield 'x';
+  }
 }
 
 const requestOf = (path: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
@@ -55,6 +64,12 @@ test('the connection of a client that reads a stream very slowly is closed', asy
   await ended.promise;
   socket.destroy();
   assert.ok(bytes < long.length, `${bytes} bytes were read`);
+});
+
+test('a stream whose rows come slowly is sent to its end', async () => {
+  const port = await startApp(100);
+  const answer = await fetch(`http://127.0.0.1:${port}/slow-rows`);
+  assert.equal((await answer.text()).length, 40);
 });
 
 test('a client that reads gets the whole answer, and the answer of a request that takes longer', async () => {
