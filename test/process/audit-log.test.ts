@@ -276,3 +276,31 @@ test('the log of requests with secrets in cells, headers, parameters, errors and
     );
   }
 });
+
+test('an export has a line with its rows, and one that broke off has the code and the reason in the log', async () => {
+  await database.pool.query(`CREATE TABLE audited_export (a int, b text);
+    INSERT INTO audited_export SELECT n, repeat('x', 200) FROM generate_series(1, 200000) AS n;
+    INSERT INTO audited_export VALUES (0, repeat('x', 70000000))`);
+  const ofExport = {
+    subject: 'development',
+    schema: 'public',
+    table: 'audited_export',
+    audit: 'export-table',
+    format: 'csv',
+  };
+  const rowsPath = '/table/audited_export/rows?format=csv';
+  const sent = await service.get(`${rowsPath}&limit=2`);
+  assert.deepEqual(await auditOf(sent), [{ ...ofExport, outcome: 'sent', rows: 2 }]);
+  const refused = await service.get(`${rowsPath}&columns=c`);
+  const { format: _, ...withoutFormat } = ofExport;
+  assert.deepEqual(await auditOf(refused), [
+    { ...withoutFormat, outcome: 'refused', code: 'invalid-parameter' },
+  ]);
+
+  await assert.rejects(service.get(rowsPath));
+  const broken = () => lines().filter(({ outcome }) => outcome === 'broken');
+  await until('the line of the broken export', () => broken().length === 1);
+  const { level, time, reqId, msg, load, ...rest } = broken()[0]!;
+  assert.deepEqual(rest, { ...ofExport, outcome: 'broken', code: 'limit-exceeded' });
+  assert(lines().some((line) => line.reqId === reqId && line.msg === 'an export was broken off'));
+});
