@@ -155,10 +155,14 @@ export const commands = {
       definition: { value: 'FILE', about: 'a JSON file with the definition, or - for the standard input' },
       schema,
       'if-not-exists': { about: 'leave an existing table unchanged' },
+      'new-names': { about: 'choose new names for keys, indexes and sequences: for a copy of a table' },
       ...output,
       ...connection,
     },
-    examples: ['tablewright create customers --definition examples/definition.json'],
+    examples: [
+      'tablewright create customers --definition examples/definition.json',
+      'tablewright create copy --definition orders-definition.json --new-names',
+    ],
   },
   describe: {
     usage: 'describe NAME [options]',

@@ -18,6 +18,7 @@ export async function create(line: CommandLine): Promise<number> {
     const created = await client.createTable(name, definition, {
       ...schemaOf(line),
       if_not_exists: isLenient,
+      new_names: options['new-names'] === true,
     });
     const { table, warnings = [], differences } = created;
     if (options.json) {
@@ -145,10 +146,13 @@ function show({ schema, name, columns, constraints, indexes = [] }: TableDescrip
       key.on_delete && `, on delete ${key.on_delete}`,
       key.on_update && `, on update ${key.on_update}`,
       key.deferrable && `, deferrable ${key.deferrable}`,
+      key.not_valid && ', not valid',
     ];
     const target = `${key.reference_schema}.${key.reference_table}.${key.reference_column}`;
     say(`foreign key: ${key.column} → ${target}${rules.filter(Boolean).join('')}`);
   }
+  for (const { expression, not_valid: isNotValid } of constraints.checks ?? [])
+    say(`check: ${expression}${isNotValid ? ', not valid' : ''}`);
   for (const { unique, method = 'btree', columns: own } of indexes) {
     say(`${unique ? 'unique index' : 'index'} (${method}): ${own.map(({ column }) => column).join(', ')}`);
   }

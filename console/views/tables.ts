@@ -103,9 +103,12 @@ function keysOf({ constraints, indexes = [], distribution }: TableDescription): 
       to.on_delete && `, on delete ${to.on_delete}`,
       to.on_update && `, on update ${to.on_update}`,
       to.deferrable && `, deferrable ${to.deferrable}`,
+      to.not_valid && ', not valid',
     ];
     lines.push(['Foreign key', `${column} to ${target}${rules.filter(Boolean).join('')}`]);
   }
+  for (const { expression, not_valid: isNotValid } of constraints.checks ?? [])
+    lines.push(['Check', `${expression}${isNotValid ? ', not valid' : ''}`]);
   for (const { unique, method = 'btree', columns } of indexes) {
     const names = columns.map(({ column }) => column).join(', ');
     lines.push([unique ? 'Unique index' : 'Index', `${names} (${method})`]);

@@ -667,6 +667,11 @@ test('a table is created, described, listed and inspected', async () => {
   const created = await run(['create', 'made', '--definition', '-'], JSON.stringify(definition));
   assert.deepEqual(created, { code: 0, out: 'public.made is created.\n', err: '' });
   assert.match((await run(['describe', 'made'])).out, /^a +text +NOT NULL$/m);
+  const keyed = { ...definition, constraints: { unique: [{ name: 'one', columns: ['a'] }] } };
+  await run(['create', 'keyed', '--definition', '-'], JSON.stringify(keyed));
+  const { out } = await run(['describe', 'keyed', '--json']);
+  const copied = await run(['create', 'copied', '--definition', '-', '--new-names'], out);
+  assert.equal(copied.out, 'public.copied is created.\n');
   assert.match((await run(['tables'])).out, /^public +made /m);
   const inspected = await run(['inspect', 'orders.xlsx']);
   assert.match(inspected.out, /^Order no +text$/m);

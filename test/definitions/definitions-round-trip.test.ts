@@ -184,6 +184,18 @@ const column = fc.constantFrom(...typesWithDefaults).chain(([type, defaults]) =>
   }),
 );
 
+const numbering = fc.record(
+  {
+    start: fc.integer({ min: 1, max: 900 }),
+    increment: fc.integer({ min: 1, max: 5 }),
+    min: fc.integer({ min: -5, max: 1 }),
+    max: fc.constantFrom(1000, 32767, '32767'),
+    cache: fc.integer({ min: 1, max: 3 }),
+    cycle: fc.boolean(),
+  },
+  { requiredKeys: [] },
+);
+
 const serial = fc
   .constantFrom('serial', 'bigserial', 'SmallSerial')
   .chain((type) =>
@@ -192,13 +204,15 @@ const serial = fc
       .chain((record) =>
         fc
           .constantFrom<object>({}, { identity: 'always' }, { sequence: { name: null } })
-          .map((identity) => ({ ...record, ...identity })),
+          .chain((identity) =>
+            fc.option(numbering).map((numbering) => ({ ...record, ...identity, numbering })),
+          ),
       ),
   );
 
 const label = fc.string({ unit: 'binary', maxLength: 20 }).map((text) => cut(text.replaceAll('\0', '')));
 
-/** Enums, and a domain over an array of the first one. */
+/** Enums, and a domain with a check over an array of the first one. */
 const types = fc
   .record({
     names: fc.uniqueArray(name, { minLength: 3, maxLength: 3 }),
@@ -207,7 +221,7 @@ const types = fc
   .map(({ names: [first, second, third], labels }) => [
     { name: first!, labels: labels[0]! },
     { name: second!, labels: labels[1]! },
-    { name: third!, base: `here.${quoted(first!)}[]` },
+    { name: third!, base: `here.${quoted(first!)}[]`, check: 'cardinality(VALUE) < 9' },
   ]);
 
 function quoted(text: string): string {
@@ -227,7 +241,7 @@ const definition = fc
         maxLength: names.length,
       }),
       constraintNames: fc
-        .uniqueArray(fc.option(name, { nil: '' }), { minLength: 6, maxLength: 6 })
+        .uniqueArray(fc.option(name, { nil: '' }), { minLength: 8, maxLength: 8 })
         .map((list) => [...list, '', '', '', '', '', '']),
       order: fc.shuffledSubarray(names),
       table: name,
@@ -242,11 +256,16 @@ const definition = fc
         { requiredKeys: [] },
       ),
       comment: fc.string({ unit: 'binary', maxLength: 20 }).map((text) => text.replaceAll('\0', '')),
-      rules: fc.record({ on_delete: action, on_update: action, deferrable: time }, { requiredKeys: [] }),
+      rules: fc.record(
+        { on_delete: action, on_update: action, deferrable: time, not_valid: fc.boolean() },
+        { requiredKeys: [] },
+      ),
+      unlogged: fc.boolean(),
+      not_valid: fc.tuple(fc.boolean(), fc.boolean()),
     }),
   )
   .map(({ names, columns, constraintNames, order, rules, direction, options, comment, ...others }) => {
-    const { types, typed } = others;
+    const { types, typed, unlogged } = others;
     const table = types.some(({ name }) => name === others.table) ? 'another table' : others.table;
 
     const defined = names.map((columnName, index) => {
@@ -307,9 +326,23 @@ const definition = fc
       { ...key(1, keyable), ...options },
       { ...key(2, keyable.slice(1)), ...options },
     ];
+    const conditions: [string | undefined, (column: string) => string][] = [
+      [ints, (column) => `${column} > 0 OR ${column} % 2 = 1`],
+      [texts, (column) => `length(${column}) < 100 AND ${column} ~ '^[a-z]'`],
+    ];
+    const checks = conditions.flatMap(([column, condition], index) =>
+      column === undefined
+        ? []
+        : {
+            name: free[6 + index],
+            expression: condition(quoted(column)),
+            not_valid: others.not_valid[index],
+          },
+    );
     return {
       table,
       types,
+      unlogged,
       indexes,
       comment,
       columns: defined,
@@ -317,6 +350,7 @@ const definition = fc
         primary_key: { ...key(0, keyable.slice(0, 1)), include: options.include },
         unique: keyable.length > 1 ? unique : [],
         foreign_keys: foreignKeys,
+        checks,
       },
     };
   });
@@ -340,10 +374,12 @@ function comparable(table: TableDescription): TableDescription {
 
 /** Everything that PostgreSQL's catalogue has of the table, as text, without object identifiers. */
 const catalogue = `
-  SELECT json_build_object('comment', obj_description(c.oid, 'pg_class'), 'columns', (
+  SELECT json_build_object('comment', obj_description(c.oid, 'pg_class'), 'persistence', c.relpersistence, 'columns', (
       SELECT json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,
         pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum), pg_get_serial_sequence($2, a.attname),
-        (SELECT format_type(q.seqtypid, NULL) FROM pg_sequence q WHERE q.seqrelid = pg_get_serial_sequence($2, a.attname)::regclass),
+        (SELECT json_build_array(format_type(q.seqtypid, NULL), seqstart, seqincrement, seqmin, seqmax, seqcache, seqcycle)
+          FROM pg_sequence q WHERE q.seqrelid = pg_get_serial_sequence($2, a.attname)::regclass),
+        (SELECT json_agg(pg_get_constraintdef(k.oid)) FROM pg_constraint k WHERE k.contypid = a.atttypid),
         (SELECT json_agg(l.enumlabel ORDER BY l.enumsortorder) FROM pg_enum l WHERE l.enumtypid = a.atttypid)) ORDER BY a.attnum)
       FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
       WHERE a.attrelid = c.oid AND a.attnum > 0),

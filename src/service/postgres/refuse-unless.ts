@@ -9,6 +9,7 @@ import { conditionOf } from './sqlstate.ts';
 
 export type Reason =
   | 'the table has changed'
+  | 'an expression has code of others'
   | 'the database has event triggers'
   | 'the load has ended or is cancelled'
   | 'another request has the idempotency key'

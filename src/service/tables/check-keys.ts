@@ -108,12 +108,13 @@ interface TypePair {
  */
 export async function checkReferences(
   client: ClientBase,
-  { definition, request, admitSchema, problems }: DefinitionDraft,
+  draft: DefinitionDraft,
   keys: PreparedForeignKey[],
   columns: PreparedColumn[],
   found: (TargetTable | null)[],
 ): Promise<void> {
   if (keys.length === 0) return;
+  const { definition, request, admitSchema, problems } = draft;
   const unlike: TypePair[] = [];
   const unknown: UnknownTable[] = [];
   const byName = firstByName(columns);
@@ -121,7 +122,7 @@ export async function checkReferences(
   const checkKey = (key: PreparedForeignKey) => {
     if (key.table === '') return;
     const { target, table } = findTarget(key);
-    if (!key.isSelf && !isReferable(key, target, table, problems, unknown)) return;
+    if (!key.isSelf && !isReferable(key, target, table, draft, unknown)) return;
     if (target === undefined) return;
     const hasColumns = checkTargetColumns(key, target, problems);
     if (hasColumns) checkTargetKey(key, target, problems);
@@ -213,7 +214,7 @@ function isReferable(
   key: PreparedForeignKey,
   target: Target | undefined,
   table: TargetTable | null,
-  problems: DefinitionProblems,
+  { definition, problems }: DefinitionDraft,
   unknown: UnknownTable[],
 ): boolean {
   const pointer = `${key.pairs[0]!.pointer}/reference_table`;
@@ -232,7 +233,7 @@ function isReferable(
   if (table.kind !== 'r' && table.kind !== 'p') {
     return refuse('unknown-reference', `${shown} is not a table: only a table can be referred to`);
   }
-  if (table.persistence !== 'p') {
+  if (table.persistence !== 'p' && !definition.isUnlogged) {
     return refuse(
       'unknown-reference',
       `${shown} is an unlogged table, and only an unlogged table can refer to it`,

@@ -30,6 +30,7 @@ import { compareIndexes } from './indexes/compare-indexes.ts';
 import { createIndex } from './indexes/create-index.ts';
 import type { IndexDescription } from './indexes/index-definition.ts';
 import { describeKeyOptions } from './key-options.ts';
+import { describeNumbering } from './numbering.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 import { resolveDefinition } from './resolve-definition.ts';
@@ -97,6 +98,7 @@ export async function compareDefinition(
   compareDistribution(prepared.distribution, existing.distribution, strictness, report);
   if (strictness === 'same') {
     compareComments(prepared, existing, report);
+    compareStorage(prepared, existing, report);
     const { saysIndexes } = prepared;
     const others = existing.constraints.others ?? [];
     if (saysIndexes) compareAllIndexes(prepared, indexes, existing, report);
@@ -141,6 +143,20 @@ function compareComments(prepared: PreparedTable, existing: TableDescription, re
   for (const [index, { name, comment }] of prepared.columns.entries())
     if (comments.has(name))
       compare(`/table/columns/${index}`, comment, comments.get(name), `the column "${name}"`);
+}
+
+/** Compares whether the table is unlogged, and how its sequences count. */
+function compareStorage(prepared: PreparedTable, existing: TableDescription, report: Report): void {
+  if (prepared.isUnlogged !== (existing.unlogged ?? false))
+    report('/table/unlogged', `the table is ${existing.unlogged ? '' : 'not '}unlogged`);
+  const columns = new Map(existing.columns.map((column) => [column.name, column]));
+  for (const { pointer, name, numbering, ...column } of prepared.columns) {
+    const found = columns.get(name)?.numbering;
+    const wanted = describeNumbering(numbering, column.sequenceType ?? column.type.display);
+    if (JSON.stringify(wanted) === JSON.stringify(found)) continue;
+    const how = found === undefined ? 'from 1 on' : JSON.stringify(found);
+    report(`${pointer}/numbering`, `the column "${name}" is numbered in another way: ${how}`);
+  }
 }
 
 type Report = (pointer: string, detail: string, code?: ProblemCode) => void;
@@ -241,7 +257,8 @@ function compareChecks(
   const namesByExpression = new Map<string, string[]>();
   for (const { name, expression } of existing)
     namesByExpression.set(expression, [...(namesByExpression.get(expression) ?? []), name]);
-  for (const [index, { pointer, name, expression: text }] of wanted.entries()) {
+  const notValid = new Set(existing.filter((check) => check.not_valid).map((check) => check.name));
+  for (const [index, { pointer, name, expression: text, ...check }] of wanted.entries()) {
     const expression = described.find((check) => check.name === String(index))?.expression ?? '';
     const names = namesByExpression.get(expression);
     const found = names?.includes(name ?? '') ? name : names?.[0];
@@ -252,6 +269,8 @@ function compareChecks(
     names.splice(names.indexOf(found), 1);
     if (strictness === 'same' && name !== undefined && name !== found)
       report(`${pointer}/name`, `the check is named "${found}" in the table`);
+    if (strictness === 'same' && notValid.has(found) !== check.notValid)
+      report(`${pointer}/not_valid`, `the check "${found}" has not_valid ${!check.notValid}`);
   }
   if (strictness === 'fits') return;
   for (const name of [...namesByExpression.values()].flat())
@@ -402,8 +421,8 @@ async function compareForeignKeys(
 function compareRules({ pairs, rules }: PreparedForeignKey, other: ExistingForeignKey, report: Report): void {
   const { pointer } = pairs[0]!;
   const compare = (
-    member: 'on_delete' | 'on_update' | 'deferrable',
-    wanted: string | undefined,
+    member: 'on_delete' | 'on_update' | 'deferrable' | 'not_valid',
+    wanted: string | true | undefined,
     none: string,
   ) => {
     const existing = other.pair[member] ?? none;
@@ -413,6 +432,7 @@ function compareRules({ pairs, rules }: PreparedForeignKey, other: ExistingForei
   compare('on_delete', rules.onDelete, 'no action');
   compare('on_update', rules.onUpdate, 'no action');
   compare('deferrable', rules.deferrable, 'null');
+  compare('not_valid', rules.notValid, 'false');
 }
 
 function existingForeignKeys(existing: TableDescription): ExistingForeignKey[] {

@@ -23,6 +23,11 @@ export type Found = {
     : NonNullable<LookUpResult[Key]>;
 };
 
+/** Returns the functions that were found, as `schema.name`. */
+export function namesOfFunctions({ functions }: Found): string[] {
+  return functions.filter((name) => name !== null).map(({ schema, name }) => `${schema}.${name}`);
+}
+
 /**
  * Gives domains their base types, and other types that were created in the database their widths. Takes a round trip if there are any.
  *

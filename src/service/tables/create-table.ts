@@ -18,6 +18,7 @@ import { describeFound, describeTable, isTable, readTable, toDescription } from 
 import { needsStatementsApart } from './distribution/placement.ts';
 import { warnOfDottedName } from './dotted-name.ts';
 import { draftDefinition, type PrepareOptions } from './draft-definition.ts';
+import { proofOf, refuseOthersCode } from './expressions/prove-expressions.ts';
 import { lastOfCreation } from './plain-creation.ts';
 import { checkDefinition } from './prepare-table.ts';
 import type { ExistingObject, PreparedTable } from './prepared-table.ts';
@@ -77,7 +78,8 @@ export async function createTable(
       table.existing !== undefined ||
       problems.count > 0 ||
       needsStatementsApart(table.placement) ||
-      isLong(table)
+      isLong(table) ||
+      table.needsProof
     )
       return note(createWithCare(client, resolved, options));
     admitSequences();
@@ -177,7 +179,8 @@ async function createWithCare(
   const { table, problems, admitSequences } = resolved;
   let { existing } = table;
   if (existing === undefined) admitSequences();
-  if (existing !== undefined || problems.count > 0) await checkDefinition(client, resolved);
+  if (existing !== undefined || problems.count > 0 || table.needsProof)
+    await checkDefinition(client, resolved);
   existing ??= await tryCreate(client, resolved);
   if (existing === undefined) {
     const description = await describeTable(client, schema, name, extraFunctions);
@@ -258,7 +261,8 @@ const maxTries = 3;
 async function creation({ table, trials }: ResolvedDefinition): Promise<string[]> {
   const create = await ddl.createWholeTable(table);
   const tried = trials.filter((trial) => !isTriedByCreation(trial));
-  return apartInCallersPath(...(tried.length === 0 ? [] : [await trialBeforeCreation(tried)]), ...create);
+  const tries = tried.length === 0 ? [] : [await trialBeforeCreation(tried)];
+  return [...apartInCallersPath(...tries, ...create), ...proofOf(table, table.name)];
 }
 
 /**
@@ -279,6 +283,7 @@ async function tryCreate(
       return undefined;
     } catch (error) {
       if (!isStatementError(error)) throw error;
+      refuseOthersCode(error);
       if (!isNameClash(error)) {
         await checkDefinition(client, resolved);
         throw error;

@@ -12,6 +12,7 @@ import type { ForeignKeyRules } from './foreign-keys.ts';
 import { createIndex } from './indexes/create-index.ts';
 import { type IndexDefinition, weightOfIndex } from './indexes/index-definition.ts';
 import { keyClause } from './key-options.ts';
+import { numberingSql } from './numbering.ts';
 import type { ObjectNames } from './object-names.ts';
 import type { PreparedColumn, PreparedForeignKey, PreparedTable } from './prepared-table.ts';
 
@@ -22,15 +23,22 @@ export interface Naming {
 }
 
 /**
- * Returns `CREATE TABLE` with its checks, but without keys and foreign keys. Columns of the primary key are NOT NULL from the start, so PostgreSQL does not
+ * Returns `CREATE TABLE` with its checks that are valid, but without keys and foreign keys. Columns of the primary key are NOT NULL from the start, so PostgreSQL does not
  * search for NULLs when the key is added.
  */
 export function createBareTable(table: PreparedTable, naming: Naming): CallersStatement {
-  return qualified`CREATE TABLE ${quoteQualified(table.schema, naming.name)} (${[...columnClauses(table, naming.names), ...checkClauses(table, naming.names.checks)].join(', ')})`;
+  const { valid } = checkClauses(table, naming.names.checks);
+  return createTable(table, naming, [...columnClauses(table, naming.names), ...valid]);
+}
+
+function createTable({ schema, isUnlogged }: PreparedTable, { name }: Naming, clauses: string[]) {
+  const create = isUnlogged ? 'CREATE UNLOGGED TABLE' : 'CREATE TABLE';
+  return qualified`${create} ${quoteQualified(schema, name)} (${clauses.join(', ')})`;
 }
 
 /** Returns the statements that make the sequences of the columns that own one, and those that then give them to the columns. */
-function sequenceStatements({ schema, columns }: PreparedTable, { name, names }: Naming) {
+function sequenceStatements({ schema, columns, isUnlogged }: PreparedTable, { name, names }: Naming) {
+  const create = isUnlogged ? 'CREATE UNLOGGED SEQUENCE' : 'CREATE SEQUENCE';
   const numbered = columns.filter(({ identity }) => identity === 'sequence');
   const sequences = numbered.map((column) => ({
     column,
@@ -39,7 +47,7 @@ function sequenceStatements({ schema, columns }: PreparedTable, { name, names }:
   return {
     create: sequences.map(
       ({ column, sequence }) =>
-        qualified`CREATE SEQUENCE ${sequence} AS ${column.sequenceType ?? column.typeSql}`,
+        qualified`${create} ${sequence} AS ${column.sequenceType ?? column.typeSql}${numberingSql(column.numbering)}`,
     ),
     give: sequences.map(
       ({ column, sequence }) =>
@@ -50,7 +58,7 @@ function sequenceStatements({ schema, columns }: PreparedTable, { name, names }:
 
 /** Returns the statement that creates a temporary table with the columns and checks, to see how PostgreSQL reads them. The checks are named after their places. */
 export function createTemporaryTable(table: PreparedTable, name: string): CallersStatement {
-  return qualified`CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${[...columnClauses(table), ...checkClauses(table, nameChecks(table))].join(', ')})`;
+  return qualified`CREATE TEMPORARY TABLE ${quoteIdentifier(name)} (${[...columnClauses(table), ...Object.values(checkClauses(table, nameChecks(table))).flat()].join(', ')})`;
 }
 
 /** Returns the statements that create a table without keys, foreign keys and indexes and, if it is a table of Citus, distribute it. */
@@ -70,33 +78,50 @@ export async function createWholeTable(table: PreparedTable): Promise<CallersSta
   // In a single CREATE TABLE, PostgreSQL merges two constraints over the same columns.
   const isMerged =
     primaryKey !== undefined && unique.some((key) => isSameList(key.columns, primaryKey.columns));
-  if (isMerged || isSharded(placement))
+  if (isMerged || isSharded(placement) || hasNotValid(table))
     return [...createPlacedTable(table, table), ...(await addConstraints(table, table))];
   const clauses = [
     ...columnClauses(table, table.names),
-    ...checkClauses(table, table.names.checks),
+    ...checkClauses(table, table.names.checks).valid,
     ...(await constraintClauses(table, table)),
   ];
   const { create, give } = sequenceStatements(table, table);
   return [
     ...create,
-    qualified`CREATE TABLE ${quoteQualified(table.schema, table.name)} (${clauses.join(', ')})`,
+    createTable(table, table, clauses),
     ...give,
     ...commentStatements(table, table),
     ...(await createIndexes(table, table)),
   ];
 }
 
-export function hasConstraints({ primaryKey, unique, foreignKeys, indexes }: PreparedTable): boolean {
-  return primaryKey !== undefined || unique.length > 0 || foreignKeys.length > 0 || indexes.length > 0;
+/** Returns whether the bare table lacks something, which `addConstraints` adds. */
+export function hasConstraints(table: PreparedTable): boolean {
+  const { primaryKey, unique, foreignKeys, indexes } = table;
+  const isPlain = primaryKey === undefined && unique.length + foreignKeys.length + indexes.length === 0;
+  return !isPlain || hasNotValid(table);
 }
 
-/** Returns whether the bare table has expressions that may refuse rows. */
+/** Returns whether the table has expressions that may refuse rows. */
 export function hasExpressions({ checks, columns }: PreparedTable): boolean {
   return checks.length > 0 || columns.some(({ generated }) => generated !== undefined);
 }
 
-/** Returns the statements that add the keys, foreign keys and indexes. */
+/** Returns whether the table has constraints that are added after the rows and do not check them. CREATE TABLE would ignore NOT VALID. */
+function hasNotValid({ checks, foreignKeys }: PreparedTable): boolean {
+  return checks.some(({ notValid }) => notValid) || foreignKeys.some(({ rules }) => rules.notValid);
+}
+
+/** Returns the names of the constraints that do not check the first rows of the table. */
+export function namesNotValid({ checks, foreignKeys }: PreparedTable, { names }: Naming): string[] {
+  const isNotValid = [
+    ...checks.map(({ notValid }) => notValid),
+    ...foreignKeys.map(({ rules }) => rules.notValid),
+  ];
+  return [...names.checks, ...names.foreignKeys].filter((_, index) => isNotValid[index]);
+}
+
+/** Returns the statements that add the keys, foreign keys, indexes, and the checks that are not valid. */
 export async function addConstraints(table: PreparedTable, naming: Naming): Promise<CallersStatement[]> {
   const additions = (await constraintClauses(table, naming)).map((clause) => `ADD ${clause}`);
   const alter = `ALTER TABLE ${quoteQualified(table.schema, naming.name)}`;
@@ -135,13 +160,15 @@ function createIndexes(
  * yet, because they could take numbers at the same moment.
  */
 export function continueNumbering(relation: string, column: string): Statement {
-  const highest = `max(${quoteIdentifier(column)})`;
-  return {
-    text: `SELECT setval(pg_get_serial_sequence($1, $2), ${highest}) FROM ${relation}
-HAVING ${highest} > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass), 0)`,
-    values: [relation, column],
-  };
+  const highest = `(SELECT max(${quoteIdentifier(column)}) FROM ${relation})`;
+  return { text: advanceTo(highest), values: [relation, column] };
 }
+
+/** A sequence that has given no number yet continues to begin at its start, if that is higher. */
+const advanceTo = (highest: string) => `
+SELECT setval(q.seqrelid, least(x.highest, q.seqmax)) FROM (SELECT ${highest} AS highest) x, pg_sequence q
+WHERE q.seqrelid = pg_get_serial_sequence($1, $2)::regclass
+  AND coalesce(x.highest > pg_sequence_last_value(q.seqrelid), x.highest >= q.seqstart)`;
 
 /** Returns a query of `highest`: the highest value in a column, as text; null: the column has no value. */
 export function highestNumber(relation: string, column: string): string {
@@ -153,11 +180,7 @@ export function highestNumber(relation: string, column: string): string {
  * query of a table with one shard as a whole at a worker, where the bounds of a sequence are different.
  */
 export function continueNumberingAfter(relation: string, column: string, highest: string | null): Statement {
-  return {
-    text: `SELECT setval(pg_get_serial_sequence($1, $2), $3::bigint)
-WHERE $3::bigint > coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass), 0)`,
-    values: [relation, column, highest],
-  };
+  return { text: advanceTo('$3::bigint'), values: [relation, column, highest] };
 }
 
 /**
@@ -175,7 +198,8 @@ function columnClauses(table: PreparedTable, names?: ObjectNames): string[] {
       clause += ` DEFAULT pg_catalog.nextval(${text}::pg_catalog.regclass)`;
     } else if (identity !== 'none') {
       clause += ` GENERATED ${identity === 'always' ? 'ALWAYS' : 'BY DEFAULT'} AS IDENTITY`;
-      if (sequence !== undefined) clause += ` (SEQUENCE NAME ${quoteQualified(table.schema, sequence)})`;
+      if (sequence !== undefined)
+        clause += ` (SEQUENCE NAME ${quoteQualified(table.schema, sequence)}${numberingSql(column.numbering)})`;
     }
     if (!isNullable) clause += `${constraintName(names?.notNull.get(name))} NOT NULL`;
     if (defaultSql !== undefined) clause += ` DEFAULT ${defaultSql}`;
@@ -189,8 +213,12 @@ export function generatedClause({ kind, sql }: NonNullable<PreparedColumn['gener
 }
 
 /** @param names PostgreSQL chooses a name that is absent */
-function checkClauses({ checks }: PreparedTable, names: string[]): string[] {
-  return checks.map(({ sql }, index) => `${constraintName(names[index])} CHECK (${sql})`);
+function checkClauses({ checks }: PreparedTable, names: string[]): { valid: string[]; notValid: string[] } {
+  const clauses = checks.map(({ sql }, index) => `${constraintName(names[index])} CHECK (${sql})`);
+  return {
+    valid: clauses.filter((_, index) => !checks[index]!.notValid),
+    notValid: clauses.filter((_, index) => checks[index]!.notValid),
+  };
 }
 
 /** Returns the names that the checks have in a temporary table: their places. */
@@ -217,15 +245,17 @@ async function constraintClauses(table: PreparedTable, { name, names }: Naming):
     const referenced = columnList(key.pairs.map((pair) => pair.referenceColumn));
     return `${constraintName(key.name)} FOREIGN KEY (${columns}) REFERENCES ${target} (${referenced})${ruleClauses(key.rules)}`;
   });
-  return [...clauses, ...references];
+  const { notValid } = checkClauses(table, names.checks);
+  return [...clauses, ...references, ...notValid.map((clause) => `${clause} NOT VALID`)];
 }
 
 /** Returns the clauses of the rules. The values of a definition are PostgreSQL's keywords in lower case. */
-function ruleClauses({ onDelete, onUpdate, deferrable }: ForeignKeyRules): string {
+function ruleClauses({ onDelete, onUpdate, deferrable, notValid }: ForeignKeyRules): string {
   const clauses = [
     onDelete && ` ON DELETE ${onDelete.toUpperCase()}`,
     onUpdate && ` ON UPDATE ${onUpdate.toUpperCase()}`,
     deferrable && ` DEFERRABLE ${deferrable.toUpperCase()}`,
+    notValid && ' NOT VALID',
   ];
   return clauses.filter(Boolean).join('');
 }

@@ -12,6 +12,7 @@
  */
 import { quoteLiteral, quoteQualified } from '../postgres/sql.ts';
 import { parseTypeName, readTypeName, type TypeName } from './column-types.ts';
+import type { NumberingFacts } from './numbering.ts';
 import { TokenReader, tokenize } from './sql-tokens.ts';
 
 /**
@@ -367,7 +368,7 @@ export interface DefaultFacts extends WrittenDefault {
   /** The types in the expression whose names a definition would read as other types, each with its qualified name (`qualifiedTypes`); null: none. */
   qualifiedTypes: Record<string, string> | null;
   /** The default takes numbers from a sequence that belongs to the column, as that of `serial` does. */
-  ownSequence: { name: string; isInSchema: boolean; type: 'smallint' | 'integer' | 'bigint' } | null;
+  ownSequence: { name: string; isInSchema: boolean; numbering: NumberingFacts } | null;
 }
 
 interface WrittenDefault {

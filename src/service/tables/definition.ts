@@ -22,7 +22,9 @@ import {
   Name,
   nameLength,
   optionalChoice,
+  optionalFlag,
 } from './name-schemas.ts';
+import { type Numbering, NumberingSchema } from './numbering.ts';
 import { maxTypes, type TypeDefinition, TypeEntrySchema } from './types/type-definition.ts';
 
 /** The maximum number of columns of a table and of an index: MaxHeapAttributeNumber and INDEX_MAX_KEYS (PostgreSQL, appendix K). */
@@ -166,6 +168,7 @@ export const ColumnSchema = Type.Object(
     ),
     comment: Comment('Without VAT'),
     sequence: Type.Optional(Type.Union([SequenceSchema, Type.Null()])),
+    numbering: Type.Optional(Type.Union([NumberingSchema, Type.Null()])),
     ...expressionMembers,
   },
   { title: 'ColumnDefinition', additionalProperties: false, description: 'A column.' },
@@ -233,6 +236,10 @@ export const DistributionDescriptionSchema = Type.Object(
   },
 );
 
+const unlogged = optionalFlag(
+  'true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED).',
+);
+
 /**
  * The `table` of a request. No member has the keyword `default`, because several client generators make a member with a default
  * required in requests. The description says the default instead.
@@ -249,6 +256,7 @@ export const TableDefinitionSchema = Type.Object(
       description: 'The columns, in the order of the table.',
     }),
     comment: Comment('One row for each order'),
+    unlogged,
     constraints: Type.Optional(Type.Union([ConstraintsSchema, Type.Null()])),
     indexes: Type.Optional(
       Type.Union([Type.Array(IndexSchema), Type.Null()], {
@@ -327,6 +335,7 @@ export const TableDescriptionSchema = Type.Object(
           sequence: Type.Optional(
             Type.Object({ name: Type.String(), type: sequenceType }, { additionalProperties: false }),
           ),
+          numbering: Type.Optional(NumberingSchema),
           ...expressionMembers,
         },
         {
@@ -370,6 +379,7 @@ export const TableDescriptionSchema = Type.Object(
       { additionalProperties: false },
     ),
     comment: Type.Optional(Type.String()),
+    unlogged,
     indexes: Type.Optional(Type.Array(IndexDescriptionSchema)),
     types: Type.Optional(Type.Array(TypeEntrySchema)),
     distribution: Type.Optional(DistributionDescriptionSchema),
@@ -389,6 +399,7 @@ export type DistributionDescription = NonNullable<TableDescription['distribution
 export interface TableDefinition {
   columns: ColumnDefinition[];
   comment: string | undefined;
+  isUnlogged: boolean;
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: ForeignKeyDefinition[];
@@ -424,6 +435,8 @@ export interface ColumnDefinition {
   identityAlways: boolean;
   /** For serial types: the column owns a sequence instead of being an identity column. */
   sequence: SequenceDefinition | undefined;
+  /** For serial types: how the sequence counts; undefined: as PostgreSQL's defaults. */
+  numbering: Numbering | undefined;
   comment: string | undefined;
 }
 

@@ -24,6 +24,7 @@ import { expressionOfCheck, KnownExpressions } from './expressions/describe-expr
 import type { ForeignKeyAction } from './foreign-keys.ts';
 import { describeIndex, type IndexFacts } from './indexes/describe-indexes.ts';
 import { describeKeyOptions } from './key-options.ts';
+import { describeNumbering } from './numbering.ts';
 import { typeWidths } from './type-width.ts';
 import { describeTypes } from './types/describe-types.ts';
 
@@ -152,6 +153,8 @@ export async function toDescription(
   const names = columns.map((column) => column.name);
   const known = new KnownExpressions(names, extraFunctions);
   const constraints = await describeConstraints(facts, known);
+  if (facts.partitioning)
+    constraints.others = [...(constraints.others ?? []), { name, definition: facts.partitioning }];
   const indexes: IndexFacts[] = [];
   for (const index of facts.indexes ?? []) {
     const other = index.definition ?? ((await isExpressible(index, known)) ? null : index.text);
@@ -163,6 +166,7 @@ export async function toDescription(
     name,
     schema,
     ...(facts.comment !== null && { comment: facts.comment }),
+    ...(facts.isUnlogged && { unlogged: true }),
     columns: await mapInTurns(columns, (column) => describeColumn(column, extraFunctions)),
     constraints,
     ...(indexes.length > 0 && { indexes: indexes.map(describeIndex) }),
@@ -181,6 +185,8 @@ async function isExpressible(
   );
   return text === null || known.has(texts, ownCode);
 }
+
+type SequenceType = NonNullable<NonNullable<ColumnDescription['sequence']>['type']>;
 
 const serialNames: Record<string, string> = {
   smallint: 'smallserial',
@@ -204,12 +210,13 @@ function describeColumn(
   const sequence = column.default?.ownSequence;
   if (column.identity !== '' || (sequence && column.notNull && serial !== undefined)) {
     description.type = serial ?? column.type;
+    const counted = column.numbering ?? sequence?.numbering;
+    const type = counted?.type as SequenceType | undefined;
     if (sequence?.isInSchema)
-      description.sequence = {
-        name: sequence.name,
-        ...(sequence.type !== column.type && { type: sequence.type }),
-      };
+      description.sequence = { name: sequence.name, ...(type && type !== column.type && { type }) };
     if (column.identity === 'a') description.identity = 'always';
+    const numbering = describeNumbering(counted, type ?? column.type);
+    if (numbering !== undefined) description.numbering = numbering;
   } else if (column.generated !== '') {
     description.generated = column.default && writeTypes(column.default);
     if (column.generated === 'v') description.generated_kind = 'virtual';
@@ -234,10 +241,14 @@ async function describeConstraints(
   };
   const others: { name: string; definition: string }[] = [];
   const checks: CheckDescription[] = [];
-  for (const { name, kind, definition, ownCode, qualifiedTypes } of facts.constraints ?? []) {
+  for (const { name, kind, definition, ownCode, qualifiedTypes, isValid } of facts.constraints ?? []) {
     const expression = kind === 'c' ? expressionOfCheck(definition ?? '') : undefined;
     if (expression !== undefined && (await known.has([expression], ownCode)))
-      checks.push({ name, expression: writeTypes({ expression, qualifiedTypes }) });
+      checks.push({
+        name,
+        expression: writeTypes({ expression, qualifiedTypes }),
+        ...(!isValid && { not_valid: true }),
+      });
     else if (kind === 'c' && definition) others.push({ name, definition });
   }
   const describeConstraint = ({ name, kind, definition, columns: ids, key, ...facts }: ConstraintFacts) => {
@@ -264,7 +275,7 @@ async function describeConstraints(
           reference_table: reference!.table,
           reference_column: reference!.columns[index]!,
           reference_schema: reference!.schema,
-          ...describeRules(reference!, deferrable),
+          ...describeRules(reference!, facts),
         });
       }
     }
@@ -279,12 +290,13 @@ async function describeConstraints(
 /** Returns the rules of a foreign key that differ from PostgreSQL's defaults. */
 function describeRules(
   { onDelete, onUpdate }: NonNullable<ConstraintFacts['reference']>,
-  deferrable: ConstraintFacts['deferrable'],
+  { deferrable, isValid }: Pick<ConstraintFacts, 'deferrable' | 'isValid'>,
 ) {
   return {
     ...(onDelete !== 'a' && { on_delete: actions[onDelete]! }),
     ...(onUpdate !== 'a' && { on_update: actions[onUpdate]! }),
     ...(deferrable && { deferrable }),
+    ...(!isValid && { not_valid: true }),
   };
 }
 

@@ -56,6 +56,7 @@ export interface DefinitionDraft {
   /** The names to look up (`lookUpDefinition`). */
   request: LookUpRequest;
   admitSchema: (schema: string) => void;
+  extraFunctions: readonly string[];
 }
 
 /**
@@ -82,7 +83,17 @@ export async function draftDefinition(options: PrepareOptions): Promise<Definiti
   // A definition with problems needs no names, and it may have thousands of equal constraints.
   const names = problems.count > 0 ? noNames : await chooseNames(name, definition, () => true);
   const ownTypes = new OwnTypes(schema, definition.types);
-  const draft = { schema, name, definition, columns, expressions, ownTypes, problems, admitSchema };
+  const draft = {
+    schema,
+    name,
+    definition,
+    columns,
+    expressions,
+    ownTypes,
+    problems,
+    admitSchema,
+    extraFunctions,
+  };
   const request = await requestOf(draft, names);
   const numbered = columns.filter(({ isSerial }) => isSerial).length + request.sequences.length;
   checkCount('/table/columns', numbered, 'sequences that number its columns', problems);

@@ -1,6 +1,6 @@
 /** The foreign keys of a definition: their schemas, and the form that the code uses. */
 import Type from 'typebox';
-import { ColumnNameSchema, ConstraintName, nameLength, optionalChoice } from './name-schemas.ts';
+import { ColumnNameSchema, ConstraintName, nameLength, notValid, optionalChoice } from './name-schemas.ts';
 
 /** What PostgreSQL does with rows that refer to a row, if that row is deleted or its key changes (PostgreSQL, CREATE TABLE). */
 const foreignKeyActions = ['no action', 'restrict', 'cascade', 'set null', 'set default'] as const;
@@ -24,6 +24,7 @@ export const foreignKeyRules = {
     foreignKeyTimes,
     'A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot.',
   ),
+  ...notValid,
 };
 
 const referenceSchema = Type.Optional(
@@ -100,6 +101,7 @@ export interface ForeignKeyRules {
   onDelete: ForeignKeyAction | undefined;
   onUpdate: ForeignKeyAction | undefined;
   deferrable: ForeignKeyTime | undefined;
+  notValid: true | undefined;
 }
 
 export interface ForeignKeyPair {

@@ -14,6 +14,9 @@ const check = 'Put it into the table: "constraints": {"checks": [{"expression": 
 const identity = 'Send the type "serial" or "bigserial".';
 const enumType =
   'Put an enum into the table: "types": [{"name": "state", "labels": ["new", "paid"]}], and send its name as the type of the column.';
+const numbering = 'Put it into the column: "numbering": {"start": 1000}.';
+const partitions =
+  'A definition cannot have it. Create the table in PostgreSQL, and then load its rows with if_exists=append.';
 const afterwards = 'A definition cannot have it. Create the table, and then add it in PostgreSQL, with';
 
 const advice: Record<string, string> = {
@@ -58,8 +61,12 @@ const advice: Record<string, string> = {
   indices: index,
   description: 'Write "comment".',
   triggers: `${afterwards} CREATE TRIGGER.`,
-  partition_by:
-    'A definition cannot have it. Create the table in PostgreSQL, and then load its rows with if_exists=append.',
+  partition_by: partitions,
+  partitions,
+  not_valid: 'Put it into the foreign key or the check.',
+  persistence: 'Write "unlogged": true.',
+  start: numbering,
+  increment: numbering,
 };
 
 /** Returns the advice for an unknown member; undefined: there is none. */

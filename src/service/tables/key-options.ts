@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { quoteIdentifier } from '../postgres/sql.ts';
 import { type ForeignKeyTime, foreignKeyTimes } from './foreign-keys.ts';
-import { ColumnNameSchema, optionalChoice } from './name-schemas.ts';
+import { ColumnNameSchema, optionalChoice, optionalFlag } from './name-schemas.ts';
 import { entriesOf, type Members, type Report, readColumnName } from './read-members.ts';
 
 /** Answers have those that differ from PostgreSQL's defaults. */
@@ -20,11 +20,8 @@ export const keyOptionMembers = {
 
 export const uniqueOptionMembers = {
   ...keyOptionMembers,
-  nulls_not_distinct: Type.Optional(
-    Type.Union([Type.Boolean(), Type.Null()], {
-      description:
-        'true: two rows with NULL in the key conflict like two rows with the same value. Default: false.',
-    }),
+  nulls_not_distinct: optionalFlag(
+    'true: two rows with NULL in the key conflict like two rows with the same value.',
   ),
 };
 

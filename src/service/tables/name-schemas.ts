@@ -34,6 +34,17 @@ export const Comment = (example: string) =>
     }),
   );
 
+/** Returns the schema of an optional member that is true or false, and false if it is absent. */
+export const optionalFlag = (description: string) =>
+  Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: `${description} Default: false.` }));
+
+/** The member of a foreign key or a check that PostgreSQL adds as NOT VALID. */
+export const notValid = {
+  not_valid: optionalFlag(
+    'true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID).',
+  ),
+};
+
 /** Returns the schema of an optional member that is one of these texts. */
 export function optionalChoice<const Values extends readonly string[]>(values: Values, description: string) {
   const choice = Type.Unsafe<Values[number]>(Type.String({ enum: [...values] }));

@@ -7,6 +7,7 @@
 import { shorten } from '../../core/identifiers.ts';
 import { amountInWords, overLimit } from '../../core/limit-exceeded.ts';
 import { forEachInTurns, mapInTurns } from '../../core/pause-for-others.ts';
+import { serialBase } from './column-types.ts';
 import {
   type ColumnDefinition,
   ColumnSchema,
@@ -29,6 +30,7 @@ import { type GeneratedDefinition, parseChecks } from './expressions/checks.ts';
 import { parseIndexes } from './indexes/parse-indexes.ts';
 import { parseKeyOptions } from './key-options.ts';
 import { maxCommentLength } from './name-schemas.ts';
+import { parseNumbering } from './numbering.ts';
 import { parseForeignKeys, weightOfEntry } from './parse-foreign-keys.ts';
 import {
   entriesOf,
@@ -57,6 +59,7 @@ export async function parseDefinition(
     unique: [],
     foreignKeys: [],
     checks: [],
+    isUnlogged: false,
     indexes: [],
     saysIndexes: false,
     types: [],
@@ -77,6 +80,7 @@ export async function parseDefinition(
     definition.columns = await parseColumns(columns, report);
     await parseConstraints(table('constraints', constraintsForm), definition, report);
     definition.comment = readComment(table('comment'), '/table/comment', report);
+    definition.isUnlogged = table('unlogged') === true;
     const indexes = table('indexes', indexesForm);
     definition.saysIndexes = indexes !== undefined;
     definition.indexes = await parseIndexes(indexes, '/table/indexes', report);
@@ -115,13 +119,15 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
   if (column === undefined) {
     return {
       ...{ name: '', type: '', default: undefined, isNullable: true },
-      ...{ identityAlways: false, comment: undefined, sequence: undefined },
+      ...{ identityAlways: false, comment: undefined, sequence: undefined, numbering: undefined },
       ...{ defaultIsExpression: false, generated: undefined },
     };
   }
   const name = column('name');
   const type = column('type', ': a PostgreSQL type such as text, bigint or numeric(12,2)');
   const sent = column('default', defaultForm(value));
+  const sequence = parseSequence(column('sequence'), `${pointer}/sequence`, report);
+  const numbers = sequence?.type ?? serialBase(type ?? '');
   return {
     name: readName(name, `${pointer}/name`, report) ?? '',
     type: readText(type, `${pointer}/type`, report) ?? '',
@@ -131,7 +137,8 @@ function parseColumn(value: unknown, pointer: string, report: Report): ColumnDef
     isNullable: column('is_nullable') ?? true,
     identityAlways: column('identity') === 'always',
     comment: readComment(column('comment'), `${pointer}/comment`, report),
-    sequence: parseSequence(column('sequence'), `${pointer}/sequence`, report),
+    sequence,
+    numbering: parseNumbering(column('numbering'), numbers, `${pointer}/numbering`, report),
   };
 }
 

@@ -38,7 +38,10 @@ export function lastOfCreation(
     definition.indexes.length === 0 &&
     expressions.length === 0 &&
     definition.comment === undefined &&
-    columns.every(({ comment, identity }) => comment === undefined && identity !== 'sequence') &&
+    columns.every(
+      ({ comment, identity, numbering }) =>
+        comment === undefined && identity !== 'sequence' && numbering === undefined,
+    ) &&
     (found.types ?? []).every((type) => type !== null && type.oid < firstUnpinnedOid) &&
     request.functions.every(isBuiltIn);
   if (!isPlain) return { after: [], describe: describeRelation(schema, name, true), runsNoCode: false };

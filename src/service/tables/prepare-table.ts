@@ -8,6 +8,7 @@ import { AppError, type Problem } from '../../core/errors.ts';
 import { lockTableName } from './catalog/relations.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import type { PrepareOptions } from './draft-definition.ts';
+import { proveExpressions } from './expressions/prove-expressions.ts';
 import type { PreparedTable } from './prepared-table.ts';
 import { type ResolvedDefinition, resolveDefinition } from './resolve-definition.ts';
 import { tryColumns } from './try-columns.ts';
@@ -39,7 +40,7 @@ export async function checkDefinition(
   const { table, trials, problems } = resolved;
   // With these problems, PostgreSQL would need too much memory or time to try the columns.
   const isTooMuch = tooMuchToTry.some((code) => problems.has(code));
-  if (!isTooMuch) await tryColumns(client, trials, problems);
+  if (!isTooMuch && (await proveExpressions(client, resolved))) await tryColumns(client, trials, problems);
   if (problems.count === 0) await tryParts(client, table, problems);
   await throwIfAny(problems);
   return table;

@@ -8,6 +8,7 @@ import type { Placement } from './distribution/placement.ts';
 import type { CheckDefinition, GeneratedDefinition } from './expressions/checks.ts';
 import type { ForeignKeyDefinition } from './foreign-keys.ts';
 import type { IndexDefinition } from './indexes/index-definition.ts';
+import type { Numbering } from './numbering.ts';
 import type { ObjectNames } from './object-names.ts';
 
 export interface PreparedTable {
@@ -15,6 +16,7 @@ export interface PreparedTable {
   name: string;
   columns: PreparedColumn[];
   comment: string | undefined;
+  isUnlogged: boolean;
   primaryKey: KeyDefinition | undefined;
   unique: KeyDefinition[];
   foreignKeys: PreparedForeignKey[];
@@ -22,6 +24,10 @@ export interface PreparedTable {
   indexes: IndexDefinition[];
   /** The definition lists the table's indexes, so other indexes of an existing table are differences. See `TableDefinition`. */
   saysIndexes: boolean;
+  /** The functions (`schema.name`) of DEFAULT_FUNCTIONS that its expressions call; undefined: it has no expressions (prove-expressions.ts). */
+  allowedCode: readonly string[] | undefined;
+  /** It has expressions, and a type that belongs neither to PostgreSQL nor to an extension. */
+  needsProof: boolean;
   /** Where Citus puts the table; undefined: the database has no Citus. */
   placement: Placement | undefined;
   /** The distribution in the definition; undefined: the definition has none. */
@@ -58,12 +64,13 @@ export interface PreparedColumn {
   typeName: TypeName;
   type: CatalogType;
   /** `sql`: the expression, when its names were looked up. */
-  generated: { kind: GeneratedDefinition['kind']; sql: string | undefined } | undefined;
+  generated: (GeneratedDefinition & { sql: string | undefined }) | undefined;
   isNullable: boolean;
   /** `sequence`: the default takes numbers from a sequence that the column owns. */
   identity: 'none' | 'by default' | 'always' | 'sequence';
   /** The type of the sequence that the column owns. */
   sequenceType: string | undefined;
+  numbering: Numbering | undefined;
   /** The default in SQL: a literal or an expression. */
   defaultSql: string | undefined;
   comment: string | undefined;

@@ -70,10 +70,11 @@ function resolveColumn(resolution: Resolution, draft: ColumnDraft, isInPrimaryKe
     typeSql: sql,
     typeName: draft.type!,
     type,
-    generated: column.generated && { kind: column.generated.kind, sql: undefined },
+    generated: column.generated && { ...column.generated, sql: undefined },
     isNullable: column.isNullable && !draft.isSerial && !isInPrimaryKey,
     identity: identityOf(draft),
     sequenceType: column.sequence?.type,
+    numbering: column.numbering,
     defaultSql: undefined,
     comment: column.comment,
   };

@@ -3,13 +3,15 @@
  * collects all problems. `try-columns.ts` finds the problems that PostgreSQL reports only when it tries a type or a default.
  */
 import type { ClientBase } from 'pg';
+import { firstOwnOid } from '../../encoding/columns/load-column.ts';
 import { pipeline } from '../postgres/pipeline.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { noteKeptBytes, noteTable } from '../postgres/transaction.ts';
 import { type LookUpResult, lookUpDefinition } from './catalog/look-up-definition.ts';
 import type { TakenName } from './catalog/relations.ts';
 import { checkKeyTypes, checkReferences, checkTextTrees } from './check-keys.ts';
-import { completeLookUp, type Found } from './complete-look-up.ts';
+import type { CatalogType } from './column-types.ts';
+import { completeLookUp, type Found, namesOfFunctions } from './complete-look-up.ts';
 import { keysOf, type TableDefinition } from './definition.ts';
 import type { DefinitionProblems } from './definition-problems.ts';
 import { choosePlacement, refuseDistribution } from './distribution/choose-placement.ts';
@@ -97,7 +99,7 @@ export async function resolveDraft(
     isSelf: key.schema === schema && key.table === name,
   }));
   await checkReferences(client, draft, foreignKeys, columns, found.targets);
-  const { primaryKey, unique, checks, indexes, saysIndexes, comment } = definition;
+  const { primaryKey, unique, checks, indexes, saysIndexes, comment, isUnlogged } = definition;
   await findOperatorClasses(client, indexes, problems);
   await refuseTableMethods(client, indexes, problems);
   const placement = await placementOf(client, draft, found, columns, foreignKeys);
@@ -115,9 +117,11 @@ export async function resolveDraft(
       indexes,
       saysIndexes,
       comment,
+      isUnlogged,
       placement,
       distribution: definition.distribution,
       names,
+      ...codeOf(draft, found, trials),
       chooseNamesAgain: (client, made) => chooseNamesAgain(client, named, made),
       existing,
       warnings,
@@ -126,6 +130,15 @@ export async function resolveDraft(
     problems,
     admitSequences: () => admitSequences(draft, found),
   };
+}
+
+/** Returns what the proof of the expressions needs. A default that is a literal calls no function. */
+function codeOf({ expressions }: DefinitionDraft, found: Found, trials: ColumnTrial[]) {
+  const isOwn = (type: CatalogType | null) => type !== null && type.oid >= firstOwnOid && !type.isOfExtension;
+  const hasOwnTypes = found.types.some(isOwn);
+  const isPlain =
+    expressions.length === 0 && !(hasOwnTypes && trials.some((trial) => trial.default?.isComputed));
+  return { needsProof: hasOwnTypes && !isPlain, allowedCode: isPlain ? undefined : namesOfFunctions(found) };
 }
 
 function rulesOf(definition: TableDefinition): number {

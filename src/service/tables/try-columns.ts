@@ -176,10 +176,14 @@ function unassignable(sources: string[]): string {
 
 const TEXT = 25;
 
+/** Returns whether values are tried as texts, because a cast to the type would cut them. */
+export function isTriedAsText(type: CatalogType): boolean {
+  return (type.category === 'S' && type.oid !== TEXT) || type.category === 'V';
+}
+
 /** Returns SQL that checks a value. Texts with a limit and bit strings go through their type's input function, because a cast would cut them. */
 function valueCheck(sql: string, type: CatalogType, typeSqlText: string): string {
-  const isCut = (type.category === 'S' && type.oid !== TEXT) || type.category === 'V';
-  if (!isCut) return `CAST(${sql} AS ${typeSqlText}) IS NULL`;
+  if (!isTriedAsText(type)) return `CAST(${sql} AS ${typeSqlText}) IS NULL`;
   const json = `pg_catalog.json_build_object('v', CAST(${sql} AS pg_catalog.text))`;
   return `(SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) 0 FROM pg_catalog.json_to_record(${json}) AS r(v ${typeSqlText}))`;
 }

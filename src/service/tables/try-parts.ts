@@ -27,9 +27,10 @@ interface Part {
 /** Adds a problem for each part that PostgreSQL refuses. It makes a table with another name, and undoes that. */
 export async function tryParts(
   client: ClientBase,
-  table: PreparedTable,
+  prepared: PreparedTable,
   problems: DefinitionProblems,
 ): Promise<void> {
+  const table = { ...prepared, checks: prepared.checks.map((check) => ({ ...check, notValid: false })) };
   const { columns, indexes, schema } = table;
   if (indexes.length === 0 && !hasExpressions(table)) return;
   const naming = { name: randomName('trial'), names: noNames };

@@ -29,9 +29,11 @@ import {
   hasExpressions,
   highestNumber,
   type Naming,
+  namesNotValid,
 } from '../../tables/ddl.ts';
 import { isTable } from '../../tables/describe-table.ts';
 import { isSharded, needsStatementsApart } from '../../tables/distribution/placement.ts';
+import { proofOf, refuseOthersCode } from '../../tables/expressions/prove-expressions.ts';
 import { changeColumnsOf, truncateTable } from '../../tables/loading/load-statements.ts';
 import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
 import { namesAside, type ObjectNames } from '../../tables/object-names.ts';
@@ -72,7 +74,13 @@ export async function openNewTable(
     return table.chooseNamesAgain(client);
   };
   try {
-    await createNamed(client, table, 'bare', async () => createPlacedTable(table, naming), nameAgain);
+    await createNamed(
+      client,
+      { table, naming },
+      'bare',
+      async () => createPlacedTable(table, naming),
+      nameAgain,
+    );
   } catch (error) {
     throw isChangeOfNamedObject(error) && !isMissingSchema(error) ? namedObjectChanged(error) : error;
   }
@@ -141,7 +149,10 @@ export class NewTable implements RowTarget {
       return readRowRules(client, schema, this.#naming.name);
     });
     this.#hasKeys = false;
-    return rules.map((rule) => (isSelfReference(rule) ? { ...rule, referencedTable: name } : rule));
+    const notValid = namesNotValid(this.#table, this.#naming);
+    return rules
+      .filter(({ name }) => !notValid.includes(name))
+      .map((rule) => (isSelfReference(rule) ? { ...rule, referencedTable: name } : rule));
   }
 
   /** Adds columns and converts others, with the rows that the table has. The table must have no keys. */
@@ -159,10 +170,11 @@ export class NewTable implements RowTarget {
   async addKeys(client: ClientBase): Promise<Error | undefined> {
     if (this.#hasKeys || !hasConstraints(this.#table)) return undefined;
     const table = this.#table;
-    const statements = () => addConstraints(table, this.#naming);
+    const naming = this.#naming;
+    const statements = () => addConstraints(table, naming);
     const nameAgain = () => table.chooseNamesAgain(client, this.replaces ? undefined : table.names.sequences);
     try {
-      await createNamed(client, table, 'keys', statements, nameAgain);
+      await createNamed(client, { table, naming }, 'keys', statements, nameAgain);
       this.#hasKeys = true;
       return undefined;
     } catch (error) {
@@ -268,7 +280,7 @@ const maxNameTries = 3;
  */
 async function createNamed(
   client: ClientBase,
-  table: PreparedTable,
+  { table, naming: { name } }: Pick<CreatedTable, 'table' | 'naming'>,
   savepoint: string,
   toStatements: () => Promise<CallersStatement[]>,
   nameAgain: () => Promise<ObjectNames>,
@@ -279,11 +291,12 @@ async function createNamed(
       await runWithSavepoint(
         client,
         savepoint,
-        apartInCallersPath(...statements),
+        [...apartInCallersPath(...statements), ...proofOf(table, name)],
         needsStatementsApart(table.placement),
       );
       return;
     } catch (error) {
+      refuseOthersCode(error);
       if (!isNameClash(error)) throw error;
       table.names = await nameAgain();
       if (tries === maxNameTries) throw nameConflict(error);

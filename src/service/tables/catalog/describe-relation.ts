@@ -5,6 +5,7 @@ import type { DefaultFacts } from '../defaults.ts';
 import { isCitus } from '../distribution/citus-facts.ts';
 import type { ForeignKeyTime } from '../foreign-keys.ts';
 import { type IndexFacts, indexFacts } from '../indexes/describe-indexes.ts';
+import { type NumberingFacts, numberingFacts } from '../numbering.ts';
 import { type TypeFacts, usedTypes } from '../types/describe-types.ts';
 import { hasShortTrees } from './expressions.ts';
 import { ownCode, qualifiedTypes, shownType } from './names-in-path.ts';
@@ -14,6 +15,9 @@ import { maySee } from './relations.ts';
 export interface TableFacts {
   oid: number;
   kind: string;
+  isUnlogged: boolean;
+  /** PostgreSQL's clause of a partitioned table or of a partition; null: it is neither. */
+  partitioning: string | null;
   /** The role may use the schema and has some privilege on it. */
   maySee: boolean;
   /** The database has Citus 12 or newer. */
@@ -32,6 +36,8 @@ export interface TableFacts {
         default: DefaultFacts | null;
         /** `pg_attribute.attidentity`: `a` GENERATED ALWAYS, `d` BY DEFAULT, '' no identity column. */
         identity: string;
+        /** How an identity column counts. */
+        numbering: NumberingFacts | null;
         generated: string;
         comment: string | null;
       }[]
@@ -50,6 +56,7 @@ export interface TableFacts {
         /** The `id` of each column. */
         columns: number[] | null;
         deferrable: ForeignKeyTime | null;
+        isValid: boolean;
         /** The `id` of each column of INCLUDE, and NULLS NOT DISTINCT; null: it is no primary key and no unique constraint. */
         key: { include: number[]; areNullsDistinct: boolean } | null;
         /** null: it is not a foreign key. */
@@ -83,7 +90,7 @@ const defaultFacts = `
     'takesFractions', ${takesFractions},
     'ownSequence', (
       SELECT json_build_object('name', s.relname, 'isInSchema', s.relnamespace = c.relnamespace,
-        'type', (SELECT format_type(q.seqtypid, NULL) FROM pg_sequence q WHERE q.seqrelid = s.oid)) FROM pg_depend owned
+        'numbering', (SELECT ${numberingFacts('q')} FROM pg_sequence q WHERE q.seqrelid = s.oid)) FROM pg_depend owned
       JOIN pg_depend used ON used.refclassid = owned.classid AND used.refobjid = owned.objid
       JOIN pg_class s ON s.oid = owned.objid
       WHERE owned.classid = 'pg_class'::regclass AND owned.refclassid = 'pg_class'::regclass
@@ -92,6 +99,12 @@ const defaultFacts = `
   FROM pg_attrdef d,
     LATERAL (SELECT x.typcategory, x.typoutput FROM pg_type x WHERE x.oid = a.atttypid OFFSET 0) t
   WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum`;
+
+/** How the identity column `a` of the table `c` counts. */
+const numberingOfIdentity = `
+  SELECT ${numberingFacts('q')} FROM pg_depend d JOIN pg_sequence q ON q.seqrelid = d.objid
+  WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid
+    AND d.refobjsubid = a.attnum AND d.deptype = 'i'`;
 
 /** What the constraint `k` refers to. */
 const referenceFacts = `CASE WHEN k.contype = 'f' THEN (
@@ -108,7 +121,7 @@ const referenceFacts = `CASE WHEN k.contype = 'f' THEN (
 
 /** The options of the constraint `k`. */
 const optionFacts = `
-    'deferrable', CASE WHEN k.condeferred THEN 'initially deferred' WHEN k.condeferrable THEN 'initially immediate' END,
+    'isValid', k.convalidated, 'deferrable', CASE WHEN k.condeferred THEN 'initially deferred' WHEN k.condeferrable THEN 'initially immediate' END,
     'key', CASE WHEN k.contype IN ('p', 'u') THEN (
       SELECT json_build_object('include', (i.indkey::smallint[])[i.indnkeyatts:], 'areNullsDistinct', NOT i.indnullsnotdistinct)
       FROM pg_index i WHERE i.indexrelid = k.conindid) END`;
@@ -120,7 +133,8 @@ const orderOfConstraints =
 const constraintFacts = `
   SELECT json_agg(json_build_object(
     'name', k.conname, 'kind', k.contype,
-    'definition', CASE WHEN NOT k.convalidated OR k.contype NOT IN ('p', 'u', 'f')
+    'definition', CASE WHEN k.contype NOT IN ('p', 'u', 'f')
+      OR NOT k.convalidated AND pg_get_constraintdef(k.oid) NOT LIKE '% NOT VALID'
       OR k.contype = 'f' AND (k.confmatchtype <> 's' OR k.confdelsetcols IS NOT NULL)
       OR (SELECT i.indisexclusion FROM pg_index i WHERE i.indexrelid = k.conindid)
       THEN CASE WHEN size.is_short THEN coalesce(pg_get_constraintdef(k.oid), '') ELSE '' END END,
@@ -139,7 +153,7 @@ const constraintFacts = `
  * (expression-trees.ts). `pg_get_expr` gets no table for a default, because a default names no column: with a table of 1,600 columns it would take 10 s
  * on PostgreSQL 15. Foreign keys are ordered by their first columns, because they are created in the order of the tables that they refer to (ddl.ts).
  *
- * A table definition can express a constraint completely if the constraint is valid (one that is not enforced is not valid), has no
+ * A table definition can express a constraint completely if the constraint is enforced, has no
  * special match, no list of columns for SET NULL, no WITHOUT OVERLAPS and no PERIOD. PostgreSQL 18 introduced the last two; their index, or the index that they refer to, is that of an exclusion constraint.
  *
  * @param isMeasured the texts are known to be short enough, for example because the definition of the table was checked
@@ -149,12 +163,15 @@ export function describeRelation(schema: string, name: string, isMeasured = fals
     preparedName: 'tablewright describe',
     text: readInCallersPath(`(
 SELECT json_build_object(
-  'oid', c.oid::bigint, 'kind', c.relkind, 'maySee', ${maySee('c')}, 'isCitus', ${isCitus}, 'isRead', size.is_short,
+  'oid', c.oid::bigint, 'kind', c.relkind, 'isUnlogged', c.relpersistence = 'u', 'maySee', ${maySee('c')}, 'isCitus', ${isCitus}, 'isRead', size.is_short,
+  'partitioning', CASE WHEN c.relispartition THEN (
+      SELECT format('PARTITION OF %s ', i.inhparent::regclass) || pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits i WHERE i.inhrelid = c.oid)
+    WHEN c.relkind = 'p' THEN 'PARTITION BY ' || pg_get_partkeydef(c.oid) END,
   'comment', CASE WHEN comments.are_short THEN obj_description(c.oid, 'pg_class') END,
   'columns', (
     SELECT json_agg(json_build_object(
       'id', a.attnum, 'name', a.attname, 'type', ${shownType('a.atttypid', 'a.atttypmod')}, 'notNull', a.attnotnull,
-      'identity', a.attidentity, 'generated', a.attgenerated,
+      'identity', a.attidentity, 'generated', a.attgenerated, 'numbering', CASE WHEN a.attidentity <> '' THEN (${numberingOfIdentity}) END,
       'comment', CASE WHEN comments.are_short THEN col_description(c.oid, a.attnum) END,
       'default', CASE WHEN a.atthasdef AND size.is_short THEN (${defaultFacts}) END) ORDER BY a.attnum)
     FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
@@ -178,7 +195,7 @@ export function describeNewRelation(schema: string, name: string, hasReferences:
     preparedName: hasReferences ? 'tablewright describe new references' : 'tablewright describe new',
     text: readInCallersPath(`(
 SELECT json_build_object(
-  'oid', c.oid::bigint, 'kind', c.relkind, 'maySee', true, 'isCitus', false, 'isRead', true, 'hasShortComments', true, 'comment', NULL,
+  'oid', c.oid::bigint, 'kind', c.relkind, 'isUnlogged', c.relpersistence = 'u', 'maySee', true, 'isCitus', false, 'isRead', true, 'hasShortComments', true, 'comment', NULL,
   'columns', (
     SELECT json_agg(json_build_object(
       'id', a.attnum, 'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,

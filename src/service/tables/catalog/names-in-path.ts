@@ -87,10 +87,14 @@ export const qualifiedTypes = (owner: string, catalog = 'pg_attrdef') => `(
  * Returns SQL for the functions and operators in an expression that belong neither to PostgreSQL nor to an extension: a list of their names.
  * PostgreSQL notes no dependency on its own. NULL: there are none.
  */
-export const ownCode = (catalog: string, owner: string) => `(
-  SELECT json_agg(coalesce(p.pronamespace::regnamespace || '.' || p.proname, 'operator'))
+export const ownCode = (catalog: string, owner: string) =>
+  ownCodeOf(`used.classid = '${catalog}'::regclass AND used.objid = ${owner}`);
+
+/** Does the same for several expressions. @param owners a condition of the rows `used` of `pg_depend` */
+export const ownCodeOf = (owners: string) => `(
+  SELECT json_agg(coalesce((SELECT n.nspname FROM pg_namespace n WHERE n.oid = p.pronamespace) || '.' || p.proname, 'operator'))
   FROM pg_depend used LEFT JOIN pg_proc p ON used.refclassid = 'pg_proc'::regclass AND p.oid = used.refobjid
-  WHERE used.classid = '${catalog}'::regclass AND used.objid = ${owner}
+  WHERE ${owners}
     AND used.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
     AND NOT EXISTS (SELECT FROM pg_depend e
       WHERE e.classid = used.refclassid AND e.objid = used.refobjid AND e.deptype = 'e'))`;

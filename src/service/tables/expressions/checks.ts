@@ -1,7 +1,7 @@
 /** The CHECK constraints of a definition, and the schemas of its expressions. */
 import Type from 'typebox';
 import { mapInTurns } from '../../../core/pause-for-others.ts';
-import { ConstraintName } from '../name-schemas.ts';
+import { ConstraintName, notValid } from '../name-schemas.ts';
 import { entriesOf, type Report, readMembers, readName, readText } from '../read-members.ts';
 
 export const CheckSchema = Type.Object(
@@ -12,12 +12,13 @@ export const CheckSchema = Type.Object(
       description: 'A boolean expression over columns of this table. A row for which it is false is refused.',
       examples: ['amount >= 0'],
     }),
+    ...notValid,
   },
   { title: 'Check', additionalProperties: false, description: 'A CHECK constraint.' },
 );
 
 export const CheckDescriptionSchema = Type.Object(
-  { name: Type.String(), expression: Type.String() },
+  { name: Type.String(), expression: Type.String(), ...notValid },
   { title: 'CheckDescription', additionalProperties: false, description: 'A CHECK constraint.' },
 );
 
@@ -32,6 +33,7 @@ export interface CheckDefinition {
   name: string | undefined;
   /** The expression as the caller wrote it. */
   expression: string;
+  notValid: boolean;
   /** The columns in the expression, when it was read. */
   columns: string[];
   /** The expression in SQL, when its names were looked up. */
@@ -55,7 +57,8 @@ export async function parseChecks(
     const check = readMembers(CheckSchema, entry, at, report, ': {"expression": "amount >= 0"}');
     const expression = readText(check?.('expression'), `${at}/expression`, report);
     if (!check || !expression) return undefined;
-    return { pointer: at, name: readName(check('name'), `${at}/name`, report), expression, columns: [] };
+    const name = readName(check('name'), `${at}/name`, report);
+    return { pointer: at, name, expression, notValid: check('not_valid') === true, columns: [] };
   });
   return checks.filter((check) => check !== undefined);
 }

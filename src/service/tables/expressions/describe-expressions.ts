@@ -37,7 +37,7 @@ export class KnownExpressions {
   }
 }
 
-/** Returns the expression in PostgreSQL's text of a CHECK constraint; undefined: it has another property. */
+/** Returns the expression in PostgreSQL's text of a CHECK constraint; undefined: it has another property than NOT VALID. */
 export function expressionOfCheck(definition: string): string | undefined {
-  return /^CHECK \((.*)\)$/s.exec(definition)?.[1];
+  return /^CHECK \((.*)\)(?: NOT VALID)?$/s.exec(definition)?.[1];
 }

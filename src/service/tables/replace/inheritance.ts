@@ -1,7 +1,7 @@
 /** What a new table takes over from the table that it replaces: the owner, the grants, the storage parameters, and the comments that its own definition does not have. */
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
-import type { DefaultFacts } from '../defaults.ts';
+import { type NumberingFacts, numberingFacts } from '../numbering.ts';
 
 /** Returns the statements that copy settings, grants, comments and the owner from the old table to the new one. */
 export function inheritanceStatements(inheritance: Inheritance, built: string): CallersStatement[] {
@@ -53,7 +53,7 @@ export interface Inheritance {
   /** The privileges that the owner of the old table has revoked from itself. */
   ownRights: { role: string; privilege: string; sequence: string | null }[];
   /** The sequences of the old table that a default of the new table uses, quoted. They would be dropped with the old table. */
-  sequences: { sequence: string; column: string; type: NonNullable<DefaultFacts['ownSequence']>['type'] }[];
+  sequences: { sequence: string; column: string; numbering: NumberingFacts }[];
   /** The names of the sequences of the new table's identity columns. */
   identities: { sequence: string; column: string }[];
 }
@@ -160,7 +160,7 @@ const lists: Record<string, [members: string, from: string, distinct?: 'DISTINCT
   ],
   sequences: [
     `'sequence', ${sequenceName('s')}, 'column', n.attname,
-      'type', (SELECT format_type(q.seqtypid, NULL) FROM pg_sequence q WHERE q.seqrelid = s.oid)`,
+      'numbering', (SELECT ${numberingFacts('q')} FROM pg_sequence q WHERE q.seqrelid = s.oid)`,
     `old_sequences s
     JOIN pg_depend used ON used.classid = 'pg_attrdef'::regclass AND used.refclassid = 'pg_class'::regclass AND used.refobjid = s.oid
     JOIN pg_attrdef d ON d.oid = used.objid

@@ -98,9 +98,9 @@ async function describeSwapped(
   const before = relationNames(aside.names);
   const after = new Map(relationNames(names).map((name, index) => [before[index], name]));
   const kept = new Map(
-    sequences.map(({ column, sequence, type }) => [
+    sequences.map(({ column, sequence, numbering }) => [
       column,
-      { name: parseRelationName(sequence)!.name, isInSchema: true, type },
+      { name: parseRelationName(sequence)!.name, isInSchema: true, numbering },
     ]),
   );
   const inherited = new Map(columnComments.map(({ column, text }) => [column, text]));

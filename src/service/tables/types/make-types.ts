@@ -8,10 +8,14 @@ import { pipeline } from '../../postgres/pipeline.ts';
 import { runAndUndo, withSavepoint } from '../../postgres/savepoints.ts';
 import { apartInCallersPath, readInCallersPath } from '../../postgres/search-path.ts';
 import { quoteLiteral, quoteQualified, randomName } from '../../postgres/sql.ts';
+import { isStatementError } from '../../postgres/sqlstate.ts';
 import { type LookUpResult, lookUpDefinition } from '../catalog/look-up-definition.ts';
 import { namespaceOid } from '../catalog/relations.ts';
-import { completeLookUp } from '../complete-look-up.ts';
+import { completeLookUp, namesOfFunctions } from '../complete-look-up.ts';
 import { type DefinitionDraft, draftDefinition } from '../draft-definition.ts';
+import { codeOfDomain, reasonAgainst } from '../expressions/prove-expressions.ts';
+import { resolveExpressions } from '../expressions/resolve-expressions.ts';
+import { RefusedExpression } from '../expressions/write-expression.ts';
 import { resolveColumns } from '../resolve-columns.ts';
 import { tryColumns } from '../try-columns.ts';
 import { explainUnknownTypes } from '../type-problems.ts';
@@ -49,7 +53,7 @@ export async function makeTypes(client: ClientBase, draft: DefinitionDraft): Pro
         const create = enums.filter(isMissing).map((type) => createEnum(schema, type));
         if (create.length > 0) await pipeline(client, apartInCallersPath(...create));
         for (const type of types)
-          if (type.base !== undefined) await makeDomain(client, type, isMissing(type), draft);
+          if (type.base !== undefined) await makeDomain(client, type, found.get(type.name)?.facts, draft);
       });
     } catch (error) {
       if (!isNameClash(error)) throw error;
@@ -64,52 +68,99 @@ export async function makeTypes(client: ClientBase, draft: DefinitionDraft): Pro
   }
 }
 
-/** Makes a domain. One that exists is compared with a domain of another name, which is undone. */
+/**
+ * Makes a domain. One that exists is compared with a domain of another name, which is undone. A check with the text of the existing one is not
+ * read, because it may call functions that a definition cannot call.
+ *
+ * @param existing undefined: the domain is missing
+ */
 async function makeDomain(
   client: ClientBase,
   type: TypeDefinition,
-  isMissing: boolean,
+  existing: TypeFacts | undefined,
   draft: DefinitionDraft,
 ): Promise<void> {
+  const { schema } = draft;
+  const isSame = existing !== undefined && existing.check === (type.check ?? null);
+  const parts = await domainParts(client, isSame ? { ...type, check: undefined } : type, draft);
+  if (parts === undefined) return;
+  if (existing === undefined) return createDomain(client, type, parts, draft);
+  await runAndUndo(client, 'domain', async () => {
+    const trial = { ...type, name: randomName('domain') };
+    await createDomain(client, trial, parts, draft);
+    const wanted = await findTypes(client, schema, [trial]);
+    const { base, check } = wanted?.get(trial.name)?.facts ?? {};
+    type.base = base ?? type.base;
+    if (!isSame) type.check = check ?? type.check;
+  });
+}
+
+interface DomainParts {
+  base: string;
+  check: string | undefined;
+  /** See `PreparedTable`. */
+  allowedCode: string[];
+}
+
+/**
+ * Creates a domain. If PostgreSQL refuses its check, or if the check would call code of other roles (prove-expressions.ts), it adds a problem and
+ * creates the domain without the check, so that the columns can be checked.
+ */
+async function createDomain(
+  client: ClientBase,
+  type: TypeDefinition,
+  { base, check, allowedCode }: DomainParts,
+  draft: DefinitionDraft,
+): Promise<void> {
+  const { name, pointer } = type;
   const { schema, problems } = draft;
-  if (isMissing && type.check !== undefined) {
-    const detail = `a domain with a check cannot be made here, and there is no domain "${type.name}": create it in PostgreSQL with CREATE DOMAIN`;
-    problems.add({ pointer: `${type.pointer}/check`, code: 'not-supported', detail });
-  }
-  const sql = await baseSql(client, type, draft);
-  if (sql === undefined) return;
-  const create = (name: string) => {
-    const statement = qualified`CREATE DOMAIN ${quoteQualified(schema, name)} AS ${sql}`;
-    return pipeline(client, apartInCallersPath(statement));
-  };
-  if (isMissing) await create(type.name);
-  else {
-    await runAndUndo(client, 'domain', async () => {
-      const name = randomName('domain');
-      await create(name);
-      const wanted = await findTypes(client, schema, [{ ...type, name }]);
-      type.base = wanted?.get(name)?.facts?.base ?? type.base;
+  const domain = quoteQualified(schema, name);
+  const clause = check === undefined ? '' : ` CHECK (${check})`;
+  const create = qualified`CREATE DOMAIN ${domain} AS ${base}${clause}`;
+  try {
+    await withSavepoint(client, 'new domain', async () => {
+      const results = await pipeline(client, [...apartInCallersPath(create), codeOfDomain(domain)]);
+      const reason = reasonAgainst(results.at(-1)!.rows[0].found, allowedCode);
+      if (reason !== undefined) throw new RefusedExpression(`it ${reason}`);
     });
+  } catch (error) {
+    const isRefused = error instanceof RefusedExpression || (isStatementError(error) && !isNameClash(error));
+    if (check === undefined || !isRefused) throw error;
+    const detail = `PostgreSQL cannot make this expression: ${shorten(error.message)}`;
+    problems.add({ pointer: `${pointer}/check`, code: 'invalid-expression', detail });
+    await createDomain(client, type, { base, check: undefined, allowedCode }, draft);
   }
 }
 
-/** Returns the base type of a domain in SQL; undefined: it has a problem. It is looked up and tried like the type of a column. */
-async function baseSql(
+/**
+ * Returns the parts of a domain in SQL; undefined: it has a problem. The base is looked up and tried like the type of a column, and the check is
+ * read like that of a table with this column.
+ */
+async function domainParts(
   client: ClientBase,
-  { pointer, name, base }: TypeDefinition,
-  { schema, definition, problems, admitSchema }: DefinitionDraft,
-): Promise<string | undefined> {
+  { pointer, name, base, check }: TypeDefinition,
+  { schema, definition, problems, admitSchema, extraFunctions }: DefinitionDraft,
+): Promise<DomainParts | undefined> {
   const others = new Set(definition.types.map((type) => type.name).filter((other) => other !== name));
   const types = [...others].map((other) => ({ name: other, labels: [] }));
-  const table = { columns: [{ name: 'value', type: base }], types };
-  const draft = await draftDefinition({ schema, admitSchema, name: 'domain', table });
+  const checks = check === undefined ? [] : [{ expression: check }];
+  const table = { columns: [{ name: 'value', type: base }], types, constraints: { checks } };
+  const draft = await draftDefinition({ schema, admitSchema, extraFunctions, name: 'domain', table });
   const [looked] = await pipeline(client, [await lookUpDefinition(draft.request)]);
   const found = await completeLookUp(client, looked!.rows[0].found as LookUpResult);
-  const { columns, trials, unknownTypes } = await resolveColumns(draft, found);
-  await explainUnknownTypes(client, unknownTypes, draft.admitSchema);
-  await tryColumns(client, trials, draft.problems);
-  for (const problem of await draft.problems.list()) problems.add({ ...problem, pointer: `${pointer}/base` });
-  return draft.problems.count > 0 ? undefined : columns[0]?.typeSql;
+  const resolution = await resolveColumns(draft, found);
+  await explainUnknownTypes(client, resolution.unknownTypes, admitSchema);
+  await resolveExpressions(client, draft.expressions, draft.definition, resolution);
+  await tryColumns(client, resolution.trials, draft.problems);
+  for (const problem of await draft.problems.list()) {
+    const isOfCheck = problem.pointer?.startsWith('/table/constraints/');
+    const detail =
+      problem.code === 'unknown-column' ? 'a check of a domain can name only VALUE' : problem.detail;
+    problems.add({ ...problem, detail, pointer: `${pointer}/${isOfCheck ? 'check' : 'base'}` });
+  }
+  if (draft.problems.count > 0) return undefined;
+  const allowedCode = namesOfFunctions(found);
+  return { base: resolution.columns[0]!.typeSql, check: draft.definition.checks[0]?.sql, allowedCode };
 }
 
 function createEnum(schema: string, { name, labels }: TypeDefinition): CallersStatement {

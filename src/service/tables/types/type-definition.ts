@@ -39,8 +39,8 @@ export const DomainSchema = Type.Object(
     }),
     check: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
-        description:
-          'What its values must satisfy. A domain with a check must exist, because a definition cannot make one.',
+        description: 'What its values must satisfy: a boolean expression over `VALUE`.',
+        examples: ['VALUE > 0'],
       }),
     ),
   },
