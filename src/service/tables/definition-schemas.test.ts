@@ -29,6 +29,7 @@ const whole = {
       default: null,
       comment: 'c',
       sequence: { name: 's', type: 'bigint' },
+      numbering: { start: 2, increment: 2, min: 1, max: '9', cache: 1, cycle: true },
       identity: 'always',
       generated: null,
       generated_kind: 'virtual',
@@ -36,6 +37,7 @@ const whole = {
     },
   ],
   comment: 'd',
+  unlogged: true,
   constraints: {
     unique: [
       {
@@ -48,6 +50,7 @@ const whole = {
       {
         ...{ name: 'f', column: 'a', reference_table: 'o', reference_column: 'x', reference_schema: 's' },
         ...{ on_delete: 'cascade', on_update: 'set null', deferrable: 'initially deferred' },
+        not_valid: true,
       },
       {
         ...{
@@ -58,9 +61,10 @@ const whole = {
           reference_schema: 's',
         },
         ...{ on_delete: 'restrict', on_update: 'set default', deferrable: 'initially immediate' },
+        not_valid: false,
       },
     ],
-    checks: [{ name: 'c', expression: 'a > 0' }],
+    checks: [{ name: 'c', expression: 'a > 0', not_valid: true }],
     others: [],
   },
   indexes: [
@@ -109,6 +113,7 @@ test('the schemas say which members there are, which must be there, and of which
       '/table',
       '/table/columns/0',
       '/table/columns/0/sequence',
+      '/table/columns/0/numbering',
       '/table/constraints',
       '/table/constraints/unique/0',
       '/table/constraints/primary_key',

@@ -40,9 +40,17 @@ test('a definition with every part is parsed', async () => {
     name: 'ignored',
     schema: 1,
     comment: 'of the table',
+    unlogged: true,
     columns: [
       { id: 7, name: 'A "b"', type: 'text', is_nullable: false, default: '', comment: 'c' },
-      { name: 'b', type: 'serial', is_nullable: null, default: null, identity: 'always', generated: null },
+      {
+        name: 'b',
+        type: 'serial',
+        is_nullable: null,
+        default: null,
+        identity: 'always',
+        numbering: { min: '5' },
+      },
     ],
     constraints: {
       primary_key: { name: '', columns: ['b'] },
@@ -57,6 +65,7 @@ test('a definition with every part is parsed', async () => {
         {
           ...{ name: 'g', columns: ['b', 'A "b"'], reference_table: 'o', reference_columns: ['x', 'y'] },
           on_delete: 'set null',
+          not_valid: true,
         },
       ],
     },
@@ -67,20 +76,22 @@ test('a definition with every part is parsed', async () => {
     distribution: { kind: 'column', column: 'b', shards: 8, bytes: 8192 },
   });
   assert.deepEqual(problems, []);
+  const numbering = { start: 5n, increment: 1n, min: 5n, max: 2147483647n, cache: 1n, cycle: false };
   assert.deepEqual(definition, {
     columns: [
       {
         ...{ name: 'A "b"', type: 'text', isNullable: false, default: '' },
-        ...{ identityAlways: false, comment: 'c', sequence: undefined },
+        ...{ identityAlways: false, comment: 'c', sequence: undefined, numbering: undefined },
         ...{ defaultIsExpression: false, generated: undefined },
       },
       {
         ...{ name: 'b', type: 'serial', isNullable: true, default: undefined },
-        ...{ identityAlways: true, comment: undefined, sequence: undefined },
+        ...{ identityAlways: true, comment: undefined, sequence: undefined, numbering },
         ...{ defaultIsExpression: false, generated: undefined },
       },
     ],
     comment: 'of the table',
+    isUnlogged: true,
     primaryKey: {
       pointer: '/table/constraints/primary_key',
       name: undefined,
@@ -99,14 +110,19 @@ test('a definition with every part is parsed', async () => {
         schema: 's',
         table: 'o',
         pairs: [pair(0, 'b', 'x'), pair(2, 'A "b"', 'y')],
-        rules: { onDelete: 'cascade', onUpdate: undefined, deferrable: 'initially deferred' },
+        rules: {
+          onDelete: 'cascade',
+          onUpdate: undefined,
+          deferrable: 'initially deferred',
+          notValid: undefined,
+        },
       },
       {
         name: undefined,
         schema: 'public',
         table: 'o',
         pairs: [pair(1, 'b', 'x')],
-        rules: { onDelete: undefined, onUpdate: 'no action', deferrable: undefined },
+        rules: { onDelete: undefined, onUpdate: 'no action', deferrable: undefined, notValid: undefined },
       },
       {
         name: 'g',
@@ -119,7 +135,7 @@ test('a definition with every part is parsed', async () => {
           column: ['b', 'A "b"'][index],
           referenceColumn: ['x', 'y'][index],
         })),
-        rules: { onDelete: 'set null', onUpdate: undefined, deferrable: undefined },
+        rules: { onDelete: 'set null', onUpdate: undefined, deferrable: undefined, notValid: true },
       },
     ],
     checks: [],
