@@ -668,6 +668,12 @@ test('tables that were created with SQL are described, and members that a defini
         return true;
       },
     );
+    await client.query('CREATE TABLE public.part PARTITION OF public.parted FOR VALUES IN (1, 2)');
+    const othersOf = async (name: string) => (await describeTable(client, 'public', name)).constraints.others;
+    assert.deepEqual(await othersOf('parted'), [{ name: 'parted', definition: 'PARTITION BY LIST (a)' }]);
+    assert.deepEqual(await othersOf('part'), [
+      { name: 'part', definition: 'PARTITION OF parted FOR VALUES IN (1, 2)' },
+    ]);
     assert.deepEqual((await describeTable(client, 'public', 'parted')).constraints.primary_key.columns, [
       'a',
     ]);

@@ -149,6 +149,37 @@ suite('types of a definition', () => {
     assert.deepEqual(made.body.table.types, [{ name: 'small', base: 'integer', check: '(VALUE < 10)' }]);
   });
 
+  test('may have checks, which refuse rows, come back, and are compared as PostgreSQL writes them', async () => {
+    await clear('shop');
+    const sent = (check: string) => ({
+      types: [{ name: 'level', base: 'int', check }],
+      columns: columns(['a', 'level']),
+    });
+    const made = await service.post('/table/t?schema=shop', { table: sent('value > 0 AND VALUE < 10') });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const check = '((VALUE > 0) AND (VALUE < 10))';
+    assert.deepEqual(made.body.table.types, [{ name: 'level', base: 'integer', check }]);
+    const path = '/table/t/upload/json?schema=shop&if_exists=append';
+    const refused = await service.post(path, { data: [{ a: 9 }, { a: 10 }] });
+    assert.equal(assertProblem(refused, 422, 'invalid-data').errors![0]!.code, 'check-violation');
+    for (const same of [check, 'VALUE > 0 AND VALUE < 10']) {
+      const again = await service.post('/table/t?schema=shop&if_not_exists=true', { table: sent(same) });
+      assert.deepEqual([again.status, again.body.differences], [200, []], JSON.stringify(again.body));
+    }
+    for (const [wrong, place, code] of [
+      ['VALUE > 1', '', 'type-differs'],
+      ['VALUE', '/check', 'invalid-expression'],
+      ['a > 1', '/check', 'unknown-column'],
+      ['now() > now()', '/check', 'invalid-expression'],
+    ] as const) {
+      const answer = await service.post('/table/t?schema=shop&if_not_exists=true', { table: sent(wrong) });
+      assert.deepEqual(
+        assertProblem(answer, 422, 'invalid-definition').errors!.map((error) => [error.pointer, error.code]),
+        [[`/table/types/0${place}`, code]],
+      );
+    }
+  });
+
   test('that are wrong are refused with their places', async () => {
     await clear('shop');
     const types = [
