@@ -3,7 +3,9 @@
  * not when PostgreSQL computes constants, and not for the rows. The sequence `evil.ran` counts the calls, also those that are rolled back.
  */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import pg from 'pg';
 import type { AppError } from '../../src/core/errors.ts';
 import { createTableWithin } from '../../src/service/tables/create-table.ts';
 import { columns } from '../support/columns.ts';
@@ -11,6 +13,7 @@ import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
+const role = `loader_${randomBytes(4).toString('hex')}`;
 
 before(async () => {
   service = await startTestService();
@@ -80,6 +83,28 @@ test('an expression with a cast of the owner of a type is refused before anythin
     }
   }
   assert.deepEqual(await service.rows('SELECT is_called FROM evil.ran'), [{ is_called: false }]);
+});
+
+test('a role that may only load rows gets the same answer', async () => {
+  await service.rows('CREATE TABLE loaded (n integer, m evil.mood)');
+  const [own] = await service.rows('SELECT quote_ident(current_user) AS name');
+  const admin = new pg.Client(service.database.adminUrl ?? service.database.url);
+  await admin.connect();
+  await admin.query(`CREATE ROLE ${role}; GRANT ${role} TO ${own!.name}`);
+  try {
+    await service.rows(`GRANT USAGE ON SCHEMA evil TO ${role}; GRANT SELECT, INSERT ON loaded TO ${role}`);
+    const table = {
+      columns: columns(['n', 'integer'], ['m', 'evil.mood']),
+      constraints: { checks: [{ expression: 'm::integer > 0' }] },
+    };
+    const token = await service.token({ role });
+    const path = '/table/loaded/upload/json?if_exists=append';
+    const answer = await service.post(path, { table, data: [{ n: 1 }] }, { token });
+    assert.match(assertProblem(answer, 422, 'invalid-definition').detail, /calls evil\.mood_int\(\)/);
+  } finally {
+    await admin.query(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`);
+    await admin.end();
+  }
 });
 
 test('it is refused also if the definition has other problems', async () => {

@@ -78,17 +78,19 @@ export async function createWholeTable(table: PreparedTable): Promise<CallersSta
   // In a single CREATE TABLE, PostgreSQL merges two constraints over the same columns.
   const isMerged =
     primaryKey !== undefined && unique.some((key) => isSameList(key.columns, primaryKey.columns));
-  if (isMerged || isSharded(placement) || hasNotValid(table))
+  if (isMerged || isSharded(placement))
     return [...createPlacedTable(table, table), ...(await addConstraints(table, table))];
+  const { constraints, notValid } = await constraintClauses(table, table);
   const clauses = [
     ...columnClauses(table, table.names),
     ...checkClauses(table, table.names.checks).valid,
-    ...(await constraintClauses(table, table)),
+    ...constraints,
   ];
   const { create, give } = sequenceStatements(table, table);
   return [
     ...create,
     createTable(table, table, clauses),
+    ...addClauses(table, table, notValid),
     ...give,
     ...commentStatements(table, table),
     ...(await createIndexes(table, table)),
@@ -107,7 +109,7 @@ export function hasExpressions({ checks, columns }: PreparedTable): boolean {
   return checks.length > 0 || columns.some(({ generated }) => generated !== undefined);
 }
 
-/** Returns whether the table has constraints that are added after the rows and do not check them. CREATE TABLE would ignore NOT VALID. */
+/** Returns whether the table has constraints that are added after the rows and do not check them. */
 function hasNotValid({ checks, foreignKeys }: PreparedTable): boolean {
   return checks.some(({ notValid }) => notValid) || foreignKeys.some(({ rules }) => rules.notValid);
 }
@@ -123,12 +125,16 @@ export function namesNotValid({ checks, foreignKeys }: PreparedTable, { names }:
 
 /** Returns the statements that add the keys, foreign keys, indexes, and the checks that are not valid. */
 export async function addConstraints(table: PreparedTable, naming: Naming): Promise<CallersStatement[]> {
-  const additions = (await constraintClauses(table, naming)).map((clause) => `ADD ${clause}`);
-  const alter = `ALTER TABLE ${quoteQualified(table.schema, naming.name)}`;
-  const indexes = await createIndexes(table, naming);
-  if (needsStatementsApart(table.placement))
-    return [...additions.map((addition) => qualified`${alter} ${addition}`), ...indexes];
-  return additions.length === 0 ? indexes : [qualified`${alter} ${additions.join(', ')}`, ...indexes];
+  const { constraints, notValid } = await constraintClauses(table, naming);
+  const additions = addClauses(table, naming, [...constraints, ...notValid]);
+  return [...additions, ...(await createIndexes(table, naming))];
+}
+
+function addClauses({ schema, placement }: PreparedTable, { name }: Naming, clauses: string[]) {
+  const alter = `ALTER TABLE ${quoteQualified(schema, name)}`;
+  const additions = clauses.map((clause) => `ADD ${clause}`);
+  if (needsStatementsApart(placement)) return additions.map((addition) => qualified`${alter} ${addition}`);
+  return additions.length === 0 ? [] : [qualified`${alter} ${additions.join(', ')}`];
 }
 
 function commentStatements(table: PreparedTable, naming: Naming): CallersStatement[] {
@@ -226,8 +232,14 @@ function nameChecks({ checks }: PreparedTable): string[] {
   return checks.map((_, index) => String(index));
 }
 
-/** Orders foreign keys by the tables that they refer to, so that all sessions lock these tables in the same order. */
-async function constraintClauses(table: PreparedTable, { name, names }: Naming): Promise<string[]> {
+/**
+ * Orders foreign keys by the tables that they refer to, so that all sessions lock these tables in the same order. CREATE TABLE would ignore NOT VALID,
+ * so `notValid` must be added to the table.
+ */
+async function constraintClauses(
+  table: PreparedTable,
+  { name, names }: Naming,
+): Promise<{ constraints: string[]; notValid: string[] }> {
   const { schema, primaryKey, unique } = table;
   const columnList = columnLister();
   const namedClause = (kind: 'PRIMARY KEY' | 'UNIQUE', key: KeyDefinition, keyName: string | undefined) =>
@@ -239,23 +251,27 @@ async function constraintClauses(table: PreparedTable, { name, names }: Naming):
   );
   if (primaryKey !== undefined) clauses.unshift(namedClause('PRIMARY KEY', primaryKey, names.primaryKey));
   const foreignKeys = table.foreignKeys.map((key, index) => ({ ...key, name: names.foreignKeys[index] }));
-  const references = await mapInTurns(inLockOrder(foreignKeys), (key) => {
+  const ordered = inLockOrder(foreignKeys);
+  const references = await mapInTurns(ordered, (key) => {
     const target = key.isSelf ? quoteQualified(schema, name) : quoteQualified(key.schema, key.table);
     const columns = columnList(key.pairs.map((pair) => pair.column));
     const referenced = columnList(key.pairs.map((pair) => pair.referenceColumn));
     return `${constraintName(key.name)} FOREIGN KEY (${columns}) REFERENCES ${target} (${referenced})${ruleClauses(key.rules)}`;
   });
-  const { notValid } = checkClauses(table, names.checks);
-  return [...clauses, ...references, ...notValid.map((clause) => `${clause} NOT VALID`)];
+  const isNotValid = (_: string, index: number) => ordered[index]!.rules.notValid === true;
+  const checks = checkClauses(table, names.checks).notValid;
+  return {
+    constraints: [...clauses, ...references.filter((...at) => !isNotValid(...at))],
+    notValid: [...references.filter(isNotValid), ...checks].map((clause) => `${clause} NOT VALID`),
+  };
 }
 
 /** Returns the clauses of the rules. The values of a definition are PostgreSQL's keywords in lower case. */
-function ruleClauses({ onDelete, onUpdate, deferrable, notValid }: ForeignKeyRules): string {
+function ruleClauses({ onDelete, onUpdate, deferrable }: ForeignKeyRules): string {
   const clauses = [
     onDelete && ` ON DELETE ${onDelete.toUpperCase()}`,
     onUpdate && ` ON UPDATE ${onUpdate.toUpperCase()}`,
     deferrable && ` DEFERRABLE ${deferrable.toUpperCase()}`,
-    notValid && ' NOT VALID',
   ];
   return clauses.filter(Boolean).join('');
 }

@@ -32,7 +32,7 @@ interface Proven {
  * expressions become the checks of a table, of which PostgreSQL evaluates nothing. For generated columns and indexes it would
  * call functions with constant arguments. Only types that belong neither to PostgreSQL nor to an extension can have such casts.
  *
- * @throws AppError `permission-denied` if the table exists and the role may not create temporary tables
+ * @throws AppError `permission-denied` if the table exists and the role may create neither tables in its schema nor temporary ones
  */
 export async function proveExpressions(
   client: ClientBase,
@@ -43,9 +43,8 @@ export async function proveExpressions(
   let isProven = true;
   if (expressions.length === 0) return isProven;
   const clauses = columns.map(({ name, typeSql }) => `${quoteIdentifier(name)} ${typeSql}`);
-  const toStatement = async (proven: Proven[]) => {
-    // A role that may load rows into an existing table may lack CREATE on its schema.
-    const relation = quoteQualified(existing === undefined ? schema : 'pg_temp', randomName('proof'));
+  const statementIn = (place: string) => async (proven: Proven[]) => {
+    const relation = quoteQualified(place, randomName('proof'));
     const checks = proven.map(({ condition }, index) => `CONSTRAINT "${index}" CHECK (${condition})`);
     const create = qualified`CREATE TABLE ${relation} (${[...clauses, ...checks].join(', ')})`;
     return { text: `${inCallersPath(create)};\n${codeOfChecks(relation)}` };
@@ -63,11 +62,18 @@ export async function proveExpressions(
   const refuse = (_: Proven, error: DatabaseError) => {
     if (isLackOfPrivilege(error)) throw error;
   };
+  const proveIn = (place: string) =>
+    runAndUndo(client, 'proof', () =>
+      findFailingItems(client, expressions, statementIn(place), report, refuse),
+    );
   try {
-    const prove = () => findFailingItems(client, expressions, toStatement, report, refuse);
-    await runAndUndo(client, 'proof', prove);
+    await proveIn(schema);
   } catch (error) {
-    throw await asLackOfTemporary(client, error);
+    // A role that may load rows into an existing table may lack CREATE on its schema.
+    if (existing === undefined || !isLackOfPrivilege(error)) throw error;
+    await proveIn('pg_temp').catch(async (error) => {
+      throw await asLackOfTemporary(client, error);
+    });
   }
   return isProven;
 }
