@@ -258,11 +258,13 @@ async function constraintClauses(
     const referenced = columnList(key.pairs.map((pair) => pair.referenceColumn));
     return `${constraintName(key.name)} FOREIGN KEY (${columns}) REFERENCES ${target} (${referenced})${ruleClauses(key.rules)}`;
   });
-  const isNotValid = (_: string, index: number) => ordered[index]!.rules.notValid === true;
+  const isNotValid = ordered.map(({ rules }) => rules.notValid === true);
   const checks = checkClauses(table, names.checks).notValid;
   return {
-    constraints: [...clauses, ...references.filter((...at) => !isNotValid(...at))],
-    notValid: [...references.filter(isNotValid), ...checks].map((clause) => `${clause} NOT VALID`),
+    constraints: [...clauses, ...references.filter((_, index) => !isNotValid[index])],
+    notValid: [...references.filter((_, index) => isNotValid[index]), ...checks].map(
+      (clause) => `${clause} NOT VALID`,
+    ),
   };
 }
 
