@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 cb1bbbdf2643b73f07b29729b6782de35c68aa534cf930d168c1049eccab9357.
+// The structure of the OpenAPI document has the SHA-256 af27afebc5466a29a8cb10574e89903d9407720648a6c3c9d3803085cfd407ba.
 
 export interface paths {
   '/healthz': {
@@ -968,6 +968,21 @@ export interface components {
       /** @description The type of the numbers of the sequence. Default: that of the column. */
       type?: ('smallint' | 'integer' | 'bigint') | null;
     };
+    /** @description With a type of the serial family: how its sequence counts. */
+    Numbering: {
+      /** @description The first number. Default: `min`. A number beyond 2^53 is a string. */
+      start?: number | string | null;
+      /** @description The distance between two numbers: 1 or more. Default: 1. A number beyond 2^53 is a string. */
+      increment?: number | string | null;
+      /** @description The smallest number. Default: 1. A number beyond 2^53 is a string. */
+      min?: number | string | null;
+      /** @description The largest number. Default: the largest one of the type. A number beyond 2^53 is a string. */
+      max?: number | string | null;
+      /** @description How many numbers a session takes at once. Default: 1. A number beyond 2^53 is a string. */
+      cache?: number | string | null;
+      /** @description true: `min` follows `max`. false: there are no more numbers then. Default: false. */
+      cycle?: boolean | null;
+    };
     /** @description A column. */
     ColumnDefinition: {
       /** @description Ignored: PostgreSQL numbers the columns. */
@@ -1002,6 +1017,7 @@ export interface components {
        */
       comment?: string | null;
       sequence?: components['schemas']['Sequence'] | null;
+      numbering?: components['schemas']['Numbering'] | null;
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /**
@@ -1084,6 +1100,8 @@ export interface components {
       on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
       /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
       deferrable?: ('initially immediate' | 'initially deferred') | null;
+      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
+      not_valid?: boolean | null;
     };
     /** @description A foreign key with all its columns. Answers have an entry for each pair of columns instead. */
     WholeForeignKey: {
@@ -1121,6 +1139,8 @@ export interface components {
       on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
       /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
       deferrable?: ('initially immediate' | 'initially deferred') | null;
+      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
+      not_valid?: boolean | null;
     };
     /** @description A CHECK constraint. */
     Check: {
@@ -1134,6 +1154,8 @@ export interface components {
        * @example amount >= 0
        */
       expression: string;
+      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
+      not_valid?: boolean | null;
     };
     /** @description A constraint or index that a definition cannot express, as PostgreSQL writes it. */
     OtherConstraint: {
@@ -1227,7 +1249,10 @@ export interface components {
        * @example numeric(5,2)
        */
       base: string;
-      /** @description What its values must satisfy. A domain with a check must exist, because a definition cannot make one. */
+      /**
+       * @description What its values must satisfy: a boolean expression over `VALUE`.
+       * @example VALUE > 0
+       */
       check?: string | null;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
@@ -1301,6 +1326,8 @@ export interface components {
        * @example One row for each order
        */
       comment?: string | null;
+      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
+      unlogged?: boolean | null;
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
@@ -1334,6 +1361,7 @@ export interface components {
         /** @description The type of the numbers of the sequence. Default: that of the column. */
         type?: ('smallint' | 'integer' | 'bigint') | null;
       };
+      numbering?: components['schemas']['Numbering'];
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /**
@@ -1350,6 +1378,8 @@ export interface components {
     CheckDescription: {
       name: string;
       expression: string;
+      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
+      not_valid?: boolean | null;
     };
     /** @description An index that is not the index of a key. */
     IndexDescription: {
@@ -1412,12 +1442,16 @@ export interface components {
           on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
           /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
           deferrable?: ('initially immediate' | 'initially deferred') | null;
+          /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
+          not_valid?: boolean | null;
         }[];
         checks?: components['schemas']['CheckDescription'][];
         /** @description Only in answers: constraints and indexes that a definition cannot express (EXCLUDE, MATCH FULL, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
       comment?: string;
+      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
+      unlogged?: boolean | null;
       indexes?: components['schemas']['IndexDescription'][];
       types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[];
       distribution?: components['schemas']['DistributionDescription'];
@@ -1751,6 +1785,8 @@ export interface components {
        * @example One row for each order
        */
       comment?: string | null;
+      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
+      unlogged?: boolean | null;
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
