@@ -75,6 +75,8 @@ export interface Problem {
   cell?: string;
   /** The number of the data row, from 1. */
   row?: number;
+  /** For a row of an existing table: the columns of its key with their values, shortened. */
+  key?: Record<string, string>;
   column?: string;
   /** The name of the parameter in the path or the query, or of the part of the form. */
   parameter?: string;

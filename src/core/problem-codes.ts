@@ -24,6 +24,7 @@ export const problemCodes = {
     'types-too-nested': 'the types of the columns contain more than 1,000,000 other types',
     'unknown-type': 'the database has no such type; the nearest names are suggested',
     'type-differs': 'an enum or a domain of this name exists, and is not what `types` says',
+    'no-conversion': 'the values of the column cannot become values of the new type; `detail` says why',
     'unsupported-type': 'the type is a pseudo-type, which no column can have',
     'invalid-type-modifier': 'the type does not accept this length, precision or scale',
     'permission-denied': 'the role may not use the type',
@@ -81,6 +82,7 @@ export const problemCodes = {
     'not-an-array': 'not an array, for an array type',
     'invalid-input':
       'PostgreSQL cannot read the text as the type, or a field of a composite type does not pass the check of its domain',
+    'not-exact': 'the value would change if it were converted to the new type of its column',
     'no-such-date': 'the date, time or offset does not exist',
     'no-such-time': 'the same for `time` or `timetz`',
     'out-of-range': 'the value is outside of the range of the type',

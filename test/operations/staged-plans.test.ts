@@ -12,7 +12,7 @@ import {
   lockExistingRows,
   mergeRows,
 } from '../../src/service/loading/staged/merge-statements.ts';
-import type { ForeignKeyRule, RowRule, UniqueRule } from '../../src/service/loading/staged/row-rules.ts';
+import type { ForeignKeyRule, RowRule, UniqueRule } from '../../src/service/tables/rules/row-rules.ts';
 import { Shapes } from '../../src/service/loading/staged/shapes.ts';
 import type { StagedLoad } from '../../src/service/loading/staged/staged-load.ts';
 import {

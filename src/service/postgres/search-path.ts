@@ -17,6 +17,7 @@
 import type { ClientBase, QueryResult } from 'pg';
 import type { CallersStatement } from './callers-statement.ts';
 import { pipeline } from './pipeline.ts';
+import { quoteIdentifier, randomName } from './sql.ts';
 
 /** The value of `search_path` outside the callers' path. */
 export const ownPath = 'pg_catalog, pg_temp';
@@ -72,4 +73,21 @@ export function readRowsInCallersPath(query: string): string {
   return readInCallersPath(
     `(SELECT coalesce(pg_catalog.json_agg(found_row), '[]') FROM (${query}) AS found_row)`,
   );
+}
+
+/**
+ * Returns statements that run a query of the service in the callers' path, because it may call functions that expect this path, even while PostgreSQL
+ * plans it. Names in the query itself must not be looked up there. So the query becomes a view in the service's own path, because a view keeps the
+ * functions and operators that were found when it was created.
+ *
+ * @param use returns the statement that reads the view, from its name
+ */
+export function throughView(query: string, use: (view: string) => CallersStatement): string[] {
+  const name = quoteIdentifier(randomName('view'));
+  return [
+    `CREATE TEMPORARY VIEW pg_temp.${name} AS ${query}`,
+    inCallersPath(use(`pg_temp.${name}`)),
+    // Citus does not find a view by the name pg_temp. The name is random, and the service's own path ends with this schema.
+    `DROP VIEW ${name}`,
+  ];
 }

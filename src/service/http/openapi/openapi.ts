@@ -222,6 +222,12 @@ export const LocatedProblem = Type.Object(
       }),
     ),
     row: Type.Optional(Type.Integer({ description: 'The number of the data row, from 1.' })),
+    key: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          'For a row of an existing table: the columns of its primary key with their values, or `ctid`.',
+      }),
+    ),
     column: Type.Optional(Type.String({ description: 'Name of the column.' })),
     parameter: Type.Optional(
       Type.String({ description: 'Name of the parameter (path or query) or of the part of the form.' }),

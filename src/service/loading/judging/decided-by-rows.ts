@@ -2,7 +2,7 @@
  * Finds the rules of a table that can be checked with the staged rows alone, without the values that PostgreSQL sets when the rows are
  * moved.
  */
-import { columnsRead, isSelfReference, type RowRule } from '../staged/row-rules.ts';
+import { columnsRead, isSelfReference, type RowRule } from '../../tables/rules/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 
 /** Returns whether a query over the staged rows can check the rule: no column that the rule reads is generated or may be set by a trigger. */

@@ -4,7 +4,7 @@ import { repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified, type Statement } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import type { Refusal } from '../copying/refusal.ts';
-import { columnsRead, type RowRule, type UniqueRule } from '../staged/row-rules.ts';
+import { columnsRead, type RowRule, type UniqueRule } from '../../tables/rules/row-rules.ts';
 import { sourcesOf } from '../staged/shapes.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { areAllSent } from './decided-by-rows.ts';

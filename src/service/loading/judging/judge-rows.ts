@@ -16,7 +16,7 @@ import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlst
 import type { Refusal } from '../copying/refusal.ts';
 import { restartTable } from '../staged/merge-statements.ts';
 import { isRefusal, type MovedRows, type MoveResult, moveRows } from '../staged/move-rows.ts';
-import { namesOf, type RowRule } from '../staged/row-rules.ts';
+import { namesOf, type RowRule } from '../../tables/rules/row-rules.ts';
 import { maxMovedShapes } from '../staged/shapes.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import type { LoadTarget } from '../target/load-target.ts';

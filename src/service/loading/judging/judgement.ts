@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { Problems } from '../../../encoding/problems/problems.ts';
-import type { RowRule } from '../staged/row-rules.ts';
+import type { RowRule } from '../../tables/rules/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import type { LoadTarget } from '../target/load-target.ts';
 import type { FaultyRows } from './faulty-rows.ts';

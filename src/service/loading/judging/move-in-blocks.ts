@@ -27,7 +27,7 @@ import {
   mayTryAgain,
   moveRows,
 } from '../staged/move-rows.ts';
-import { isSelfReference, namesOf } from '../staged/row-rules.ts';
+import { isSelfReference, namesOf } from '../../tables/rules/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { analyzeStagingTable, indexByRow, stagingTable, typedStagingTable } from '../staged/staging-table.ts';
 import { countSurplusRows, emptySurplusTable } from '../staged/surplus-rows.ts';

@@ -12,7 +12,7 @@ import { cutError } from '../../postgres/cut-errors.ts';
 import { markMissingPartition, repeatedKeyOf } from '../../postgres/server-internals.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
-import { namesOf, type RowRule } from '../staged/row-rules.ts';
+import { namesOf, type RowRule } from '../../tables/rules/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import {
   groupRefusedRows,

@@ -8,14 +8,13 @@
 import type { ClientBase } from 'pg';
 import { queryWithSavepoint, runAndUndo } from '../../postgres/savepoints.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
+import { dropOwnInputCheck, ownInputCheck } from '../../tables/loading/input-check.ts';
 import { inputRules, makeInputCheck } from '../staged/input-check.ts';
 import { findSurplus } from '../staged/move-rows.ts';
-import { columnsRead, isSelfReference, type RowRule } from '../staged/row-rules.ts';
+import { columnsRead, isSelfReference, type RowRule } from '../../tables/rules/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import {
   analyzeStagingTable,
-  dropOwnInputCheck,
-  ownInputCheck,
   stagingTable,
   typedStagingTable,
 } from '../staged/staging-table.ts';

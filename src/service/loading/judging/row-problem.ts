@@ -12,7 +12,8 @@ import { isSecondUpdate, partitionKeyOf, rowSizes } from '../../postgres/server-
 import { conditionOf } from '../../postgres/sqlstate.ts';
 import type { Refusal } from '../copying/refusal.ts';
 import type { ConflictOption } from '../staged/conflict-rule.ts';
-import type { RowRule, UniqueRule } from '../staged/row-rules.ts';
+import type { RowRule, UniqueRule } from '../../tables/rules/row-rules.ts';
+import { ruleProblem } from '../../tables/rules/rule-problem.ts';
 
 /** A row that violates a rule of the table. */
 export interface Violation {
@@ -65,7 +66,7 @@ export type Cause = Violation | Refusal | GeneratedKey | FailingDefault | LongKe
 
 export function rowProblem(cause: Cause, places: CellPlaces): Problem {
   if ('lacking' in cause) return { ...violationPlace(cause, places), ...reasonOfGenerated(cause) };
-  if ('rule' in cause) return { ...violationPlace(cause, places), ...reasonOf(cause, places) };
+  if ('rule' in cause) return { ...violationPlace(cause, places), ...ruleProblem(cause.rule, otherWithKey(cause, places), cause.areRowsMissing) };
   if ('defaultOf' in cause) return failingDefault(cause, places);
   if ('largest' in cause) {
     const { largest, error } = cause;
@@ -85,35 +86,6 @@ function violationPlace(
     ...(rule.columns.length > 0 && { column: rule.columns.join(', ') }),
     ...(value !== null && { value: shortenValue(value) }),
   };
-}
-
-function reasonOf(violation: Violation, places: CellPlaces): Pick<Problem, 'code' | 'detail'> {
-  const { rule, areRowsMissing } = violation;
-  switch (rule.kind) {
-    case 'unique': {
-      const scope = rule.predicate ? ` among the rows where ${cutText(rule.predicate)}` : '';
-      return { code: 'not-unique', detail: `must be unique${scope}: ${otherWithKey(violation, places)}` };
-    }
-    case 'foreign key':
-      return {
-        code: 'no-such-reference',
-        detail: `has no match in ${rule.referencedSchema}.${rule.referencedTable} (${rule.referencedColumns.join(', ')})${
-          rule.isSelf && areRowsMissing ? '; rows with problems are not counted as a match' : ''
-        }`,
-      };
-    case 'half reference':
-      return {
-        code: 'no-such-reference',
-        detail: 'needs a value in every column of the foreign key or in none, because it is MATCH FULL',
-      };
-    case 'input':
-      return { code: 'invalid-input', detail: `not a value that PostgreSQL reads as ${rule.type}` };
-    case 'check':
-      return {
-        code: 'check-violation',
-        detail: `does not pass the check "${rule.name}": ${cutText(rule.expression)}`,
-      };
-  }
 }
 
 function otherWithKey({ rule, otherRow, mayBeEarlier }: Violation, places: CellPlaces): string {

@@ -1,15 +1,14 @@
 /** The queries that find the staged rows that violate a rule. */
 import { qualified } from '../../postgres/callers-statement.ts';
-import { inCallersPath } from '../../postgres/search-path.ts';
+import { throughView } from '../../postgres/search-path.ts';
 import {
   quoteIdentifier,
   quoteLiteral,
   quoteQualified,
-  randomName,
   type Statement,
 } from '../../postgres/sql.ts';
 import { type ConflictKey, type ConflictRule, nameOfKey } from '../staged/conflict-rule.ts';
-import { equal } from '../staged/equality.ts';
+import { equal } from '../../tables/rules/equality.ts';
 import {
   type CheckRule,
   columnsRead,
@@ -18,7 +17,8 @@ import {
   type InputRule,
   type RowRule,
   type UniqueRule,
-} from '../staged/row-rules.ts';
+} from '../../tables/rules/row-rules.ts';
+import { allPresent, isHalfReference, lacksReference, shownValue } from '../../tables/rules/rule-conditions.ts';
 import { hasShape, rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
 import { isSurplus } from '../staged/surplus-rows.ts';
 import type { Violation } from './row-problem.ts';
@@ -106,28 +106,21 @@ export function violationQueries(sent: SentRows, rules: RowRule[]): ViolationQue
 }
 
 /**
- * Returns the statements that store the answer of a query in a temporary table.
- *
- * Checks, policies and domains may call functions that expect the callers' search path, even while PostgreSQL plans the query.
- * But names in the query itself must not be looked up in that path. So the query becomes a view in the service's own path,
- * because a view keeps the functions and operators that were found when it was created.
+ * Returns the statements that store the answer of a query in a temporary table. Checks, policies and domains may call functions that expect the
+ * callers' search path.
  *
  * @param table quoted
  * @param among the quoted name of a table with a column `data_row`; undefined: the answer has all rows that violate the rule
  */
 export function storeAnswer({ statement }: ViolationQuery, table: string, among?: string): string[] {
-  const name = quoteIdentifier(randomName('violations'));
-  const view = `pg_temp.${name}`;
   const answer =
     among === undefined
       ? statement.text
       : `SELECT * FROM (${statement.text}) found WHERE number IN (SELECT data_row FROM ${among})`;
-  return [
-    `CREATE TEMPORARY VIEW ${view} AS ${answer}`,
-    inCallersPath(qualified`CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS TABLE ${view}`),
-    // Citus does not find a view by the name pg_temp. The name is random, and the service's own path ends with this schema.
-    `DROP VIEW ${name}`,
-  ];
+  return throughView(
+    answer,
+    (view) => qualified`CREATE TEMPORARY TABLE ${table} ON COMMIT DROP AS TABLE ${view}`,
+  );
 }
 
 /** Returns a query of the key of a staged row: `value` is the key as text, shortened, and `size` is the number of bytes in which it is stored. */
@@ -199,11 +192,6 @@ function sameKey(left: string, right: string, { columns, equals, nullsNotDistinc
   return pairs.join(' AND ');
 }
 
-function shownValue(alias: string, columns: string[]): string {
-  const texts = columns.map((column) => `${alias}.${quoteIdentifier(column)}::text`);
-  return `left(concat_ws(', ', ${texts.join(', ')}), 200)`;
-}
-
 function answer(alias: string, other: string, value: string): string {
   return `${alias}.${number}::int AS number, ${other} AS other, ${value} AS value`;
 }
@@ -238,10 +226,6 @@ WHERE ${existsWithKey(withKey(sent, existing, rule), 's', rule, `${isCovered}${i
 }
 
 function missingReferences(sent: SentRows, rule: ForeignKeyRule): Statement {
-  const same = rule.columns.map((column, index) => {
-    const referenced = `r.${quoteIdentifier(rule.referencedColumns[index]!)}`;
-    return equal(referenced, `s.${quoteIdentifier(column)}`, rule.equals, index);
-  });
   // The referenced table is not searched for a reference of a new table to itself: until the end of the load, the new table has another
   // name or no rows.
   const places = [
@@ -250,22 +234,17 @@ function missingReferences(sent: SentRows, rule: ForeignKeyRule): Statement {
       ? []
       : [rule.referencedCopy ?? quoteQualified(rule.referencedSchema, rule.referencedTable)]),
   ];
-  // Both places are searched in one query. PostgreSQL expects only one row without a match in the first place, so with two
-  // searches it would read the whole second place for each such row.
-  const referenced = rule.referencedColumns.map(quoteIdentifier).join(', ');
-  const all = places.map((place) => `SELECT ${referenced} FROM ${place} place`).join(' UNION ALL ');
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))}
 FROM ${numbered(sent, rule.columns)} s
-WHERE ${allPresent('s', rule.columns)} AND NOT EXISTS (SELECT FROM (${all}) r WHERE ${same.join(' AND ')})${isNotSkipped('s', sent)}`,
+WHERE ${lacksReference('s', rule, places)}${isNotSkipped('s', sent)}`,
   };
 }
 
 function halfReferences(sent: SentRows, rule: HalfReferenceRule): Statement {
-  const isMissing = `num_nulls(${rule.columns.map((column) => `s.${quoteIdentifier(column)}`).join(', ')})`;
   return {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(sent, rule.columns)} s
-WHERE ${isMissing} > 0 AND ${isMissing} < ${rule.columns.length}${isNotSkipped('s', sent)}`,
+WHERE ${isHalfReference('s', rule)}${isNotSkipped('s', sent)}`,
   };
 }
 
@@ -298,8 +277,4 @@ function invalidInputs(sent: SentRows, rule: InputRule): Statement {
     text: `SELECT ${answer('s', 'NULL::int', shownValue('s', rule.columns))} FROM ${numbered(sent)} s
 WHERE ${column} IS NOT NULL AND NOT ${rule.inputCheck}(${column}, ${quoteLiteral(rule.typeSql)})`,
   };
-}
-
-function allPresent(alias: string, columns: string[]): string {
-  return columns.map((column) => `${alias}.${quoteIdentifier(column)} IS NOT NULL`).join(' AND ');
 }

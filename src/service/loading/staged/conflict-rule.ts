@@ -4,7 +4,7 @@
 
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { quoteIdentifier } from '../../postgres/sql.ts';
-import type { Equality } from './equality.ts';
+import type { Equality } from '../../tables/rules/equality.ts';
 import { type Shapes, sourcesOf } from './shapes.ts';
 
 /** The value of `on_conflict`, and the keys by which rows may be compared. The preferred key comes first. */

@@ -1,31 +1,18 @@
-/** Finds or makes the function that checks if staged text is valid input of its type. */
+/** The check of staged text, which is needed only for columns that are staged as text. */
 import type { ClientBase } from 'pg';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
-import { atThisNodeOnly } from '../../postgres/citus/session-settings.ts';
-import { pipeline } from '../../postgres/pipeline.ts';
-import { apartInCallersPath } from '../../postgres/search-path.ts';
+import * as inputCheck from '../../tables/loading/input-check.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
-import type { InputRule } from './row-rules.ts';
-import {
-  builtInInputCheck,
-  createOwnInputCheck,
-  findBuiltInInputCheck,
-  ownInputCheck,
-} from './staging-table.ts';
+import type { InputRule } from '../../tables/rules/row-rules.ts';
 
 /** Returns PostgreSQL's own function if the server has it, or if none is needed. */
 export async function findInputCheck(client: ClientBase, columns: LoadColumn[]): Promise<string | undefined> {
-  if (!columns.some(isStagedAsText)) return builtInInputCheck;
-  const { rows } = await client.query<{ exists: boolean }>(findBuiltInInputCheck);
-  return rows[0]!.exists ? builtInInputCheck : undefined;
+  return columns.some(isStagedAsText) ? inputCheck.findInputCheck(client) : inputCheck.builtInInputCheck;
 }
 
-/** Makes a function if the server has none. It must be dropped (`dropOwnInputCheck`) if the transaction is not rolled back. */
+/** Returns the function, and makes it if the server has none (`makeInputCheck` of tables/loading/). */
 export async function makeInputCheck(client: ClientBase, columns: LoadColumn[]): Promise<string> {
-  const builtIn = await findInputCheck(client, columns);
-  if (builtIn === undefined)
-    await pipeline(client, apartInCallersPath(...atThisNodeOnly(createOwnInputCheck)));
-  return builtIn ?? ownInputCheck;
+  return columns.some(isStagedAsText) ? inputCheck.makeInputCheck(client) : inputCheck.builtInInputCheck;
 }
 
 export function inputRules(columns: LoadColumn[], inputCheck: string): InputRule[] {

@@ -101,24 +101,6 @@ export function countRowsWithout(shapes: readonly number[], columns: string[]): 
   return `SELECT count(*)::int AS count, min(${rowNumber}) AS row FROM ${stagingTable} s WHERE ${isWithout.join(' OR ')}`;
 }
 
-/** The function that returns whether text is valid input of a type. PostgreSQL has it since version 16. */
-export const builtInInputCheck = 'pg_catalog.pg_input_is_valid';
-/** A function that checks the text by converting it, for PostgreSQL 15, which lacks the built-in function. It is many times slower. */
-export const ownInputCheck = 'pg_temp."tablewright input is valid"';
-
-export const findBuiltInInputCheck = `SELECT to_regproc('${builtInInputCheck}') IS NOT NULL AS exists`;
-
-export const createOwnInputCheck = qualified`CREATE OR REPLACE FUNCTION ${ownInputCheck}(value pg_catalog.text, type pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  -- A cast would cut off surplus bits instead of failing.
-  EXECUTE 'SELECT v FROM pg_catalog.json_to_record(pg_catalog.json_build_object(''v'', $1)) AS r(v ' OPERATOR(pg_catalog.||) type OPERATOR(pg_catalog.||) ')' USING value;
-  RETURN true;
-EXCEPTION WHEN OTHERS THEN
-  RETURN false;
-END $$`;
-
-export const dropOwnInputCheck = `DROP FUNCTION IF EXISTS ${ownInputCheck}(text, text)`;
-
 /**
  * Returns an SQL expression with the value of a column of the staging table, converted to the type that the column has in the
  * target table.

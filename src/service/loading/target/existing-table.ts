@@ -31,7 +31,7 @@ import { type LockOptions, LockTries } from '../../tables/lock-tries.ts';
 import { refuseReferences } from '../../tables/replace/refuse-dependents.ts';
 import { refuseSharded, widenColumns } from '../../tables/widening/widen-columns.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
-import { type RowRule, readRowRules } from '../staged/row-rules.ts';
+import { type RowRule, readRowRules } from '../../tables/rules/row-rules.ts';
 import { TypesChanged } from '../widening/widen-where-needed.ts';
 import type { ExistingTable } from './load-target.ts';
 

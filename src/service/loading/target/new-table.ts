@@ -42,7 +42,7 @@ import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import { TableSwap } from '../../tables/replace/table-swap.ts';
 import { conflictKeysOf } from '../staged/conflict-keys.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
-import { isSelfReference, type RowRule, readRowRules } from '../staged/row-rules.ts';
+import { isSelfReference, type RowRule, readRowRules } from '../../tables/rules/row-rules.ts';
 import type { RowTarget } from './row-target.ts';
 import type { TableChange } from './table-change.ts';
 

@@ -1,5 +1,5 @@
 /** What is known of a change of a column's type before it is made. */
-import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import type { ColumnType, LoadColumn } from '../../../encoding/columns/load-column.ts';
 
 /** A column whose type changes. */
 export interface TypeChange {
@@ -12,12 +12,12 @@ export interface TypeChange {
 /** What a conversion may lose with `allow=lossy_types`. */
 export type Loss = 'fraction' | 'precision' | 'time of day';
 
-/** How the values of a column become values of its new type. All SQL in it means the same in every search path. */
+/** How the values of a column become values of its new type. */
 export interface Conversion {
   change: TypeChange;
   /** The new type for `ALTER COLUMN … TYPE`, with the collation of the column if it has its own one. */
   typeSql: string;
-  /** The expression for USING, which names the column without a table. undefined: PostgreSQL needs none. */
+  /** The expression for USING, which names the column without a table. undefined: PostgreSQL needs none. Like `typeSql`, it means the same in every search path. */
   using: string | undefined;
   /** PostgreSQL writes the table and its indexes anew. */
   rewrites: boolean;
@@ -28,13 +28,13 @@ export interface Conversion {
   path: Path;
 }
 
-/** SQL expressions about one value that is not NULL. */
+/** SQL expressions about one value that is not NULL, for the service's own search path. */
 export interface ValueSql {
   value: string;
-  /** The value converted, which fails unless the conversion is possible. */
+  /** The value converted. It fails unless the conversion is possible. */
   converted: string;
-  /** Returns the condition that a text is valid input of the new type. It never fails. */
-  isInput: (text: string) => string;
+  /** Returns the condition that a text is valid input of a type. It never fails because of the text. */
+  isInput: (text: string, type: string) => string;
 }
 
 /** How one value becomes a value of another type. */
@@ -50,4 +50,25 @@ export interface Path {
   loss?: Loss | undefined;
   /** The new type is a domain that is NOT NULL. */
   refusesNull?: boolean;
+}
+
+/** A change that is not possible, whatever the rows are. */
+export interface NoConversion {
+  /** The reason and the remedy, as `detail` of a problem with the code `no-conversion`. */
+  refused: string;
+}
+
+/** Returns the type with its modifiers, as SQL that means the same in every search path. */
+export function nameInSql({ name, sqlName = name }: ColumnType): string {
+  return sqlName;
+}
+
+/** Returns the value after the steps of the path. */
+export function convertedBy(value: string, { steps }: Path): string {
+  return [value, ...steps].join('::');
+}
+
+/** Returns the text that the output function of the type writes. Unlike a cast, it never calls a function of another role. */
+export function outputOf(value: string): string {
+  return `format('%s', ${value})`;
 }
