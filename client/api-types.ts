@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 af27afebc5466a29a8cb10574e89903d9407720648a6c3c9d3803085cfd407ba.
+// The structure of the OpenAPI document has the SHA-256 b6c940eb4e573bc8ebd63c07a5f4add37926523aa26162f66278aebbcd8d646f.
 
 export interface paths {
   '/healthz': {
@@ -196,7 +196,7 @@ export interface paths {
     };
     /**
      * Read First Rows
-     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.
+     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`.
      */
     get: operations['readRows'];
     put?: never;
@@ -398,7 +398,7 @@ export interface paths {
     put?: never;
     /**
      * Upload Table From Json
-     * @description Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`; such a body has no definition), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent, and `table:alter` for `misfits`. With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.
+     * @description Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`; such a body has no definition), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent. With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.
      */
     post: operations['uploadTableFromJson'];
     delete?: never;
@@ -668,6 +668,10 @@ export interface components {
       cell?: string;
       /** @description The number of the data row, from 1. */
       row?: number;
+      /** @description For a row of an existing table: the columns of its primary key with their values, or `ctid`. */
+      key?: {
+        [key: string]: string;
+      };
       /** @description Name of the column. */
       column?: string;
       /** @description Name of the parameter (path or query) or of the part of the form. */
@@ -694,6 +698,7 @@ export interface components {
        * @example types-too-nested
        * @example unknown-type
        * @example type-differs
+       * @example no-conversion
        * @example unsupported-type
        * @example invalid-type-modifier
        * @example permission-denied
@@ -735,6 +740,7 @@ export interface components {
        * @example not-an-enum-value
        * @example not-an-array
        * @example invalid-input
+       * @example not-exact
        * @example no-such-date
        * @example no-such-time
        * @example out-of-range
@@ -785,7 +791,6 @@ export interface components {
        * @description Kebab-case, stable.
        * @example ignored-column
        * @example added-column
-       * @example widened-column
        * @example mixed-column
        * @example other-notation
        * @example natural-values
@@ -968,21 +973,6 @@ export interface components {
       /** @description The type of the numbers of the sequence. Default: that of the column. */
       type?: ('smallint' | 'integer' | 'bigint') | null;
     };
-    /** @description With a type of the serial family: how its sequence counts. */
-    Numbering: {
-      /** @description The first number. Default: `min`. A number beyond 2^53 is a string. */
-      start?: number | string | null;
-      /** @description The distance between two numbers: 1 or more. Default: 1. A number beyond 2^53 is a string. */
-      increment?: number | string | null;
-      /** @description The smallest number. Default: 1. A number beyond 2^53 is a string. */
-      min?: number | string | null;
-      /** @description The largest number. Default: the largest one of the type. A number beyond 2^53 is a string. */
-      max?: number | string | null;
-      /** @description How many numbers a session takes at once. Default: 1. A number beyond 2^53 is a string. */
-      cache?: number | string | null;
-      /** @description true: `min` follows `max`. false: there are no more numbers then. Default: false. */
-      cycle?: boolean | null;
-    };
     /** @description A column. */
     ColumnDefinition: {
       /** @description Ignored: PostgreSQL numbers the columns. */
@@ -1017,7 +1007,6 @@ export interface components {
        */
       comment?: string | null;
       sequence?: components['schemas']['Sequence'] | null;
-      numbering?: components['schemas']['Numbering'] | null;
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /**
@@ -1100,8 +1089,6 @@ export interface components {
       on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
       /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
       deferrable?: ('initially immediate' | 'initially deferred') | null;
-      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
-      not_valid?: boolean | null;
     };
     /** @description A foreign key with all its columns. Answers have an entry for each pair of columns instead. */
     WholeForeignKey: {
@@ -1139,8 +1126,6 @@ export interface components {
       on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
       /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
       deferrable?: ('initially immediate' | 'initially deferred') | null;
-      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
-      not_valid?: boolean | null;
     };
     /** @description A CHECK constraint. */
     Check: {
@@ -1154,8 +1139,6 @@ export interface components {
        * @example amount >= 0
        */
       expression: string;
-      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
-      not_valid?: boolean | null;
     };
     /** @description A constraint or index that a definition cannot express, as PostgreSQL writes it. */
     OtherConstraint: {
@@ -1249,10 +1232,7 @@ export interface components {
        * @example numeric(5,2)
        */
       base: string;
-      /**
-       * @description What its values must satisfy: a boolean expression over `VALUE`.
-       * @example VALUE > 0
-       */
+      /** @description What its values must satisfy. A domain with a check must exist, because a definition cannot make one. */
       check?: string | null;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
@@ -1326,8 +1306,6 @@ export interface components {
        * @example One row for each order
        */
       comment?: string | null;
-      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
-      unlogged?: boolean | null;
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
@@ -1361,7 +1339,6 @@ export interface components {
         /** @description The type of the numbers of the sequence. Default: that of the column. */
         type?: ('smallint' | 'integer' | 'bigint') | null;
       };
-      numbering?: components['schemas']['Numbering'];
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /**
@@ -1378,8 +1355,6 @@ export interface components {
     CheckDescription: {
       name: string;
       expression: string;
-      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
-      not_valid?: boolean | null;
     };
     /** @description An index that is not the index of a key. */
     IndexDescription: {
@@ -1390,6 +1365,13 @@ export interface components {
       columns: components['schemas']['IndexColumn'][];
       include?: string[];
       where?: string;
+    };
+    /** @description An enum or a domain that the table uses. */
+    TypeDescription: {
+      name: string;
+      labels?: string[];
+      base?: string;
+      check?: string;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
@@ -1442,18 +1424,14 @@ export interface components {
           on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
           /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
           deferrable?: ('initially immediate' | 'initially deferred') | null;
-          /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
-          not_valid?: boolean | null;
         }[];
         checks?: components['schemas']['CheckDescription'][];
         /** @description Only in answers: constraints and indexes that a definition cannot express (EXCLUDE, MATCH FULL, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
       comment?: string;
-      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
-      unlogged?: boolean | null;
       indexes?: components['schemas']['IndexDescription'][];
-      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[];
+      types?: components['schemas']['TypeDescription'][];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -1785,8 +1763,6 @@ export interface components {
        * @example One row for each order
        */
       comment?: string | null;
-      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
-      unlogged?: boolean | null;
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
@@ -1849,14 +1825,6 @@ export interface components {
             row?: number;
             value?: string;
           };
-        }[];
-        /** @description The columns that got wider types (`misfits`). Absent if there are none. */
-        widened?: {
-          column: string;
-          /** @description The type before the load. */
-          from: string;
-          /** @description The type that the column has now. */
-          to: string;
         }[];
         /** @description The columns of the key by which rows were compared (`on_conflict=skip` or `update`). Empty: the data has no complete key. */
         conflict_key?: string[];
@@ -2246,14 +2214,6 @@ export interface components {
         skipped: number;
         /** @description The rows that were left out, because they had problems (`faulty_rows`). */
         rows_left_out: number;
-        /** @description The columns that got wider types (`misfits`). Absent if there are none. */
-        widened?: {
-          column: string;
-          /** @description The type before the load. */
-          from: string;
-          /** @description The type that the column has now. */
-          to: string;
-        }[];
       };
     };
     /** @description An upload was refused; nothing was changed. A CloudEvent (1.0). */
@@ -2872,7 +2832,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
@@ -3084,20 +3044,8 @@ export interface operations {
          * @example public
          */
         schema?: string;
-        /** @description The maximum number of rows. Without a format: 50 by default, and at most 1,000. With one: all rows by default. */
+        /** @description The maximum number of rows in the answer. */
         limit?: number;
-        /** @description Exports all rows as a file: `csv`, `ndjson`, `json` (a document that uploads accept) or `xlsx`. The header `Accept` with the media type of CSV, NDJSON or a workbook does the same. Needs the scope `table:export`. */
-        format?: 'csv' | 'ndjson' | 'json' | 'xlsx';
-        /**
-         * @description The columns of the file in their order, separated by commas, for an export. A backslash before a comma makes it part of a name. Default: all columns.
-         * @example id,name
-         */
-        columns?: string;
-        /**
-         * @description The columns by which the rows of an export are ordered, separated by commas, each with `.asc` (default) or `.desc`. Without it the order is that of PostgreSQL.
-         * @example ordered_at.desc,id
-         */
-        order?: string;
       };
       header?: never;
       path: {
@@ -3111,11 +3059,9 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The first rows. With `format`: a file of the type `text/csv`, `application/x-ndjson`, `application/json` or `application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`. */
+      /** @description The rows. */
       200: {
         headers: {
-          /** @description The name of the file. */
-          'Content-Disposition'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
           'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
@@ -3138,13 +3084,13 @@ export interface operations {
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3610,8 +3556,6 @@ export interface operations {
         rename?: string;
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
-        /** @description What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
-        misfits?: 'fail' | 'widen' | 'widen_text';
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
@@ -3861,8 +3805,6 @@ export interface operations {
         rename?: string;
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
-        /** @description What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
-        misfits?: 'fail' | 'widen' | 'widen_text';
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
@@ -3927,8 +3869,8 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula. */
-        quoted?: 'any' | 'text' | 'exact';
+        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
+        quoted?: 'any' | 'text';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
@@ -4089,8 +4031,8 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula. */
-        quoted?: 'any' | 'text' | 'exact';
+        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
+        quoted?: 'any' | 'text';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */

@@ -12,7 +12,6 @@ import {
   lockExistingRows,
   mergeRows,
 } from '../../src/service/loading/staged/merge-statements.ts';
-import type { ForeignKeyRule, RowRule, UniqueRule } from '../../src/service/tables/rules/row-rules.ts';
 import { Shapes } from '../../src/service/loading/staged/shapes.ts';
 import type { StagedLoad } from '../../src/service/loading/staged/staged-load.ts';
 import {
@@ -21,6 +20,7 @@ import {
   stagingTable,
 } from '../../src/service/loading/staged/staging-table.ts';
 import { analyzeSurplusTable, findSurplusRows } from '../../src/service/loading/staged/surplus-rows.ts';
+import type { ForeignKeyRule, RowRule, UniqueRule } from '../../src/service/tables/rules/row-rules.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const rowCount = 100_000;

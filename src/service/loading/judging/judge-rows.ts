@@ -13,10 +13,10 @@ import { completeName, hideLocalShard, namesByHash } from '../../postgres/citus/
 import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { conditionOf, isDeadlock, isLackOfPrivilege } from '../../postgres/sqlstate.ts';
+import { namesOf, type RowRule } from '../../tables/rules/row-rules.ts';
 import type { Refusal } from '../copying/refusal.ts';
 import { restartTable } from '../staged/merge-statements.ts';
 import { isRefusal, type MovedRows, type MoveResult, moveRows } from '../staged/move-rows.ts';
-import { namesOf, type RowRule } from '../../tables/rules/row-rules.ts';
 import { maxMovedShapes } from '../staged/shapes.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import type { LoadTarget } from '../target/load-target.ts';

@@ -9,6 +9,7 @@ import { rollBackTo, setSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../postgres/server-internals.ts';
 import { errorsNotOfRows, errorsNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
+import { isSelfReference, namesOf } from '../../tables/rules/row-rules.ts';
 import { findInputCheck } from '../staged/input-check.ts';
 import {
   checkConstraintsNow,
@@ -27,7 +28,6 @@ import {
   mayTryAgain,
   moveRows,
 } from '../staged/move-rows.ts';
-import { isSelfReference, namesOf } from '../../tables/rules/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { analyzeStagingTable, indexByRow, stagingTable, typedStagingTable } from '../staged/staging-table.ts';
 import { countSurplusRows, emptySurplusTable } from '../staged/surplus-rows.ts';

@@ -9,15 +9,11 @@ import type { ClientBase } from 'pg';
 import { queryWithSavepoint, runAndUndo } from '../../postgres/savepoints.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
 import { dropOwnInputCheck, ownInputCheck } from '../../tables/loading/input-check.ts';
+import { columnsRead, isSelfReference, type RowRule } from '../../tables/rules/row-rules.ts';
 import { inputRules, makeInputCheck } from '../staged/input-check.ts';
 import { findSurplus } from '../staged/move-rows.ts';
-import { columnsRead, isSelfReference, type RowRule } from '../../tables/rules/row-rules.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
-import {
-  analyzeStagingTable,
-  stagingTable,
-  typedStagingTable,
-} from '../staged/staging-table.ts';
+import { analyzeStagingTable, stagingTable, typedStagingTable } from '../staged/staging-table.ts';
 import { dropSurplusTable } from '../staged/surplus-rows.ts';
 import {
   isChecked,

@@ -2,7 +2,6 @@
  * Makes the problem of a row that PostgreSQL refuses. All such problems are made here, whether the row was copied into the table or
  * staged first. The row violates a rule, or PostgreSQL filled in a bad value, or only PostgreSQL's error describes the cause.
  */
-import { cutText } from '../../../core/cut-text.ts';
 import type { Problem } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import type { CellPlaces } from '../../../encoding/problems/cell-places.ts';
@@ -10,10 +9,10 @@ import { describeCellProblem, NOT_NULL } from '../../../encoding/problems/cell-p
 import { shortenValue } from '../../../encoding/problems/problems.ts';
 import { isSecondUpdate, partitionKeyOf, rowSizes } from '../../postgres/server-internals.ts';
 import { conditionOf } from '../../postgres/sqlstate.ts';
-import type { Refusal } from '../copying/refusal.ts';
-import type { ConflictOption } from '../staged/conflict-rule.ts';
 import type { RowRule, UniqueRule } from '../../tables/rules/row-rules.ts';
 import { ruleProblem } from '../../tables/rules/rule-problem.ts';
+import type { Refusal } from '../copying/refusal.ts';
+import type { ConflictOption } from '../staged/conflict-rule.ts';
 
 /** A row that violates a rule of the table. */
 export interface Violation {
@@ -66,7 +65,11 @@ export type Cause = Violation | Refusal | GeneratedKey | FailingDefault | LongKe
 
 export function rowProblem(cause: Cause, places: CellPlaces): Problem {
   if ('lacking' in cause) return { ...violationPlace(cause, places), ...reasonOfGenerated(cause) };
-  if ('rule' in cause) return { ...violationPlace(cause, places), ...ruleProblem(cause.rule, otherWithKey(cause, places), cause.areRowsMissing) };
+  if ('rule' in cause)
+    return {
+      ...violationPlace(cause, places),
+      ...ruleProblem(cause.rule, otherWithKey(cause, places), cause.areRowsMissing),
+    };
   if ('defaultOf' in cause) return failingDefault(cause, places);
   if ('largest' in cause) {
     const { largest, error } = cause;

@@ -9,9 +9,9 @@ import type { ClientBase } from 'pg';
 import { queryWithSavepoint } from '../../postgres/savepoints.ts';
 import { quoteIdentifier, quoteQualified, randomName } from '../../postgres/sql.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
-import { type ConflictKey, nameOfKey } from '../staged/conflict-rule.ts';
 import { equal } from '../../tables/rules/equality.ts';
 import type { ForeignKeyRule, RowRule } from '../../tables/rules/row-rules.ts';
+import { type ConflictKey, nameOfKey } from '../staged/conflict-rule.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import type { SentRows } from './violation-queries.ts';
 

@@ -1,13 +1,7 @@
 /** The queries that find the staged rows that violate a rule. */
 import { qualified } from '../../postgres/callers-statement.ts';
 import { throughView } from '../../postgres/search-path.ts';
-import {
-  quoteIdentifier,
-  quoteLiteral,
-  quoteQualified,
-  type Statement,
-} from '../../postgres/sql.ts';
-import { type ConflictKey, type ConflictRule, nameOfKey } from '../staged/conflict-rule.ts';
+import { quoteIdentifier, quoteLiteral, quoteQualified, type Statement } from '../../postgres/sql.ts';
 import { equal } from '../../tables/rules/equality.ts';
 import {
   type CheckRule,
@@ -18,7 +12,13 @@ import {
   type RowRule,
   type UniqueRule,
 } from '../../tables/rules/row-rules.ts';
-import { allPresent, isHalfReference, lacksReference, shownValue } from '../../tables/rules/rule-conditions.ts';
+import {
+  allPresent,
+  isHalfReference,
+  lacksReference,
+  shownValue,
+} from '../../tables/rules/rule-conditions.ts';
+import { type ConflictKey, type ConflictRule, nameOfKey } from '../staged/conflict-rule.ts';
 import { hasShape, rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
 import { isSurplus } from '../staged/surplus-rows.ts';
 import type { Violation } from './row-problem.ts';

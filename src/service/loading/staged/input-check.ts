@@ -2,8 +2,8 @@
 import type { ClientBase } from 'pg';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import * as inputCheck from '../../tables/loading/input-check.ts';
-import { isStagedAsText } from '../copying/target-columns.ts';
 import type { InputRule } from '../../tables/rules/row-rules.ts';
+import { isStagedAsText } from '../copying/target-columns.ts';
 
 /** Returns PostgreSQL's own function if the server has it, or if none is needed. */
 export async function findInputCheck(client: ClientBase, columns: LoadColumn[]): Promise<string | undefined> {

@@ -3,8 +3,8 @@
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
-import type { ConflictKey, ConflictRule } from './conflict-rule.ts';
 import { equal } from '../../tables/rules/equality.ts';
+import type { ConflictKey, ConflictRule } from './conflict-rule.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable } from './staging-table.ts';
 import { isSurplus } from './surplus-rows.ts';

@@ -29,9 +29,9 @@ import {
 import { readLoadColumns } from '../../tables/loading/read-load-columns.ts';
 import { type LockOptions, LockTries } from '../../tables/lock-tries.ts';
 import { refuseReferences } from '../../tables/replace/refuse-dependents.ts';
+import { type RowRule, readRowRules } from '../../tables/rules/row-rules.ts';
 import { refuseSharded, widenColumns } from '../../tables/widening/widen-columns.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
-import { type RowRule, readRowRules } from '../../tables/rules/row-rules.ts';
 import { TypesChanged } from '../widening/widen-where-needed.ts';
 import type { ExistingTable } from './load-target.ts';
 

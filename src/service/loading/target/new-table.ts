@@ -40,9 +40,9 @@ import { namesAside, type ObjectNames } from '../../tables/object-names.ts';
 import type { ExistingObject, PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import { TableSwap } from '../../tables/replace/table-swap.ts';
+import { isSelfReference, type RowRule, readRowRules } from '../../tables/rules/row-rules.ts';
 import { conflictKeysOf } from '../staged/conflict-keys.ts';
 import type { ConflictKey } from '../staged/conflict-rule.ts';
-import { isSelfReference, type RowRule, readRowRules } from '../../tables/rules/row-rules.ts';
 import type { RowTarget } from './row-target.ts';
 import type { TableChange } from './table-change.ts';
 

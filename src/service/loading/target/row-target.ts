@@ -1,8 +1,8 @@
 import type { ClientBase } from 'pg';
 import type { Warning } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
-import type { ConflictKey } from '../staged/conflict-rule.ts';
 import type { RowRule } from '../../tables/rules/row-rules.ts';
+import type { ConflictKey } from '../staged/conflict-rule.ts';
 
 /** What new and existing tables have in common, as a relation that rows are loaded into. */
 export interface RowTarget {

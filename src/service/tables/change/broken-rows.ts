@@ -3,11 +3,17 @@ import type { ClientBase } from 'pg';
 import type { Problem } from '../../../core/errors.ts';
 import { describeCellProblem, NOT_NULL } from '../../../encoding/problems/cell-problems.ts';
 import { type Problems, shortenValue } from '../../../encoding/problems/problems.ts';
-import { quoteIdentifier, quoteQualified } from '../../postgres/sql.ts';
+import { quoteIdentifier, quoteQualified, randomName } from '../../postgres/sql.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
+import {
+  type CheckRule,
+  type ForeignKeyRule,
+  type RowRule,
+  readRowRules,
+  type UniqueRule,
+} from '../rules/row-rules.ts';
 import { allPresent, lacksReference, shownValue } from '../rules/rule-conditions.ts';
 import { ruleProblem } from '../rules/rule-problem.ts';
-import { type CheckRule, type ForeignKeyRule, type RowRule, readRowRules, type UniqueRule } from '../rules/row-rules.ts';
 import { countRows, type Key, keyOf, keyValues, type NamedRows } from './named-rows.ts';
 
 /**
@@ -56,7 +62,11 @@ function isChecked(rule: RowRule): rule is CheckedRule {
 }
 
 /** Returns the problem of a rule that PostgreSQL has refused and that no query can check. */
-function unchecked(kind: 'unique' | 'foreign key' | 'check', name: string, rule: RowRule | undefined): Problem {
+function unchecked(
+  kind: 'unique' | 'foreign key' | 'check',
+  name: string,
+  rule: RowRule | undefined,
+): Problem {
   const columns = rule === undefined ? {} : { column: rule.columns.join(', ') };
   const detail = `rows of the table break the ${kind === 'unique' ? 'key' : kind} "${name}". The role of this request cannot find them`;
   return { ...columns, code: codes[kind], detail };
@@ -82,7 +92,7 @@ async function addNulls(
   column: string,
   problems: Problems,
 ): Promise<void> {
-  const query = brokenRows(rows, 't', tableOf(rows), `t.${quoteIdentifier(column)} IS NULL`, []);
+  const query = brokenRows(rows, `${columnOf(column)} IS NULL`, []);
   const { problems: count, listed } = await countRows<BrokenRow>(client, query, problems.maxFound);
   const reason = describeCellProblem(NOT_NULL);
   addListed(rows, listed, count, problems, (row) => ({ ...keyOfProblem(rows, row.key), column, ...reason }));
@@ -143,40 +153,44 @@ function tableOf({ schema, name }: NamedRows): string {
   return quoteQualified(schema, name);
 }
 
+/** Returns the column of a row of the table, which is `t` in every query. */
+function columnOf(name: string): string {
+  return `t.${quoteIdentifier(name)}`;
+}
+
 function breaking(rows: NamedRows, rule: CheckedRule): string {
-  const { columns } = rule;
-  const table = tableOf(rows);
   switch (rule.kind) {
     case 'check':
-      return brokenRows(rows, 't', table, `NOT (${rule.expression})`, columns);
+      return brokenRows(rows, `NOT (${rule.expression})`, rule.columns);
     case 'foreign key': {
       const referenced = quoteQualified(rule.referencedSchema, rule.referencedTable);
-      return brokenRows(rows, 't', table, lacksReference('t', rule, [referenced]), columns);
+      return brokenRows(rows, lacksReference('t', rule, [referenced]), rule.columns);
     }
     case 'unique':
       return repeatedKeys(rows, rule);
   }
 }
 
-function brokenRows(
-  rows: NamedRows,
-  alias: string,
-  source: string,
-  condition: string,
-  columns: string[],
-): string {
-  const value = rows.areShown && columns.length > 0 ? shownValue(alias, columns) : 'NULL';
-  return `SELECT true AS is_problem, ${keyValues(rows, alias)} AS key, ${value} AS value, NULL::text[] AS other
-FROM ${source} ${alias} WHERE ${condition}`;
+function brokenRows(rows: NamedRows, condition: string, columns: string[]): string {
+  const value = rows.areShown && columns.length > 0 ? shownValue('t', columns) : 'NULL';
+  return `SELECT true AS is_problem, ${keyValues(rows, columnOf)} AS key, ${value} AS value, NULL::text[] AS other
+FROM ${tableOf(rows)} t WHERE ${condition}`;
 }
 
+/** Returns a query of the rows that repeat the key of an earlier row. Texts are made only for the rows that it finds. */
 function repeatedKeys(rows: NamedRows, { columns, nullsNotDistinct }: UniqueRule): string {
-  const keys = columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ');
-  const order = rows.keyColumns.map((column) => `t.${quoteIdentifier(column)}`).join(', ');
-  const key = keyValues(rows, 't');
-  const value = rows.areShown ? shownValue('t', columns) : 'NULL';
-  return `SELECT true AS is_problem, k.key, k.value, k.other
-FROM (SELECT ${key} AS key, ${value} AS value, first_value(${key}) OVER same AS other, row_number() OVER same AS place
-  FROM ${tableOf(rows)} t WHERE ${nullsNotDistinct ? 'true' : allPresent('t', columns)}
-  WINDOW same AS (PARTITION BY ${keys} ORDER BY ${order})) AS k WHERE k.place > 1`;
+  // The table may have columns of any other name.
+  const unlike = randomName('first');
+  const place = quoteIdentifier(`${unlike} place`);
+  const firstOf = (column: string) => quoteIdentifier(`${unlike} ${rows.keyColumns.indexOf(column)}`);
+  const list = [
+    ...[...new Set([...columns, ...rows.keyColumns])].map(columnOf),
+    ...rows.keyColumns.map((column) => `first_value(${columnOf(column)}) OVER same AS ${firstOf(column)}`),
+  ];
+  return `SELECT true AS is_problem, ${keyValues(rows, columnOf)} AS key, ${rows.areShown ? shownValue('t', columns) : 'NULL'} AS value,
+  ${keyValues(rows, (column) => `t.${firstOf(column)}`)} AS other
+FROM (SELECT ${list.join(', ')}, row_number() OVER same AS ${place} FROM ${tableOf(rows)} t
+  WHERE ${nullsNotDistinct ? 'true' : allPresent('t', columns)}
+  WINDOW same AS (PARTITION BY ${columns.map(columnOf).join(', ')} ORDER BY ${rows.keyColumns.map(columnOf).join(', ')})) AS t
+WHERE t.${place} > 1`;
 }

@@ -4,7 +4,7 @@ import { AppError } from '../../../core/errors.ts';
 import { qualified } from '../../postgres/callers-statement.ts';
 import { queryWithSavepoint } from '../../postgres/savepoints.ts';
 import { throughView } from '../../postgres/search-path.ts';
-import { quoteIdentifier, quoteQualified, type Statement } from '../../postgres/sql.ts';
+import { quoteQualified, type Statement } from '../../postgres/sql.ts';
 
 export interface NamedRows {
   schema: string;
@@ -68,13 +68,20 @@ export function keyOf({ keyColumns }: NamedRows, values: string[]): Key {
   return Object.fromEntries(keyColumns.map((column, index) => [column, values[index]!]));
 }
 
-/** Returns SQL for the values of a row's key as texts. `tableoid` is written as the name of its table. */
-export function keyValues({ keyColumns, areShown }: NamedRows, alias: string): string {
+/**
+ * Returns SQL for the values of a row's key as texts; NULL if rows are not shown. `tableoid` is written as the name of its table.
+ *
+ * @param columnSql returns SQL for the value of a column of the key
+ */
+export function keyValues(
+  { keyColumns, areShown }: NamedRows,
+  columnSql: (column: string) => string,
+): string {
   if (!areShown) return 'NULL::text[]';
   const values = keyColumns.map((column) => {
-    const value = `${alias}.${quoteIdentifier(column)}`;
+    const value = column === 'tableoid' ? `${columnSql(column)}::regclass` : columnSql(column);
     // The output function of a type, unlike a cast to text, is never a function of another role.
-    return `left(format('%s', ${column === 'tableoid' ? `${value}::regclass` : value}), 200)`;
+    return `left(format('%s', ${value}), 200)`;
   });
   return `ARRAY[${values.join(', ')}]`;
 }

@@ -1,9 +1,9 @@
 /** Finds the rows whose values cannot follow a change of types, before the change is made. */
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../../core/errors.ts';
+import { explainText } from '../../../encoding/encoders/explain-text.ts';
 import { describeCellProblem, NOT_NULL } from '../../../encoding/problems/cell-problems.ts';
 import { type Problems, shortenValue } from '../../../encoding/problems/problems.ts';
-import { explainText } from '../../../encoding/encoders/explain-text.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../postgres/sql.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
 import { countRows, keyOf, keyValues, type NamedRows } from '../change/named-rows.ts';
@@ -104,7 +104,7 @@ function unconvertible(rows: NamedRows, { conversion, allowsLosses, inputCheck }
   return `
 SELECT s.key, s.state, s.state > ${LOSES} AS is_problem, ${shown('s.value', maxExplained + 1)} AS value,
   CASE WHEN s.state = ${NOT_EXACT} THEN ${shown(sqlOf('s.value').converted, 200)} END AS becomes
-FROM (SELECT ${keyValues(rows, 't')} AS key, ${value} AS value, ${state} AS state
+FROM (SELECT ${keyValues(rows, (column) => `t.${quoteIdentifier(column)}`)} AS key, ${value} AS value, ${state} AS state
   FROM ${quoteQualified(rows.schema, rows.name)} t OFFSET 0) AS s WHERE s.state > 0`;
 }
 
@@ -143,7 +143,10 @@ function notExact({ change, loss }: Conversion, { becomes }: FoundRow): Pick<Pro
     loss === undefined
       ? 'which is not the same: correct the value first'
       : `and lose its ${loss}: correct the value first, or send allow=lossy_types`;
-  return { code: 'not-exact', detail: `as ${change.to.type.name} it would become${as || ' another value'}, ${remedy}` };
+  return {
+    code: 'not-exact',
+    detail: `as ${change.to.type.name} it would become${as || ' another value'}, ${remedy}`,
+  };
 }
 
 function impossible({ change }: Conversion, { value, key }: FoundRow): Pick<Problem, 'code' | 'detail'> {

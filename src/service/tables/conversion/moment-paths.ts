@@ -1,6 +1,6 @@
 /** How dates and times become values of another type of dates and times. No value may depend on the time zone of a session. */
 import type { ColumnType } from '../../../encoding/columns/load-column.ts';
-import { nameInSql, type NoConversion, outputOf, type Path } from './conversion.ts';
+import { type NoConversion, nameInSql, outputOf, type Path } from './conversion.ts';
 
 const DATE = 1082;
 const TIME = 1083;

@@ -82,9 +82,15 @@ function toFloat(from: ColumnType, to: ColumnType): Path {
   return {
     steps,
     isPossible: known === undefined ? ({ value }) => isInRange(value, range) : undefined,
-    isExact: ({ value, converted }) => `${converted}::text::numeric = ${asNumeric(from, value)}`,
+    isExact: ({ value, converted }) =>
+      `${converted}::text::numeric = ${asNumeric(from, value)}${known === undefined ? '' : ` AND ${isInteger(value, converted)}`}`,
     loss: 'precision',
   };
+}
+
+/** A large integer may become another one whose text has the same digits, because the text has only as many as are needed to read it back. */
+function isInteger(value: string, converted: string): string {
+  return `CASE WHEN abs(${converted}) < 9223372036854775807 THEN ${converted}::bigint = ${value} ELSE false END`;
 }
 
 function isInRange(value: string, range: string): string {

@@ -75,7 +75,8 @@ function pathOf(from: ColumnType, to: ColumnType, facts: CastFacts): Path | NoCo
   if (isBits(from) && isBits(to)) return bitsPath(from, to);
   if (facts.binary.has(castKey(from.oid, to.oid)) && to.typmod < 0 && !isNumber(from))
     return { steps: [nameInSql(to)], isUnchanged: true };
-  if (from.category === stringCategory || (from.kind === 'enum' && to.kind === 'enum')) return pathFromText(to);
+  if (from.category === stringCategory || (from.kind === 'enum' && to.kind === 'enum'))
+    return pathFromText(to);
   return otherPath(from, to);
 }
 
@@ -145,11 +146,7 @@ function toDomain(from: ColumnType, to: ColumnType, facts: CastFacts): Path | No
 }
 
 /** Converts each element. */
-function arrayPath(
-  from: ColumnType,
-  to: ColumnType,
-  facts: CastFacts,
-): Path | NoConversion | undefined {
+function arrayPath(from: ColumnType, to: ColumnType, facts: CastFacts): Path | NoConversion | undefined {
   const path = pathOf(from, to, facts);
   if (path === undefined || 'refused' in path) return path;
   const { isPossible, isExact, refusesNull = false, loss } = path;
