@@ -85,19 +85,20 @@ function exactFloat(text: string, converted: string): string {
 }
 
 /** A number as `numeric` writes it, with any number of decimals. It cannot be `-0`. */
-const number = String.raw`(?!-0(\.0+)?$)-?(0|[1-9][0-9]*)(\.[0-9]+)?`;
+const number = String.raw`(0|[1-9][0-9]*)(\.[0-9]+)?|-[1-9][0-9]*(\.[0-9]+)?|-0\.0*[1-9][0-9]*`;
 const day = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
 /** The offset -00:00 means that the place is unknown (RFC 3339 section 4.3), which PostgreSQL does not keep. */
-const offset = '(?!-00(:?00)?$)(Z|[+-][0-9]{2}(:?[0-9]{2})?)';
+const offset = '(Z|[+][0-9]{2}(:?[0-9]{2})?|-(0[1-9]|1[0-9])(:?[0-9]{2})?|-00:?(0[1-9]|[1-5][0-9]))';
 
 /** A time of day that exists, with as many decimals as the type stores, and zeros. PostgreSQL would read 24:00 and the second 60 as another time. */
 function clock(precision: number): string {
   const digits = precision < 0 ? 6 : precision;
-  return String.raw`([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.(?=[0-9])[0-9]{0,${digits}}0*)?)?`;
+  const decimals = digits === 0 ? '0+' : `[0-9]{1,${digits}}0*`;
+  return String.raw`([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.${decimals})?)?`;
 }
 
 function matches(text: string, pattern: string): string {
-  return `${text} ~ ${quoteLiteral(`^${pattern}$`)}`;
+  return `${text} ~ ${quoteLiteral(`^(${pattern})$`)}`;
 }
 
 /** Returns the condition that no object in the JSON text has a key twice. Outside of strings, a colon occurs only after a key. */
