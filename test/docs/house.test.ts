@@ -202,7 +202,7 @@ test('statements for the callers’ search path are made in one file', () => {
   assert.equal(cast(codeOf(read('src/service/postgres/callers-statement.ts'))).length, 1);
 });
 
-test('problems of rows that PostgreSQL refuses are made in one file', () => {
+test('problems of rows that PostgreSQL refuses are made in one file, and worded for rules of tables in another', () => {
   const codes = Object.keys(problemCodes['invalid-data']).join('|');
   const made = (code: string) => code.match(new RegExp(`\\bcode: '(?:${codes})'`, 'g')) ?? [];
   const places = placesOf(made, 'src/service/loading/judging/row-problem.ts');
@@ -210,7 +210,8 @@ test('problems of rows that PostgreSQL refuses are made in one file', () => {
     places.filter((place) => /^src\/service\/loading\/(?:staged|judging)\//.test(place)),
     [],
   );
-  assert.equal(made(codeOf(read('src/service/loading/judging/row-problem.ts'))).length, 8);
+  assert.equal(made(codeOf(read('src/service/loading/judging/row-problem.ts'))).length, 3);
+  assert.equal(made(codeOf(read('src/service/tables/rules/rule-problem.ts'))).length, 5);
 });
 
 test('SQL is written only in the folders for it', () => {

@@ -37,7 +37,8 @@ function told(problems: Problems): Pick<Problem, 'key' | 'column' | 'value' | 'c
 
 test('each row that breaks a rule is named by its key', async () => {
   const definition = `CREATE TABLE r (k integer PRIMARY KEY); INSERT INTO r VALUES (1);
-    CREATE TABLE t (id integer PRIMARY KEY, a integer, b text); INSERT INTO t VALUES (1, 1, 'x'), (2, 1, 'x'), (3, NULL, NULL), (4, NULL, NULL), (5, 7, 'y');
+    CREATE DOMAIN d AS integer CONSTRAINT low CHECK (VALUE > 0);
+    CREATE TABLE t (id d PRIMARY KEY, a integer, b text); INSERT INTO t VALUES (1, 1, 'x'), (2, 1, 'x'), (3, NULL, NULL), (4, NULL, NULL), (5, 7, 'y');
     ALTER TABLE t ADD CONSTRAINT refers FOREIGN KEY (a) REFERENCES r NOT VALID, ADD CONSTRAINT low CHECK (a < 5) NOT VALID`;
   await inTable(definition, async (client) => {
     const nulls = await broken(client, [{ kind: 'not null', column: 'a' }]);
@@ -143,5 +144,15 @@ test('a check that fails with an error, or that is not there, is one problem wit
     ]);
     // The transaction can go on.
     await client.query('SELECT 1');
+  });
+});
+
+test('a reference to a table whose rows row-level security hides is one problem without rows', async () => {
+  const definition = `CREATE TABLE r (k integer PRIMARY KEY); ALTER TABLE r ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+    CREATE TABLE t (id integer PRIMARY KEY, a integer); INSERT INTO t VALUES (1, 1);
+    ALTER TABLE t ADD CONSTRAINT refers FOREIGN KEY (a) REFERENCES r NOT VALID`;
+  await inTable(definition, async (client) => {
+    const [problem] = told(await broken(client, [{ kind: 'foreign key', name: 'refers' }]));
+    assert.deepEqual([problem!.key, problem!.code], [undefined, 'no-such-reference']);
   });
 });

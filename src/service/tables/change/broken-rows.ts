@@ -47,13 +47,18 @@ export async function findBrokenRows(
     const full: RowRule | undefined =
       rule.kind === 'unique'
         ? { ...rule, isPrimary: false, isDeferrable: false }
-        : known.find(({ kind, name }) => kind === rule.kind && name === rule.name);
+        : known.find((one) => one.kind === rule.kind && one.name === rule.name && !isOfDomain(one));
     if (full !== undefined && isChecked(full)) await addBroken(client, rows, full, problems);
     else problems.add(unchecked(rule.kind, rule.name, full));
   }
 }
 
 type CheckedRule = UniqueRule | ForeignKeyRule | CheckRule;
+
+/** A column's domain may have a check with the same name. */
+function isOfDomain(rule: RowRule): boolean {
+  return rule.kind === 'check' && rule.domainOf !== undefined;
+}
 
 /** Returns whether a query can check the rule. Foreign keys see rows that row-level security hides from the role. */
 function isChecked(rule: RowRule): rule is CheckedRule {
