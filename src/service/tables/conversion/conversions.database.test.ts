@@ -471,6 +471,38 @@ const pairs: Pair[] = [
     comparesNumbers: true,
   },
   {
+    from: 'text[]',
+    to: 'varchar(2)[]',
+    values: fc.constantFrom('{a,bb}', '{ccc}', '{}', '{NULL,"d  "}'),
+    isExact: (x) => x === '{a,bb}' || x === '{}',
+  },
+  {
+    from: 'numeric[]',
+    to: 'numeric(3,1)[]',
+    values: fc.constantFrom('{1.5,99.9}', '{100}', '{1.25}', '{NaN}'),
+    isExact: (x) => x === '{1.5,99.9}' || x === '{NaN}',
+  },
+  {
+    from: 'text',
+    to: 'interval',
+    values: fc.constantFrom('1 day', '01:30:00', 'P1D', '90', '1 mon -00:00:01'),
+    isExact: (x) => x !== 'P1D' && x !== '90',
+  },
+  {
+    from: 'text',
+    to: 'int4range',
+    values: fc.constantFrom('[1,5)', '[1,4]', 'empty', '(,)', '1,2'),
+    isExact: (x) => x === '[1,5)' || x === 'empty' || x === '(,)',
+  },
+  {
+    from: 'text',
+    to: 'xml',
+    values: fc.constantFrom('<a>1</a>', '<a', '<?xml version="1.0"?><a/>', 'x'),
+    isExact: (x) => x !== '<a',
+  },
+  { from: 'jsonb', to: 'json', values: json, isExact: () => true },
+  { from: 'public.color', to: 'text', values: fc.constantFrom('red', 'blue'), isExact: () => true },
+  {
     from: 'inet',
     to: 'cidr',
     values: fc.constantFrom('10.0.0.1', '10.0.0.1/8', '10.0.0.0/8'),
