@@ -170,6 +170,28 @@ export const commands = {
     options: { schema, json, ...connection },
     examples: ['tablewright describe orders', 'tablewright describe orders --json > orders-definition.json'],
   },
+  alter: {
+    usage: 'alter FILE… [options]',
+    about: 'make tables what definitions say',
+    notes:
+      'Each file has the definition of one table, as describe --json prints it. Without a name in it, the table has the name of the file. A missing table is created.',
+    options: {
+      table: { value: 'NAME', about: 'the table, if there is one file' },
+      schema,
+      plan: { about: 'show the changes, and make none' },
+      allow: {
+        value: 'LIST',
+        about: 'what may be lost: drop_columns,drop_constraints,drop_indexes,lossy_types',
+      },
+      'max-lock-ms': { value: 'MS', about: 'how long a table may stay locked' },
+      ...output,
+      ...connection,
+    },
+    examples: [
+      'tablewright alter tables/*.json --plan',
+      'tablewright alter tables/orders.json --allow drop_columns',
+    ],
+  },
   drop: {
     usage: 'drop NAME [options]',
     about: 'drop a table with its rows',

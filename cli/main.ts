@@ -19,6 +19,7 @@ const runs: Record<CommandName, (line: CommandLine) => Promise<number | undefine
   inspect: async (line) => (await import('./inspect.ts')).inspect(line),
   create: async (line) => (await import('./tables.ts')).create(line),
   describe: async (line) => (await import('./tables.ts')).describe(line),
+  alter: async (line) => (await import('./alter.ts')).alter(line),
   drop: async (line) => (await import('./tables.ts')).drop(line),
   rename: async (line) => (await import('./tables.ts')).rename(line),
   tables: async (line) => (await import('./tables.ts')).list(line),

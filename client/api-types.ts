@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 b6c940eb4e573bc8ebd63c07a5f4add37926523aa26162f66278aebbcd8d646f.
+// The structure of the OpenAPI document has the SHA-256 5d5bbb19b36f42bfcb49c8bf3c4c6f2793da0673610af3f1eda03f642d8cac79.
 
 export interface paths {
   '/healthz': {
@@ -74,7 +74,11 @@ export interface paths {
      * @description Describes the current table. Needs the scope `table:read`.
      */
     get: operations['describeTable'];
-    put?: never;
+    /**
+     * Alter Table
+     * @description Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; `[]` and null remove; a column that `columns` does not list is dropped. What loses something needs `allow`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope `table:alter`, to create a table also `table:create`, and the role must own the table.
+     */
+    put: operations['alterTable'];
     /**
      * Create Table
      * @description Creates a table from a definition. Needs the scope `table:create`.
@@ -196,7 +200,7 @@ export interface paths {
     };
     /**
      * Read First Rows
-     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`.
+     * @description Returns the first rows of a table, in the order in which PostgreSQL stores them. There is no query language here, because PostgreSQL has one. Needs the scope `table:read`. With `format` it sends all rows as a file, and needs the scope `table:export` instead. An error after the first bytes of a file resets the connection.
      */
     get: operations['readRows'];
     put?: never;
@@ -398,7 +402,7 @@ export interface paths {
     put?: never;
     /**
      * Upload Table From Json
-     * @description Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`; such a body has no definition), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent. With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.
+     * @description Loads rows into a table, all or nothing. The rows are in `data`, or the body is the array of them, or it has one row object on each line (`application/x-ndjson`; such a body has no definition), or they are in another array of the document (`rows_at`). Without `table` the definition is inferred from all rows. Needs the scope `table:create` (`fail`), `table:load` (`append`) or `table:replace` (`truncate`, `replace`), and `table:create` whenever the table has to be created or `extra_columns=add` is sent, and `table:alter` for `misfits`. With `Accept: text/csv` an upload with problems answers all of them, at most 100,000, as CSV with the columns `sheet,cell,row,column,value,code,reason`.
      */
     post: operations['uploadTableFromJson'];
     delete?: never;
@@ -780,6 +784,7 @@ export interface components {
        * @example rows-not-found
        * @example rows-not-an-array
        * @example dependent-object
+       * @example loses-data
        */
       code: string;
       /** @description What is wrong in words and, unless it is obvious, what to do. */
@@ -791,6 +796,7 @@ export interface components {
        * @description Kebab-case, stable.
        * @example ignored-column
        * @example added-column
+       * @example widened-column
        * @example mixed-column
        * @example other-notation
        * @example natural-values
@@ -902,10 +908,13 @@ export interface components {
         | 'table-exists'
         | 'dependent-objects'
         | 'write-conflict'
+        | 'loses-data'
+        | 'lock-too-long'
         | 'load-ended'
         | 'load-cancelled'
         | 'idempotency-key-in-use'
         | 'events-removed'
+        | 'precondition-failed'
         | 'limit-exceeded'
         | 'unsupported-media-type'
         | 'expectation-failed'
@@ -1366,13 +1375,6 @@ export interface components {
       include?: string[];
       where?: string;
     };
-    /** @description An enum or a domain that the table uses. */
-    TypeDescription: {
-      name: string;
-      labels?: string[];
-      base?: string;
-      check?: string;
-    };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. */
     DistributionDescription: {
       /**
@@ -1431,7 +1433,7 @@ export interface components {
       };
       comment?: string;
       indexes?: components['schemas']['IndexDescription'][];
-      types?: components['schemas']['TypeDescription'][];
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[];
       distribution?: components['schemas']['DistributionDescription'];
     };
     FoundTable: {
@@ -1443,6 +1445,152 @@ export interface components {
       table: components['schemas']['TableDescription'];
       /** @description Decisions of the service that you should check: columns that it named, renamed or left out, parts of values that a type cannot store, defaults that it stored as text. */
       warnings?: components['schemas']['Warning'][];
+    };
+    /** @description A column. Members that are absent stay as they are; a new column needs a type. */
+    AlteredColumn: {
+      /** @description Ignored: PostgreSQL numbers the columns. */
+      id?: unknown;
+      /**
+       * @description Name of the column. 1 to 63 bytes of UTF-8, case-sensitive and used exactly as written.
+       * @example amount
+       */
+      name: string;
+      /**
+       * @description A type of the connected PostgreSQL as it spells it, with modifiers and arrays (varchar(20), numeric(12,2), timestamptz, text[], enums, domains, extension types); serial, bigserial or smallserial for an identity column; or a friendly alias (string, datetime, double, number, blob, …). An alias is always the alias; a type of the database with its name, and the row type of a table, are written in quotes or with their schema.
+       * @example numeric(12,2)
+       * @example text
+       * @example timestamptz
+       */
+      type?: string;
+      /** @description Whether the column accepts NULL. Default: true. Columns of the primary key never accept it. */
+      is_nullable?: boolean | null;
+      /**
+       * @description null: there is no default. '…' or '…'::type: an SQL literal. A call of an allowed function with literal arguments (now(), gen_random_uuid(), nextval('…')) or a keyword such as CURRENT_TIMESTAMP: that expression. Anything else: literal text in the input syntax of the column's type (0, true, pending, {}). A number or boolean means its JSON text.
+       * @example now()
+       * @example 0
+       * @example pending
+       * @example 1.5
+       * @example true
+       * @example null
+       */
+      default?: string | number | boolean | null;
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example Without VAT
+       */
+      comment?: string | null;
+      sequence?: components['schemas']['Sequence'] | null;
+      /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
+      identity?: 'always' | null;
+      /**
+       * @description The expression of a GENERATED ALWAYS AS (…) column, over other columns of this table. PostgreSQL computes its values.
+       * @example net * 1.19
+       */
+      generated?: string | null;
+      /** @description Whether the values of a generated column are `stored` (default), or computed when they are read: `virtual`, from PostgreSQL 18 on. */
+      generated_kind?: ('stored' | 'virtual') | null;
+      /** @description true: `default` is an SQL expression, such as `now() + interval '1 day'`, even if it has operators or other functions. */
+      default_is_expression?: boolean;
+      /**
+       * @description The old name of the column. If there is no such column and one with the new name, the column was renamed before.
+       * @example mail
+       */
+      renamed_from?: string | null;
+    };
+    /**
+     * @description What the table becomes. Members that are absent stay as they are; `[]` and null remove.
+     * @example {
+     *       "columns": [
+     *         {
+     *           "name": "id",
+     *           "type": "bigserial"
+     *         },
+     *         {
+     *           "name": "email",
+     *           "type": "text",
+     *           "is_nullable": false
+     *         },
+     *         {
+     *           "name": "joined_on",
+     *           "type": "date"
+     *         }
+     *       ],
+     *       "indexes": [
+     *         {
+     *           "columns": [
+     *             {
+     *               "column": "joined_on"
+     *             }
+     *           ]
+     *         }
+     *       ]
+     *     }
+     */
+    AlteredTable: {
+      /** @description Ignored: the path names the table. */
+      name?: unknown;
+      /** @description Ignored: the query names the schema. */
+      schema?: unknown;
+      /** @description All columns that the table has then. A column that is not listed is dropped. */
+      columns?: components['schemas']['AlteredColumn'][];
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example One row for each order
+       */
+      comment?: string | null;
+      constraints?: components['schemas']['Constraints'] | null;
+      /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
+      indexes?: components['schemas']['Index'][] | null;
+      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
+      distribution?: components['schemas']['Distribution'] | null;
+    };
+    AlteredTableBody: {
+      table: components['schemas']['AlteredTable'];
+    };
+    /** @description One change of a table. */
+    TableChangeStep: {
+      /** @enum {string} */
+      change:
+        | 'create-table'
+        | 'rename-column'
+        | 'drop-constraint'
+        | 'drop-index'
+        | 'rename-constraint'
+        | 'rename-index'
+        | 'drop-column'
+        | 'add-column'
+        | 'change-type'
+        | 'change-identity'
+        | 'drop-expression'
+        | 'set-default'
+        | 'drop-default'
+        | 'set-not-null'
+        | 'drop-not-null'
+        | 'add-constraint'
+        | 'add-index'
+        | 'set-comment';
+      /** @description The change in words. */
+      detail: string;
+      /** @description The statements of the change. */
+      sql: string;
+      /** @description PostgreSQL writes all rows anew. */
+      rewrites: boolean;
+      /** @description All rows are read, and some of them may be refused. */
+      scans: boolean;
+      /**
+       * @description The lock of the table. Only ACCESS EXCLUSIVE makes readers wait.
+       * @enum {string}
+       */
+      lock: 'SHARE UPDATE EXCLUSIVE' | 'SHARE' | 'SHARE ROW EXCLUSIVE' | 'ACCESS EXCLUSIVE';
+      /** @description The value of `allow` that the change needs, because it loses something. */
+      loses: ('drop_columns' | 'drop_constraints' | 'drop_indexes' | 'lossy_types') | null;
+      /** @description The number of rows whose values were rounded or lost something. */
+      rows?: number;
+    };
+    AlteredTableAnswer: {
+      table: components['schemas']['TableDescription'];
+      changes: components['schemas']['TableChangeStep'][];
     };
     /** @description What changes. Absent members stay. */
     TableChange: {
@@ -1825,6 +1973,14 @@ export interface components {
             row?: number;
             value?: string;
           };
+        }[];
+        /** @description The columns that got wider types (`misfits`). Absent if there are none. */
+        widened?: {
+          column: string;
+          /** @description The type before the load. */
+          from: string;
+          /** @description The type that the column has now. */
+          to: string;
         }[];
         /** @description The columns of the key by which rows were compared (`on_conflict=skip` or `update`). Empty: the data has no complete key. */
         conflict_key?: string[];
@@ -2214,6 +2370,14 @@ export interface components {
         skipped: number;
         /** @description The rows that were left out, because they had problems (`faulty_rows`). */
         rows_left_out: number;
+        /** @description The columns that got wider types (`misfits`). Absent if there are none. */
+        widened?: {
+          column: string;
+          /** @description The type before the load. */
+          from: string;
+          /** @description The type that the column has now. */
+          to: string;
+        }[];
       };
     };
     /** @description An upload was refused; nothing was changed. A CloudEvent (1.0). */
@@ -2481,6 +2645,19 @@ export interface components {
         'application/problem+json': components['schemas']['ProblemDocument'];
       };
     };
+    /** @description Precondition Failed. */
+    PreconditionFailed: {
+      headers: {
+        /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+        'RateLimit-Policy'?: string;
+        /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['ProblemDocument'];
+      };
+    };
     /** @description Gone. */
     Gone: {
       headers: {
@@ -2590,6 +2767,8 @@ export interface operations {
       /** @description The table. */
       200: {
         headers: {
+          /** @description Changes whenever the definition of the table changes, for `If-Match`. */
+          ETag?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
           'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
@@ -2616,6 +2795,111 @@ export interface operations {
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  alterTable: {
+    parameters: {
+      query?: {
+        /**
+         * @description The schema of the table.
+         * @example public
+         */
+        schema?: string;
+        /** @description true: answers the changes, and makes none of them. It locks nothing and reads no rows. */
+        dry_run?: boolean;
+        /**
+         * @description What may be lost, separated by commas: `drop_columns`, `drop_constraints`, `drop_indexes`, `lossy_types`. With `lossy_types` values may be rounded or lose precision or the time of day.
+         * @example drop_columns,drop_indexes
+         */
+        allow?: string;
+        /** @description The maximum time for which the table may stay locked, in milliseconds. */
+        max_lock_ms?: number;
+      };
+      header?: {
+        /** @description The `ETag` of an answer that described the table. If its definition is another one by now, nothing is changed (412). */
+        'If-Match'?: string;
+        /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
+        'Idempotency-Key'?: string;
+        /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
+        'Content-Encoding'?: string;
+      };
+      path: {
+        /**
+         * @description The name of the table: a PostgreSQL identifier of 1 to 63 bytes, case-sensitive and used exactly as written.
+         * @example orders
+         */
+        table_name: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['AlteredTableBody'];
+      };
+    };
+    responses: {
+      /** @description The table as it is now, and its changes. With `dry_run`: the table before them. */
+      200: {
+        headers: {
+          /** @description Changes whenever the definition of the table changes, for `If-Match`. */
+          ETag?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AlteredTableAnswer'];
+        };
+      };
+      /** @description Created. */
+      201: {
+        headers: {
+          /** @description Changes whenever the definition of the table changes, for `If-Match`. */
+          ETag?: string;
+          /** @description The URL that describes the table. */
+          Location?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AlteredTableAnswer'];
+        };
+      };
+      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`loses-data`](/docs/errors/loses-data): The change would lose a part of the table. [`lock-too-long`](/docs/errors/lock-too-long): The change would lock the table for too long. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      409: components['responses']['Conflict'];
+      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The table is not the one that If-Match names. */
+      412: components['responses']['PreconditionFailed'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. [`distribution-unavailable`](/docs/errors/distribution-unavailable): The database cannot distribute tables. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
       /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
@@ -2726,6 +3010,8 @@ export interface operations {
         dry_run?: boolean;
       };
       header?: {
+        /** @description The `ETag` of an answer that described the table. If its definition is another one by now, nothing is changed (412). */
+        'If-Match'?: string;
         /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
       };
@@ -2763,6 +3049,8 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
+      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The table is not the one that If-Match names. */
+      412: components['responses']['PreconditionFailed'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
@@ -2785,6 +3073,8 @@ export interface operations {
         schema?: string;
       };
       header?: {
+        /** @description The `ETag` of an answer that described the table. If its definition is another one by now, nothing is changed (412). */
+        'If-Match'?: string;
         /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
         /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
@@ -2808,6 +3098,8 @@ export interface operations {
       /** @description The table as it is now. */
       200: {
         headers: {
+          /** @description Changes whenever the definition of the table changes, for `If-Match`. */
+          ETag?: string;
           /** @description The URL that describes the table. */
           Location?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
@@ -2832,8 +3124,10 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
+      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The table is not the one that If-Match names. */
+      412: components['responses']['PreconditionFailed'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
@@ -3044,8 +3338,20 @@ export interface operations {
          * @example public
          */
         schema?: string;
-        /** @description The maximum number of rows in the answer. */
+        /** @description The maximum number of rows. Without a format: 50 by default, and at most 1,000. With one: all rows by default. */
         limit?: number;
+        /** @description Exports all rows as a file: `csv`, `ndjson`, `json` (a document that uploads accept) or `xlsx`. The header `Accept` with the media type of CSV, NDJSON or a workbook does the same. Needs the scope `table:export`. */
+        format?: 'csv' | 'ndjson' | 'json' | 'xlsx';
+        /**
+         * @description The columns of the file in their order, separated by commas, for an export. A backslash before a comma makes it part of a name. Default: all columns.
+         * @example id,name
+         */
+        columns?: string;
+        /**
+         * @description The columns by which the rows of an export are ordered, separated by commas, each with `.asc` (default) or `.desc`. Without it the order is that of PostgreSQL.
+         * @example ordered_at.desc,id
+         */
+        order?: string;
       };
       header?: never;
       path: {
@@ -3059,9 +3365,11 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The rows. */
+      /** @description The first rows. With `format`: a file of the type `text/csv`, `application/x-ndjson`, `application/json` or `application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`. */
       200: {
         headers: {
+          /** @description The name of the file. */
+          'Content-Disposition'?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
           'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
@@ -3084,13 +3392,13 @@ export interface operations {
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
-      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-data`](/docs/errors/invalid-data): The data does not fit the table. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
-      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
   };
@@ -3556,6 +3864,8 @@ export interface operations {
         rename?: string;
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
+        /** @description What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
+        misfits?: 'fail' | 'widen' | 'widen_text';
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
@@ -3805,6 +4115,8 @@ export interface operations {
         rename?: string;
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
+        /** @description What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
+        misfits?: 'fail' | 'widen' | 'widen_text';
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */
         if_exists?: 'fail' | 'append' | 'truncate' | 'replace';
         /** @description What to do if there is no such table. `create`: make it, which needs the scope `table:create`. `fail`: 404, so that a misspelled name makes no table. It needs `if_exists=append`, `truncate` or `replace`. */
@@ -3869,8 +4181,8 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
-        quoted?: 'any' | 'text';
+        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula. */
+        quoted?: 'any' | 'text' | 'exact';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */
@@ -4031,8 +4343,8 @@ export interface operations {
         quotes?: 'repair' | 'strict';
         /** @description For text files: `\` (in a URL `%5C`) if programs have written a backslash before quotation marks and backslashes within quoted fields, as MySQL and Spark do. `none`: backslashes are text. Default: `\` if the first lines clearly use it, or else `none`. */
         escape?: '\\' | 'none';
-        /** @description For text files whose types are inferred: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. */
-        quoted?: 'any' | 'text';
+        /** @description For text files: what values in quotes are. `any`: the same as without quotes. `text`: numbers, `true` and `false` in quotes are text, as in JSON, so a column of `"0123"` or `"7"` becomes text. `exact`: as in exports and in files of `COPY`, an empty field in quotes is the empty text and not NULL, and `="7"` is a text and no formula. */
+        quoted?: 'any' | 'text' | 'exact';
         /** @description For text files: the encoding, by any label of the WHATWG Encoding Standard, such as `windows-1250`, `shift_jis` or `gbk`. There, `latin1` and `iso-8859-1` mean `windows-1252`. A file with a byte that is not valid in this encoding is refused. Default: detected among UTF-8, UTF-16, encodings of alphabets other than Latin if their letters show them, and Windows-1252. */
         encoding?: string;
         /** @description For text files: lines that begin with this ASCII character, such as `#`, are left out. Problems still name the line numbers of the file. Default: none. */

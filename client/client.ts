@@ -6,7 +6,7 @@ import { addressOf } from './address-of.ts';
 import type { components, operations } from './api-types.ts';
 import { fromJson, toJson } from './exact-json.ts';
 import { ConnectionError, type Problem, type ProblemDocument, ProblemError } from './problem-error.ts';
-import { type Connection, send } from './send.ts';
+import { type Connection, type SentRequest, send } from './send.ts';
 import { fetchTransport, type Transport, type TransportAnswer } from './transport.ts';
 import { type ChangeOptions, type LoadOptions, type RequestOptions, sendOnce, upload } from './upload.ts';
 import { type UploadSource, uploadBody } from './upload-body.ts';
@@ -23,6 +23,7 @@ type Schemas = components['schemas'];
 type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
 
 export type TableDefinition = Schemas['TableDefinition'];
+export type AlteredTable = Schemas['AlteredTable'];
 export type TableDescription = Schemas['TableDescription'];
 export type CreatedTable = Schemas['CreatedTable'] & Partial<Schemas['FoundTable']>;
 export type LoadedTable = Schemas['LoadedTable'];
@@ -86,16 +87,7 @@ function tableCalls(connection: Connection) {
       definition: TableDefinition,
       { signal, idempotencyKey, ...query }: QueryOf<'createTable'> & ChangeOptions = {},
     ): Promise<CreatedTable> {
-      const content = toJson({ table: definition });
-      const request = {
-        method: 'POST',
-        path: tablePath(name),
-        query,
-        headers: { 'content-type': 'application/json' },
-        open: () => ({ content }),
-        signal,
-        isRepeatable: true,
-      } as const;
+      const request = jsonRequest('POST', name, { table: definition }, query, signal);
       return sendOnce(connection, request, idempotencyKey, jsonOf);
     },
 
@@ -145,18 +137,34 @@ function changeCalls(connection: Connection) {
       change: Schemas['TableChange'],
       { signal, idempotencyKey, ...query }: QueryOf<'renameTable'> & ChangeOptions = {},
     ): Promise<Schemas['RenamedTable']> {
-      const content = toJson(change);
-      const request = {
-        method: 'PATCH',
-        path: tablePath(name),
-        query,
-        headers: { 'content-type': 'application/json' },
-        open: () => ({ content }),
-        signal,
-        isRepeatable: true,
-      } as const;
+      const request = jsonRequest('PATCH', name, change, query, signal);
       return sendOnce(connection, request, idempotencyKey, jsonOf);
     },
+
+    /** Makes a table what the definition says. With `dry_run` the answer has the changes, and none of them is made. */
+    alterTable(
+      name: string,
+      definition: AlteredTable,
+      { signal, idempotencyKey, ...query }: QueryOf<'alterTable'> & ChangeOptions = {},
+    ): Promise<Schemas['AlteredTableAnswer']> {
+      const request = jsonRequest('PUT', name, { table: definition }, query, signal);
+      return sendOnce(connection, request, idempotencyKey, jsonOf);
+    },
+  };
+}
+
+function jsonRequest(
+  method: NonNullable<SentRequest['method']>,
+  table: string,
+  body: unknown,
+  query: SentRequest['query'],
+  signal: AbortSignal | undefined,
+): SentRequest {
+  const content = toJson(body);
+  return {
+    ...{ method, path: tablePath(table), query, signal, isRepeatable: true },
+    headers: { 'content-type': 'application/json' },
+    open: () => ({ content }),
   };
 }
 

@@ -24,7 +24,7 @@ export interface SentBody {
 }
 
 export interface SentRequest {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The path after `/api/v1`. */
   path: string;
   query?: object | undefined;

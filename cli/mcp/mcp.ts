@@ -61,7 +61,7 @@ function wrongArgument(schema: object, given: Arguments): string | undefined {
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(schema, name)) return `There is no argument "${name}".`;
     const isObject = typeof value === 'object' && value !== null;
-    if (isObject !== (name === 'definition' || name === 'change'))
+    if (isObject !== ['definition', 'change', 'new_definition'].includes(name))
       return `The argument "${name}" must be ${isObject ? 'a text, a number or true or false' : 'an object'}.`;
   }
   return undefined;

@@ -24,6 +24,7 @@ const ownArguments = {
   id: { type: 'string', description: 'The id of the load.' },
   definition: { schema: 'TableDefinition' },
   change: { schema: 'TableChange' },
+  new_definition: { schema: 'AlteredTable' },
 } as const;
 
 /** @param document the OpenAPI document */

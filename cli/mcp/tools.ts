@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { parse } from 'node:path';
 import type {
+  AlteredTable,
   Client,
   InspectOptions,
   LoadOptions,
@@ -23,7 +24,7 @@ export interface Tool {
   /** Parameters that the tool sets itself. */
   without?: string[];
   /** Further arguments, and whether they are required: `file` is the path of a file, and the others are schemas of the document. */
-  own?: Partial<Record<'file' | 'table' | 'definition' | 'change' | 'id', boolean>>;
+  own?: Partial<Record<'file' | 'table' | 'definition' | 'change' | 'new_definition' | 'id', boolean>>;
   isReadOnly?: true;
   /** Returns what a person must confirm; undefined: nothing would be lost. */
   danger?: (given: Arguments) => string | undefined;
@@ -95,6 +96,18 @@ export const tools: Record<string, Tool> = {
     own: { table: true, definition: true },
     run: (client, { table, definition, ...query }, signal) =>
       client.createTable(nameOf(table), definition as TableDefinition, { ...query, signal }),
+  },
+  alter_table: {
+    about:
+      'Makes a table what a definition says: what it leaves out stays, and a column that it does not list is dropped. With dry_run it only answers the changes. What loses something needs allow.',
+    operations: ['alterTable'],
+    own: { table: true, new_definition: true },
+    danger: ({ table, schema, allow, dry_run: isTrial }) =>
+      isTrial === true || !allow
+        ? undefined
+        : `Change the table ${shown(table, schema)}, although this may lose something (${allow})?`,
+    run: (client, { table, new_definition: definition, ...query }, signal) =>
+      client.alterTable(nameOf(table), definition as AlteredTable, { ...query, signal }),
   },
   rename_table: {
     about: 'Gives a table another name, another schema or another comment.',

@@ -134,6 +134,9 @@ export const problemCodes = {
   'dependent-objects': {
     'dependent-object': 'the object depends on the table',
   },
+  'loses-data': {
+    'loses-data': 'the column, constraint or index would be lost; `detail` says what to allow',
+  },
 } as const;
 
 type Listed = typeof problemCodes;

@@ -691,6 +691,23 @@ test('a table is renamed and dropped', async () => {
   assert.equal((await run(['rename', 'shorter'])).code, 2);
 });
 
+test('tables become what files of definitions say, and --plan only shows it', async () => {
+  const file = join(folder, 'altered.json');
+  await writeFile(file, '{"table":{"columns":[{"name":"a","type":"int"},{"name":"b","type":"text"}]}}');
+  assert.match((await run(['alter', file])).out, /^public\.altered: the table "altered" is created\n$/);
+  assert.equal((await run(['alter', file])).out, 'public.altered is already what the definition says.\n');
+  await writeFile(file, '{"columns":[{"name":"a","type":"bigint"}]}');
+  const plan = await run(['alter', file, '--plan']);
+  assert.match(plan.out, /the column "b" is dropped with its values \(needs --allow drop_columns\)\n/);
+  assert.match(plan.out, /"a" becomes bigint instead of integer \(writes all rows, readers wait\)\n/);
+  assert.match(plan.err, /ALTER TABLE "public"\."altered" DROP COLUMN "b";/);
+  assert.match((await run(['alter', file])).err, /loses-data/);
+  const done = await run(['alter', file, '--allow', 'drop_columns', '--max-lock-ms', '60000', '--json']);
+  assert.equal(JSON.parse(done.out).changes.length, 2, done.err);
+  assert.equal((await run(['alter'])).code, 2);
+  assert.equal((await run(['alter', file, file, '--table', 'x'])).code, 2);
+});
+
 test('the list of loads names the error of a load that was refused', async () => {
   const rows = '[{"a":null}]';
   await run(

@@ -116,6 +116,12 @@ suite('the tools', () => {
       const trial = await call(refusing.agent, 'drop_table', { table: 'kept', dry_run: true });
       assert.equal(trial.isError, false);
       assert.equal(refusing.asked.length, 1);
+      const altered = { table: 'kept', new_definition: { comment: 'by an agent' } };
+      assert.equal((await call(refusing.agent, 'alter_table', altered)).body.table.comment, 'by an agent');
+      assert.equal(refusing.asked.length, 1);
+      const losing = { ...altered, allow: 'drop_columns' };
+      assert.equal((await call(refusing.agent, 'alter_table', losing)).isError, true);
+      assert.equal(refusing.asked.length, 2);
       const replacing = { file: orders, table: 'kept', if_exists: 'replace' };
       assert.equal((await call(refusing.agent, 'load_file', replacing)).isError, true);
       for (const ifExists of [['truncate'], [['replace']]]) {

@@ -62,7 +62,7 @@ const codes = [...page.matchAll(/^### `([\w-]+)`$/gm)].map((match) => match[1]!)
 
 /** Returns the examples of a `POST …` with a body (or with a number of columns or indexes) and the whole answer. */
 function requestExamples(): Example[] {
-  const request = `\`(GET|POST) (/\\S+)\` (?:with\\n\\n${json}\\n\\n|with ([\\d,]+) (columns|indexes) )?`;
+  const request = `\`(GET|POST|PUT) (/\\S+)\` (?:with\\n\\n${json}\\n\\n|with ([\\d,]+) (columns|indexes) )?`;
   const answer = `is answered with (\\d{3})(?: and|, and \`(\\w+)\` is)\\n\\n${json}`;
   const pattern = new RegExp(`${request}(?:${answer}|creates )`, 'gs');
   return [...page.matchAll(pattern)].map((match) => {

@@ -37,7 +37,7 @@ for (const [title, setting, allowed, told] of [
       assert.equal(status, 204);
       assert.equal(body, '');
       assert.equal(headers.get('access-control-allow-origin'), told);
-      assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, PATCH, DELETE');
+      assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, PUT, PATCH, DELETE');
       const sendable = headers.get('access-control-allow-headers')!.toLowerCase().split(', ');
       for (const name of ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'prefer'])
         assert(sendable.includes(name), name);

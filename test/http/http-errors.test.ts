@@ -71,7 +71,7 @@ suite('paths', () => {
 
 suite('methods', () => {
   const allowed: Record<string, string[]> = {
-    '/api/v1/table/a': ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST'],
+    '/api/v1/table/a': ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'],
     '/api/v1/table/a/upload/json': ['POST'],
     '/api/v1/table/a/upload/excel': ['POST'],
     '/healthz': ['GET', 'HEAD'],

@@ -99,6 +99,7 @@ test('the operations of the contract are there', () => {
     'post /api/v1/table/{table_name}/upload/json',
     'post /api/v1/webhooks',
     'post /api/v1/webhooks/{id}/ping',
+    'put /api/v1/table/{table_name}',
   ]);
 });
 

@@ -39,6 +39,11 @@ const path = '/table/t';
 const requests: Record<string, (row: Row, token: string) => Promise<TestAnswer>> = {
   'Create Table': (row, token) => service.post(`${path}?${query(row)}`, { table: { columns } }, { token }),
   'Describe Table': (row, token) => service.get(`${path}?${query(row)}`, { token }),
+  'Alter Table': (row, token) => {
+    const body = JSON.stringify({ table: row.table === 'new' ? { columns } : { comment: 'x' } });
+    const headers = { 'content-type': 'application/json' };
+    return service.request('PUT', `${path}?${query(row)}`, { token, body, headers });
+  },
   'Rename Table': async (row, token) => {
     const body = '{"comment": null, "name": "t2"}';
     const headers = { 'content-type': 'application/json' };

@@ -27,6 +27,12 @@ export const errorDetails: Partial<Record<ErrorCode, string>> = {
   'dependent-objects':
     'The table "public"."reported" cannot be replaced: other objects depend on it. Drop them first, or keep the table: send if_exists=truncate.',
   'write-conflict': 'Another transaction changed the same table or rows. Send the request again.',
+  'loses-data':
+    'The definition lacks parts of the table, which would be lost; see "errors". Send allow=drop_columns,drop_constraints to drop them.',
+  'lock-too-long':
+    'The changes would lock the table for more than 200 ms (max_lock_ms), so nothing was changed. dry_run=true shows which of them write or read all rows.',
+  'precondition-failed':
+    'The definition of the table has changed since the answer whose ETag was sent as If-Match. Describe the table again.',
   'load-ended': 'The load has ended: it is committed.',
   'load-cancelled': 'The load was cancelled; nothing was changed.',
   'idempotency-key-in-use':

@@ -18,6 +18,7 @@ export const objectsOfOperations = `
   CREATE TABLE public.strict (a int PRIMARY KEY, b int CHECK (b OPERATOR(pg_catalog.>) 0), c public.small,
     d int DEFAULT (1 OPERATOR(pg_catalog./) 0), e text, f int, p int, q text, span pg_catalog.int4range,
     UNIQUE NULLS NOT DISTINCT (f), FOREIGN KEY (p) REFERENCES public.parents);
+  CREATE TABLE public.altered (a int CHECK (a OPERATOR(pg_catalog.>) 0), word text); INSERT INTO public.altered VALUES (1, 'x');
   CREATE UNIQUE INDEX ON public.strict (e) WHERE b OPERATOR(pg_catalog.>) 5`;
 
 /** A definition with a column of every kind, and keys. */
@@ -143,8 +144,28 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
   // The time in a column would change the bytes of a packed file.
   for (const format of ['csv', 'ndjson', 'xlsx&columns=id,tags'])
     await get(`/table/made/rows?format=${format}&order=id`);
-  const change = { method: 'PATCH', path: '/table/made_again' };
   const json = { 'content-type': 'application/json' };
+  const altered = [
+    { name: 'n', renamed_from: 'a', type: 'bigint', is_nullable: false },
+    { name: 'word', type: 'varchar(20)', default: 'x', comment: "it's" },
+    { name: 'more', type: 'serial' },
+  ];
+  const constraints = {
+    checks: [{ expression: 'n < 9 AND word <> lower(word)' }],
+    unique: [{ columns: ['word'] }],
+  };
+  for (const [query, table] of [
+    ['', { columns: altered }],
+    ['&dry_run=true', { columns: altered, indexes: [{ columns: [{ expression: 'lower(word)' }] }] }],
+    ['', { constraints }],
+    ['', { constraints: { ...constraints, checks: [] }, comment: 'x' }],
+    ['', { columns: [{ name: 'word', type: 'integer' }] }],
+  ] as const) {
+    const path = `/table/altered?allow=drop_columns,drop_constraints${query}`;
+    const body = JSON.stringify({ table });
+    note(`PUT ${path}`, await service.request('PUT', path, { body, headers: json }));
+  }
+  const change = { method: 'PATCH', path: '/table/made_again' };
   for (const body of [{ name: 'renamed', comment: "it's" }, { name: 'parents' }, { schema: 'lacking' }]) {
     const answer = await service.request(change.method, change.path, {
       body: JSON.stringify(body),

@@ -38,6 +38,8 @@ export async function startServiceForErrors(): Promise<TestService> {
     CREATE TABLE orders (number text NOT NULL PRIMARY KEY, quantity integer NOT NULL, ordered_on date);
     INSERT INTO orders VALUES ('000417', 1, '2026-11-21');
     CREATE TABLE reported (number text);
+    CREATE FUNCTION wait(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM pg_sleep(60); RETURN true; END';
+    CREATE DOMAIN slow AS int CHECK (wait(VALUE));
     CREATE VIEW report AS SELECT number FROM reported;
     CREATE TABLE failing (sqlstate text);
     CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -48,6 +50,17 @@ export async function startServiceForErrors(): Promise<TestService> {
 
 /** The errors that cannot be caused here: a full disk, and no file descriptors (connections.test.ts). */
 export const unprovoked: ErrorCode[] = ['storage-full', 'service-busy'];
+
+function alter(query: string, table: string, headers: Record<string, string> = {}): Provocation {
+  return {
+    request: `PUT /api/v1/table/orders${query}`,
+    send: (service) =>
+      service.request('PUT', `/table/orders${query}`, {
+        body: `{"table": ${table}}`,
+        headers: { 'content-type': 'application/json', ...headers },
+      }),
+  };
+}
 
 export const provocations: Partial<Record<ErrorCode, Provocation>> = {
   'invalid-json': json('/table/new/upload/json', '{"data": [{"number": "000417",}]}'),
@@ -136,6 +149,12 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
       'POST /api/v1/table/failing/upload/json?if_exists=append, into a table whose trigger fails with SQLSTATE 40P01',
     send: (service) => failWith(service, '40P01'),
   },
+  'loses-data': alter('', '{"columns": [{"name": "quantity"}, {"name": "ordered_on"}]}'),
+  'lock-too-long': alter(
+    '?max_lock_ms=200',
+    '{"columns": [{"name": "number"}, {"name": "quantity"}, {"name": "ordered_on"}, {"name": "slow", "type": "slow"}]}',
+  ),
+  'precondition-failed': alter('', '{"comment": "x"}', { 'if-match': '"another"' }),
   'limit-exceeded': {
     request: 'POST /api/v1/table/new/upload/json, of 101 rows, with MAX_ROWS=100',
     send: (service) =>

@@ -4,6 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { unsupportedMediaType } from './answers/problem-json.ts';
 import type { HttpContext } from './context.ts';
 import { registerOpenApi } from './openapi/openapi.ts';
+import { alterTableRoute } from './routes/alter-table.ts';
 import { cancelLoadRoute } from './routes/cancel-load.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { createTableRoute } from './routes/create-table.ts';
@@ -45,6 +46,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
   await app.register(async (api) => {
     acceptBodies(api, ['application/json']);
     createTableRoute(api, context);
+    alterTableRoute(api, context);
     renameTableRoute(api, context);
     createWebhookRoute(api, context);
   });

@@ -47,7 +47,7 @@ import { addBasePath, withoutBasePath } from './wire/base-path.ts';
 import { guardChunkedBodies, refusalOf } from './wire/chunked-body.ts';
 import { limitConnections } from './wire/connections.ts';
 import { allowOrigins } from './wire/cors.ts';
-import { adviceForMethod, nothingAt } from './wire/path-advice.ts';
+import { nothingAt } from './wire/path-advice.ts';
 import {
   closeAfterAnswers,
   inTurn,
@@ -341,9 +341,8 @@ function refuseOtherMethods(app: FastifyInstance, methodsByPath: Map<string, Set
       method: app.supportedMethods.filter((method) => !methods.has(method)),
       schema: { hide: true },
       // The method is checked in this early hook, before the body, because a wrong method fails whatever the body is.
-      onRequest: async (request) => {
-        const advice = adviceForMethod(request.method, request.url.split('?')[0]!);
-        throw new AppError('method-not-allowed', `The methods of this path: ${allow}.${advice}`, {
+      onRequest: async () => {
+        throw new AppError('method-not-allowed', `The methods of this path: ${allow}.`, {
           headers: { allow },
         });
       },

@@ -191,6 +191,7 @@ const conditions = {
   '42P01': 'undefined_table',
   '42P07': 'duplicate_table',
   '42P10': 'invalid_column_reference',
+  '42P16': 'invalid_table_definition',
   '53100': 'disk_full',
   '53200': 'out_of_memory',
   '53300': 'too_many_connections',

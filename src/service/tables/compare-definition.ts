@@ -161,8 +161,8 @@ function compareStorage(prepared: PreparedTable, existing: TableDescription, rep
 
 type Report = (pointer: string, detail: string, code?: ProblemCode) => void;
 
-/** Describes the columns and the indexes of the definition as PostgreSQL reads them. */
-async function describeAlone(
+/** Describes the columns, the checks and the indexes of the definition as PostgreSQL reads them. The checks are named after their places. */
+export async function describeAlone(
   client: ClientBase,
   prepared: PreparedTable,
   extraFunctions: readonly string[],
@@ -281,7 +281,7 @@ function compareChecks(
 }
 
 /** Makes two spellings of a constant equal. In columns of the same type, `'0'::bigint` and `0` are equal. */
-function constantOf(text: string | null): string | null {
+export function constantOf(text: string | null): string | null {
   const literal = text === null ? null : /^'((?:[^']|'')*)'(?:::[^()']+(?:\([^()']*\))?[^()']*)?$/.exec(text);
   return literal === null ? text : `constant ${literal[1]}`.replace(/^constant (-?[\d.]+)$/, '$1');
 }

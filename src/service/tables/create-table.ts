@@ -170,7 +170,8 @@ export async function createTableWithin(client: ClientBase, options: CreateOptio
   return result;
 }
 
-async function createWithCare(
+/** Creates the table, or throws all problems of the definition. */
+export async function createWithCare(
   client: ClientBase,
   resolved: ResolvedDefinition,
   options: CreateOptions,

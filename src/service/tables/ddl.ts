@@ -195,23 +195,41 @@ export function continueNumberingAfter(relation: string, column: string, highest
  * @param names undefined: PostgreSQL chooses the names, and every numbered column is an identity column
  */
 function columnClauses(table: PreparedTable, names?: ObjectNames): string[] {
-  return table.columns.map((column) => {
-    const { name, typeSql, identity, isNullable, defaultSql } = column;
-    let clause = `${quoteIdentifier(name)} ${typeSql}`;
-    const sequence = names?.sequences.get(name);
-    if (identity === 'sequence' && sequence !== undefined) {
-      const text = quoteLiteral(quoteQualified(table.schema, sequence));
-      clause += ` DEFAULT pg_catalog.nextval(${text}::pg_catalog.regclass)`;
-    } else if (identity !== 'none') {
-      clause += ` GENERATED ${identity === 'always' ? 'ALWAYS' : 'BY DEFAULT'} AS IDENTITY`;
-      if (sequence !== undefined)
-        clause += ` (SEQUENCE NAME ${quoteQualified(table.schema, sequence)}${numberingSql(column.numbering)})`;
-    }
-    if (!isNullable) clause += `${constraintName(names?.notNull.get(name))} NOT NULL`;
-    if (defaultSql !== undefined) clause += ` DEFAULT ${defaultSql}`;
-    if (column.generated !== undefined) clause += generatedClause(column.generated);
-    return clause;
-  });
+  return table.columns.map((column) => columnClause(table, column, names));
+}
+
+function columnClause(table: PreparedTable, column: PreparedColumn, names?: ObjectNames): string {
+  const { name, typeSql, identity, isNullable, defaultSql } = column;
+  let clause = `${quoteIdentifier(name)} ${typeSql}`;
+  const sequence = names?.sequences.get(name);
+  if (identity === 'sequence' && sequence !== undefined) {
+    const text = quoteLiteral(quoteQualified(table.schema, sequence));
+    clause += ` DEFAULT pg_catalog.nextval(${text}::pg_catalog.regclass)`;
+  } else if (identity !== 'none') {
+    clause += ` GENERATED ${identity === 'always' ? 'ALWAYS' : 'BY DEFAULT'} AS IDENTITY`;
+    if (sequence !== undefined)
+      clause += ` (SEQUENCE NAME ${quoteQualified(table.schema, sequence)}${numberingSql(column.numbering)})`;
+  }
+  if (!isNullable) clause += `${constraintName(names?.notNull.get(name))} NOT NULL`;
+  if (defaultSql !== undefined) clause += ` DEFAULT ${defaultSql}`;
+  if (column.generated !== undefined) clause += generatedClause(column.generated);
+  return clause;
+}
+
+/**
+ * Returns the statements that add the only column of `table` to an existing table. PostgreSQL chooses the name of the sequence of an
+ * identity column.
+ */
+export function addColumn(table: PreparedTable, relation: string): CallersStatement[] {
+  const [column] = table.columns;
+  const ownsSequence = column!.identity === 'sequence';
+  const { create, give } = sequenceStatements(table, table);
+  const clause = columnClause(
+    table,
+    column!,
+    ownsSequence ? { ...table.names, notNull: new Map() } : undefined,
+  );
+  return [...create, qualified`ALTER TABLE ${relation} ADD COLUMN ${clause}`, ...give];
 }
 
 export function generatedClause({ kind, sql }: NonNullable<PreparedColumn['generated']>): string {
@@ -252,12 +270,10 @@ async function constraintClauses(
   if (primaryKey !== undefined) clauses.unshift(namedClause('PRIMARY KEY', primaryKey, names.primaryKey));
   const foreignKeys = table.foreignKeys.map((key, index) => ({ ...key, name: names.foreignKeys[index] }));
   const ordered = inLockOrder(foreignKeys);
-  const references = await mapInTurns(ordered, (key) => {
-    const target = key.isSelf ? quoteQualified(schema, name) : quoteQualified(key.schema, key.table);
-    const columns = columnList(key.pairs.map((pair) => pair.column));
-    const referenced = columnList(key.pairs.map((pair) => pair.referenceColumn));
-    return `${constraintName(key.name)} FOREIGN KEY (${columns}) REFERENCES ${target} (${referenced})${ruleClauses(key.rules)}`;
-  });
+  const references = await mapInTurns(
+    ordered,
+    (key) => `${constraintName(key.name)} ${foreignKeyClause({ schema, name }, key, columnList)}`,
+  );
   const isNotValid = ordered.map(({ rules }) => rules.notValid === true);
   const checks = checkClauses(table, names.checks).notValid;
   return {
@@ -266,6 +282,20 @@ async function constraintClauses(
       (clause) => `${clause} NOT VALID`,
     ),
   };
+}
+
+/** Returns the constraint after its name. */
+export function foreignKeyClause(
+  table: { schema: string; name: string },
+  key: PreparedForeignKey,
+  columnList = columnLister(),
+): string {
+  const target = key.isSelf
+    ? quoteQualified(table.schema, table.name)
+    : quoteQualified(key.schema, key.table);
+  const columns = columnList(key.pairs.map((pair) => pair.column));
+  const referenced = columnList(key.pairs.map((pair) => pair.referenceColumn));
+  return `FOREIGN KEY (${columns}) REFERENCES ${target} (${referenced})${ruleClauses(key.rules)}`;
 }
 
 /** Returns the clauses of the rules. The values of a definition are PostgreSQL's keywords in lower case. */

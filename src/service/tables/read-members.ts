@@ -39,6 +39,9 @@ const maxUnknownMembers = 100;
 /** The maximum number of entries of a list. It is more than any table can have, and few enough that the problems of each entry can be reported. */
 const maxEntries = 5000;
 
+/** Stands for an entry of a list that needs no check, because the table has it already (change/alter/sent-definition.ts). Lists leave it out. */
+export const keptEntry = Symbol('kept');
+
 /**
  * Returns the member with this name; undefined: it is optional and is absent or null; null: it has a problem, which is reported.
  * The members and entries of the returned value are not checked yet.
@@ -53,7 +56,7 @@ export type Members<Schema extends TObject> = <Name extends string & keyof Stati
 type Unchecked<Value> = Value extends readonly unknown[] ? unknown[] : Value extends object ? unknown : Value;
 
 /**
- * Returns a function that reads the members; undefined: the value is not an object. Members that the schema lacks are reported.
+ * Returns a function that reads the members; undefined: the value is not an object, which is reported, or `keptEntry`. Members that the schema lacks are reported.
  *
  * @param advice the end of the message that the value is not an object
  */
@@ -64,7 +67,7 @@ export function readMembers<Schema extends TObject>(
   report: Report,
   advice = '',
 ): Members<Schema> | undefined {
-  if (!isOfType(schema, value, pointer, report, advice)) return undefined;
+  if (value === keptEntry || !isOfType(schema, value, pointer, report, advice)) return undefined;
   const object = value as Record<string, unknown>;
   reportUnknown(object, Object.keys(schema.properties), pointer, report);
   return (name, advice = '') => {

@@ -9,7 +9,7 @@ import { loadIdHeader } from '../uploads/load-end.ts';
 import { ClientGone } from '../wire/request-body.ts';
 import { factsOf, type RequestFacts } from './access-log.ts';
 
-/** What happened to the table. `loaded`: rows were added to the existing table. `changed`: it has another name, schema or comment. */
+/** What happened to the table. `loaded`: rows were added to the existing table. `changed`: it has another name, schema, comment or definition. */
 export type TableChange = 'created' | 'replaced' | 'emptied' | 'loaded' | 'changed' | 'dropped';
 
 /** A change of a table that is committed, or that a dry run has checked and rolled back. */
@@ -48,6 +48,7 @@ export interface AuditedExport {
 
 export type Operation =
   | 'create-table'
+  | 'alter-table'
   | 'rename-table'
   | 'drop-table'
   | 'export-table'

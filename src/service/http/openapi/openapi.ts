@@ -180,6 +180,7 @@ const responseNames: Record<string, string> = {
   408: 'RequestTimeout',
   409: 'Conflict',
   410: 'Gone',
+  412: 'PreconditionFailed',
   413: 'ContentTooLarge',
   415: 'UnsupportedMediaType',
   417: 'ExpectationFailed',
@@ -348,6 +349,23 @@ export const idempotencyHeader = Type.Object({
     }),
   ),
 });
+
+/** The header with which a change is made only if nobody else has changed the table. */
+export const ifMatchHeader = Type.Object({
+  'If-Match': Type.Optional(
+    Type.String({
+      description:
+        'The `ETag` of an answer that described the table. If its definition is another one by now, nothing is changed (412).',
+    }),
+  ),
+});
+
+export const etagHeader = {
+  ETag: {
+    type: 'string',
+    description: 'Changes whenever the definition of the table changes, for `If-Match`.',
+  },
+};
 
 /** The headers of the operations whose body may be compressed. */
 export const encodingHeader = Type.Object({

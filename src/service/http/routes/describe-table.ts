@@ -3,9 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { schemaParameter, TablePath } from '../admission/table-request.ts';
+import { definitionTag } from '../answers/definition-tag.ts';
 import { describeAlone } from '../answers/describe-for-request.ts';
 import type { HttpContext } from '../context.ts';
-import { problemResponses, tableErrors } from '../openapi/openapi.ts';
+import { etagHeader, problemResponses, tableErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 
 const Query = Type.Object({ schema: schemaParameter });
@@ -26,14 +27,20 @@ export function describeTableRoute(app: FastifyInstance, context: HttpContext): 
         params: TablePath,
         querystring: Query,
         response: {
-          200: { description: 'The table.', content: { 'application/json': { schema: Described } } },
+          200: {
+            description: 'The table.',
+            headers: etagHeader,
+            content: { 'application/json': { schema: Described } },
+          },
           ...problemResponses(...tableErrors, 'table-not-found'),
         },
       },
     },
     async (request, reply) => {
       const { schema } = parseQuery(request.query);
-      return { table: await describeAlone(request, reply, context, schema) };
+      const table = await describeAlone(request, reply, context, schema);
+      reply.header('etag', definitionTag(table));
+      return { table };
     },
   );
 }

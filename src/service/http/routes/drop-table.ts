@@ -5,9 +5,16 @@ import { uuidV7 } from '../../loads/uuid-v7.ts';
 import { dropTable } from '../../tables/change/drop-table.ts';
 import { tableKey } from '../admission/lines.ts';
 import { admitTableRequest, schemaParameter, TablePath } from '../admission/table-request.ts';
+import { matchOf } from '../answers/definition-tag.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
-import { idempotencyHeader, keyErrors, problemResponses, tableErrors } from '../openapi/openapi.ts';
+import {
+  idempotencyHeader,
+  ifMatchHeader,
+  keyErrors,
+  problemResponses,
+  tableErrors,
+} from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 import { requireSchema } from '../tokens/auth.ts';
 import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
@@ -29,7 +36,7 @@ const documentation = {
     'Drops a table with its rows and its partitions. It is refused if another object needs the table, such as a view or a foreign key. Needs the scope `table:drop`.',
   security: [{ bearer: [] }],
   params: TablePath,
-  headers: idempotencyHeader,
+  headers: Type.Object({ ...ifMatchHeader.properties, ...idempotencyHeader.properties }),
   querystring: Query,
   response: {
     204: { description: 'There is no such table any more. With `dry_run`: it could be dropped.' },
@@ -37,6 +44,7 @@ const documentation = {
       ...tableErrors,
       'table-not-found',
       'dependent-objects',
+      'precondition-failed',
       'write-conflict',
       ...keyErrors,
     ),
@@ -76,6 +84,8 @@ export function dropTableRoute(app: FastifyInstance, context: HttpContext): void
                 {
                   ...{ schema, name, lockTimeoutMs, signal },
                   ifExists: query.if_exists,
+                  requireMatch: matchOf(request),
+                  extraFunctions: context.config.database.defaultFunctions,
                   admitSchema: (other) => requireSchema(grants, other),
                   onDrop: () => records.eventStatements([{ type: 'table.dropped', schema, table: name }]),
                 },

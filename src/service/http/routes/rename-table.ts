@@ -10,12 +10,15 @@ import { renameTable } from '../../tables/change/rename-table.ts';
 import { type TableDescription, TableDescriptionSchema } from '../../tables/definition.ts';
 import { tableKey } from '../admission/lines.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../admission/table-request.ts';
+import { definitionTag, matchOf } from '../answers/definition-tag.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
 import {
   encodingHeader,
+  etagHeader,
   idempotencyHeader,
+  ifMatchHeader,
   keyErrors,
   problemResponses,
   tableErrors,
@@ -40,13 +43,20 @@ const documentation = {
     'Gives a table another name, another schema or another comment. Other sessions wait for it only for a moment. Needs the scope `table:alter`, and a token that may use both schemas.',
   security: [{ bearer: [] }],
   params: TablePath,
-  headers: Type.Object({ ...idempotencyHeader.properties, ...encodingHeader.properties }),
+  headers: Type.Object({
+    ...ifMatchHeader.properties,
+    ...idempotencyHeader.properties,
+    ...encodingHeader.properties,
+  }),
   querystring: Query,
   body: { content: { 'application/json': { schema: ChangeSchema } } },
   response: {
     200: {
       description: 'The table as it is now.',
-      headers: { Location: { type: 'string', description: 'The URL that describes the table.' } },
+      headers: {
+        ...etagHeader,
+        Location: { type: 'string', description: 'The URL that describes the table.' },
+      },
       content: { 'application/json': { schema: Renamed } },
     },
     ...problemResponses(
@@ -54,6 +64,7 @@ const documentation = {
       'table-not-found',
       'table-exists',
       'dependent-objects',
+      'precondition-failed',
       'write-conflict',
       'invalid-json',
       'invalid-content-encoding',
@@ -100,7 +111,16 @@ export function renameTableRoute(app: FastifyInstance, context: HttpContext): vo
             renameTable(
               context.pool,
               { ...transaction, beforeCommit },
-              { schema, name, change, extraFunctions, onResult, lockTimeoutMs, signal },
+              {
+                schema,
+                name,
+                change,
+                extraFunctions,
+                onResult,
+                lockTimeoutMs,
+                signal,
+                requireMatch: matchOf(request),
+              },
             ),
           );
           noteChange(request, { outcome: 'committed', change: 'changed' });
@@ -134,7 +154,7 @@ function eventsOf(from: { schema: string; table: string }, { schema, name }: Tab
 function answerOf(table: TableDescription): KeptAnswer {
   return {
     status: 200,
-    headers: { location: tableLocation(table), 'content-type': jsonContentType },
+    headers: { location: tableLocation(table), etag: definitionTag(table), 'content-type': jsonContentType },
     body: Buffer.from(JSON.stringify({ table })),
   };
 }

@@ -15,9 +15,3 @@ function nearPath(path: string): string {
     .replace(/^\/(?:api\/)?(?=(?:tables?|types|loads|inspect|events|webhooks)(?:\/|$))/, '/api/v1/')
     .replace(/^\/api\/v1\/tables\/(?=.)/, '/api/v1/table/');
 }
-
-/** Returns the advice for a method that a path does not have, with a space before it. */
-export function adviceForMethod(method: string, path: string): string {
-  if (method !== 'PUT' || !/^\/api\/v1\/table\/[^/]+$/.test(path)) return '';
-  return ' Change the columns of a table in PostgreSQL, or replace it with an upload and if_exists=replace.';
-}

@@ -12,13 +12,15 @@ import { describeRelation, type TableFacts } from '../catalog/describe-relation.
 import { admitPartitions } from '../catalog/partitions.ts';
 import { type LockOptions, LockTries } from '../lock-tries.ts';
 import { refuseDependentsOfDrop } from '../replace/refuse-dependents.ts';
-import { changedMeanwhile, requireTable } from './found-table.ts';
+import { changedMeanwhile, lockAndMatch, type RequireMatch, requireTable } from './found-table.ts';
 
 export interface DropOptions extends LockOptions {
   schema: string;
   name: string;
   /** A table that does not exist is no error. */
   ifExists: boolean;
+  requireMatch: RequireMatch | undefined;
+  extraFunctions: readonly string[];
   /** Refuses a schema that the token may not use. The partitions of a table may be in other schemas. */
   admitSchema: (schema: string) => void;
   /** Returns further statements like those of `TransactionOptions`, if there is a table. */
@@ -35,7 +37,7 @@ export interface DropOptions extends LockOptions {
 export async function dropTable(
   pool: Pool,
   transaction: TransactionOptions,
-  { schema, name, ifExists, admitSchema, onDrop, ...lock }: DropOptions,
+  { schema, name, ifExists, requireMatch, extraFunctions, admitSchema, onDrop, ...lock }: DropOptions,
 ): Promise<boolean> {
   const relation = quoteQualified(schema, name);
   let isFound = false;
@@ -45,6 +47,7 @@ export async function dropTable(
     { ...transaction, beforeCommit },
     async (client, { begun, endAtOnce }) => {
       const facts: TableFacts | undefined = begun!.rows[0].found ?? undefined;
+      if (requireMatch !== undefined && facts === undefined) requireMatch(undefined);
       if (facts === undefined && ifExists) return false;
       // The caller takes 204 for the promise that the name is free.
       if (facts?.maySee === false && ifExists) throw mayNotSee(schema, name);
@@ -53,6 +56,8 @@ export async function dropTable(
       isFound = true;
       const statements = toEndInCallersPath(qualified`DROP TABLE ${relation}`, proveDropped(oid));
       try {
+        if (requireMatch !== undefined)
+          await lockAndMatch(client, { schema, name, extraFunctions }, requireMatch, lock);
         await new LockTries(client, relation, lock).run((first) =>
           endAtOnce([...first, ...statements], isCitus),
         );

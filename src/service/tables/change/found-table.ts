@@ -2,9 +2,13 @@
 import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
 import { isOtherKindOfObject, isUndefinedTable } from '../../postgres/named-objects.ts';
+import { pipeline } from '../../postgres/pipeline.ts';
 import { wasRefused } from '../../postgres/refuse-unless.ts';
+import { quoteQualified } from '../../postgres/sql.ts';
 import type { TableFacts } from '../catalog/describe-relation.ts';
-import { describeFound, isTable } from '../describe-table.ts';
+import type { TableDescription } from '../definition.ts';
+import { describeFound, describeTable, isTable } from '../describe-table.ts';
+import { type LockOptions, LockTries } from '../lock-tries.ts';
 
 /**
  * Returns the facts of a table that the role may see.
@@ -20,6 +24,23 @@ export async function requireTable(
 ): Promise<TableFacts> {
   if (facts?.maySee !== true || !isTable(facts.kind)) await describeFound(client, schema, name, facts, []);
   return facts!;
+}
+
+/** Throws if the caller expects another table (`If-Match`). undefined: there is none. */
+export type RequireMatch = (table: TableDescription | undefined) => void;
+
+/** Locks the table until the end of the transaction, and then checks that it is the one that the caller expects. */
+export async function lockAndMatch(
+  client: ClientBase,
+  { schema, name, extraFunctions }: { schema: string; name: string; extraFunctions: readonly string[] },
+  requireMatch: RequireMatch,
+  lock: LockOptions,
+): Promise<void> {
+  const relation = quoteQualified(schema, name);
+  await new LockTries(client, relation, lock).run((first) =>
+    pipeline(client, [...first, `LOCK TABLE ${relation} IN ACCESS EXCLUSIVE MODE`]),
+  );
+  requireMatch(await describeTable(client, schema, name, extraFunctions));
 }
 
 /** Returns the error for a table that another session has dropped, renamed or replaced since it was found; undefined: the error has another cause. */

@@ -17,7 +17,7 @@ import { describeTable } from '../describe-table.ts';
 import { type LockOptions, LockTries } from '../lock-tries.ts';
 import type { ExistingObject } from '../prepared-table.ts';
 import { refuseMember } from '../replace/refuse-dependents.ts';
-import { changedMeanwhile, requireTable } from './found-table.ts';
+import { changedMeanwhile, lockAndMatch, type RequireMatch, requireTable } from './found-table.ts';
 import type { TableChange } from './parse-change.ts';
 
 export interface RenameOptions extends LockOptions {
@@ -25,6 +25,7 @@ export interface RenameOptions extends LockOptions {
   name: string;
   change: TableChange;
   extraFunctions: readonly string[];
+  requireMatch: RequireMatch | undefined;
   /** Called with the new description before the transaction ends. */
   onResult: (table: TableDescription) => void;
 }
@@ -38,7 +39,7 @@ export interface RenameOptions extends LockOptions {
 export async function renameTable(
   pool: Pool,
   transaction: TransactionOptions,
-  { schema, name, change, extraFunctions, onResult, ...lock }: RenameOptions,
+  { schema, name, change, extraFunctions, requireMatch, onResult, ...lock }: RenameOptions,
 ): Promise<TableDescription> {
   const target = { schema: change.schema ?? schema, name: change.name ?? name };
   const relation = quoteQualified(schema, name);
@@ -47,6 +48,7 @@ export async function renameTable(
     transaction,
     async (client, { begun }) => {
       const facts: TableFacts | undefined = begun!.rows[0].found ?? undefined;
+      if (requireMatch !== undefined && facts === undefined) requireMatch(undefined);
       const { oid } = await requireTable(client, schema, name, facts);
       if (target.schema !== schema || target.name !== name) await refuseMember(client, schema, name);
       const statements = apartInCallersPath(
@@ -54,6 +56,8 @@ export async function renameTable(
         proveName(oid, target),
       );
       try {
+        if (requireMatch !== undefined)
+          await lockAndMatch(client, { schema, name, extraFunctions }, requireMatch, lock);
         await new LockTries(client, relation, lock).run((first) =>
           pipeline(client, [...first, ...statements]),
         );

@@ -25,5 +25,5 @@ export function createIndex(
   const include =
     index.include.length === 0 ? '' : ` INCLUDE (${index.include.map(quoteIdentifier).join(', ')})`;
   const where = index.whereSql === undefined ? '' : ` WHERE ${index.whereSql}`;
-  return qualified`CREATE ${what} ${name === undefined ? '' : quoteIdentifier(name)} ON ${relation} USING ${quoteIdentifier(index.method)} (${columns.join(', ')})${include}${where}`;
+  return qualified`CREATE ${what}${name === undefined ? '' : ` ${quoteIdentifier(name)}`} ON ${relation} USING ${quoteIdentifier(index.method)} (${columns.join(', ')})${include}${where}`;
 }

@@ -80,6 +80,7 @@ async function find(client: ClientBase, text: string, values: unknown[]): Promis
   return (await client.query<{ found: Dependent[] }>(text, values)).rows[0]!.found;
 }
 
+/** @param verb "depends on" or "refers to" */
 export function dependentObjects(detail: string, found: Dependent[], verb: string): AppError {
   const errors = found.slice(0, 100).map(({ dependent }): Problem => {
     return { value: dependent, code: 'dependent-object', detail: `${dependent} ${verb} the table` };

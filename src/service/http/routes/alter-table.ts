@@ -1,0 +1,192 @@
+/** `PUT /api/v1/table/{table_name}`: makes a table what a definition says. */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { wrongParameter } from '../../../core/errors.ts';
+import type { KeptAnswer } from '../../loads/load-record.ts';
+import { uuidV7 } from '../../loads/uuid-v7.ts';
+import { AlteredTableSchema, ChangeSchema } from '../../tables/change/alter/alter-schemas.ts';
+import { type AlterResult, alterTable } from '../../tables/change/alter/alter-table.ts';
+import { type Change, type Loss, losses } from '../../tables/change/alter/change.ts';
+import { TableDescriptionSchema } from '../../tables/definition.ts';
+import { largeDefinitionBytes, tableKey } from '../admission/lines.ts';
+import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../admission/table-request.ts';
+import { definitionTag, matchOf } from '../answers/definition-tag.ts';
+import { jsonContentType } from '../answers/problem-json.ts';
+import type { HttpContext } from '../context.ts';
+import { auditing, noteChange } from '../observing/audit.ts';
+import {
+  encodingHeader,
+  etagHeader,
+  idempotencyHeader,
+  ifMatchHeader,
+  keyErrors,
+  problemResponses,
+  tableErrors,
+} from '../openapi/openapi.ts';
+import { queryParser } from '../query.ts';
+import { requireSchema, requireScope } from '../tokens/auth.ts';
+import { readDefinitionText, requireDefinition } from '../uploads/definition-body.ts';
+import { answerOnce, requestKeyOf } from '../uploads/idempotency.ts';
+import { splitList } from '../uploads/split-list.ts';
+
+const Query = Type.Object({
+  schema: schemaParameter,
+  dry_run: Type.Boolean({
+    default: false,
+    description: 'true: answers the changes, and makes none of them. It locks nothing and reads no rows.',
+  }),
+  allow: Type.Optional(
+    Type.String({
+      description: `What may be lost, separated by commas: ${losses.map((loss) => `\`${loss}\``).join(', ')}. With \`lossy_types\` values may be rounded or lose precision or the time of day.`,
+      examples: ['drop_columns,drop_indexes'],
+    }),
+  ),
+  max_lock_ms: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 2_147_483_647,
+      description: 'The maximum time for which the table may stay locked, in milliseconds.',
+    }),
+  ),
+});
+
+const Body = Type.Object({ table: AlteredTableSchema }, { title: 'AlteredTableBody' });
+
+const Altered = Type.Object(
+  { table: TableDescriptionSchema, changes: Type.Array(ChangeSchema) },
+  { title: 'AlteredTableAnswer' },
+);
+
+const description = `Makes the table what the definition says, in one transaction, or creates it if it is missing. Members that are absent stay as they are; \`[]\` and null remove; a column that \`columns\` does not list is dropped. What loses something needs \`allow\`. If rows cannot follow, the answer names them, and nothing is changed. Needs the scope \`table:alter\`, to create a table also \`table:create\`, and the role must own the table.`;
+
+const documentation = {
+  operationId: 'alterTable',
+  tags: ['tables'],
+  summary: 'Alter Table',
+  description,
+  security: [{ bearer: [] }],
+  params: TablePath,
+  headers: Type.Object({
+    ...ifMatchHeader.properties,
+    ...idempotencyHeader.properties,
+    ...encodingHeader.properties,
+  }),
+  querystring: Query,
+  body: { content: { 'application/json': { schema: Body } } },
+  response: {
+    200: {
+      description: 'The table as it is now, and its changes. With `dry_run`: the table before them.',
+      headers: etagHeader,
+      content: { 'application/json': { schema: Altered } },
+    },
+    201: {
+      description: 'Created.',
+      headers: {
+        ...etagHeader,
+        Location: { type: 'string', description: 'The URL that describes the table.' },
+      },
+      content: { 'application/json': { schema: Altered } },
+    },
+    ...problemResponses(
+      ...tableErrors,
+      'table-not-found',
+      'dependent-objects',
+      'loses-data',
+      'lock-too-long',
+      'precondition-failed',
+      'write-conflict',
+      'invalid-json',
+      'invalid-content-encoding',
+      'request-timeout',
+      ...keyErrors,
+      'limit-exceeded',
+      'unsupported-media-type',
+      'invalid-definition',
+      'invalid-data',
+      'distribution-unavailable',
+    ),
+  },
+};
+
+export function alterTableRoute(app: FastifyInstance, context: HttpContext): void {
+  const parseQuery = queryParser(Query);
+  const { records } = context;
+  app.put(
+    '/api/v1/table/:table_name',
+    { schema: documentation },
+    auditing('alter-table', async (request, reply) => {
+      const query = parseQuery(request.query);
+      const allow = parseAllow(query.allow);
+      const admitted = await admitTableRequest(request, reply, context, query.schema, 'table:alter');
+      const { schema, name, grants, caller, signal, transaction } = admitted;
+      const key = requestKeyOf(request, records, { owner: grants.owner, claim: uuidV7() });
+      const { limits } = context.config;
+      const text = await readDefinitionText(request, limits, context.stopping);
+      key?.digest.addWhole(text);
+      const { defaultFunctions: extraFunctions, lockTimeoutMs, statementTimeoutMs } = context.config.database;
+      const line = text.length > largeDefinitionBytes ? context.lines.largeCreates : context.lines.creates;
+      const once = { key, requestId: request.id, readBody: async () => {} };
+      return answerOnce(reply, records, once, async (keeper) => {
+        const table = await requireDefinition(text, limits);
+        let result: AlterResult | undefined;
+        const toAnswer = () => answerOf(result!, query.dry_run);
+        const options = {
+          ...{ schema, name, table, extraFunctions, lockTimeoutMs, statementTimeoutMs, signal, allow },
+          admitSchema: (other: string) => requireSchema(grants, other),
+          isDryRun: query.dry_run,
+          maxLockMs: query.max_lock_ms,
+          mayRead: grants.scopes.has('table:read'),
+          requireCreate: () => requireScope(grants, 'table:create'),
+          onFound: matchOf(request) ?? (() => {}),
+          onResult: (found: AlterResult) => {
+            result = found;
+          },
+        };
+        const type = () => (result!.isCreated ? 'table.created' : 'table.changed');
+        const isChanged = () => result!.changes.length > 0;
+        const beforeCommit = () => [
+          ...keeper.commitStatements(toAnswer),
+          ...(isChanged() ? records.eventStatements([{ type: type(), schema, table: name }]) : []),
+        ];
+        await line.use({ caller, table: tableKey({ schema, name }) }, signal, () =>
+          alterTable(context.pool, { ...transaction, beforeCommit }, options),
+        );
+        const outcome = query.dry_run ? 'checked' : 'committed';
+        if (isChanged()) noteChange(request, { outcome, change: result!.isCreated ? 'created' : 'changed' });
+        if (query.dry_run) await keeper.keep(toAnswer());
+        else if (isChanged()) records.noteEvents();
+        return toAnswer();
+      });
+    }),
+  );
+}
+
+/** @throws AppError `invalid-parameter` */
+function parseAllow(text = ''): ReadonlySet<Loss> {
+  const known: readonly string[] = losses;
+  const given = splitList(text, ',').filter((item) => item !== '');
+  const unknown = given.find((item) => !known.includes(item));
+  if (unknown === undefined) return new Set(given as Loss[]);
+  const detail = `The query parameter allow must be a list of ${losses.join(', ')}.`;
+  throw wrongParameter('allow', detail, { value: unknown });
+}
+
+function answerOf({ table, changes, counted, isCreated }: AlterResult, isDryRun: boolean): KeptAnswer {
+  const rowsOf = new Map(counted.map(({ column, rows }) => [column, rows]));
+  const steps = changes.map(({ change, name, detail, statements, rewrites, scans, lock, loses }: Change) => {
+    const rows = change === 'change-type' ? rowsOf.get(name!) : undefined;
+    const sql = `${statements.join(';\n')};`;
+    return { change, detail, sql, rewrites, scans, lock, loses, ...(rows !== undefined && { rows }) };
+  });
+  const isNew = isCreated && !isDryRun;
+  return {
+    status: isNew ? 201 : 200,
+    headers: {
+      ...(isNew && { location: tableLocation(table) }),
+      // The answer of a dry run for a missing table describes one that does not exist.
+      ...((isNew || !isCreated) && { etag: definitionTag(table) }),
+      'content-type': jsonContentType,
+    },
+    body: Buffer.from(JSON.stringify({ table, changes: steps })),
+  };
+}

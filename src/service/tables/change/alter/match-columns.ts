@@ -1,0 +1,91 @@
+/** Finds which column of the table each column of a request means, and which columns get another name or are dropped. */
+import { shorten } from '../../../../core/identifiers.ts';
+import type { TableDescription } from '../../definition.ts';
+import { columnPointer } from '../../definition.ts';
+import type { DefinitionProblems } from '../../definition-problems.ts';
+
+/** Any JSON object of a request, which was not checked yet. */
+export type Json = Record<string, unknown>;
+
+export interface MatchedColumns {
+  /** The old name of the column that each column of the request means, by its new name. Columns that are missing here are new. */
+  oldNames: Map<string, string>;
+  /** The renames, each as the old and the new name, in an order in which every new name is free. */
+  renames: [from: string, to: string][];
+  /** The columns of the table that the request does not have. */
+  dropped: string[];
+}
+
+/**
+ * Matches the columns by their names and by `renamed_from`. A rename is done already if the old name does not exist and the new one does.
+ *
+ * @param sent the `table` of the request. If its `columns` is not a list, no column changes
+ */
+export function matchColumns(
+  existing: TableDescription,
+  sent: unknown,
+  problems: DefinitionProblems,
+): MatchedColumns {
+  const names = existing.columns.map(({ name }) => name);
+  const entries = isObject(sent) ? sent.columns : undefined;
+  if (!Array.isArray(entries))
+    return { oldNames: new Map(names.map((name) => [name, name])), renames: [], dropped: [] };
+  const known = new Set(names);
+  const wanted = new Set(entries.map((entry) => (isObject(entry) ? entry.name : undefined)));
+  const renames = new Map<string, string>();
+  for (const [index, entry] of entries.entries()) {
+    if (!isObject(entry) || typeof entry.name !== 'string') continue;
+    const from = entry.renamed_from ?? undefined;
+    const pointer = `${columnPointer(index)}/renamed_from`;
+    if (from === undefined || from === entry.name) continue;
+    if (typeof from !== 'string') {
+      problems.add({ pointer, code: 'wrong-type', detail: 'must be the old name of the column' });
+    } else if (known.has(from)) {
+      if (renames.has(from)) {
+        const detail = `the column "${shorten(from)}" can get only one new name`;
+        problems.add({ pointer, code: 'duplicate-column', detail, value: shorten(from) });
+      } else if (!known.has(entry.name) || !wanted.has(from)) renames.set(from, entry.name);
+    } else if (!known.has(entry.name)) {
+      const value = shorten(from);
+      const detail = `the table has neither a column "${value}" nor a column "${shorten(entry.name)}".`;
+      problems.add({ pointer, code: 'unknown-column', detail, value }, { name: from, among: names });
+    }
+  }
+  const ordered = orderRenames(renames, known);
+  for (const [from, to] of renames) {
+    if (ordered.some(([other]) => other === from)) continue;
+    const index = entries.findIndex((entry) => isObject(entry) && entry.name === to);
+    const detail = `the table has both a column "${shorten(from)}" and a column "${shorten(to)}"; drop one of them first`;
+    problems.add({ pointer: `${columnPointer(index)}/renamed_from`, code: 'duplicate-column', detail });
+  }
+  const newNames = new Map(ordered);
+  const oldNames = new Map<string, string>();
+  for (const name of names) {
+    const now = newNames.get(name) ?? name;
+    if (wanted.has(now)) oldNames.set(now, name);
+  }
+  const kept = new Set(oldNames.values());
+  return { oldNames, renames: ordered, dropped: names.filter((name) => !kept.has(name)) };
+}
+
+/** Orders the renames so that each new name is free when its turn comes. It leaves out those whose new name stays in use. */
+function orderRenames(renames: ReadonlyMap<string, string>, names: ReadonlySet<string>): [string, string][] {
+  const used = new Set(names);
+  const ordered: [string, string][] = [];
+  let waiting = [...renames];
+  for (;;) {
+    const later = waiting.filter(([from, to]) => {
+      if (used.has(to)) return true;
+      used.delete(from);
+      used.add(to);
+      ordered.push([from, to]);
+      return false;
+    });
+    if (later.length === waiting.length || later.length === 0) return ordered;
+    waiting = later;
+  }
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
