@@ -98,7 +98,7 @@ async function addNulls(
   problems: Problems,
 ): Promise<void> {
   const query = brokenRows(rows, `${columnOf(column)} IS NULL`, []);
-  const { problems: count, listed } = await countRows<BrokenRow>(client, query, problems.maxFound);
+  const { problems: count, listed } = await countRows<BrokenRow>(client, query);
   const reason = describeCellProblem(NOT_NULL);
   addListed(rows, listed, count, problems, (row) => ({ ...keyOfProblem(rows, row.key), column, ...reason }));
 }
@@ -111,11 +111,7 @@ async function addBroken(
 ): Promise<void> {
   const areRowsMissing = problems.count > 0;
   try {
-    const { problems: count, listed } = await countRows<BrokenRow>(
-      client,
-      breaking(rows, rule),
-      problems.maxFound,
-    );
+    const { problems: count, listed } = await countRows<BrokenRow>(client, breaking(rows, rule));
     const column = rule.columns.length === 0 ? {} : { column: rule.columns.join(', ') };
     addListed(rows, listed, count, problems, ({ key, value, other }) => ({
       ...keyOfProblem(rows, key),

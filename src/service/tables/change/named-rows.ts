@@ -1,6 +1,6 @@
 /** The rows of an existing table, and how problems name them. */
 import type { ClientBase } from 'pg';
-import { AppError } from '../../../core/errors.ts';
+import { AppError, maxListedProblems } from '../../../core/errors.ts';
 import { qualified } from '../../postgres/callers-statement.ts';
 import { queryWithSavepoint } from '../../postgres/savepoints.ts';
 import { throughView } from '../../postgres/search-path.ts';
@@ -98,14 +98,10 @@ export interface CountedRows<Row> {
  *
  * @param query has the columns of `Row`, and `is_problem`, which is false for a row that only loses something
  */
-export async function countRows<Row>(
-  client: ClientBase,
-  query: string,
-  maxListed: number,
-): Promise<CountedRows<Row>> {
+export async function countRows<Row>(client: ClientBase, query: string): Promise<CountedRows<Row>> {
   const text = `
 SELECT count(*) FILTER (WHERE is_problem)::float8 AS problems, count(*) FILTER (WHERE NOT is_problem)::float8 AS losses,
-  coalesce(json_agg(to_json(numbered)) FILTER (WHERE is_problem AND nth <= ${maxListed}), '[]') AS listed
+  coalesce(json_agg(to_json(numbered)) FILTER (WHERE is_problem AND nth <= ${maxListedProblems}), '[]') AS listed
 FROM (SELECT found.*, count(*) FILTER (WHERE is_problem) OVER (ROWS UNBOUNDED PRECEDING) AS nth FROM (${query}) AS found) AS numbered`;
   const statements = throughView(text, (view) => qualified`TABLE ${view}`);
   const results = await queryWithSavepoint(client, 'found rows', statements);

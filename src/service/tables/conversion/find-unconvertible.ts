@@ -72,7 +72,7 @@ const IMPOSSIBLE = 3;
 async function findInColumn(client: ClientBase, rows: NamedRows, search: Search): Promise<number> {
   const { conversion, problems } = search;
   try {
-    const found = await countRows<FoundRow>(client, unconvertible(rows, search), problems.maxFound);
+    const found = await countRows<FoundRow>(client, unconvertible(rows, search));
     addProblems(rows, conversion, found.listed, found.problems, problems);
     return found.losses;
   } catch (error) {
