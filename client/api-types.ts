@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 5d5bbb19b36f42bfcb49c8bf3c4c6f2793da0673610af3f1eda03f642d8cac79.
+// The structure of the OpenAPI document has the SHA-256 df7d8aade4bd09bda027804846c47e0243e7df72e4a6a25ebc09adb41fe362df.
 
 export interface paths {
   '/healthz': {
@@ -982,6 +982,21 @@ export interface components {
       /** @description The type of the numbers of the sequence. Default: that of the column. */
       type?: ('smallint' | 'integer' | 'bigint') | null;
     };
+    /** @description With a type of the serial family: how its sequence counts. */
+    Numbering: {
+      /** @description The first number. Default: `min`. A number beyond 2^53 is a string. */
+      start?: number | string | null;
+      /** @description The distance between two numbers: 1 or more. Default: 1. A number beyond 2^53 is a string. */
+      increment?: number | string | null;
+      /** @description The smallest number. Default: 1. A number beyond 2^53 is a string. */
+      min?: number | string | null;
+      /** @description The largest number. Default: the largest one of the type. A number beyond 2^53 is a string. */
+      max?: number | string | null;
+      /** @description How many numbers a session takes at once. Default: 1. A number beyond 2^53 is a string. */
+      cache?: number | string | null;
+      /** @description true: `min` follows `max`. false: there are no more numbers then. Default: false. */
+      cycle?: boolean | null;
+    };
     /** @description A column. */
     ColumnDefinition: {
       /** @description Ignored: PostgreSQL numbers the columns. */
@@ -1016,6 +1031,7 @@ export interface components {
        */
       comment?: string | null;
       sequence?: components['schemas']['Sequence'] | null;
+      numbering?: components['schemas']['Numbering'] | null;
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /**
@@ -1098,6 +1114,8 @@ export interface components {
       on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
       /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
       deferrable?: ('initially immediate' | 'initially deferred') | null;
+      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
+      not_valid?: boolean | null;
     };
     /** @description A foreign key with all its columns. Answers have an entry for each pair of columns instead. */
     WholeForeignKey: {
@@ -1135,6 +1153,8 @@ export interface components {
       on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
       /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
       deferrable?: ('initially immediate' | 'initially deferred') | null;
+      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
+      not_valid?: boolean | null;
     };
     /** @description A CHECK constraint. */
     Check: {
@@ -1148,6 +1168,8 @@ export interface components {
        * @example amount >= 0
        */
       expression: string;
+      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
+      not_valid?: boolean | null;
     };
     /** @description A constraint or index that a definition cannot express, as PostgreSQL writes it. */
     OtherConstraint: {
@@ -1241,7 +1263,10 @@ export interface components {
        * @example numeric(5,2)
        */
       base: string;
-      /** @description What its values must satisfy. A domain with a check must exist, because a definition cannot make one. */
+      /**
+       * @description What its values must satisfy: a boolean expression over `VALUE`.
+       * @example VALUE > 0
+       */
       check?: string | null;
     };
     /** @description How Citus distributes the table over its nodes. Only a PostgreSQL with Citus accepts and answers it. Default: the schema decides. In a distributed schema the table is distributed with it, and in any other schema it is an ordinary table. */
@@ -1315,6 +1340,8 @@ export interface components {
        * @example One row for each order
        */
       comment?: string | null;
+      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
+      unlogged?: boolean | null;
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
@@ -1348,6 +1375,7 @@ export interface components {
         /** @description The type of the numbers of the sequence. Default: that of the column. */
         type?: ('smallint' | 'integer' | 'bigint') | null;
       };
+      numbering?: components['schemas']['Numbering'];
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /**
@@ -1364,6 +1392,8 @@ export interface components {
     CheckDescription: {
       name: string;
       expression: string;
+      /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
+      not_valid?: boolean | null;
     };
     /** @description An index that is not the index of a key. */
     IndexDescription: {
@@ -1426,12 +1456,16 @@ export interface components {
           on_update?: ('no action' | 'restrict' | 'cascade' | 'set null' | 'set default') | null;
           /** @description A transaction can have the key checked at its end (SET CONSTRAINTS): `initially deferred` without asking. Default: it cannot. */
           deferrable?: ('initially immediate' | 'initially deferred') | null;
+          /** @description true: rows that are in the table when the constraint is added are not checked, also those of the upload that makes the table. Later rows are checked (NOT VALID). Default: false. */
+          not_valid?: boolean | null;
         }[];
         checks?: components['schemas']['CheckDescription'][];
         /** @description Only in answers: constraints and indexes that a definition cannot express (EXCLUDE, MATCH FULL, …). Leave them out of a request. */
         others?: components['schemas']['OtherConstraint'][];
       };
       comment?: string;
+      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
+      unlogged?: boolean | null;
       indexes?: components['schemas']['IndexDescription'][];
       types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[];
       distribution?: components['schemas']['DistributionDescription'];
@@ -1480,6 +1514,7 @@ export interface components {
        */
       comment?: string | null;
       sequence?: components['schemas']['Sequence'] | null;
+      numbering?: components['schemas']['Numbering'] | null;
       /** @description always: the serial column is GENERATED ALWAYS AS IDENTITY, so rows cannot set its value. */
       identity?: 'always' | null;
       /**
@@ -1538,6 +1573,8 @@ export interface components {
        * @example One row for each order
        */
       comment?: string | null;
+      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
+      unlogged?: boolean | null;
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
@@ -1911,6 +1948,8 @@ export interface components {
        * @example One row for each order
        */
       comment?: string | null;
+      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
+      unlogged?: boolean | null;
       constraints?: components['schemas']['Constraints'] | null;
       /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
       indexes?: components['schemas']['Index'][] | null;
