@@ -1,21 +1,20 @@
-/** Starts the page: requests the settings of the service, signs the user in, and shows the page. */
+/** Starts the page: signs the user in, and shows the page. */
 import { render } from 'preact';
 import { createActions } from './actions/create-actions.ts';
 import { losesWork } from './derived/load.ts';
 import { routeOf } from './derived/routes.ts';
 import { shownStep } from './derived/steps.ts';
+import { serviceSettings } from './service-settings.ts';
 import { beginSession, takeLinkedToken } from './sign-in.ts';
-import { initialState, type SignInSettings, type Step } from './state.ts';
+import { initialState, type Step } from './state.ts';
 import { createStepHistory } from './step-history.ts';
 import { createStore } from './store.ts';
 import { app } from './views/app.ts';
 
-const settings = JSON.parse(
-  document.querySelector<HTMLMetaElement>('meta[name=tablewright]')?.content ?? '{}',
-) as { signIn?: SignInSettings | null };
+const { signIn } = serviceSettings;
 // If there is an identity provider, tokens in links are ignored, because anybody can send such a link. Only users who signed in at the provider have a session.
 const token = takeLinkedToken();
-const session = await beginSession(settings.signIn ?? undefined);
+const session = await beginSession(signIn ?? undefined);
 const page = document.getElementById('page')!;
 let lastStep: Step = 'file';
 const store = createStore(initialState(session, routeOf(location.hash)), (state) => {
@@ -35,7 +34,7 @@ const store = createStore(initialState(session, routeOf(location.hash)), (state)
 const actions = createActions(store);
 const steps = createStepHistory(store, actions.showStep);
 
-if (token === undefined || settings.signIn != null) actions.open(store.state.route);
+if (token === undefined || signIn != null) actions.open(store.state.route);
 else actions.followLink(token);
 addEventListener('popstate', steps.follow);
 addEventListener('hashchange', () => {
@@ -43,7 +42,7 @@ addEventListener('hashchange', () => {
   const token = takeLinkedToken();
   if (token !== undefined) {
     store.set({ route: routeOf(location.hash) });
-    if (settings.signIn == null) actions.followLink(token);
+    if (signIn == null) actions.followLink(token);
     return;
   }
   actions.open(routeOf(location.hash));

@@ -4,6 +4,7 @@
  * the page would lose the file.
  */
 import { claimsOf, linkedToken } from './derived/session.ts';
+import { serviceSettings } from './service-settings.ts';
 import { serviceUrl } from './service-url.ts';
 import type { Session, SignInSettings } from './state.ts';
 
@@ -53,7 +54,7 @@ function handOver(answer: URLSearchParams, signIn: SignInSettings): Session {
 export function sessionOf(token: string | undefined, signIn: SignInSettings | undefined): Session {
   if (token === undefined) sessionStorage.removeItem(tokenKey);
   else sessionStorage.setItem(tokenKey, token);
-  const claims = token === undefined ? undefined : claimsOf(token);
+  const claims = token === undefined ? undefined : claimsOf(token, serviceSettings.scopeClaims);
   return { token, subject: claims?.subject, scopes: claims?.scopes ?? [], problem: undefined, signIn };
 }
 

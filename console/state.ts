@@ -5,6 +5,7 @@ import type {
   ListedTable,
   ListedType,
   Load,
+  LoadQuery,
   Problem,
   TableDescription,
 } from '../client/client.ts';
@@ -36,6 +37,8 @@ export interface State {
   /** The columns of the other sheets and arrays, with the changes of the user. */
   otherPlans: Record<string, ColumnPlan[]>;
   target: Target;
+  /** true: the user began at the page of the table, so the name of a file does not change the target. */
+  isTargetChosen: boolean;
   /** The existing table with the name of the target; null: there is none. */
   existing: Remote<TableDescription | null>;
   /** The types of the database that PostgreSQL itself does not have: enums, domains, types of extensions. */
@@ -50,6 +53,12 @@ export interface State {
   tables: Remote<{ tables: ListedTable[] }>;
   tableFilter: string;
   table: Remote<{ table: TableDescription; rows: FirstRows | undefined }>;
+  /** The change of a table that the user has asked for: true when it is done. */
+  tableChange: Remote<true>;
+  /** The file of a table that is being read: true when it is complete. */
+  download: Remote<true>;
+  /** What was done, shown on the page with this address. */
+  done: { words: string; hash: string } | undefined;
   loads: Remote<{ loads: ListedLoad[]; hasMore: boolean }>;
   oneLoad: Remote<Load>;
   dialog: Dialog | undefined;
@@ -128,6 +137,8 @@ export interface Reading {
   languages: string;
   errorsAreNull: boolean;
   rowsAt: string | undefined;
+  /** The parameters of `derived/file-parameters.ts` that are set. */
+  more: Partial<Record<keyof LoadQuery, string>>;
 }
 
 /** The result of an inspection in one form for spreadsheets and JSON. */
@@ -238,11 +249,21 @@ export interface LoadProgress {
   rowsFailure: Failure | undefined;
 }
 
+export type DownloadFormat = 'csv' | 'xlsx';
+
+export interface TableName {
+  schema: string;
+  name: string;
+}
+
 export type Dialog =
   | { is: 'definition' }
   | { is: 'curl' }
   /** A sign-in link: its token belongs to another user, or the service does not accept it. */
   | { is: 'link'; token: string; subject: string | undefined; problem: string | undefined }
+  | { is: 'download' }
+  | { is: 'drop'; typed: string }
+  | { is: 'rename'; to: TableName & { comment: string } }
   | {
       is: 'column';
       index: number;
@@ -269,6 +290,7 @@ export const emptyReading: Reading = {
   languages: '',
   errorsAreNull: false,
   rowsAt: undefined,
+  more: {},
 };
 
 export const noRules: RowRules = {
@@ -288,6 +310,9 @@ export function initialState(session: Session, route: Route): State {
     tables: { is: 'none' },
     tableFilter: '',
     table: { is: 'none' },
+    tableChange: { is: 'none' },
+    download: { is: 'none' },
+    done: undefined,
     loads: { is: 'none' },
     oneLoad: { is: 'none' },
     dialog: undefined,
@@ -315,6 +340,7 @@ export function emptyWork() {
       ifExists: defaultOf('if_exists'),
       onConflict: defaultOf('on_conflict'),
     },
+    isTargetChosen: false,
     existing: { is: 'none' },
     types: [],
     rows: noRules,

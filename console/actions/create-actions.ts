@@ -6,6 +6,7 @@ import type { Store } from '../store.ts';
 import * as check from './check.ts';
 import * as columns from './columns.ts';
 import * as dialogs from './dialogs.ts';
+import * as download from './download.ts';
 import * as file from './file.ts';
 import * as followLoad from './follow-load.ts';
 import * as load from './load.ts';
@@ -13,6 +14,7 @@ import { createPage, type Page } from './page.ts';
 import * as pages from './pages.ts';
 import * as problems from './problems.ts';
 import * as signIn from './sign-in.ts';
+import * as table from './table.ts';
 
 const steps = {
   ...signIn,
@@ -24,6 +26,8 @@ const steps = {
   ...load,
   ...followLoad,
   ...dialogs,
+  ...table,
+  ...download,
 };
 
 type Steps = typeof steps;

@@ -11,13 +11,14 @@ import type { Page } from './page.ts';
 
 export function chooseFile(page: Page, content: File): void {
   const kind = kindOf(content.name);
-  const { reading, columns, target, rows, file } = page.state;
+  const { reading, columns, target, rows, file, isTargetChosen } = page.state;
   // A user who chooses a file of the same name again has corrected it, so the choices are kept.
   const isAgain = file?.name === content.name;
   forgetFile(page);
   page.set({
     file: { name: content.name, size: content.size, kind, content },
-    target: { ...targetOf(content.name), schema: target.schema },
+    target: isTargetChosen ? target : { ...targetOf(content.name), schema: target.schema },
+    isTargetChosen,
     ...(isAgain && { columns, target, rows }),
   });
   inspect(page, isAgain ? reading : emptyReading);
@@ -29,6 +30,13 @@ export function forgetFile(page: Page): void {
   for (const key of ['inspection', 'top', 'check'] as const) page.stop(key);
   forgetKeptLoad();
   page.set({ ...emptyWork(), load: undefined });
+}
+
+/** Forgets the file, and keeps the table that the user has chosen before it. */
+export function chooseOtherFile(page: Page): void {
+  const { target, isTargetChosen } = page.state;
+  forgetFile(page);
+  if (isTargetChosen) page.set({ target, isTargetChosen });
 }
 
 /** Reads the file again with other parameters. @returns whether the answer is shown; false: a later call has replaced this one */

@@ -1,5 +1,6 @@
 /** The pages beside the four steps: the list of tables, the list of loads, and the pages of one table and one load. */
 import { hasEnded, type ListedTable, type Load } from '../../client/client.ts';
+import { hashOf } from '../derived/routes.ts';
 import type { Route } from '../state.ts';
 import { findLoad } from './follow-load.ts';
 import type { Page } from './page.ts';
@@ -10,7 +11,14 @@ const maxLoads = 1000;
 /** Shows a page and requests its content. */
 export function open(page: Page, route: Route): void {
   page.stop('oneLoad');
-  page.set({ route, dialog: undefined });
+  for (const key of ['tableChange', 'download'] as const) page.stop(key);
+  page.set(({ done }) => ({
+    route,
+    dialog: undefined,
+    tableChange: { is: 'none' },
+    download: { is: 'none' },
+    done: done?.hash === hashOf(route) ? done : undefined,
+  }));
   if (page.state.session.token === undefined) return;
   if (route.page === 'tables') readTables(page);
   else if (route.page === 'table') readTable(page, route.schema, route.name);

@@ -3,6 +3,7 @@ import type { Problem } from '../../client/client.ts';
 import { cellOf, rowOfSheet } from '../derived/problems.ts';
 import { shownValue } from '../derived/words.ts';
 import { rowOfJson } from '../file/row-of-json.ts';
+import { saveFile } from '../save-file.ts';
 import type { Checked, Remote, ShownRow } from '../state.ts';
 import { readCells } from './file.ts';
 import type { Page } from './page.ts';
@@ -36,11 +37,8 @@ export async function readAllProblems(page: Page): Promise<void> {
 export async function saveAllProblems(page: Page): Promise<void> {
   try {
     const text = await page.client.problemsCsv(checkedLoadId(page));
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-    link.download = `${page.state.target.table || 'problems'}-problems.csv`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    const name = `${page.state.target.table || 'problems'}-problems.csv`;
+    saveFile(new Blob([text], { type: 'text/csv' }), name);
   } catch (error) {
     page.say(page.failureOf(error).detail);
   }

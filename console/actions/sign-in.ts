@@ -45,7 +45,7 @@ export async function signInWith(page: Page, text: string): Promise<void> {
 export async function followLink(page: Page, text: string): Promise<void> {
   const { session, worker } = page.state;
   const value = pastedToken(text);
-  const subject = claimsOf(value)?.subject;
+  const subject = claimsOf(value, [])?.subject;
   const isSame = subject !== undefined && subject === worker;
   if (session.token === undefined && (worker === undefined || isSame)) return signInWith(page, value);
   const problem = await problemOfToken(page, value);

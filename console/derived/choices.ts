@@ -2,6 +2,7 @@
 import type { Warning } from '../failure.ts';
 import type { Reading, State } from '../state.ts';
 import { readingQuery, readingWith } from './file.ts';
+import { isFileParameter } from './file-parameters.ts';
 import { keepsDefinition } from './target.ts';
 
 type Choice = NonNullable<Warning['choices']>[number];
@@ -48,7 +49,9 @@ function readingOf(reading: Reading, { parameters, type }: Choice): Reading | un
   for (const [name, value] of Object.entries(parameters)) {
     // The page sends a definition with all columns, so the choice `extra_columns` has no effect in it.
     if (name === 'extra_columns' && type !== undefined) continue;
-    const change = changes[name]?.(value, changed);
+    const change = isFileParameter(name)
+      ? { more: { ...changed.more, [name]: value } }
+      : changes[name]?.(value, changed);
     if (change === undefined) return undefined;
     changed = readingWith(changed, change);
   }
@@ -138,6 +141,12 @@ const words: Record<string, (value: string) => string> = {
   footer: () => 'Leave out everything below the first empty row',
   cell_errors: () => 'Load such cells as NULL',
   rows_at: (value) => `Load the rows at ${value}`,
+  encoding: (value) => `Read the file as ${value}`,
+  delimiter: (value) => `Separate fields by “${value}”`,
+  quote: (value) => (value === 'none' ? 'Read quotation marks as text' : `Take ${value} as quotation mark`),
+  quotes: () => 'Refuse wrong quotation marks',
+  escape: () => 'Read backslashes as text',
+  comment: (value) => `Leave out lines that begin with ${value}`,
 };
 
 const orders: Record<string, string> = {

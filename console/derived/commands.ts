@@ -1,5 +1,7 @@
 /** Writes requests and queries as commands for a terminal. */
+import type { DownloadFormat, TableName } from '../state.ts';
 import type { UploadPlan } from './request.ts';
+import { fileOfTable } from './table.ts';
 
 /** Returns the request of the page as a `curl` command. */
 export function curlText(plan: UploadPlan, fileName: string, origin: string): string {
@@ -30,6 +32,14 @@ export function curlText(plan: UploadPlan, fileName: string, origin: string): st
   }
   lines.push(shellWord(url));
   return `${before}${lines.join(' \\\n  ')}`;
+}
+
+/** Returns the `curl` command that saves all rows of a table in a file. */
+export function downloadText(table: TableName, format: DownloadFormat, origin: string): string {
+  const query = new URLSearchParams({ schema: table.schema, format });
+  const url = `${origin}/api/v1/table/${encodeURIComponent(table.name)}/rows?${query.toString().replaceAll('+', '%20')}`;
+  const file = shellWord(fileOfTable(table, format));
+  return `curl --fail -H "Authorization: Bearer $TOKEN" -o ${file} \\\n  ${shellWord(url)}`;
 }
 
 /** Quotes a word for a POSIX shell. */

@@ -2,6 +2,7 @@
 import type { InspectedSpreadsheet, LoadQuery } from '../../client/client.ts';
 import { withoutDefaults } from '../parameters.ts';
 import type { ChosenFile, Reading } from '../state.ts';
+import { fileParameterQuery } from './file-parameters.ts';
 
 /** Returns the kind of file for its name. Each name that is not of JSON counts as a spreadsheet, which the service recognizes by its content. */
 export function kindOf(name: string): ChosenFile['kind'] {
@@ -21,6 +22,7 @@ export function readingQuery(reading: Reading, kind: ChosenFile['kind']): LoadQu
     trim: reading.trim,
     ...(isNatural && { values: 'natural' as const }),
     ...(languages !== '' && (isNatural || dateOrder !== 'iso') && { languages }),
+    ...fileParameterQuery(reading, kind),
   });
   if (kind !== 'spreadsheet') return { ...query, ...(kind === 'json' && rowsAt && { rows_at: rowsAt }) };
   return {

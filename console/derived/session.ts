@@ -1,9 +1,14 @@
 /** What the page derives from tokens: the user of a token, and which failures an invalid token caused. */
 import type { Remote, State } from '../state.ts';
 
-/** Reads the claims in the token (RFC 7519). They are only shown: the service verifies the token, not the page. */
+/**
+ * Reads the claims in the token (RFC 7519). They only decide what the page shows: the service verifies the token, not the page.
+ *
+ * @param scopeClaims the claims that contain the scopes, each a name or a JSON Pointer (RFC 6901). The first one that is there counts
+ */
 export function claimsOf(
   token: string,
+  scopeClaims: string[],
 ): { subject?: string; scopes: string[]; expiresAt?: number } | undefined {
   const [, payload, signature] = token.split('.');
   if (payload === undefined || signature === undefined) return undefined;
@@ -11,8 +16,10 @@ export function claimsOf(
     const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (sign) =>
       sign.charCodeAt(0),
     );
-    const { sub, exp, scope, scp } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
-    const scopes = [scope ?? scp ?? ''].flat().join(' ').split(' ').filter(Boolean);
+    const claims = JSON.parse(new TextDecoder().decode(bytes)) as Claims;
+    const { sub, exp } = claims;
+    const found = scopeClaims.map((claim) => claimAt(claims, claim)).find((value) => value !== undefined);
+    const scopes = [found].flat().join(' ').split(/[ ,]+/).filter(Boolean);
     return {
       ...(typeof sub === 'string' && { subject: sub }),
       ...(typeof exp === 'number' && { expiresAt: exp }),
@@ -21,6 +28,17 @@ export function claimsOf(
   } catch {
     return undefined;
   }
+}
+
+type Claims = Record<string, unknown>;
+
+/** @param claim the name of a claim, or a JSON Pointer, which begins with `/` */
+function claimAt(claims: Claims, claim: string): unknown {
+  if (!claim.startsWith('/')) return claims[claim];
+  const steps = claim.slice(1).split('/');
+  return steps
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((value, step) => (value as Claims | null | undefined)?.[step], claims);
 }
 
 /** Returns the token of a sign-in link. */

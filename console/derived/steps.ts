@@ -3,8 +3,19 @@ import type { State, Step } from '../state.ts';
 import { isRunning } from './load.ts';
 
 /** Returns whether the page waits for work of the service. */
-export function waitsForService({ inspection, isReadAgain, check, load }: State): boolean {
-  return inspection.is === 'busy' || isReadAgain || check.is === 'busy' || isRunning(load);
+export function waitsForService({
+  inspection,
+  isReadAgain,
+  check,
+  load,
+  tableChange,
+  download,
+}: State): boolean {
+  return (
+    [inspection, check, tableChange, download].some((remote) => remote.is === 'busy') ||
+    isReadAgain ||
+    isRunning(load)
+  );
 }
 
 /** Returns the step that the page shows. */

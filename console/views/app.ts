@@ -42,7 +42,7 @@ function page(state: State, actions: Actions): VNode {
     case 'tables':
       return tablesView(state, actions);
     case 'table':
-      return tableView(state);
+      return tableView(state, actions);
     case 'loads':
       return loadsView(state, actions);
     case 'one-load':

@@ -19,6 +19,7 @@ import {
   failureBox,
   problemCells,
   shortened,
+  stepButton,
   warningList,
 } from './parts.ts';
 import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
@@ -37,7 +38,7 @@ export function checkView(state: State, actions: Actions): VNode {
     check.is === 'ready' && checked(state, check.value, actions),
     (check.is === 'none' || check.is === 'failed') &&
       h('div', { class: 'action-bar' }, [
-        button('Back to the columns', () => actions.showStep('columns')),
+        stepButton('Back to the columns', 'columns', actions),
         button('Check', actions.check, { kind: 'main' }),
       ]),
   ]);
@@ -96,7 +97,7 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
         result ? 'The load does the same, and keeps the rows.' : 'Nothing was changed.',
         loss ? h('strong', { class: 'bad-text' }, [' ', data(loss)]) : null,
       ]),
-      button('Back to the columns', () => actions.showStep('columns')),
+      stepButton('Back to the columns', 'columns', actions),
       button('Check again', actions.check),
       button(loss ? lossButton[state.target.ifExists] : 'Load', actions.load, {
         kind: 'main',

@@ -1,5 +1,6 @@
 /** The dialogs: the table definition, the request as a command, and the further settings of a column. */
 import type { VNode } from 'preact';
+import type { TableDescription } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
 import { definitionOf } from '../derived/columns.ts';
 import { curlText } from '../derived/commands.ts';
@@ -8,6 +9,7 @@ import { h } from '../h.ts';
 import { serviceUrl } from '../service-url.ts';
 import type { ColumnPlan, Dialog, State } from '../state.ts';
 import { button, type Child, checkbox, codeBlock, data, field, Modal, select, textInput } from './parts.ts';
+import { downloadFields, dropFields, renameFields } from './table/table-dialogs.ts';
 
 export function dialogView(state: State, actions: Actions): VNode | null {
   const { dialog } = state;
@@ -32,12 +34,39 @@ export function dialogView(state: State, actions: Actions): VNode | null {
     }
     case 'link':
       return linkDialog(state, dialog, onClose, actions);
+    case 'download':
+    case 'drop':
+    case 'rename':
+      return state.table.is === 'ready' ? tableDialog(state, state.table.value.table, dialog, actions) : null;
     case 'column': {
       const column = state.columns[dialog.index];
       if (column === undefined) return null;
       const title = ['Column ', data(column.name)];
       return modal(`column ${dialog.index}`, title, onClose, columnFields(column, dialog, actions));
     }
+  }
+}
+
+function tableDialog(
+  state: State,
+  table: TableDescription,
+  dialog: Extract<Dialog, { is: 'download' | 'drop' | 'rename' }>,
+  actions: Actions,
+): VNode {
+  const onClose = (): void => actions.showDialog(undefined);
+  const name = data(`${table.schema}.${table.name}`);
+  switch (dialog.is) {
+    case 'download':
+      return modal(
+        'download',
+        ['Download ', name],
+        actions.closeDownload,
+        downloadFields(state, table, actions),
+      );
+    case 'drop':
+      return modal('drop', ['Drop ', name, '?'], onClose, dropFields(state, table, dialog, actions));
+    case 'rename':
+      return modal('rename', ['Change ', name], onClose, renameFields(state, table, dialog, actions));
   }
 }
 

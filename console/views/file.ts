@@ -4,7 +4,7 @@ import type { Actions } from '../actions/create-actions.ts';
 import { sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { ChosenFile, State } from '../state.ts';
-import { bar, busy, button, data, failureBox } from './parts.ts';
+import { bar, busy, button, data, failureBox, stepButton } from './parts.ts';
 import { needsPassword, passwordField } from './password-field.ts';
 
 const extensions =
@@ -24,7 +24,10 @@ export function inspecting({ size }: ChosenFile, sentBytes: number): VNode[] {
   ];
 }
 
-export function fileView({ file, inspection, reading }: State, actions: Actions): VNode {
+export function fileView(
+  { file, inspection, reading, target, isTargetChosen }: State,
+  actions: Actions,
+): VNode {
   const choose = (files: FileList | null | undefined): void => {
     const [first] = files ?? [];
     if (first) actions.chooseFile(first);
@@ -34,6 +37,13 @@ export function fileView({ file, inspection, reading }: State, actions: Actions)
     h('p', { class: 'lead' }, [
       'The whole file is checked before anything is written. Either every row is loaded, or nothing is changed.',
     ]),
+    isTargetChosen &&
+      h('p', { class: 'notice good' }, [
+        'The rows go into the table ',
+        h('code', null, data(`${target.schema}.${target.table}`)),
+        '.',
+        file === undefined && [' ', button('Choose another table', actions.forgetFile, { kind: 'quiet' })],
+      ]),
     dropPlace(choose),
     file &&
       inspection.is === 'busy' &&
@@ -51,11 +61,7 @@ export function fileView({ file, inspection, reading }: State, actions: Actions)
       ]),
     file &&
       inspection.is === 'ready' &&
-      h('p', null, [
-        data(file.name),
-        ' is chosen. ',
-        button('Continue with it', () => actions.showStep('columns')),
-      ]),
+      h('p', null, [data(file.name), ' is chosen. ', stepButton('Continue with it', 'columns', actions)]),
   ]);
 }
 

@@ -20,6 +20,7 @@ import {
   data,
   factList,
   failureBox,
+  stepButton,
   warningList,
 } from './parts.ts';
 import { rowsGrid } from './tables.ts';
@@ -65,7 +66,7 @@ function notLoaded({ file }: State, failure: Failure, isCancelled: boolean, acti
         ? changedFileBox(failure, actions)
         : failureBox(failure),
     h('div', { class: 'action-bar' }, [
-      file && button('Back to the columns', () => actions.showStep('columns')),
+      file && stepButton('Back to the columns', 'columns', actions),
       file
         ? button('Check again', actions.check)
         : button('Load a file', actions.forgetFile, { kind: 'main' }),
@@ -87,7 +88,7 @@ function lost(
     ]),
     h('div', { class: 'action-bar' }, [
       button('Load another file', actions.forgetFile),
-      outcome.record === undefined && button('Back to the columns', () => actions.showStep('columns')),
+      outcome.record === undefined && stepButton('Back to the columns', 'columns', actions),
       button('Look again', actions.lookAgain, { kind: 'main', id: 'look-again' }),
     ]),
   ];

@@ -2,23 +2,12 @@
 import type { VNode } from 'preact';
 import { hasEnded, type ListedLoad, type Load, type Problem } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
-import { fullPlaceOf } from '../derived/problems.ts';
 import { hashOf } from '../derived/routes.ts';
 import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { State } from '../state.ts';
-import {
-  busy,
-  button,
-  type Child,
-  data,
-  factList,
-  failureBox,
-  problemCells,
-  remoteView,
-  shortened,
-  warningList,
-} from './parts.ts';
+import { busy, button, type Child, data, factList, failureBox, remoteView, warningList } from './parts.ts';
+import { problemList } from './problem-list.ts';
 import { VirtualRows } from './virtual-grid.ts';
 
 export function loadsView({ loads }: State, actions: Actions): VNode {
@@ -62,11 +51,6 @@ function loadRow(load: ListedLoad): VNode {
 /** The state is also written as text, so that its colour is not needed to understand it. */
 function stateMark(state: string): VNode {
   return h('span', { class: `state ${state}` }, state);
-}
-
-/** On a narrow screen the text of a problem stands below its place, so the row is higher. */
-function rowHeight(): number {
-  return matchMedia('(max-width: 800px)').matches ? 96 : 34;
 }
 
 /** Formats a time of the service to the second, in UTC. */
@@ -132,22 +116,4 @@ function factsOf(load: Load): (readonly [string, VNode])[] {
     Id: load.id,
   };
   return Object.entries(facts).map(([label, fact]) => [label, data(fact)]);
-}
-
-function problemList(errors: Problem[], count: number): VNode[] {
-  const words = plural(count, 'problem');
-  return [
-    h('h2', null, count > errors.length ? `${words}, the first ${errors.length}` : words),
-    h(VirtualRows, {
-      label: 'Problems',
-      count: errors.length,
-      rowHeight: rowHeight(),
-      maxHeight: rowHeight() * 14,
-      row: (index: number) => {
-        const problem = errors[index]!;
-        const value = h('bdi', null, shortened(problem.value ?? ''));
-        return h('div', { class: 'problem' }, problemCells(fullPlaceOf(problem), value, problem));
-      },
-    }),
-  ];
 }

@@ -6,7 +6,7 @@ import type { OfferedChoice } from '../derived/choices.ts';
 import { withVisibleControls } from '../derived/words.ts';
 import type { Failure, Warning } from '../failure.ts';
 import { type Attributes, h } from '../h.ts';
-import type { Remote } from '../state.ts';
+import type { Remote, Step } from '../state.ts';
 
 export type Child = ComponentChildren;
 
@@ -19,6 +19,11 @@ export function button(
   { kind = 'plain', ...attributes }: ButtonAttributes = {},
 ): VNode {
   return h('button', { type: 'button', class: `button ${kind}`, ...attributes, onClick }, label);
+}
+
+/** A button that shows another step. */
+export function stepButton(label: string, step: Step, actions: Pick<Actions, 'showStep'>): VNode {
+  return button(label, () => actions.showStep(step));
 }
 
 /** A button that selects one of several tables or sheets. */
@@ -137,21 +142,31 @@ export function shortened(text: string): string {
   return withVisibleControls(text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
 }
 
+/** What a user can do about a refusal with the status 403. */
+const refusals: Record<string, string> = {
+  'insufficient-scope': ' Whoever gave you the access token can give you one that allows it.',
+  'schema-forbidden': ' Your access token is for other schemas. Whoever gave it to you can add this one.',
+  'permission-denied':
+    ' The database does not allow it to you. The owner of the table or an administrator can do it, or grant you the right.',
+};
+
 export function failureBox(
   { title, detail, code, errors, errorCount }: Failure,
   onRetry?: () => void,
 ): VNode {
-  const listed = errors.slice(0, 8);
+  const listed = errors.slice(0, 20);
+  // A single problem is usually the whole text.
+  const isListed = listed.length > 1 || listed.some((problem) => !detail.includes(problem.detail));
   return h('div', { class: 'notice bad', role: 'alert' }, [
     h('p', { class: 'notice-title' }, title),
-    h('p', null, data(detail)),
-    listed.length > 1 &&
+    h('p', null, [data(detail), refusals[code ?? '']]),
+    isListed &&
       h('ul', null, [
         listed.map((problem) =>
           h('li', null, [problem.column ? [data(problem.column), ': '] : null, data(problem.detail)]),
         ),
       ]),
-    errorCount > listed.length && listed.length > 1 && h('p', null, `and ${errorCount - listed.length} more`),
+    isListed && errorCount > listed.length && h('p', null, `and ${errorCount - listed.length} more`),
     h('p', { class: 'notice-actions' }, [
       onRetry && button('Try again', onRetry),
       code
@@ -165,14 +180,7 @@ export function failureBox(
 
 /** Explains that the file was changed after it was chosen. If the user chooses a file of the same name again, the choices are kept. */
 export function changedFileBox(failure: Failure, actions: Pick<Actions, 'showStep'>): VNode[] {
-  return [
-    failureBox(failure),
-    h(
-      'p',
-      null,
-      button('Choose it again', () => actions.showStep('file')),
-    ),
-  ];
+  return [failureBox(failure), h('p', null, stepButton('Choose it again', 'file', actions))];
 }
 
 const maxWarnings = 50;

@@ -8,15 +8,18 @@ import { h } from '../h.ts';
 import type { State } from '../state.ts';
 import { cellOf } from './cell.ts';
 import { busy, data, factList, failureBox, field, remoteView, textInput } from './parts.ts';
+import { tableActions } from './table/table-actions.ts';
+import { changeState } from './table/table-dialogs.ts';
 import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
 
-export function tablesView({ tables, tableFilter }: State, actions: Actions): VNode {
+export function tablesView({ tables, tableFilter, done }: State, actions: Actions): VNode {
   const all = tables.is === 'ready' ? tables.value.tables : [];
   const wanted = tableFilter.toLowerCase();
   const shown = all.filter(({ schema, name }) => `${schema}.${name}`.toLowerCase().includes(wanted));
   const again = (): void => actions.open({ page: 'tables' });
   return h('section', null, [
     h('h1', null, 'Tables'),
+    doneBox(done),
     remoteView(
       tables,
       'The tables are being read.',
@@ -51,13 +54,23 @@ function tableRow({ schema, name, estimated_rows: rows, bytes, comment, distribu
   ]);
 }
 
-export function tableView({ table }: State): VNode {
+/** Says what was done with a table. */
+function doneBox(done: State['done']): VNode | undefined {
+  return done && h('p', { class: 'notice good' }, data(done.words));
+}
+
+export function tableView(state: State, actions: Actions): VNode {
+  const { table, done, dialog, tableChange } = state;
   if (table.is === 'failed') return h('section', null, [h('h1', null, 'Table'), failureBox(table.failure)]);
   if (table.is !== 'ready')
     return h('section', null, [h('h1', null, 'Table'), busy('The table is being read.')]);
   const { table: found, rows } = table.value;
   return h('section', null, [
     h('h1', null, data(`${found.schema}.${found.name}`)),
+    found.comment && h('p', { class: 'lead' }, data(found.comment)),
+    doneBox(done),
+    tableActions(state, found, actions),
+    dialog === undefined && changeState(tableChange, 'The table is being changed.'),
     keysOf(found),
     h('h2', null, plural(found.columns.length, 'column')),
     h(VirtualRows, {

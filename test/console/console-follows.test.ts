@@ -13,10 +13,12 @@ import {
   ProblemError,
   type TableDescription,
 } from '../../client/client.ts';
+import { uploadParameters } from '../../client/parameters.ts';
 import { offeredChoices } from '../../console/derived/choices.ts';
 import { definitionOf, planColumns, reasonOf, withKey, withPlans } from '../../console/derived/columns.ts';
 import { curlText, psqlText } from '../../console/derived/commands.ts';
 import { readingQuery } from '../../console/derived/file.ts';
+import { fileParameters } from '../../console/derived/file-parameters.ts';
 import { canLeaveOut, fixesOf, withFix } from '../../console/derived/fixes.ts';
 import {
   isRunning,
@@ -31,10 +33,12 @@ import { planFaults, uploadPlan } from '../../console/derived/request.ts';
 import { hashOf, routeOf } from '../../console/derived/routes.ts';
 import { claimsOf, linkedToken, pastedToken, withoutTokenFailures } from '../../console/derived/session.ts';
 import { canShow, shownStep } from '../../console/derived/steps.ts';
+import { renamedWords, renameOf } from '../../console/derived/table.ts';
 import { existingColumn, lossWords, tableNameOf, unseenWords } from '../../console/derived/target.ts';
 import { sizeInWords, withVisibleControls } from '../../console/derived/words.ts';
 import type { Failure, Warning } from '../../console/failure.ts';
 import { ChangedFileError, changeOf } from '../../console/file/chosen-file.ts';
+import { collectFile } from '../../console/file/collect-file.ts';
 import { rowOfJson } from '../../console/file/row-of-json.ts';
 import { type Ended, endOf, endOfAnswer, endOfRefusal } from '../../console/load-outcome.ts';
 import {
@@ -522,6 +526,37 @@ test('a foreign key needs a column, unless an existing table decides the keys', 
   assert.deepEqual(planFaults({ ...state, target, existing: { is: 'ready', value } }), []);
 });
 
+test('a request to rename a table has only what changes', () => {
+  const before = { schema: 'public', name: 'a', comment: 'old' };
+  assert.deepEqual(renameOf(before, before), {});
+  const to = { schema: 'archive', name: 'a', comment: '' };
+  assert.deepEqual(renameOf(before, to), { schema: 'archive', comment: null });
+  assert.equal(renamedWords(before, to), 'The table public.a is now archive.a.');
+  assert.equal(renamedWords(before, { ...before, comment: 'x' }), 'The comment of public.a was changed.');
+});
+
+test('a file is collected whole or not at all', async () => {
+  const options = { maxBytes: 20_000_000, signal: new AbortController().signal, onBytes: () => {} };
+  const streamOf = (chunks: number, error?: Error) => {
+    let sent = 0;
+    return new ReadableStream<Uint8Array>({
+      pull(rest) {
+        if (sent++ < chunks) rest.enqueue(new Uint8Array(3_000_000).fill(sent));
+        else if (error) rest.error(error);
+        else rest.close();
+      },
+    });
+  };
+  const whole = new Uint8Array(await (await collectFile(streamOf(6), options)).arrayBuffer());
+  assert.equal(whole.length, 18_000_000);
+  assert.deepEqual(
+    [0, 5_999_999, 6_000_000, 17_999_999].map((at) => whole[at]),
+    [1, 2, 3, 6],
+  );
+  await assert.rejects(collectFile(streamOf(7), options), /more than 20 MB/);
+  await assert.rejects(collectFile(streamOf(2, new TypeError('reset')), options), /broke off/);
+});
+
 test('characters without a shape are shown as their number, and letters and emoji as they are', () => {
   assert.equal(withVisibleControls('a\u202Eb\u0000\tc'), 'a‹U+202E›b‹U+0000›\tc');
   assert.equal(withVisibleControls('Größe 👩\u200d🔬'), 'Größe 👩\u200d🔬');
@@ -569,9 +604,17 @@ test('places, sizes and tokens are read as they are written', () => {
     '1.0 MB',
     '12 MB',
   ]);
-  const token = `x.${Buffer.from(JSON.stringify({ sub: 'Zoë', scope: 'a b', exp: 1 })).toString('base64url')}.y`;
-  assert.deepEqual(claimsOf(token), { subject: 'Zoë', scopes: ['a', 'b'], expiresAt: 1 });
-  assert.equal(claimsOf('nonsense'), undefined);
+  const tokenWith = (claims: object): string =>
+    `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.y`;
+  const usual = ['scope', 'scp'];
+  const token = tokenWith({ sub: 'Zoë', scope: 'a b', scp: 'c', exp: 1 });
+  assert.deepEqual(claimsOf(token, usual), { subject: 'Zoë', scopes: ['a', 'b'], expiresAt: 1 });
+  assert.equal(claimsOf('nonsense', usual), undefined);
+  assert.deepEqual(claimsOf(tokenWith({ scp: 'a,b' }), usual)!.scopes, ['a', 'b']);
+  const nested = tokenWith({ resource: { 'a/b': { roles: ['table:load', 'table:drop'] } } });
+  const pointer = '/resource/a~1b/roles';
+  assert.deepEqual(claimsOf(nested, [...usual, pointer])!.scopes, ['table:load', 'table:drop']);
+  assert.deepEqual(claimsOf(nested, ['/resource/x/roles'])!.scopes, []);
 });
 
 test('the choices of a warning become buttons that change only what they name', () => {
@@ -605,13 +648,52 @@ test('the choices of a warning become buttons that change only what they name', 
   // Another header has one row.
   const [other] = offered(parameters({ header_row: '7' }), { reading: rows!.reading });
   assert.deepEqual(readingQuery(other!.reading, 'spreadsheet'), { header_row: 7 });
-  assert.deepEqual(offered(parameters({ comment: '#' }, { trim: 'false' })), []);
+  assert.deepEqual(offered(parameters({ unknown: '#' }, { trim: 'false' })), []);
   const [typed] = offered([{ parameters: { extra_columns: 'add' }, type: 'boolean' }]);
   assert.equal(typed!.reading, state.reading);
   assert.deepEqual(
     typed!.columns.map(({ type }) => type),
     ['bigint', 'date', 'boolean'],
   );
+});
+
+test('every upload parameter has a control on the page, or a reason why it has none', () => {
+  // What the page decides with its other controls.
+  const elsewhere = [
+    ...['schema', 'primary_key', 'rename', 'extra_columns', 'if_exists', 'on_conflict', 'dry_run'],
+    ...['faulty_rows', 'max_faulty_rows', 'values', 'languages', 'null_values', 'date_order', 'trim'],
+    ...['decimal_sign', 'thousands_sign', 'rows_at', 'sheet', 'header', 'header_row', 'header_rows'],
+    ...['range', 'table_range', 'hidden', 'footer', 'cell_errors'],
+  ];
+  // The page sees whether the table exists, and takes the first key of the table.
+  const needless = ['if_missing', 'conflict_key', 'misfits'];
+  const fields = new Set(
+    [...fileParameters('spreadsheet'), ...fileParameters('json')].map(({ name }) => name),
+  );
+  const known = new Set<string>([...fields, ...elsewhere, ...needless]);
+  const missing = uploadParameters.map(({ name }) => name).filter((name) => !known.has(name));
+  assert.deepEqual(missing, []);
+  assert.ok(!fileParameters('json').some(({ name }) => name === 'encoding'));
+});
+
+test('the choices of a text file become buttons', () => {
+  const state = stateWith(same, 'orders.csv');
+  const warning = (name: string, value: string): Warning => ({
+    code: 'encoding',
+    detail: '',
+    choices: [{ parameters: { [name]: value } }],
+  });
+  const [encoding] = offeredChoices(state, warning('encoding', 'windows-1250'), 'header');
+  assert.equal(encoding!.label, 'Read the file as windows-1250');
+  assert.deepEqual(readingQuery(encoding!.reading, 'spreadsheet'), { encoding: 'windows-1250' });
+  assert.deepEqual(readingQuery(encoding!.reading, 'json'), {});
+  const after = { ...state, reading: encoding!.reading };
+  assert.deepEqual(offeredChoices(after, warning('encoding', 'windows-1250'), 'header'), []);
+  const [delimiter] = offeredChoices(after, warning('delimiter', ';'), 'header');
+  assert.deepEqual(readingQuery(delimiter!.reading, 'spreadsheet'), {
+    encoding: 'windows-1250',
+    delimiter: ';',
+  });
 });
 
 test('the browser shows no step that is not possible any more', () => {

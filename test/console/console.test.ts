@@ -80,6 +80,19 @@ test('an unchanged page is answered with 304, and a file of another version with
   assert.equal(outside.status, 404);
 });
 
+test('the page knows which claims of a token contain its scopes', async () => {
+  const claims = await startTestService({ TOKEN_SCOPE_CLAIM: '/resource_access/tablewright/roles scp' });
+  try {
+    const { text } = await page(claims);
+    assert.match(
+      text,
+      /&quot;scopeClaims&quot;:\[&quot;\/resource_access\/tablewright\/roles&quot;,&quot;scp/,
+    );
+  } finally {
+    await claims.stop();
+  }
+});
+
 test('without the console browsers get the list of guides at /', async () => {
   const without = await startTestService({ CONSOLE: 'off' });
   try {

@@ -1,7 +1,6 @@
 /** The console in a real browser, on a real service: whole ways from a file to a table, problems, cancelling, reloading, tokens and keyboards. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -9,6 +8,7 @@ import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { readConfig } from '../../src/core/settings/config.ts';
 import { type Service, startService } from '../../src/service/service.ts';
 import { noBrowser, startBrowser } from '../support/browser.ts';
+import { deadlineMs, inWindow, isAccessible, tabTo } from '../support/console-page.ts';
 import { startConsoleProvider } from '../support/console-provider.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { encryptAgile } from '../support/encrypt-workbook.ts';
@@ -19,9 +19,6 @@ import { sheetOf } from '../support/workbook.ts';
 import { buildWorkbook } from '../support/xlsx-builder.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-/** Longer than any step takes, even on a busy machine. */
-const deadlineMs = 60_000;
-const axeSource = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 describe('the console', { skip: noBrowser }, () => {
   let database: TestDatabase;
@@ -51,35 +48,12 @@ describe('the console', { skip: noBrowser }, () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Runs a test in a window of its own, and fails if the page had an error or asked another host. */
+  /** Runs a test in a window of its own. */
   async function inPage(
     work: (page: Page, context: BrowserContext) => Promise<void>,
-    {
-      token,
-      viewport = { width: 1280, height: 900 },
-    }: { token?: string; viewport?: { width: number; height: number } } = {},
+    { token, ...more }: { token?: string; viewport?: { width: number; height: number } } = {},
   ): Promise<void> {
-    // While colours fade, a text may have too little contrast for a moment. Nothing moves or fades for people who ask for it.
-    const context = await browser.newContext({ viewport, reducedMotion: 'reduce' });
-    const faults: string[] = [];
-    context.on('request', (request) => {
-      if (!/^(blob:|data:)/.test(request.url()) && new URL(request.url()).origin !== url())
-        faults.push(request.url());
-    });
-    context.on('weberror', (error) => faults.push(error.error().stack ?? ''));
-    context.on('console', (message) => {
-      if (message.type() === 'error' && !/status of|ERR_/.test(message.text())) faults.push(message.text());
-    });
-    const page = await context.newPage();
-    page.setDefaultTimeout(deadlineMs);
-    try {
-      await page.goto(`${url()}/#token=${token ?? (await client.token())}`);
-      await page.waitForSelector('.drop');
-      await work(page, context);
-      assert.deepEqual(faults, []);
-    } finally {
-      await context.close();
-    }
+    await inWindow(browser, { url: url(), token: token ?? (await client.token()), ...more }, work);
   }
 
   async function drop(page: Page, name: string, content: Buffer | string): Promise<void> {
@@ -119,29 +93,6 @@ describe('the console', { skip: noBrowser }, () => {
   }
 
   const rows = async (sql: string) => (await database.pool.query(sql)).rows;
-
-  /** Fails if axe-core finds anything on the page. */
-  async function isAccessible(page: Page, screen: string): Promise<void> {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.evaluate(await axe());
-      const found = await page.evaluate(async () => {
-        // @ts-expect-error axe is a global of the page
-        const { violations } = await globalThis.axe.run();
-        return violations.map(
-          ({ id, nodes }: { id: string; nodes: { html: string; failureSummary: string }[] }) => [
-            id,
-            nodes.slice(0, 3).map(({ html, failureSummary }) => `${html} ${failureSummary}`),
-          ],
-        );
-      });
-      assert.deepEqual(found, [], `${screen}, ${colorScheme}`);
-    }
-    await page.emulateMedia({ colorScheme: 'light' });
-  }
-
-  let axeText: string | undefined;
-  const axe = async (): Promise<string> => (axeText ??= await readFile(axeSource, 'utf8'));
 
   test('a workbook becomes a table with a column made text and a primary key, and every screen is accessible', () =>
     inPage(async (page) => {
@@ -266,6 +217,32 @@ describe('the console', { skip: noBrowser }, () => {
         'SELECT pg_typeof(amount)::text AS type, sum(amount) OVER ()::text AS sum FROM amounts',
       );
       assert.deepEqual(sum, { type: 'numeric', sum: '1333.50' });
+    }));
+
+  test('an encoding, a delimiter and columns to fill down are chosen on the page', () =>
+    inPage(async (page) => {
+      // "Łódź" in Windows-1250 is valid in Windows-1252, too.
+      const text = Buffer.concat([Buffer.from('town;region\n'), Buffer.from([0xa3, 0xf3, 0x64, 0x9f])]);
+      await drop(page, 'towns.csv', Buffer.concat([text, Buffer.from(';north\nx;\n')]));
+      await page.getByText('How values are read').click();
+      await page.getByText('More about the file').click();
+      await isAccessible(page, 'file parameters');
+      const fill = async (name: string, value: string): Promise<void> => {
+        await page.locator(`input[name=${name}]`).fill(value);
+        await page.locator(`input[name=${name}]`).blur();
+      };
+      await fill('encoding', 'windows-1250');
+      await page.locator('.grid-cell', { hasText: 'Łódź' }).waitFor();
+      await fill('fill_down', 'region');
+      await page.locator('.grid-row:nth-child(2) .grid-cell', { hasText: 'north' }).waitFor();
+      await page.locator('select[name=column_names]').selectOption('snake_case');
+      await page.locator('section[aria-busy=false]').waitFor();
+      await check(page);
+      await load(page);
+      assert.deepEqual(await rows('SELECT * FROM towns'), [
+        { town: 'Łódź', region: 'north' },
+        { town: 'x', region: 'north' },
+      ]);
     }));
 
   test('Back and Forward of the browser go through the steps and lose nothing', () =>
@@ -863,16 +840,7 @@ describe('the console', { skip: noBrowser }, () => {
   test('the keyboard is enough, on a narrow screen too', () =>
     inPage(
       async (page) => {
-        const focused = (): Promise<string> =>
-          page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.id");
-        const tabTo = async (label: RegExp): Promise<void> => {
-          for (let step = 0; step < 80; step++) {
-            await page.keyboard.press('Tab');
-            if (label.test(await focused())) return;
-          }
-          assert.fail(`Tab does not reach ${label}`);
-        };
-        await tabTo(/^file$/);
+        await tabTo(page, /^file$/);
         const chooser = page.waitForEvent('filechooser');
         // A busy browser sometimes does not take the first key.
         const again = setInterval(() => void page.keyboard.press('Enter').catch(() => {}), 3000);
@@ -883,12 +851,12 @@ describe('the console', { skip: noBrowser }, () => {
           buffer: Buffer.from('a,b\n1,2\n'),
         });
         await page.waitForSelector('.editor-row');
-        await tabTo(/^a is in the primary key$/);
+        await tabTo(page, /^a is in the primary key$/);
         await page.keyboard.press('Space');
-        await tabTo(/^check$/);
+        await tabTo(page, /^check$/);
         await page.keyboard.press('Enter');
         await page.waitForSelector('.notice.good');
-        await tabTo(/^load$/);
+        await tabTo(page, /^load$/);
         await page.keyboard.press('Enter');
         await page.waitForSelector('.numbers');
         const width = await page.evaluate<number>('document.documentElement.scrollWidth');

@@ -7,7 +7,7 @@ import { h } from '../../h.ts';
 import type { ColumnPlan, State } from '../../state.ts';
 import { button, type Child, checkbox, data, shortened, textInput } from '../parts.ts';
 import { VirtualRows } from '../virtual-grid.ts';
-import { aboutType, pgTypes } from './pg-types.ts';
+import { typeList } from './type-list.ts';
 
 export function columnEditor(state: State, actions: Actions): VNode {
   const { columns } = state;
@@ -20,13 +20,7 @@ export function columnEditor(state: State, actions: Actions): VNode {
           'The existing table decides types, NULL, defaults and keys. Names are matched to its columns.',
         ])
       : h('p', { class: 'hint' }, ['Choose a type from the list, or write any other type of the database.']),
-    h(
-      'datalist',
-      { id: 'types' },
-      [...state.types.map((type) => [type.type, aboutType(type)] as const), ...pgTypes].map(([type, about]) =>
-        h('option', { value: type }, about),
-      ),
-    ),
+    typeList(state.types),
     h('div', { class: 'editor-head', 'aria-hidden': 'true' }, [
       ['', 'In the file', 'Column', 'Type', 'NULL', 'Key', ''].map((text) => h('span', null, text)),
     ]),

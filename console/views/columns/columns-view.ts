@@ -22,7 +22,7 @@ export function columnsView(state: State, actions: Actions): VNode {
     h('div', { class: 'title-row' }, [
       h('h1', null, data(file.name)),
       h('span', { class: 'dim' }, sizeInWords(file.size)),
-      button('Choose another file', actions.forgetFile, { kind: 'quiet' }),
+      button('Choose another file', actions.chooseOtherFile, { kind: 'quiet' }),
     ]),
     inspection.is === 'busy' && inspecting(file, inspection.sentBytes),
     inspection.is === 'failed' && notInspected(state, inspection.failure, actions),

@@ -2,9 +2,10 @@
 import type { VNode } from 'preact';
 import type { Actions } from '../../actions/create-actions.ts';
 import { withDecimalSign, withThousandsSign } from '../../derived/choices.ts';
+import { fileParameters } from '../../derived/file-parameters.ts';
 import { h } from '../../h.ts';
 import { labelled } from '../../parameters.ts';
-import type { State } from '../../state.ts';
+import type { ChosenFile, Reading, State } from '../../state.ts';
 import { checkbox, field, select } from '../parts.ts';
 
 const dateOrders = labelled<'date_order'>({
@@ -71,6 +72,35 @@ export function readingFields({ reading, file, isReadingOpen }: State, actions: 
         check('Leave out hidden rows and columns', 'skipHidden'),
         check('Leave out everything below the first empty row', 'skipFooter'),
       ],
+    ]),
+    moreFields(reading, file?.kind ?? 'spreadsheet', actions),
+  ]);
+}
+
+/** The fields of parameters that are sent as they are. */
+function moreFields({ more }: Reading, kind: ChosenFile['kind'], actions: Actions): VNode {
+  return h('details', { class: 'more' }, [
+    h('summary', null, 'More about the file'),
+    h('div', { class: 'fields' }, [
+      fileParameters(kind).map(({ name, label, hint, choices }) => {
+        const value = more[name] ?? '';
+        const changed = (to: string) => ({ more: { ...more, [name]: to } });
+        const options = ['', ...(choices ?? [])].map((one) => [one, one || 'as usual'] as const);
+        return field(
+          label,
+          choices
+            ? select(value, options, (to) => actions.changeReading(changed(to)), { name })
+            : h('input', {
+                type: 'text',
+                name,
+                value,
+                spellcheck: false,
+                onInput: ({ currentTarget }) => actions.noteReading(changed(currentTarget.value)),
+                onChange: ({ currentTarget }) => actions.changeReading(changed(currentTarget.value)),
+              }),
+          hint,
+        );
+      }),
     ]),
   ]);
 }

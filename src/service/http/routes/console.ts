@@ -32,7 +32,7 @@ export function consoleRoutes(app: FastifyInstance, { config }: HttpContext): Se
 
   return async (request, reply) => {
     const signIn = await findSignIn();
-    const html = documentOf(await consoleFiles(), signIn);
+    const html = documentOf(await consoleFiles(), signIn, config.tokens.scopeClaim);
     const etag = `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`;
     reply.headers({ 'content-security-policy': policyOf(signIn), 'cache-control': 'no-cache', etag });
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
@@ -68,10 +68,14 @@ function policyOf(signIn: SignIn | undefined): string {
   ].join('; ');
 }
 
-function documentOf({ version, modules }: PackedConsole, signIn: SignIn | undefined): string {
+function documentOf(
+  { version, modules }: PackedConsole,
+  signIn: SignIn | undefined,
+  scopeClaims: string[],
+): string {
   const folder = `/console/${version}`;
   const preloads = modules.map((path) => `<link rel="modulepreload" href="${folder}/${path}">`);
-  const settings = escapeHtml(JSON.stringify({ signIn: signIn ?? null }));
+  const settings = escapeHtml(JSON.stringify({ signIn: signIn ?? null, scopeClaims }));
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -1,7 +1,16 @@
+/** The types that fields suggest. The service accepts every type that the database knows. */
+import type { VNode } from 'preact';
 import type { ListedType } from '../../../client/client.ts';
+import { h } from '../../h.ts';
 
-/** PostgreSQL's own types that the page suggests. The service accepts every type that the database knows. */
-export const pgTypes: readonly (readonly [type: string, about: string])[] = [
+/** Returns the list for the fields with `list: 'types'`. @param types the types that PostgreSQL itself does not have */
+export function typeList(types: ListedType[]): VNode {
+  const all = [...types.map((type) => [type.type, aboutType(type)] as const), ...pgTypes];
+  return h('datalist', { id: 'types' }, [all.map(([type, about]) => h('option', { value: type }, about))]);
+}
+
+/** PostgreSQL's own types. */
+const pgTypes: readonly (readonly [type: string, about: string])[] = [
   ['text', 'any text'],
   ['character varying(100)', 'text of at most 100 characters'],
   ['character(10)', 'text of exactly 10 characters'],
@@ -47,7 +56,7 @@ export const pgTypes: readonly (readonly [type: string, about: string])[] = [
 ];
 
 /** Says what a type of the database is. */
-export function aboutType({ kind, labels, base, check, extension }: ListedType): string {
+function aboutType({ kind, labels, base, check, extension }: ListedType): string {
   if (labels) return `one of ${labels.slice(0, 5).join(', ')}${labels.length > 5 ? ', …' : ''}`;
   if (extension) return `extension ${extension}`;
   if (kind === 'domain') return check ? `${base} with ${check.slice(0, 60)}` : (base ?? kind);

@@ -1,0 +1,245 @@
+/** What a person does with a table in the console, in a real browser: load into it, rename it, drop it. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { readConfig } from '../../src/core/settings/config.ts';
+import { type Service, startService } from '../../src/service/service.ts';
+import { noBrowser, startBrowser } from '../support/browser.ts';
+import { inWindow, isAccessible, tabTo } from '../support/console-page.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { freePort } from '../support/free-port.ts';
+import { type ServiceClient, serviceClient, testEnvironment } from '../support/service.ts';
+
+describe('tables in the console', { skip: noBrowser }, () => {
+  let database: TestDatabase;
+  let folder: string;
+  let url: string;
+  let service: Service;
+  let client: ServiceClient;
+  let browser: Browser;
+
+  before(async () => {
+    database = await createTestDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'tablewright-console-'));
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    service = await startService(readConfig(testEnvironment(database, folder, { PORT: String(port) })));
+    client = await serviceClient(url);
+    browser = await startBrowser();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+    await database?.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const rows = async (sql: string) => (await database.pool.query(sql)).rows;
+
+  const narrow = { width: 360, height: 740 };
+
+  /** Opens the page of a table in a window of its own. */
+  async function atTable(
+    table: string,
+    work: (page: Page) => Promise<void>,
+    { scope, ...more }: { scope?: string; viewport?: typeof narrow } = {},
+  ): Promise<void> {
+    const token = await client.token(scope === undefined ? {} : { scope });
+    await inWindow(browser, { url, token, ...more }, async (page) => {
+      await page.goto(`${url}/#/tables/public/${table}`);
+      await page.getByRole('heading', { name: `public.${table}`, level: 1 }).waitFor();
+      await work(page);
+    });
+  }
+
+  const press = (page: Page, name: string): Promise<void> =>
+    page.getByRole('button', { name, exact: true }).click();
+
+  async function isNotWiderThanTheScreen(page: Page): Promise<void> {
+    const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+    assert.ok(width <= narrow.width, `the page is ${width} px wide`);
+  }
+
+  test('a table is dropped only after its name was typed, and what needs it is named', async () => {
+    await rows('CREATE TABLE wrong AS SELECT 1 AS a; CREATE VIEW needs_wrong AS SELECT * FROM wrong');
+    await atTable('wrong', async (page) => {
+      await press(page, 'Drop');
+      const drop = page.getByRole('button', { name: 'Drop the table' });
+      await page.getByLabel('Type the name of the table').fill('wron');
+      assert.ok(await drop.isDisabled());
+      await isAccessible(page, 'drop');
+      await page.getByLabel('Type the name of the table').fill('wrong');
+      await drop.click();
+      await page.locator('dialog .notice.bad li', { hasText: 'needs_wrong' }).waitFor();
+      await isAccessible(page, 'drop refused');
+      await rows('DROP VIEW needs_wrong');
+      await drop.click();
+      await page.getByText('The table public.wrong was dropped with all its rows.').first().waitFor();
+      await page.getByRole('heading', { name: 'Tables', level: 1 }).waitFor();
+      await page.waitForSelector('.dim[role=status]');
+      assert.equal(await page.locator('a.list-row', { hasText: 'wrong' }).count(), 0);
+      await page.getByRole('link', { name: 'Loads', exact: true }).click();
+      await page.getByRole('link', { name: 'Tables', exact: true }).click();
+      await page.getByRole('heading', { name: 'Tables', level: 1 }).waitFor();
+      assert.equal(await page.locator('.notice.good').count(), 0);
+    });
+    const [found] = await rows(`SELECT to_regclass('wrong') AS found`);
+    assert.equal(found!.found, null);
+  });
+
+  test('a table gets another name, schema and comment', async () => {
+    await rows('CREATE SCHEMA archive; CREATE TABLE old_name (a int)');
+    await atTable('old_name', async (page) => {
+      await press(page, 'Rename, move or comment');
+      const save = page.getByRole('button', { name: 'Save' });
+      assert.ok(await save.isDisabled());
+      await page.locator('input[name=name]').fill('new name');
+      await page.getByLabel('Schema').fill('missing');
+      await page.getByLabel('Comment').fill('One row for each\nvisit');
+      await isAccessible(page, 'rename');
+      await save.click();
+      await page.locator('dialog .notice.bad', { hasText: 'missing' }).waitFor();
+      await page.getByLabel('Schema').fill('archive');
+      await save.click();
+      await page.getByRole('heading', { name: 'archive.new name', level: 1 }).waitFor();
+      await page.getByText('The table public.old_name is now archive.new name.').first().waitFor();
+      await page.locator('.lead', { hasText: 'One row for each' }).waitFor();
+      assert.match(page.url(), /#\/tables\/archive\/new%20name$/);
+      await press(page, 'Rename, move or comment');
+      await page.getByLabel('Comment').fill('');
+      await save.click();
+      await page.getByText('The comment of archive.new name was changed.').first().waitFor();
+      await page.locator('.lead').waitFor({ state: 'detached' });
+    });
+    const [{ comment }] = (await rows(
+      `SELECT obj_description('archive."new name"'::regclass) AS comment`,
+    )) as [{ comment: string | null }];
+    assert.equal(comment, null);
+  });
+
+  test('a file is loaded into the table that was chosen first, whatever the name of the file is', async () => {
+    await rows('CREATE TABLE visits (a bigint); INSERT INTO visits VALUES (1)');
+    await atTable('visits', async (page) => {
+      await press(page, 'Load a file into it');
+      await page.getByText('The rows go into the table public.visits.').waitFor();
+      await isAccessible(page, 'file for a table');
+      const choose = async (name: string, content: string): Promise<void> => {
+        await page.setInputFiles('#file', { name, mimeType: 'text/csv', buffer: Buffer.from(content) });
+        await page.waitForSelector('.editor-row');
+      };
+      await choose('wrong.csv', 'b\n2\n');
+      await press(page, 'Choose another file');
+      await choose('november.csv', 'a\n2\n');
+      assert.equal(await page.locator('input[name=table]').inputValue(), 'visits');
+      await page.click('#check');
+      await page.locator('.check-step .notice.good').waitFor();
+      await page.click('#load');
+      await page.waitForSelector('.numbers');
+      await press(page, 'Load another file');
+      await choose('december.csv', 'a\n3\n');
+      assert.equal(await page.locator('input[name=table]').inputValue(), 'december');
+      // A file that is not loaded yet is kept.
+      await page.goto(`${url}/#/tables/public/visits`);
+      await press(page, 'Load a file into it');
+      await page.locator('.title-row', { hasText: 'december.csv' }).waitFor();
+      assert.equal(await page.locator('input[name=table]').inputValue(), 'visits');
+    });
+    assert.deepEqual(await rows('SELECT a::int FROM visits ORDER BY a'), [{ a: 1 }, { a: 2 }]);
+  });
+
+  test('the rows of a table are saved as a file, and a file that breaks off is not', async () => {
+    await rows(`CREATE TABLE saved (a int, t text); INSERT INTO saved VALUES (1, 'ä'), (2, NULL)`);
+    await atTable('saved', async (page) => {
+      await press(page, 'Download');
+      await page.locator('dialog pre', { hasText: 'format=csv' }).waitFor();
+      await isAccessible(page, 'download');
+      const saved = page.waitForEvent('download');
+      await press(page, 'CSV');
+      const file = await saved;
+      assert.equal(file.suggestedFilename(), 'saved.csv');
+      assert.equal(await readFile(await file.path(), 'utf8'), 'a,t\n1,ä\n2,\n');
+      await page.locator('.notice.good', { hasText: 'saved.csv' }).waitFor();
+      await press(page, 'Download');
+      const workbook = page.waitForEvent('download');
+      await press(page, 'Workbook (.xlsx)');
+      assert.equal((await workbook).suggestedFilename(), 'saved.xlsx');
+      await page.locator('dialog').waitFor({ state: 'detached' });
+      let downloads = 0;
+      page.on('download', () => downloads++);
+      await page.evaluate(() => {
+        let sent = 0;
+        const rows = new ReadableStream({
+          pull: (rest) =>
+            sent++ === 0
+              ? rest.enqueue(new TextEncoder().encode('a,t\n1,'))
+              : rest.error(new TypeError('reset')),
+        });
+        globalThis.fetch = async () => new Response(rows);
+      });
+      await press(page, 'Download');
+      await press(page, 'CSV');
+      await page.getByText('The file broke off before its end. Nothing was saved.').waitFor();
+      await isAccessible(page, 'download that broke off');
+      assert.equal(downloads, 0);
+    });
+  });
+
+  test('a token has the buttons of its scopes, and a refusal says who can help', async () => {
+    await rows('CREATE TABLE looked_at (a int)');
+    const buttons = async (page: Page): Promise<string[]> => {
+      await page.locator('.table-actions').waitFor({ state: 'attached' });
+      return page.locator('.table-actions .button').allInnerTexts();
+    };
+    await atTable('looked_at', async (page) => assert.deepEqual(await buttons(page), []), {
+      scope: 'table:read',
+    });
+    await atTable(
+      'looked_at',
+      async (page) => {
+        assert.deepEqual(await buttons(page), ['Drop']);
+        const body = JSON.stringify({
+          status: 403,
+          code: 'insufficient-scope',
+          title: 'The access token lacks a scope',
+          detail: 'This needs the scope table:drop, which the access token does not have.',
+        });
+        await page.route('**/api/v1/table/looked_at?*', (route) =>
+          route.request().method() === 'DELETE'
+            ? route.fulfill({ status: 403, contentType: 'application/problem+json', body })
+            : route.continue(),
+        );
+        await press(page, 'Drop');
+        await page.getByLabel('Type the name of the table').fill('looked_at');
+        await press(page, 'Drop the table');
+        await page.getByText('Whoever gave you the access token can give you one that allows it.').waitFor();
+      },
+      { scope: 'table:read table:drop' },
+    );
+  });
+
+  test('the keyboard is enough to drop a table, on a narrow screen too', async () => {
+    await rows('CREATE TABLE keys_only (a int)');
+    await atTable(
+      'keys_only',
+      async (page) => {
+        await isNotWiderThanTheScreen(page);
+        await tabTo(page, /^Drop$/);
+        await page.keyboard.press('Enter');
+        await page.locator('dialog[open]').waitFor();
+        await tabTo(page, /^typed$/);
+        await page.keyboard.type('keys_only');
+        await isNotWiderThanTheScreen(page);
+        await tabTo(page, /^Drop the table$/);
+        await page.keyboard.press('Enter');
+        await page.getByText('The table public.keys_only was dropped').first().waitFor();
+        await isNotWiderThanTheScreen(page);
+        assert.equal(await page.evaluate('document.activeElement.id'), 'main');
+      },
+      { viewport: narrow },
+    );
+  });
+});
