@@ -91,10 +91,15 @@ function tableCalls(connection: Connection) {
       return sendOnce(connection, request, idempotencyKey, jsonOf);
     },
 
+    /** Describes a table. `etag` is its version, for `ifMatch`. */
     describeTable: (
       name: string,
-      options: QueryOf<'describeTable'> & RequestOptions = {},
-    ): Promise<Schemas['DescribedTable']> => get(connection, tablePath(name), options),
+      { signal, ...query }: QueryOf<'describeTable'> & RequestOptions = {},
+    ): Promise<Schemas['DescribedTable'] & { etag: string }> =>
+      send(connection, { path: tablePath(name), query, signal, isRepeatable: true }, async (answer) => ({
+        ...(await jsonOf(answer)),
+        etag: answer.headers.get('etag'),
+      })),
 
     /** Yields all tables that the token may see. Requests one page after the other. */
     tables: (options: QueryOf<'listTables'> & RequestOptions = {}): AsyncGenerator<ListedTable> =>
@@ -141,14 +146,24 @@ function changeCalls(connection: Connection) {
       return sendOnce(connection, request, idempotencyKey, jsonOf);
     },
 
-    /** Makes a table what the definition says. With `dry_run` the answer has the changes, and none of them is made. */
+    /**
+     * Makes a table what the definition says. With `dry_run` the answer has the changes, and none of them is made.
+     *
+     * @throws ProblemError `precondition-failed` if the table has another version than `ifMatch`
+     */
     alterTable(
       name: string,
       definition: AlteredTable,
-      { signal, idempotencyKey, ...query }: QueryOf<'alterTable'> & ChangeOptions = {},
+      {
+        signal,
+        idempotencyKey,
+        ifMatch,
+        ...query
+      }: QueryOf<'alterTable'> & ChangeOptions & { ifMatch?: string | undefined } = {},
     ): Promise<Schemas['AlteredTableAnswer']> {
-      const request = jsonRequest('PUT', name, { table: definition }, query, signal);
-      return sendOnce(connection, request, idempotencyKey, jsonOf);
+      const { headers, ...request } = jsonRequest('PUT', name, { table: definition }, query, signal);
+      const sent = { ...request, headers: { ...headers, ...(ifMatch && { 'if-match': ifMatch }) } };
+      return sendOnce(connection, sent, idempotencyKey, jsonOf);
     },
   };
 }

@@ -4,6 +4,7 @@ import { createActions } from './actions/create-actions.ts';
 import { losesWork } from './derived/load.ts';
 import { routeOf } from './derived/routes.ts';
 import { shownStep } from './derived/steps.ts';
+import { losesDraft } from './derived/table-draft.ts';
 import { serviceSettings } from './service-settings.ts';
 import { beginSession, takeLinkedToken } from './sign-in.ts';
 import { initialState, type Step } from './state.ts';
@@ -51,6 +52,6 @@ addEventListener('hashchange', () => {
 // Without this, a file that is dropped outside its field would replace the page.
 for (const type of ['dragover', 'drop']) addEventListener(type, (event) => event.preventDefault());
 addEventListener('beforeunload', (event) => {
-  if (losesWork(store.state)) event.preventDefault();
+  if (losesWork(store.state) || losesDraft(store.state)) event.preventDefault();
 });
 matchMedia('(max-width: 800px)').addEventListener('change', () => store.set({}));

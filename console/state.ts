@@ -55,6 +55,9 @@ export interface State {
   table: Remote<{ table: TableDescription; rows: FirstRows | undefined }>;
   /** The change of a table that the user has asked for: true when it is done. */
   tableChange: Remote<true>;
+  /** The table whose columns the user changes. */
+  draft: Remote<TableDraft>;
+  plan: Remote<TablePlan>;
   /** The file of a table that is being read: true when it is complete. */
   download: Remote<true>;
   /** What was done, shown on the page with this address. */
@@ -74,6 +77,7 @@ export type Route =
   | { page: 'load' }
   | { page: 'tables' }
   | { page: 'table'; schema: string; name: string }
+  | { page: 'change-table'; schema: string; name: string }
   | { page: 'loads' }
   | { page: 'one-load'; id: string };
 
@@ -249,6 +253,34 @@ export interface LoadProgress {
   rowsFailure: Failure | undefined;
 }
 
+export interface TableDraft {
+  table: TableDescription;
+  /** The version of the definition. The change is refused if the table has another one by then. */
+  etag: string;
+  columns: DraftColumn[];
+}
+
+export interface DraftColumn {
+  /** The column as it is; undefined: a new column. */
+  before: TableDescription['columns'][number] | undefined;
+  name: string;
+  type: string;
+  isNullable: boolean;
+  /** An empty text: none. */
+  default: string;
+  comment: string;
+  isRemoved: boolean;
+}
+
+export type PlannedChange = components['schemas']['TableChangeStep'];
+
+/** What the service would do to the table. */
+export interface TablePlan {
+  changes: PlannedChange[];
+  /** The indexes of the changes whose loss the user allows. */
+  ticked: number[];
+}
+
 export type DownloadFormat = 'csv' | 'xlsx';
 
 export interface TableName {
@@ -311,6 +343,8 @@ export function initialState(session: Session, route: Route): State {
     tableFilter: '',
     table: { is: 'none' },
     tableChange: { is: 'none' },
+    draft: { is: 'none' },
+    plan: { is: 'none' },
     download: { is: 'none' },
     done: undefined,
     loads: { is: 'none' },

@@ -3,6 +3,7 @@
  * changes the state of the page.
  */
 import type { Store } from '../store.ts';
+import * as changeColumns from './change-columns.ts';
 import * as check from './check.ts';
 import * as columns from './columns.ts';
 import * as dialogs from './dialogs.ts';
@@ -27,6 +28,7 @@ const steps = {
   ...followLoad,
   ...dialogs,
   ...table,
+  ...changeColumns,
   ...download,
 };
 

@@ -2,6 +2,7 @@
 import { hasEnded, type ListedTable, type Load } from '../../client/client.ts';
 import { hashOf } from '../derived/routes.ts';
 import type { Route } from '../state.ts';
+import { openDraft } from './change-columns.ts';
 import { findLoad } from './follow-load.ts';
 import type { Page } from './page.ts';
 
@@ -22,6 +23,7 @@ export function open(page: Page, route: Route): void {
   if (page.state.session.token === undefined) return;
   if (route.page === 'tables') readTables(page);
   else if (route.page === 'table') readTable(page, route.schema, route.name);
+  else if (route.page === 'change-table') openDraft(page, route);
   else if (route.page === 'loads') readLoads(page);
   else if (route.page === 'one-load') watchOne(page, route.id);
   else findLoad(page);

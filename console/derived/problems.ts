@@ -56,12 +56,16 @@ function groupKey(column: string | undefined, code: string): string {
 
 /** Describes the place of a problem for the user. @param columns the columns of the definition that was sent */
 export function placeOf(
-  { cell, line, row, column, pointer, parameter }: Problem,
+  { cell, line, row, key, column, pointer, parameter }: Problem,
   columns: ColumnPlan[] = [],
 ): string {
   if (cell !== undefined) return cell;
   if (line !== undefined) return `line ${line}`;
   if (row !== undefined) return `row ${countInWords(row)}`;
+  if (key !== undefined)
+    return Object.entries(key)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(', ');
   if (pointer === undefined) return parameter === undefined ? '' : `parameter ${parameter}`;
   const [, index] = /^\/table\/columns\/(\d+)/.exec(pointer) ?? [];
   const included = columns.filter(({ isIncluded }) => isIncluded);

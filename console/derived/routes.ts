@@ -11,6 +11,8 @@ export function hashOf(route: State['route']): string {
       return '#/tables';
     case 'table':
       return `#/tables/${encodeURIComponent(route.schema)}/${encodeURIComponent(route.name)}`;
+    case 'change-table':
+      return `${hashOf({ ...route, page: 'table' })}/columns`;
     case 'loads':
       return '#/loads';
     case 'one-load':
@@ -24,8 +26,9 @@ export function isLoadPage(hash: string): boolean {
 }
 
 export function routeOf(hash: string): State['route'] {
-  const [page, first, second] = hash.replace(/^#\/?/, '').split('/').map(decoded);
-  if (page === 'tables' && first && second) return { page: 'table', schema: first, name: second };
+  const [page, first, second, third] = hash.replace(/^#\/?/, '').split('/').map(decoded);
+  if (page === 'tables' && first && second)
+    return { page: third === 'columns' ? 'change-table' : 'table', schema: first, name: second };
   if (page === 'tables') return { page: 'tables' };
   if (page === 'loads' && first) return { page: 'one-load', id: first };
   return page === 'loads' ? { page: 'loads' } : { page: 'load' };

@@ -10,9 +10,10 @@ export function waitsForService({
   load,
   tableChange,
   download,
+  plan,
 }: State): boolean {
   return (
-    [inspection, check, tableChange, download].some((remote) => remote.is === 'busy') ||
+    [inspection, check, tableChange, download, plan].some((remote) => remote.is === 'busy') ||
     isReadAgain ||
     isRunning(load)
   );

@@ -15,6 +15,7 @@ import { loadsView, oneLoadView } from './loads.ts';
 import { button, data } from './parts.ts';
 import { signInView } from './sign-in.ts';
 import { stepsView } from './steps.ts';
+import { changeTableView } from './table/change-table.ts';
 import { tablesView, tableView } from './tables.ts';
 
 export function app(state: State, actions: Actions): VNode {
@@ -43,6 +44,8 @@ function page(state: State, actions: Actions): VNode {
       return tablesView(state, actions);
     case 'table':
       return tableView(state, actions);
+    case 'change-table':
+      return changeTableView(state, actions);
     case 'loads':
       return loadsView(state, actions);
     case 'one-load':
@@ -73,7 +76,7 @@ function header({ session, route }: State, actions: Actions): VNode {
     session.token !== undefined &&
       h('nav', { 'aria-label': 'Pages' }, [
         link({ page: 'load' }, 'Load a file', ['load']),
-        link({ page: 'tables' }, 'Tables', ['tables', 'table']),
+        link({ page: 'tables' }, 'Tables', ['tables', 'table', 'change-table']),
         link({ page: 'loads' }, 'Loads', ['loads', 'one-load']),
       ]),
     h('div', { class: 'top-end' }, [

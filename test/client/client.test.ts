@@ -106,7 +106,10 @@ test('a table is created, described, listed and filled, and its rows come back w
     altered.changes.map(({ change }) => change),
     ['set-comment'],
   );
-  assert.equal((await client.alterTable('old "1"', { comment: 'y' })).table.comment, 'y');
+  const { etag: ifMatch } = await client.describeTable('old "1"');
+  assert.equal((await client.alterTable('old "1"', { comment: 'y' }, { ifMatch })).table.comment, 'y');
+  const late = await client.alterTable('old "1"', { comment: 'z' }, { ifMatch }).catch((thrown) => thrown);
+  assert.equal(late.code, 'precondition-failed');
   await client.dropTable('old "1"', { dry_run: true });
   await client.dropTable('old "1"');
   const error = await client.dropTable('old "1"').catch((thrown) => thrown);

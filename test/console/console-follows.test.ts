@@ -34,6 +34,19 @@ import { hashOf, routeOf } from '../../console/derived/routes.ts';
 import { claimsOf, linkedToken, pastedToken, withoutTokenFailures } from '../../console/derived/session.ts';
 import { canShow, shownStep } from '../../console/derived/steps.ts';
 import { renamedWords, renameOf } from '../../console/derived/table.ts';
+import {
+  allowedLosses,
+  lossWords as changeLossWords,
+  columnsToSend,
+  costsOf,
+  doneWords,
+  draftFault,
+  draftOf,
+  hasOpenLosses,
+  losesDraft,
+  newColumn,
+  withColumnNames,
+} from '../../console/derived/table-draft.ts';
 import { existingColumn, lossWords, tableNameOf, unseenWords } from '../../console/derived/target.ts';
 import { sizeInWords, withVisibleControls } from '../../console/derived/words.ts';
 import type { Failure, Warning } from '../../console/failure.ts';
@@ -43,10 +56,12 @@ import { rowOfJson } from '../../console/file/row-of-json.ts';
 import { type Ended, endOf, endOfAnswer, endOfRefusal } from '../../console/load-outcome.ts';
 import {
   type ColumnPlan,
+  type DraftColumn,
   emptyWork,
   type Inspection,
   initialState,
   type LoadProgress,
+  type PlannedChange,
   type State,
 } from '../../console/state.ts';
 
@@ -555,6 +570,68 @@ test('a file is collected whole or not at all', async () => {
   );
   await assert.rejects(collectFile(streamOf(7), options), /more than 20 MB/);
   await assert.rejects(collectFile(streamOf(2, new TypeError('reset')), options), /broke off/);
+});
+
+test('changed columns of a table are sent with what changes, and everything that is lost must be allowed', () => {
+  const column = { id: 1, type: 'integer', is_nullable: false, default: null };
+  const table = {
+    columns: [
+      { ...column, name: 'a', comment: 'first' },
+      { ...column, name: 'b', default: 'now()', default_is_expression: true },
+      { ...column, name: 'c', default: "'x'::text", is_nullable: true },
+    ],
+  };
+  const draft = draftOf(table);
+  assert.equal(draftFault(draft), 'Change something first.');
+  const [a, b, c] = draft as [DraftColumn, DraftColumn, DraftColumn];
+  const changed = [
+    { ...a, name: 'x', comment: '' },
+    { ...b, default: "now() + interval '1 day'" },
+    { ...c, isRemoved: true },
+    { ...newColumn, name: 'c', default: '0' },
+  ];
+  assert.equal(draftFault(changed), undefined);
+  const route = { page: 'change-table', schema: 'a', name: 'b' } as const;
+  const stateOf = (columns: DraftColumn[]) =>
+    ({ route, draft: { is: 'ready', value: { columns } } }) as unknown as State;
+  assert.deepEqual([draft, changed].map(stateOf).map(losesDraft), [false, true]);
+  assert.equal(losesDraft({ ...stateOf(changed), route: { page: 'tables' } }), false);
+  assert.deepEqual(columnsToSend(changed), [
+    { name: 'x', renamed_from: 'a', comment: null },
+    { name: 'b', default: "now() + interval '1 day'", default_is_expression: true },
+    { name: 'c', type: 'text', is_nullable: true, default: '0' },
+  ]);
+  assert.deepEqual(columnsToSend([{ ...c, default: '' }]), [{ name: 'c', default: null }]);
+  assert.match(draftFault([a, { ...b, name: 'a' }])!, /Two columns/);
+  assert.match(draftFault([a, { ...newColumn }])!, /Name the new column/);
+  const problem = { code: 'invalid-default', detail: 'x' };
+  const named = withColumnNames([{ ...problem, pointer: '/table/columns/2/default' }, problem], changed);
+  assert.deepEqual(named.map(fullPlaceOf), ['c', '']);
+  const change = {
+    change: 'drop-column',
+    detail: 'x',
+    sql: '',
+    rewrites: false,
+    scans: false,
+    lock: 'SHARE',
+  } as const;
+  const changes: PlannedChange[] = [
+    { ...change, loses: null },
+    { ...change, loses: 'drop_columns' },
+    { ...change, loses: 'drop_columns' },
+    { ...change, loses: 'lossy_types', rows: 2 },
+  ];
+  assert.ok(hasOpenLosses({ changes, ticked: [1] }));
+  assert.ok(!hasOpenLosses({ changes, ticked: [2, 1] }));
+  assert.deepEqual(allowedLosses({ changes, ticked: [1, 2, 3] }), ['drop_columns', 'lossy_types']);
+  assert.deepEqual(
+    changes.map(changeLossWords).map((words) => words?.slice(0, 5)),
+    [undefined, 'Yes, ', 'Yes, ', 'Round'],
+  );
+  assert.match(doneWords({ schema: 'a', name: 'b' }, changes), /4 changes\. 2 values were rounded or cut/);
+  assert.equal(costsOf(change as PlannedChange), '');
+  assert.match(costsOf({ ...changes[0]!, scans: true }), /reads all rows; .*nobody can change/);
+  assert.deepEqual(allowedLosses({ changes, ticked: [] }), []);
 });
 
 test('characters without a shape are shown as their number, and letters and emoji as they are', () => {

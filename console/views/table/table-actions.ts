@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import type { TableDescription } from '../../../client/client.ts';
 import type { Actions } from '../../actions/create-actions.ts';
 import { isRunning } from '../../derived/load.ts';
+import { hashOf } from '../../derived/routes.ts';
 import { h } from '../../h.ts';
 import type { State } from '../../state.ts';
 import { button } from '../parts.ts';
@@ -22,6 +23,8 @@ export function tableActions(
         title: isLoading ? 'A load of this tab is running.' : undefined,
       }),
     has('table:export') && button('Download', () => actions.openTableDialog({ is: 'download' })),
+    has('table:alter') &&
+      h('a', { class: 'button', href: hashOf({ page: 'change-table', schema, name }) }, 'Change columns'),
     has('table:alter') &&
       button('Rename, move or comment', () =>
         actions.openTableDialog({ is: 'rename', to: { schema, name, comment } }),
