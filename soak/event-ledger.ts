@@ -19,7 +19,7 @@ const schema = 'tablewright_service';
  * @param arrived the events that the receiver of the webhook has accepted
  */
 export async function compareEvents(
-  { loads, existed }: Ledger,
+  { loads, existed, ended }: Ledger,
   feeds: Feed[],
   arrived: Map<string, SeenEvent>,
   read: ReadTexts,
@@ -40,11 +40,15 @@ export async function compareEvents(
   }
   const byLoad = new Map<string, string[]>();
   const created = new Map<string, number>();
+  const endings: string[] = [];
   for (const [, id, json] of stored) {
     const event: SeenEvent = JSON.parse(json!);
     const { load, table } = event.data;
     if (load !== undefined) byLoad.set(load, [...(byLoad.get(load) ?? []), event.type]);
     if (event.type === 'table.created') created.set(table, (created.get(table) ?? 0) + 1);
+    if (event.type === 'table.dropped') endings.push(`${table}: ${event.type}`);
+    const oldName = event.data.renamed_from?.table;
+    if (oldName !== undefined) endings.push(`${oldName}: ${event.type}`);
     const delivered = arrived.get(id!);
     if (delivered !== undefined && (delivered.type !== event.type || delivered.data.load !== load)) {
       wrong.push(`the event ${id} arrived as ${JSON.stringify(delivered)} instead of ${json}`);
@@ -55,10 +59,13 @@ export async function compareEvents(
     const isThere = existed.has(table) ? 1 : 0;
     if (times !== isThere) wrong.push(`${table}: ${times} events table.created instead of ${isThere}`);
   }
-  const ended = await read(`SELECT id, state, answer_status FROM ${schema}.loads`);
-  const records = new Map(ended.map(([id, state]) => [id!, state!]));
+  const expectedEndings = [...ended].map(([table, type]) => `${table}: ${type}`);
+  if (endings.toSorted().join() !== expectedEndings.toSorted().join())
+    wrong.push(`tables ended with the events [${endings}], and not [${expectedEndings}]`);
+  const ends = await read(`SELECT id, state, answer_status FROM ${schema}.loads`);
+  const records = new Map(ends.map(([id, state]) => [id!, state!]));
   // The answer of a load whose process ended has this status. Other failures have 500.
-  const abandoned = new Set(ended.filter(([, , status]) => status === '503').map(([id]) => id));
+  const abandoned = new Set(ends.filter(([, , status]) => status === '503').map(([id]) => id));
   for (const [id, { state, events, operation }] of loads) {
     const found = (byLoad.get(id) ?? []).toSorted().join();
     // The end of a refused load that its process could not write in time is lost with the process (docs/loads.md).

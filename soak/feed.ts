@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface SeenEvent {
   id: string;
   type: string;
-  data: { table: string; load?: string };
+  data: { table: string; load?: string; renamed_from?: { table: string } };
 }
 
 export interface Feed {

@@ -43,7 +43,7 @@ const parallelCopies = 3;
 
 /** Returns how a request is sent; undefined: once, without a key. */
 export function mannerOf(random: Random, { method, path }: Operation): Manner | undefined {
-  if (method !== 'POST' || !path.startsWith('/api/v1/table/')) return undefined;
+  if (method === 'GET' || !path.startsWith('/api/v1/table/')) return undefined;
   const roll = random.fraction();
   if (roll < 0.35 && path.includes('/upload/')) return 'asynchronous';
   if (roll < 0.55) return 'repeated';

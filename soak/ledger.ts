@@ -20,6 +20,12 @@ export interface LedgerTable {
   isOpen: boolean;
   /** The last operation, for the report of a violation. */
   lastOperation: string;
+  /** The event of the operation that may have ended the table. No other table gets its name. */
+  end?: 'table.dropped' | 'table.changed';
+  /** The name is the new one of another table. No table is created with it. */
+  isRenamed?: boolean;
+  /** The table that may have got this name: exactly one of the two exists. undefined: it is known which one. */
+  renamedFrom?: LedgerTable | undefined;
 }
 
 /** The rows that one operation adds to the table that all clients share. */
@@ -35,14 +41,17 @@ export interface Batch {
 export interface Ledger {
   tables: Map<string, LedgerTable>;
   batches: Map<string, Batch>;
-  /** The names of all tables that were found. */
+  /** The names of all tables that were created. */
   existed: Set<string>;
+  /** The names of all tables that were dropped or renamed, with the type of the event. */
+  ended: Map<string, string>;
   /** The loads whose end is known, by their ids. */
   loads: Map<string, ExpectedLoad>;
 }
 
 export function emptyLedger(): Ledger {
-  return { tables: new Map(), batches: new Map(), existed: new Set([sharedTable]), loads: new Map() };
+  const existed = new Set([sharedTable]);
+  return { tables: new Map(), batches: new Map(), existed, ended: new Map(), loads: new Map() };
 }
 
 /** The table to which all clients add rows. */
@@ -75,19 +84,41 @@ export async function compareWithLedger(
       continue;
     }
     const state = names.has(table.name) ? await readTable(table.name, read) : undefined;
-    if (state !== undefined) ledger.existed.add(table.name);
     const index = table.possible.findIndex((possible) => differenceBetween(possible, state) === undefined);
     if (index < 0) {
       const differences = table.possible.map((possible) => differenceBetween(possible, state));
       wrong.push(`${table.name} after ${table.lastOperation}: ${differences.join('; or ')}`);
     }
     table.possible = [index < 0 ? state : table.possible[index]];
+    noteTable(ledger, table);
     names.delete(table.name);
   }
+  wrong.push(...compareNames(ledger, open));
   wrong.push(...(await compareBatches(ledger, open, read)));
   names.delete(sharedTable);
   names.delete(sessionsTable);
   for (const name of names) wrong.push(`${name} was left behind: no operation made it`);
+  return wrong;
+}
+
+/** Writes down what is certain about the name of a table, for the comparison with the events. */
+export function noteTable({ existed, ended }: Ledger, { name, possible, end, isRenamed }: LedgerTable): void {
+  if (possible.length > 1) return;
+  if (possible[0] !== undefined) {
+    if (!isRenamed) existed.add(name);
+  } else if (end !== undefined) ended.set(name, end);
+}
+
+/** A table whose renaming was not answered has its old name or its new one. */
+function compareNames({ tables }: Ledger, open: Set<LedgerTable | Batch>): string[] {
+  const wrong: string[] = [];
+  for (const table of tables.values()) {
+    const { renamedFrom: old } = table;
+    if (old === undefined || open.has(table) || open.has(old)) continue;
+    const count = [old, table].filter(({ possible }) => possible[0] !== undefined).length;
+    if (count !== 1) wrong.push(`${old.name}, which was renamed to ${table.name}, exists ${count} times`);
+    table.renamedFrom = undefined;
+  }
   return wrong;
 }
 

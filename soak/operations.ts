@@ -1,5 +1,6 @@
 /** The operations of the clients: each has a request, the expected answer, and its effect. */
 import * as library from '@e965/xlsx';
+import { wrongBatches, wrongExport } from './exports.ts';
 import { type LedgerTable, sharedTable, type TableState } from './ledger.ts';
 import type { Random } from './random.ts';
 import type { Request } from './send.ts';
@@ -17,11 +18,21 @@ export interface Operation extends Request {
   /** The type of the event about the table; undefined: the table is neither created nor emptied. */
   tableEvent?: string;
   /** The table and its state afterwards; undefined: nothing changes. */
-  change?: { table: LedgerTable; after: TableState };
+  change?: TableChange;
   /** The rows for the shared table. */
   batch?: { name: string; rows: number };
+  /** Returns what is wrong with the text of the expected answer. */
+  check?: (text: string) => string | undefined;
   /** How the operation was answered, for the report of a violation. */
   answer?: string;
+}
+
+export interface TableChange {
+  table: LedgerTable;
+  /** undefined: the table is dropped. */
+  after: TableState | undefined;
+  /** The table with its new name. */
+  renamed?: LedgerTable;
 }
 
 export interface Maker {
@@ -31,6 +42,8 @@ export interface Maker {
   nextNumber(): number;
   /** The table of the operation. Its state is known. */
   table: LedgerTable;
+  /** Returns a table that does not exist. */
+  newTable(): LedgerTable;
   /** The operation must have so many rows that they need a temporary file. */
   isLarge: boolean;
 }
@@ -127,6 +140,10 @@ const kindsWithTable: Kind[] = [
   { make: brokenJson },
   { make: brokenWorkbook },
   { make: existingTable },
+  { make: drop },
+  { make: rename },
+  { make: exportTable },
+  { make: exportShared },
 ];
 
 function create(maker: Maker, ifNotExists: boolean): Operation {
@@ -231,7 +248,8 @@ function addColumn(maker: Maker): Operation {
 }
 
 function appendToShared(maker: Maker): Operation {
-  const batch = { name: `batch ${maker.nextNumber()}`, rows: maker.random.integer(1, 300) };
+  const rows = maker.random.integer(1, 300);
+  const batch = { name: `batch ${maker.nextNumber()} of ${rows}`, rows };
   const data = Array.from({ length: batch.rows }, (_, n) => ({ batch: batch.name, n }));
   return {
     ...jsonRequest(maker, `${sharedTable}/upload/json?if_exists=append`, { data }),
@@ -251,15 +269,8 @@ function dryRun(maker: Maker): Operation {
   return { ...operation, path, kind: 'dry run', status: 200 };
 }
 
-function describe({ table, token }: Maker): Operation {
-  return {
-    method: 'GET',
-    path: `/api/v1/table/${table.name}`,
-    headers: { authorization: `Bearer ${token}` },
-    body: undefined,
-    kind: 'describe',
-    status: 200,
-  };
+function describe(maker: Maker): Operation {
+  return { ...plainRequest(maker, 'GET', maker.table.name), kind: 'describe', status: 200 };
 }
 
 function inspect(maker: Maker): Operation {
@@ -319,6 +330,47 @@ function existingTable(maker: Maker): Operation {
   };
 }
 
+function drop(maker: Maker): Operation {
+  const { table } = maker;
+  return {
+    ...plainRequest(maker, 'DELETE', table.name),
+    kind: 'drop',
+    status: 204,
+    change: { table, after: undefined },
+  };
+}
+
+function rename(maker: Maker): Operation {
+  const { table } = maker;
+  const renamed = maker.newTable();
+  return {
+    ...jsonRequest(maker, table.name, { name: renamed.name }),
+    method: 'PATCH',
+    kind: 'rename',
+    status: 200,
+    change: { table, after: table.possible[0], renamed },
+  };
+}
+
+function exportTable(maker: Maker): Operation {
+  const { name, possible } = maker.table;
+  return {
+    ...plainRequest(maker, 'GET', `${name}/rows?format=csv`),
+    kind: 'export',
+    status: 200,
+    check: (text) => wrongExport(text, possible[0]!),
+  };
+}
+
+function exportShared(maker: Maker): Operation {
+  return {
+    ...plainRequest(maker, 'GET', `${sharedTable}/rows?format=csv`),
+    kind: 'export of the table that all clients load',
+    status: 200,
+    check: wrongBatches,
+  };
+}
+
 function newRows({ random, nextNumber, isLarge }: Maker, format: Format): Cell[][] {
   const isMany = format === 'json' && random.chance(0.15);
   const isSome = random.chance(0.5);
@@ -357,6 +409,11 @@ function rowsRequest(
   }
   const data = rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]])));
   return jsonRequest(maker, `${name}/upload/json?${query}`, { ...(table && { table }), data });
+}
+
+function plainRequest({ token }: Maker, method: string, path: string): Request {
+  const headers = { authorization: `Bearer ${token}` };
+  return { method, path: `/api/v1/table/${path}`, headers, body: undefined };
 }
 
 function jsonRequest({ token }: Maker, path: string, body: unknown): Request {

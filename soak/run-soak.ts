@@ -17,6 +17,7 @@ import {
   emptyLedger,
   type Ledger,
   type LedgerTable,
+  noteTable,
   openParts,
   type ReadTexts,
   sessionsTable,
@@ -25,7 +26,7 @@ import {
 import { findLeftovers, findUnended, sessionsTableSql } from './leftovers.ts';
 import { type Machinery, startMachinery, type WayKind } from './machinery.ts';
 import { type MemoryWatch, watchMemory } from './memory.ts';
-import { makeOperation, type Operation, sharedDefinition } from './operations.ts';
+import { makeOperation, type Operation, sharedDefinition, type TableChange } from './operations.ts';
 import { Random } from './random.ts';
 import { type Outcome, type Sending, send } from './send.ts';
 
@@ -296,6 +297,7 @@ class Run {
         token: this.#machinery.token,
         nextNumber: () => client.number * numbersPerClient + ++client.used,
         table,
+        newTable: () => Object.assign(this.#newTable(client), { isRenamed: true }),
         isLarge: wish?.isLarge ?? false,
       });
     let operation = make();
@@ -381,10 +383,16 @@ class Run {
 
   /** Returns a table of the client whose state is known. An operation without an answer may still be running in another one. */
   #knownTable(client: Client): LedgerTable {
-    const known = client.tables.filter(({ possible, isOpen }) => possible.length === 1 && !isOpen);
+    const isUsable = ({ possible, isOpen, end, isRenamed }: LedgerTable) =>
+      possible.length === 1 && !isOpen && (possible[0] !== undefined || (end ?? isRenamed) === undefined);
+    const known = client.tables.filter(isUsable);
     if (known.length >= tablesPerClient || (known.length > 0 && client.random.chance(0.7))) {
       return client.random.pick(known);
     }
+    return this.#newTable(client);
+  }
+
+  #newTable(client: Client): LedgerTable {
     const name = `soak_${client.number}_${client.used++}`;
     const table: LedgerTable = { name, possible: [undefined], isOpen: false, lastOperation: 'nothing' };
     client.tables.push(table);
@@ -420,7 +428,7 @@ class Run {
     // A request whose body stops can only be refused: because it is wrong, or because it takes too long.
     const mayBe = failure?.kind !== 'stall' || status >= 400;
     if (status === operation.status && mayBe) {
-      const wrong = wrongLoad(operation, body);
+      const wrong = wrongLoad(operation, body) ?? (status < 300 ? operation.check?.(body) : undefined);
       if (wrong !== undefined) this.#report(`${describeOf(operation)}: ${wrong}`);
       if (status < 300) figures.acknowledged += 1;
       else figures.refused += 1;
@@ -445,10 +453,12 @@ class Run {
    */
   #note({ kind, change, batch, answer }: Operation, mayBeDone: boolean[], isOpen = false): void {
     if (change !== undefined) {
-      const { table, after } = change;
-      const before = table.possible[0];
-      table.possible = mayBeDone.map((isDone) => (isDone ? after : before));
-      table.lastOperation = `${kind} (${answer ?? 'not answered'})`;
+      noteChange(change, mayBeDone, isOpen);
+      for (const table of [change.table, change.renamed]) {
+        if (table === undefined) continue;
+        table.lastOperation = `${kind} (${answer ?? 'not answered'})`;
+        noteTable(this.#ledger, table);
+      }
     }
     if (batch !== undefined) {
       const isThere = mayBeDone.length === 1 ? mayBeDone[0] : undefined;
@@ -555,6 +565,18 @@ class Run {
     this.figures.violations.push(violation);
     this.#options.log(`VIOLATION: ${violation}`);
   }
+}
+
+/** Writes down the possible states of the table of an operation, and of the table with its new name. */
+function noteChange({ table, after, renamed }: TableChange, mayBeDone: boolean[], isOpen: boolean): void {
+  const before = table.possible[0];
+  const left = renamed === undefined ? after : undefined;
+  table.possible = mayBeDone.map((isDone) => (isDone ? left : before));
+  if (left === undefined) table.end = renamed === undefined ? 'table.dropped' : 'table.changed';
+  if (renamed === undefined) return;
+  renamed.possible = mayBeDone.map((isDone) => (isDone ? after : undefined));
+  renamed.isOpen = isOpen;
+  renamed.renamedFrom = mayBeDone.length > 1 ? table : undefined;
 }
 
 /**
