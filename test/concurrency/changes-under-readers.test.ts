@@ -1,0 +1,70 @@
+/** Changes of a table that wait for a long reader: the readers that come later do not wait for the end of the long one. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
+import { untilWaitsForLock } from '../support/locks.ts';
+import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { tableNames } from '../support/tables.ts';
+
+let service: TestService;
+
+before(async () => {
+  // If a change waited in PostgreSQL's queue for the lock, the readers would fail long before it gives up.
+  service = await startTestService({ LOCK_TIMEOUT_MS: '120000' });
+});
+after(() => service.stop());
+
+const nextTable = tableNames('read');
+const readings = 10;
+/** It is much longer than one attempt of a change, even on a busy machine. */
+const readerTimeoutMs = 20_000;
+
+const send = (method: string, path: string, body?: unknown): Promise<TestAnswer> =>
+  service.request(method, path, {
+    ...(body !== undefined && {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    }),
+  });
+
+const changes: Record<string, (table: string) => Promise<TestAnswer>> = {
+  'Rename Table': (table) => send('PATCH', `/table/${table}`, { name: `${table}_new` }),
+  'Drop Table': (table) => send('DELETE', `/table/${table}`),
+};
+
+async function connect(): Promise<pg.Client> {
+  const client = new pg.Client(service.database.url);
+  await client.connect();
+  await client.query(`SET lock_timeout = ${readerTimeoutMs}`);
+  return client;
+}
+
+suite('a change that waits for a long reader', () => {
+  for (const [name, change] of Object.entries(changes)) {
+    test(`lets other readers pass: ${name}`, async () => {
+      const table = nextTable();
+      await service.rows(
+        `CREATE TABLE ${table} (id integer PRIMARY KEY, a text); INSERT INTO ${table} VALUES (1, 'x')`,
+      );
+      const [long, short] = await Promise.all([connect(), connect()]);
+      try {
+        await long.query(`BEGIN; SELECT * FROM ${table}`);
+        let isAnswered = false;
+        const answer = change(table).finally(() => {
+          isAnswered = true;
+        });
+        for (let reading = 0; reading < readings; reading += 1) {
+          await untilWaitsForLock(service.database);
+          const { rows } = await short.query(`SELECT * FROM ${table}`);
+          assert.deepEqual(rows, [{ id: 1, a: 'x' }]);
+        }
+        assert.ok(!isAnswered, 'the change did not wait for the long reader');
+        await long.query('COMMIT');
+        const { status, body } = await answer;
+        assert.ok([200, 204].includes(status), `${status} ${JSON.stringify(body)}`);
+      } finally {
+        await Promise.all([long.end(), short.end()]);
+      }
+    });
+  }
+});
