@@ -29,6 +29,10 @@ const send = (method: string, path: string, body?: unknown): Promise<TestAnswer>
 
 const changes: Record<string, (table: string) => Promise<TestAnswer>> = {
   'Rename Table': (table) => send('PATCH', `/table/${table}`, { name: `${table}_new` }),
+  'Alter Table': (table) =>
+    send('PUT', `/table/${table}`, {
+      table: { columns: [{ name: 'id' }, { name: 'b', renamed_from: 'a' }] },
+    }),
   'Drop Table': (table) => send('DELETE', `/table/${table}`),
 };
 
