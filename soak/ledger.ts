@@ -59,6 +59,9 @@ export const sharedTable = 'soak_shared';
 /** The table whose trigger writes down what is in the session that loads it. */
 export const sessionsTable = 'soak_sessions';
 
+/** Columns with this prefix have an index, which was made with the column. */
+export const indexedPrefix = 'indexed_';
+
 /** Runs a query and returns its rows as arrays of texts. */
 export type ReadTexts = (sql: string, values?: unknown[]) => Promise<(string | null)[][]>;
 
@@ -127,6 +130,10 @@ async function readTable(name: string, read: ReadTexts): Promise<TableState> {
     `SELECT attname FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
     [`public.${name}`],
   );
+  const indexes = await read(
+    `SELECT count(*) FROM pg_index WHERE indrelid = $1::regclass AND NOT indisprimary`,
+    [`public.${name}`],
+  );
   const key = await read(`SELECT 1 FROM pg_constraint WHERE conrelid = $1::regclass AND contype = 'p'`, [
     `public.${name}`,
   ]);
@@ -135,7 +142,10 @@ async function readTable(name: string, read: ReadTexts): Promise<TableState> {
   const byId = new Map(rows.map((row) => [Number(row[0]), row]));
   // If a table without a key has a row twice, each must be counted.
   if (byId.size !== rows.length) byId.set(Number.NaN, [`${rows.length - byId.size} repeated rows`]);
-  return { columns: columns.map(([column]) => column!), hasKey: key.length > 0, rows: byId };
+  const names = columns.map(([column]) => column!);
+  const indexed = names.filter((column) => column.startsWith(indexedPrefix));
+  if (Number(indexes[0]![0]) !== indexed.length) names.push(`and ${indexes} indexes`);
+  return { columns: names, hasKey: key.length > 0, rows: byId };
 }
 
 function differenceBetween(

@@ -1,7 +1,7 @@
 /** The operations of the clients: each has a request, the expected answer, and its effect. */
 import * as library from '@e965/xlsx';
 import { wrongBatches, wrongExport } from './exports.ts';
-import { type LedgerTable, sharedTable, type TableState } from './ledger.ts';
+import { indexedPrefix, type LedgerTable, sharedTable, type TableState } from './ledger.ts';
 import type { Random } from './random.ts';
 import type { Request } from './send.ts';
 
@@ -142,6 +142,7 @@ const kindsWithTable: Kind[] = [
   { make: existingTable },
   { make: drop },
   { make: rename },
+  { make: alter, needs: ({ columns }) => columns.length < mostColumns },
   { make: exportTable },
   { make: exportShared },
 ];
@@ -349,6 +350,28 @@ function rename(maker: Maker): Operation {
     kind: 'rename',
     status: 200,
     change: { table, after: table.possible[0], renamed },
+  };
+}
+
+/** Adds a column with an index, and changes the type of another column, so that all rows are written anew. */
+function alter(maker: Maker): Operation {
+  const { table, random } = maker;
+  const state = table.possible[0]!;
+  const column = `${indexedPrefix}${maker.nextNumber()}`;
+  const kept = state.columns.map((name) => ({
+    name,
+    ...(name === 'amount' && { type: random.pick(['numeric(12,2)', 'numeric(13,2)', 'numeric']) }),
+  }));
+  const columns = [...kept, { name: column, type: 'text' }];
+  const indexes = [...state.columns, column]
+    .filter((name) => name.startsWith(indexedPrefix))
+    .map((name) => ({ name: '', columns: [{ column: name }] }));
+  return {
+    ...jsonRequest(maker, table.name, { table: { columns, indexes } }),
+    method: 'PUT',
+    kind: 'alter',
+    status: 200,
+    change: { table, after: { ...state, columns: [...state.columns, column] } },
   };
 }
 
