@@ -1,7 +1,7 @@
 /**
  * Runs the benchmarks: `npm run bench -- citus`, `npm run bench -- command-line`, `npm run bench -- create`, `npm run bench -- csv`,
  * `npm run bench -- excel [small large]`, `npm run bench -- export`, `npm run bench -- json [shape …]`, `npm run bench -- quality [set …]`,
- * `npm run bench -- readers`, `npm run bench -- small`, `npm run bench -- workers`. All but `quality` run their programs in turn on one
+ * `npm run bench -- readers [replaces] [changes]`, `npm run bench -- small`, `npm run bench -- workers`. All but `quality` run their programs in turn on one
  * server, for several rounds.
  */
 import { benchCitus } from './citus.ts';
