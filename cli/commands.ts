@@ -174,7 +174,7 @@ export const commands = {
     usage: 'alter FILE… [options]',
     about: 'make tables what definitions say',
     notes:
-      'Each file has the definition of one table, as describe --json prints it. Without a name in it, the table has the name of the file. A missing table is created.',
+      'Each file has the definition of one table, as describe --json prints it.\nWithout a name in it, the table has the name of the file. A missing table is created.',
     options: {
       table: { value: 'NAME', about: 'the table, if there is one file' },
       schema,

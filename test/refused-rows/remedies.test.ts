@@ -161,7 +161,4 @@ test('a path or method that does not exist names the one that was meant', async 
     assert.equal(status, 404);
     assert.ok(body.detail.includes(`Did you mean ${meant}?`), body.detail);
   }
-  const { status, body } = await service.request('PUT', '/table/t');
-  assert.equal(status, 405);
-  assert.match(body.detail, /if_exists=replace/);
 });
