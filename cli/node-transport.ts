@@ -11,7 +11,7 @@ import type { Transport, TransportAnswer, TransportRequest } from '../client/tra
 // A normal import would read all exports of the module. One of them loads `fetch`, which takes longer than the start of Node.js.
 const http = process.getBuiltinModule('node:http');
 
-/** Smaller bodies are sent without waiting. curl has the same limit. */
+/** The largest body that is sent without waiting for `100 Continue`. curl has the same limit. */
 const largeBodyBytes = 1024 * 1024;
 /** How long to wait for `100 Continue` before the body is sent anyway. Servers that do not know the header `Expect` never answer with it. */
 const continueMs = 1_000;

@@ -29,7 +29,7 @@ async function readTarget(page: Page): Promise<void> {
 /** The most types of the database that the list of types has. */
 const maxTypes = 1000;
 
-/** Asks for the types that the database has besides PostgreSQL's own. Without the scope table:read they can still be typed. */
+/** Asks for the types that the database has besides PostgreSQL's own. If the request fails, for example without the scope table:read, the user can still enter their names. */
 export async function readTypes({ client, set, state: { file } }: Page): Promise<void> {
   const types: ListedType[] = [];
   try {

@@ -32,7 +32,7 @@ export function reasonOf(type: string, values: number, empty: number, warnings: 
   return `because ${all}${rest}`;
 }
 
-/** Stores the columns of the current sheet and restores those of the sheet that was read now. Each sheet, and each array of a JSON document, has its own choices. */
+/** Stores the columns of the previous sheet, and restores the choices that the user made for the new sheet. Each sheet, and each array of a JSON document, has its own choices. */
 export function withPlans(
   { columns, columnsOf, otherPlans }: Pick<State, 'columns' | 'columnsOf' | 'otherPlans'>,
   inspection: Inspection,

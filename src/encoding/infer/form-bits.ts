@@ -53,7 +53,7 @@ export const HAS_PARENTHESES = 1 << 24;
 export const HAS_MINUS_BEHIND = 1 << 25;
 export const HAS_PERCENT_SIGN = 1 << 26;
 export const HAS_EXPONENT = 1 << 27;
-/** The column has the whole word `true` or `false`. The letters `t` and `f` may mean anything, so they count only if it has both of them. */
+/** The column has the whole word `true` or `false`, which alone shows booleans. Other words (`t`, `yes`) count only if there is one for true and one for false. */
 export const HAS_WHOLE_WORD = 1 << 28;
 export const HAS_TRUE = 1 << 29;
 export const HAS_FALSE = 1 << 30;

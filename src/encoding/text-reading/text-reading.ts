@@ -184,7 +184,7 @@ export class TextReadingSink extends ForwardingSink {
     const firstDigit = at;
     while (at < end && isDigit(bytes[at]!)) at += 1;
     if (at === end && at > firstDigit) {
-      // A number without signs is written alike in all notations.
+      // A number without decimal and thousands signs is the same in all notations.
       this.inner.cell(column, TEXT, bytes, start, end);
       return;
     }

@@ -33,7 +33,7 @@ export class StoredBodies {
     if (text !== undefined) checkedId(path, text);
   }
 
-  /** Opens the folder, and creates it if it does not exist. @throws Error if its id is not a UUID */
+  /** Opens the folder. Creates it, and the file with its id, if they do not exist. @throws Error if that file contains no UUID */
   static async open(folder: string): Promise<StoredBodies> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return new StoredBodies(folder, await readOrCreateId(folder));

@@ -148,7 +148,7 @@ interface FoundTarget {
   table: TargetTable | null;
 }
 
-/** Reads each table that foreign keys refer to once, because thousands of them may refer to the same table. */
+/** Returns a function that finds the table of a foreign key. Each table is prepared once, because thousands of keys may refer to it. */
 async function targetFinder(
   keys: PreparedForeignKey[],
   definition: TableDefinition,

@@ -135,6 +135,6 @@ function sliceBytes(headerFields: number): number {
   return Math.min(Math.max(bytes, minSliceBytes), maxSliceBytes);
 }
 
-/** The minimum size of a slice. Smaller slices cost more than they save. */
+/** The minimum size of a slice. Smaller slices would need less memory, but each slice takes time of its own. */
 const minSliceBytes = 4 * 1024;
 const maxSliceBytes = 64 * 1024;

@@ -33,7 +33,7 @@ const sliceBytes = 16 * 1024;
  * Calls `onOpen` for each element that is not deeper than `maxDepth`. `path` has the local names of the element and its
  * ancestors, separated by slashes.
  *
- * @param onText called at the end of each element that has text and no element in it
+ * @param onText called at the end of each of these elements that has text directly before its end tag. It gets only that text
  * @throws AppError `invalid-file` if the part is not well-formed, `limit-exceeded`
  */
 export async function readSmallPart(

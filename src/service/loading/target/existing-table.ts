@@ -72,7 +72,7 @@ export async function openExistingTable(
     treatment.rows[0]!;
   const { hasRules, hasOtherRules, isSharded } = others;
   if (!isTable(kind)) throw droppedMeanwhile();
-  // The answer must describe the table. If its defaults and checks are too long to be described, the upload is refused before its rows are read.
+  // The answer must describe the table. If the texts of its defaults, checks and indexes are too long for that, the upload is refused before its rows are read.
   if (!hasShortTrees) await checkTexts(client, oid);
   let columns = await readLoadColumns(client, schema, name);
   if (widening !== undefined) {

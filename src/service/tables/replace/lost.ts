@@ -34,7 +34,7 @@ const indexText = (index: string) => `
         t.relnamespace::regnamespace, t.relname)))
       FROM pg_class x, pg_class t WHERE x.oid = ${index}.indexrelid AND t.oid = ${index}.indrelid) END`;
 
-/** The defaults that use sequences. The query has the default as `d` and the dependency as `used`. */
+/** Joins defaults (`d`) with the relations that they use (`used`). The query that contains this join chooses the sequence. */
 const usedSequences = `pg_depend used JOIN pg_attrdef d ON d.oid = used.objid
       AND used.classid = 'pg_attrdef'::regclass AND used.refclassid = 'pg_class'::regclass`;
 

@@ -17,7 +17,7 @@ export interface ListedType {
   kind: (typeof typeKinds)[number];
   /** The labels of an enum in their order; null: another kind, or more labels than are listed. */
   labels: string[] | null;
-  /** The type below a domain or an alias, the values of a range, the ranges of a multirange. */
+  /** The type on which a domain is based, the type that an alias means, the type of the bounds of a range, or the range type of a multirange; null: another kind. */
   base: string | null;
   /** The checks of a domain as one expression; null: none, or its text may be too long. */
   check: string | null;
