@@ -58,7 +58,7 @@ export async function proveExpressions(
       isProven = false;
     }
   };
-  // An expression that PostgreSQL does not accept is reported when it is tried.
+  // If PostgreSQL does not accept an expression, the later try reports it.
   const refuse = (_: Proven, error: DatabaseError) => {
     if (isLackOfPrivilege(error)) throw error;
   };
