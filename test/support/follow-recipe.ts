@@ -1,7 +1,9 @@
 /** Does what a recipe of docs/recipes.md says, and compares the answers and the rows with those that it shows. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type pg from 'pg';
 import { comparable, isShownAnswer, type Recipe } from './recipes.ts';
 import { sendExample } from './shell-examples.ts';
@@ -20,6 +22,7 @@ export async function followRecipe({ steps }: Recipe, place: RecipePlace): Promi
     if (step.kind === 'file') await writeFile(join(place.folder, step.name), step.content);
     else if (step.kind === 'statement') await place.pool.query(step.sql);
     else if (step.kind === 'query') assert.deepEqual(await shownRows(step.sql, place), step.rows);
+    else if (step.command.startsWith('npx tablewright ')) await runShown(step.command, step.shown, place);
     else await sendShown(step.command, step.shown, place);
   }
 }
@@ -35,11 +38,23 @@ export async function sendShown(
   place: Omit<RecipePlace, 'pool'>,
 ): Promise<void> {
   const { status, body } = await sendExample(command, place.url, place.token, place.folder);
-  if (shown === undefined) assert.ok([200, 201].includes(status), body);
+  if (shown === undefined) assert.ok([200, 201, 204].includes(status), body);
   else {
     const answer = comparable(`${status}\n${body}`);
     if (!isShownAnswer(answer, comparable(shown))) assert.equal(answer, comparable(shown));
   }
+}
+
+/** Runs commands with the command line of this folder, and compares what they print with what a page shows. */
+async function runShown(commands: string, shown: string | undefined, place: RecipePlace): Promise<void> {
+  const program = join(import.meta.dirname, '..', '..', 'cli', 'tablewright.mjs');
+  const script = `set -e\nexec 2>&1\nnpx() { shift; "$NODE" "$PROGRAM" "$@"; }\n${commands}\n`;
+  const service = { TABLEWRIGHT_URL: place.url, TABLEWRIGHT_TOKEN: place.token };
+  const env = { PATH: process.env.PATH, NODE: process.execPath, PROGRAM: program, ...service };
+  const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd: place.folder, env });
+  const withoutTimes = (text: string) => text.trim().replaceAll(/\d+\.\d s\b/g, '0.0 s');
+  const [printed, page] = [withoutTimes(stdout), withoutTimes(shown ?? '')];
+  if (!isShownAnswer(printed, page)) assert.equal(printed, page);
 }
 
 /** Returns the names of the columns and the rows as the page shows them: texts, and `NULL`. */

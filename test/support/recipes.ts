@@ -20,7 +20,7 @@ export interface Recipe {
  * - A line such as "`orders.csv`:" above a code block names a file. If the line says "Windows-1252", the file has this encoding.
  * - A line such as "`report.xlsx`, sheet `Report`:" above a table names a sheet of a workbook. A line such as "and sheet
  *   `Data`:" names another sheet of the same workbook. `TableSheet` says how the cells are written.
- * - A block of `sh` is a request, and the block of `text` directly below it is the answer.
+ * - A block of `sh` is a request, or commands of `npx tablewright`, and the block of `text` directly below it is the answer.
  * - A block of `sql` is a statement. A line such as "`SELECT …` gives" is a query, and the table below it has its rows.
  */
 export function recipesOf(page: string): Recipe[] {

@@ -54,6 +54,7 @@ export async function sendByFetch(command: string, token: string, folder: string
   const headers = new Headers();
   let body: string | Buffer<ArrayBuffer> | FormData | undefined;
   let url: string | undefined;
+  let method: string | undefined;
   const [, packedFile, curl] = /^(?:gzip -c (\S+) \| )?(curl .*)$/s.exec(command)!;
   const words = shellWords(curl!, token).slice(1);
   while (words.length > 0) {
@@ -61,6 +62,8 @@ export async function sendByFetch(command: string, token: string, folder: string
     if (word === '-H') {
       const [name, value] = words.shift()!.split(/: (.*)/, 2);
       headers.set(name!, value!);
+    } else if (word === '-X') {
+      method = words.shift();
     } else if (word === '--data-binary') {
       const value = words.shift()!;
       if (value === '@-') body = gzipSync(await readFile(join(folder, packedFile!)));
@@ -81,7 +84,7 @@ export async function sendByFetch(command: string, token: string, folder: string
     }
   }
   const answer = await fetch(url!, {
-    method: body === undefined ? 'GET' : 'POST',
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers,
     ...(body !== undefined && { body }),
   });
