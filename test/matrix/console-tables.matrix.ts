@@ -12,6 +12,7 @@ import { inWindow, isAccessible, tabTo } from '../support/console-page.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ServiceClient, serviceClient, testEnvironment } from '../support/service.ts';
+import { buildTableWorkbook } from '../support/table-workbook.ts';
 
 describe('tables in the console', { skip: noBrowser }, () => {
   let database: TestDatabase;
@@ -269,6 +270,74 @@ describe('tables in the console', { skip: noBrowser }, () => {
       await page.getByText('The file broke off before its end. Nothing was saved.').waitFor();
       await isAccessible(page, 'download that broke off');
       assert.equal(downloads, 0);
+    });
+  });
+
+  test('a workbook becomes a table that is changed, widened, downloaded, corrected and dropped', async () => {
+    const workbook = (...lines: string[][]) =>
+      buildTableWorkbook([
+        { name: 'Hours', about: '', cells: [[], ...lines.map((line, at) => [`${at + 1}`, ...line])] },
+      ]);
+    const header = ['No', 'Name', 'Hours'];
+    const october = workbook(header, ['1', 'Ann', '38'], ['2', 'Bob', '41']);
+    const november = workbook(header, ['3', 'Cleo', '37.5']);
+    const token = await client.token();
+    await inWindow(browser, { url, token }, async (page) => {
+      const choose = async (name: string, buffer: Buffer): Promise<void> => {
+        await page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer });
+        await page.waitForSelector('.editor-row');
+      };
+      const load = async (): Promise<void> => {
+        await page.click('#check');
+        await page.locator('.check-step .notice.good').waitFor();
+        await page.click('#load');
+        await page.waitForSelector('.numbers');
+      };
+      const toTable = async (): Promise<void> => {
+        await page.getByRole('link', { name: 'Tables', exact: true }).click();
+        await page.locator('a.list-row', { hasText: 'hours' }).click();
+        await page.getByRole('heading', { name: 'public.hours', level: 1 }).waitFor();
+      };
+      await choose('hours.xlsx', october);
+      await page.getByLabel('No is in the primary key').check();
+      await load();
+      await toTable();
+
+      await page.getByRole('link', { name: 'Change columns' }).click();
+      await page.getByLabel('Name of Name').fill('person');
+      await page.getByLabel('Type of Hours').fill('smallint');
+      await page.click('#plan');
+      await page.click('#apply');
+      await page.locator('.notice.good', { hasText: 'The table public.hours was changed' }).waitFor();
+
+      await press(page, 'Load a file into it');
+      await choose('november.xlsx', november);
+      await page.getByLabel('Name of the column for Name').fill('person');
+      await page.locator('select[name=misfits]').selectOption('widen');
+      await load();
+      await toTable();
+
+      await press(page, 'Download');
+      const saved = page.waitForEvent('download');
+      await press(page, 'CSV');
+      const text = await readFile(await (await saved).path(), 'utf8');
+      assert.equal(text, 'No,person,Hours\n1,Ann,38\n2,Bob,41\n3,Cleo,37.5\n');
+
+      await press(page, 'Load a file into it');
+      await choose('hours.csv', Buffer.from(text.replace('41', '40.5')));
+      await page.locator('select[name=on_conflict]').selectOption('update');
+      await load();
+      assert.deepEqual(await rows('SELECT person, "Hours"::text AS hours FROM hours ORDER BY "No"'), [
+        { person: 'Ann', hours: '38' },
+        { person: 'Bob', hours: '40.5' },
+        { person: 'Cleo', hours: '37.5' },
+      ]);
+
+      await toTable();
+      await press(page, 'Drop');
+      await page.getByLabel('Type the name of the table').fill('hours');
+      await press(page, 'Drop the table');
+      await page.getByText('The table public.hours was dropped with all its rows.').first().waitFor();
     });
   });
 
