@@ -169,7 +169,11 @@ suite('load', () => {
     await writeFile(join(folder, 'text.csv'), '\ufeffid,note\n1,a\n');
     for (const file of ['lines.ndjson', 'array.json', 'text.csv']) {
       const refused = await run(['load', file, '--definition', 'part.json']);
-      assert.match(refused.err, /note +is not a column of the table\. .*--extra-columns add/, file);
+      assert.match(
+        refused.err,
+        /note +is not a column of the table\. Rename it with --rename, .*--extra-columns add/,
+        file,
+      );
       const loaded = await run(['load', file, '--definition', 'part.json', '--infer', 'missing', '--json']);
       const { table } = JSON.parse(loaded.out);
       assert.deepEqual(

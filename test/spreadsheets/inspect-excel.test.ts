@@ -122,7 +122,7 @@ test('shows the problems and warnings that a load would have', async () => {
       column: 'ctid',
       code: 'invalid-name',
       detail:
-        'cannot be the name of a column: it is the name of a system column of every table. Rename it with the parameter rename, in the header or in the keys of the rows',
+        'cannot be the name of a column: it is the name of a system column of every table. Rename it with `rename`, in the header or in the keys of the rows',
     },
   ]);
   assert.equal(body.sheet.error_count, 1);

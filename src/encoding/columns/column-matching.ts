@@ -116,7 +116,7 @@ export class ColumnMatcher {
     const hint = didYouMean(name, this.#byName.keys(), this.#refused++);
     return refuse(
       'unknown-column',
-      `is not a column of the table.${hint} Rename it, leave it out, or send extra_columns=ignore or extra_columns=add. The columns are ${this.#shownColumns}`,
+      `is not a column of the table.${hint} Rename it with \`rename\`, leave it out, or send extra_columns=ignore or extra_columns=add. The columns are ${this.#shownColumns}`,
     );
   }
 }

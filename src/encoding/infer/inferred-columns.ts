@@ -28,7 +28,7 @@ export function impossibleNames(inference: TypeInference, locate: LocateCell): P
         ...(row > 0 && { row }),
         column: shortenValue(name),
         code: 'invalid-name',
-        detail: `cannot be the name of a column: it ${fault}. Rename it with the parameter rename, in the header or in the keys of the rows`,
+        detail: `cannot be the name of a column: it ${fault}. Rename it with \`rename\`, in the header or in the keys of the rows`,
       },
     ];
   });
