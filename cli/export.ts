@@ -65,7 +65,7 @@ async function writeOut(chunk: Uint8Array): Promise<void> {
 }
 
 /** Writes a file that exists under its name only when it is complete. */
-async function intoFile(path: string, copy: (write: Write) => Promise<void>): Promise<void> {
+export async function intoFile(path: string, copy: (write: Write) => Promise<void>): Promise<void> {
   const part = `${path}.${randomBytes(4).toString('hex')}.part`;
   const file = await open(part, 'wx');
   try {
@@ -80,14 +80,14 @@ async function intoFile(path: string, copy: (write: Write) => Promise<void>): Pr
 }
 
 /** Returns whether the error is about the file on this machine. */
-function isOfFile(error: unknown): boolean {
+export function isOfFile(error: unknown): boolean {
   return (
     (error as NodeJS.ErrnoException).syscall !== undefined &&
     (error as NodeJS.ErrnoException).code !== 'ECONNRESET'
   );
 }
 
-function brokenOff(cause: unknown): ConnectionError {
+export function brokenOff(cause: unknown): ConnectionError {
   const detail = `The export broke off, so the rows are not complete: ${(cause as Error).message}. The log of the service has the reason.`;
   return new ConnectionError(detail, { cause });
 }

@@ -1,6 +1,6 @@
 /** The tools of `tablewright mcp`: what each of them is for, and what it does. */
-import { statSync } from 'node:fs';
-import { parse } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { extname, parse } from 'node:path';
 import type {
   AlteredTable,
   Client,
@@ -9,7 +9,9 @@ import type {
   TableDefinition,
   UploadDefinition,
 } from '../../client/client.ts';
+import { exportFormats } from '../commands.ts';
 import { WrongUse } from '../exit-codes.ts';
+import { brokenOff, intoFile, isOfFile } from '../export.ts';
 import { unpackedPath } from '../packed-file.ts';
 import { expandPaths, openSource } from '../source.ts';
 import { withDefinition } from '../with-definition.ts';
@@ -89,6 +91,18 @@ export const tools: Record<string, Tool> = {
     own: { table: true },
     isReadOnly: true,
     run: (client, { table, ...query }, signal) => client.rows(nameOf(table), { ...query, signal }),
+  },
+  export_table: {
+    about:
+      'Writes all rows of a table into a file of this machine: .csv, .ndjson, .json or .xlsx. After a correction, load_file takes it with if_exists=append, on_conflict=update and, for .csv, quoted=exact.',
+    operations: ['readRows'],
+    without: ['format'],
+    own: { file: true, table: true },
+    danger: ({ table, schema, file }) =>
+      typeof file === 'string' && existsSync(file)
+        ? `Replace the file ${shown(file)} by the rows of the table ${shown(table, schema)}?`
+        : undefined,
+    run: exportInto,
   },
   create_table: {
     about: 'Creates a table from a definition, without rows.',
@@ -179,6 +193,31 @@ async function loadFile(
     });
   const joined = await withDefinition(source, definition as UploadDefinition);
   return client.load({ ...options, kind: joined.kind, bytes: joined.bytes, file: joined.file });
+}
+
+/** @throws WrongUse if the file cannot be written */
+async function exportInto(
+  client: Client,
+  { table, file, ...query }: Arguments,
+  signal: AbortSignal,
+): Promise<object> {
+  const path = nameOf(file);
+  const format = exportFormats.find((one) => extname(path).toLowerCase() === `.${one}`);
+  if (format === undefined) throw new WrongUse(`"file" must end in .${exportFormats.join(', .')}.`);
+  const rows = await client.exportRows(nameOf(table), { ...query, format, signal });
+  let bytes = 0;
+  try {
+    await intoFile(path, async (write) => {
+      for await (const chunk of rows as unknown as AsyncIterable<Uint8Array>) {
+        await write(chunk);
+        bytes += chunk.byteLength;
+      }
+    });
+  } catch (error) {
+    await rows.cancel().catch(() => {});
+    throw isOfFile(error) ? new WrongUse((error as Error).message) : brokenOff(error);
+  }
+  return { table, file: path, bytes };
 }
 
 /** @throws WrongUse */

@@ -1,5 +1,7 @@
 /** `tablewright mcp`: an agent loads a workbook with the tools alone. The agent is the client of the official SDK. */
 import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { after, before, suite, test } from 'node:test';
@@ -100,6 +102,43 @@ suite('the tools', () => {
       assert.ok(again.body.errors[0].cell);
     } finally {
       await agent.close();
+    }
+  });
+
+  test('rows are exported into a file, corrected and loaded again, and a person must confirm that a file is replaced', async () => {
+    await service.rows(`CREATE TABLE hours (no int PRIMARY KEY, worked smallint);
+      INSERT INTO hours VALUES (1, 38), (2, 41)`);
+    const folder = await mkdtemp(join(tmpdir(), 'tablewright-mcp-'));
+    const file = join(folder, 'hours.csv');
+    const { agent, asked } = await startAgent(false);
+    try {
+      const given = { table: 'hours', file, order: 'no' };
+      const { body } = await call(agent, 'export_table', given);
+      assert.deepEqual(body, { table: 'hours', file, bytes: 20 });
+      const text = await readFile(file, 'utf8');
+      assert.equal(text, 'no,worked\n1,38\n2,41\n');
+      await writeFile(file, text.replace('41', '40.5'));
+      const again = { file, if_exists: 'append', on_conflict: 'update', quoted: 'exact', misfits: 'widen' };
+      const loaded = await call(agent, 'load_file', again);
+      assert.equal(loaded.body.load.updated, 2, JSON.stringify(loaded.body));
+      assert.deepEqual(loaded.body.load.widened, [{ column: 'worked', from: 'smallint', to: 'numeric' }]);
+      assert.deepEqual(asked, []);
+      assert.equal((await call(agent, 'export_table', given)).isError, true);
+      assert.equal(asked.length, 1);
+      assert.match(await readFile(file, 'utf8'), /40\.5/);
+      for (const [wrong, detail] of [
+        ['hours.sh', /must end in \.csv/],
+        ['none/hours.csv', /ENOENT/],
+      ] as const) {
+        const refused = await call(agent, 'export_table', { ...given, file: join(folder, wrong) });
+        assert.match(refused.body.detail, detail);
+      }
+      assert.deepEqual(await readdir(folder), ['hours.csv']);
+      const missing = await call(agent, 'export_table', { table: 'none', file: join(folder, 'none.csv') });
+      assert.equal(missing.body.code, 'table-not-found');
+    } finally {
+      await agent.close();
+      await rm(folder, { recursive: true });
     }
   });
 
