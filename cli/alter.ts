@@ -58,4 +58,5 @@ function show(table: string, changes: Step[], isPlan: boolean): void {
     say(`${table}: ${detail}${effects.length === 0 ? '' : ` (${effects.join(', ')})`}`);
     if (isPlan) note(sql);
   }
+  if (isPlan && changes.length > 0) note('This is the plan. Nothing was changed.');
 }

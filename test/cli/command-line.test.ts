@@ -705,6 +705,7 @@ test('tables become what files of definitions say, and --plan only shows it', as
   assert.match(plan.out, /the column "b" is dropped with its values \(needs --allow drop_columns\)\n/);
   assert.match(plan.out, /"a" becomes bigint instead of integer \(writes all rows, readers wait\)\n/);
   assert.match(plan.err, /ALTER TABLE "public"\."altered" DROP COLUMN "b";/);
+  assert.match(plan.err, /Nothing was changed\./);
   assert.match((await run(['alter', file])).err, /loses-data/);
   const done = await run(['alter', file, '--allow', 'drop_columns', '--max-lock-ms', '60000', '--json']);
   assert.equal(JSON.parse(done.out).changes.length, 2, done.err);
