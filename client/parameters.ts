@@ -53,7 +53,7 @@ export const uploadParameters: readonly UploadParameter[] = [
     value: 'WHAT',
     choices: ['fail', 'widen', 'widen_text'],
     default: 'fail',
-    about: 'what happens to values that do not fit their columns',
+    about: 'what happens to values that do not fit',
     endpoints: ['upload-json', 'upload-excel'],
   },
   {

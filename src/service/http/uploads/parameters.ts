@@ -64,7 +64,7 @@ export const parameters = {
   }),
   misfits: parameter('Existing table', uploads, oneOf('fail', 'widen', 'widen_text'), {
     value: 'WHAT',
-    short: 'what happens to values that do not fit their columns',
+    short: 'what happens to values that do not fit',
     long: 'What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`.',
   }),
   if_exists: parameter('Existing table', uploads, oneOf('fail', 'append', 'truncate', 'replace'), {
