@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 df7d8aade4bd09bda027804846c47e0243e7df72e4a6a25ebc09adb41fe362df.
+// The structure of the OpenAPI document has the SHA-256 665b8ce51a223a4ae89d86578c6d04ed4882666c42b6ebeb3a665ad580e23d7d.
 
 export interface paths {
   '/healthz': {
@@ -1595,6 +1595,8 @@ export interface components {
         | 'drop-index'
         | 'rename-constraint'
         | 'rename-index'
+        | 'set-logged'
+        | 'set-unlogged'
         | 'drop-column'
         | 'add-column'
         | 'change-type'
@@ -1605,6 +1607,7 @@ export interface components {
         | 'set-not-null'
         | 'drop-not-null'
         | 'add-constraint'
+        | 'validate-constraint'
         | 'add-index'
         | 'set-comment';
       /** @description The change in words. */

@@ -269,7 +269,7 @@ function compareChecks(
     names.splice(names.indexOf(found), 1);
     if (strictness === 'same' && name !== undefined && name !== found)
       report(`${pointer}/name`, `the check is named "${found}" in the table`);
-    if (strictness === 'same' && notValid.has(found) !== check.notValid)
+    if (strictness === 'same' && notValid.has(found) !== (check.notValid ?? false))
       report(`${pointer}/not_valid`, `the check "${found}" has not_valid ${!check.notValid}`);
   }
   if (strictness === 'fits') return;
@@ -422,7 +422,7 @@ function compareRules({ pairs, rules }: PreparedForeignKey, other: ExistingForei
   const { pointer } = pairs[0]!;
   const compare = (
     member: 'on_delete' | 'on_update' | 'deferrable' | 'not_valid',
-    wanted: string | true | undefined,
+    wanted: string | boolean | undefined,
     none: string,
   ) => {
     const existing = other.pair[member] ?? none;
@@ -432,7 +432,7 @@ function compareRules({ pairs, rules }: PreparedForeignKey, other: ExistingForei
   compare('on_delete', rules.onDelete, 'no action');
   compare('on_update', rules.onUpdate, 'no action');
   compare('deferrable', rules.deferrable, 'null');
-  compare('not_valid', rules.notValid, 'false');
+  compare('not_valid', rules.notValid || undefined, 'false');
 }
 
 function existingForeignKeys(existing: TableDescription): ExistingForeignKey[] {

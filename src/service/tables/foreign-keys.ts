@@ -101,7 +101,7 @@ export interface ForeignKeyRules {
   onDelete: ForeignKeyAction | undefined;
   onUpdate: ForeignKeyAction | undefined;
   deferrable: ForeignKeyTime | undefined;
-  notValid: true | undefined;
+  notValid: boolean | undefined;
 }
 
 export interface ForeignKeyPair {

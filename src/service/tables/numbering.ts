@@ -108,6 +108,25 @@ export function describeNumbering(
   };
 }
 
+/** Returns the clauses that give the sequence of an existing column these options; undefined: PostgreSQL's defaults. @param type that of the numbers */
+export function changeNumberingSql(
+  numbering: Numbering | undefined,
+  type: string,
+  isIdentity: boolean,
+): string {
+  const defaults = { start: 1n, increment: 1n, min: 1n, max: largestOf(type), cache: 1n, cycle: false };
+  const { start, increment, min, max, cache, cycle } = numbering ?? defaults;
+  const clauses = [
+    `INCREMENT ${increment}`,
+    `MINVALUE ${min}`,
+    `MAXVALUE ${max}`,
+    `START ${start}`,
+    `CACHE ${cache}`,
+    cycle ? 'CYCLE' : 'NO CYCLE',
+  ];
+  return clauses.map((clause) => (isIdentity ? `SET ${clause}` : clause)).join(' ');
+}
+
 /** Returns the options of CREATE SEQUENCE, with a space before each. */
 export function numberingSql(numbering: Numbering | undefined): string {
   if (numbering === undefined) return '';

@@ -108,7 +108,7 @@ function parseRest(
       onDelete: key('on_delete') ?? undefined,
       onUpdate: key('on_update') ?? undefined,
       deferrable: key('deferrable') ?? undefined,
-      notValid: key('not_valid') || undefined,
+      notValid: key('not_valid') ?? undefined,
     },
   };
 }

@@ -33,7 +33,8 @@ export interface CheckDefinition {
   name: string | undefined;
   /** The expression as the caller wrote it. */
   expression: string;
-  notValid: boolean;
+  /** undefined: the request does not say it. A new check is valid then. */
+  notValid: boolean | undefined;
   /** The columns in the expression, when it was read. */
   columns: string[];
   /** The expression in SQL, when its names were looked up. */
@@ -58,7 +59,7 @@ export async function parseChecks(
     const expression = readText(check?.('expression'), `${at}/expression`, report);
     if (!check || !expression) return undefined;
     const name = readName(check('name'), `${at}/name`, report);
-    return { pointer: at, name, expression, notValid: check('not_valid') === true, columns: [] };
+    return { pointer: at, name, expression, notValid: check('not_valid') ?? undefined, columns: [] };
   });
   return checks.filter((check) => check !== undefined);
 }

@@ -10,6 +10,8 @@ export const changeKinds = [
   'drop-index',
   'rename-constraint',
   'rename-index',
+  'set-logged',
+  'set-unlogged',
   'drop-column',
   'add-column',
   'change-type',
@@ -20,6 +22,7 @@ export const changeKinds = [
   'set-not-null',
   'drop-not-null',
   'add-constraint',
+  'validate-constraint',
   'add-index',
   'set-comment',
 ] as const;

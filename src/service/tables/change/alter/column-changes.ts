@@ -1,4 +1,5 @@
 /** Finds the changes of columns. */
+import { isDeepStrictEqual } from 'node:util';
 import { shorten } from '../../../../core/identifiers.ts';
 import type { ProblemCode } from '../../../../core/problem-codes.ts';
 import { type CallersStatement, qualified } from '../../../postgres/callers-statement.ts';
@@ -9,6 +10,7 @@ import type { Conversion, NoConversion } from '../../conversion/conversion.ts';
 import * as ddl from '../../ddl.ts';
 import type { ColumnDescription, TableDescription } from '../../definition.ts';
 import type { DefinitionProblems } from '../../definition-problems.ts';
+import { changeNumberingSql, describeNumbering, numberingSql } from '../../numbering.ts';
 import type { PreparedColumn, PreparedTable } from '../../prepared-table.ts';
 import type { Change } from './change.ts';
 import type { SentColumn } from './sent-definition.ts';
@@ -122,6 +124,8 @@ class ColumnContext {
       });
     }
     if (numbering?.isEnd === false) changes.push(numbering.change);
+    const isNumberedBefore = numberingOf(existing) !== 'none';
+    if (isNumberedBefore && prepared.identity !== 'none') changes.push(...this.#changeSequence(pair));
     const hasSameDefault = constantOf(wanted.default) === constantOf(existing.default);
     if (!sent.keepsDefault && !hasSameDefault && !isRetyped && prepared.identity === 'none') {
       const isDropped = prepared.defaultSql === undefined;
@@ -167,22 +171,34 @@ class ColumnContext {
       clauses,
       conversion,
     };
-    return [change, ...this.#retypeSequence(sent, prepared, existing.sequence, to)];
+    return [change];
   }
 
-  /** The sequence of an identity column follows its type by itself. */
-  #retypeSequence(
-    { name, pointer }: SentColumn,
-    { identity, sequenceType }: PreparedColumn,
-    sequence: ColumnDescription['sequence'],
-    type: string,
-  ): Change[] {
-    if (identity !== 'sequence' || sequence === undefined) return [];
-    const relation = quoteQualified(this.#target.prepared.schema, sequence.name);
-    const statement = qualified`ALTER SEQUENCE ${relation} AS ${sequenceType ?? type}`;
-    const detail = `the sequence of ${shown(name)} has the type ${sequenceType ?? type}`;
-    const lock = 'SHARE UPDATE EXCLUSIVE';
-    return [{ ...plain, change: 'change-identity', name, detail, statements: [statement], lock, pointer }];
+  /** Returns the changes of the sequence of a column that stays numbered. An identity column's sequence follows its type by itself. */
+  #changeSequence(pair: ColumnPair): Change[] {
+    const { sent, existing, wanted, prepared } = pair;
+    const { name, pointer } = sent;
+    const { identity, numbering } = prepared;
+    const [before, after] = [baseType(existing.type), baseType(wanted.type)];
+    const type = prepared.sequenceType ?? after;
+    const isSame =
+      sent.keepsNumbering ||
+      isDeepStrictEqual(describeNumbering(numbering, type) ?? {}, existing.numbering ?? {});
+    if (identity !== 'sequence') {
+      const clause = changeNumberingSql(numbering, type, true);
+      return isSame ? [] : [this.#alter('change-identity', pair, numberedAnew(name), [clause])];
+    }
+    if (existing.sequence === undefined) return [];
+    const relation = quoteQualified(this.#target.prepared.schema, existing.sequence.name);
+    const change = (detail: string, clauses: string): Change => ({
+      ...{ ...plain, change: 'change-identity', name, detail, pointer, lock: 'SHARE UPDATE EXCLUSIVE' },
+      statements: [qualified`ALTER SEQUENCE ${relation} ${clauses}`],
+    });
+    const isSameType = type === (existing.sequence.type ?? before);
+    return [
+      ...(isSameType ? [] : [change(`the sequence of ${shown(name)} has the type ${type}`, `AS ${type}`)]),
+      ...(isSame ? [] : [change(numberedAnew(name), changeNumberingSql(numbering, type, false))]),
+    ];
   }
 
   /** Returns the change of how the column is numbered. `isEnd`: it is no longer numbered, which comes before other changes. */
@@ -220,11 +236,12 @@ class ColumnContext {
         change: this.#alter('change-identity', pair, words, [`SET GENERATED ${always}`]),
       };
     }
+    const options = numberingSql(prepared.numbering).trim();
     const alter = this.#alter('change-identity', pair, `PostgreSQL numbers ${shown(name)}`, [
       ...(existing.default === null ? [] : ['DROP DEFAULT']),
-      `ADD GENERATED ${always} AS IDENTITY`,
+      `ADD GENERATED ${always} AS IDENTITY${options && ` (${options})`}`,
     ]);
-    alter.statements.push(continueNumbering(this.#relation, name));
+    alter.statements.push(continueNumbering(this.#relation, name, prepared.numbering));
     return { isEnd: false, change: { ...alter, scans: true } };
   }
 
@@ -299,6 +316,10 @@ export function shown(name: string): string {
   return `the column "${shorten(name)}"`;
 }
 
+function numberedAnew(name: string): string {
+  return `${shown(name)} is numbered in another way from its next number on`;
+}
+
 function baseType(type: string): string {
   return serialBase(type) ?? type;
 }
@@ -317,8 +338,13 @@ function isConstant({ defaultSql, type }: PreparedColumn): boolean {
 }
 
 /** Returns the statement after which the numbering continues behind the highest value of the column. */
-function continueNumbering(relation: string, column: string): CallersStatement {
+function continueNumbering(
+  relation: string,
+  column: string,
+  { start, max }: { start: bigint; max?: bigint } = { start: 1n },
+): CallersStatement {
   const highest = `pg_catalog.max(${quoteIdentifier(column)})`;
+  const value = max === undefined ? highest : `LEAST(${highest}, ${max})`;
   const sequence = `pg_catalog.pg_get_serial_sequence(${quoteLiteral(relation)}, ${quoteLiteral(column)})`;
-  return qualified`SELECT pg_catalog.setval(${sequence}::pg_catalog.regclass, ${highest}) FROM ${relation} HAVING ${highest} OPERATOR(pg_catalog.>) 0`;
+  return qualified`SELECT pg_catalog.setval(${sequence}::pg_catalog.regclass, ${value}) FROM ${relation} HAVING ${highest} OPERATOR(pg_catalog.>=) ${String(start)}`;
 }

@@ -37,6 +37,7 @@ export function diffDefinition(
   const parts = partChanges(existing, sent, target, fallen, problems);
   const columns = columnChanges(sent.columns, target, problems);
   const { comment } = target.prepared;
+  const isSameStorage = sent.keepsUnlogged || target.prepared.isUnlogged === (existing.unlogged ?? false);
   const hasComment = sent.keepsComment || comment === existing.comment;
   return [
     ...matched.renames.map(([from, to]) => renameColumn(relation, from, to)),
@@ -44,6 +45,7 @@ export function diffDefinition(
     ...parts.renamed,
     ...dropColumns(relation, existing, matched.dropped),
     ...columns,
+    ...(isSameStorage ? [] : [setStorage(relation, target.prepared.isUnlogged)]),
     ...parts.added,
     ...(hasComment ? [] : [setComment(relation, comment)]),
   ];
@@ -115,6 +117,17 @@ function dropColumns(relation: string, existing: TableDescription, dropped: stri
     loses: 'drop_columns',
     pointer: '/table/columns',
   }));
+}
+
+function setStorage(relation: string, isUnlogged: boolean): Change {
+  return {
+    ...plain,
+    change: isUnlogged ? 'set-unlogged' : 'set-logged',
+    detail: isUnlogged ? 'the table is unlogged, and empty after a crash' : 'the table is logged',
+    statements: [qualified`ALTER TABLE ${relation} SET ${isUnlogged ? 'UNLOGGED' : 'LOGGED'}`],
+    rewrites: true,
+    pointer: '/table/unlogged',
+  };
 }
 
 function setComment(relation: string, comment: string | undefined): Change {

@@ -27,12 +27,15 @@ interface WantedPart {
   name: string | undefined;
   content: string;
   /** The statement that adds it, and what is known about it. */
-  add: () => Pick<Change, 'detail' | 'statements' | 'lock' | 'rule' | 'trial'>;
+  add: () => Pick<Change, 'detail' | 'statements' | 'scans' | 'lock' | 'rule' | 'trial'>;
+  /** Whether rows may break it (NOT VALID); undefined: the request does not say it. */
+  notValid?: boolean | undefined;
 }
 
 interface ExistingPart {
   name: string;
   content: string;
+  notValid?: boolean | undefined;
 }
 
 /** Constraints or indexes of one kind. */
@@ -107,7 +110,9 @@ function partsOf(
     },
     {
       what: 'check',
-      existing: checks.map(({ name, expression }) => ({ name, content: expression })),
+      existing: checks.map(({ name, expression, not_valid }) => ({
+        ...{ name, content: expression, notValid: not_valid === true },
+      })),
       wanted: wantedChecks(prepared, described, relation),
       kept: sent.checks,
     },
@@ -123,10 +128,11 @@ function partsOf(
 
 function wantedChecks(prepared: PreparedTable, described: TableDescription, relation: string): WantedPart[] {
   const expressions = new Map(described.constraints.checks?.map((one) => [one.name, one.expression]));
-  return prepared.checks.map(({ pointer, name, sql }, place) => {
+  return prepared.checks.map(({ pointer, name, sql, notValid }, place) => {
     const content = expressions.get(String(place)) ?? '';
-    const add = () => addConstraint('check', relation, name, `CHECK (${sql})`, `over ${shorten(content)}`);
-    return { pointer, name, content, add };
+    const added = { name, clause: `CHECK (${sql})`, notValid };
+    const add = () => addConstraint('check', relation, added, `over ${shorten(content)}`);
+    return { pointer, name, content, notValid, add };
   });
 }
 
@@ -143,6 +149,7 @@ function wantedIndexes(
     const add = () => ({
       detail: `the table gets ${name === undefined ? 'an index' : `the index "${shorten(name)}"`}`,
       statements: [createIndex(relation, index, name)],
+      scans: true,
       lock: 'SHARE' as const,
       rule: ruleOfIndex(index, names.indexes[place]!),
       trial: undefined,
@@ -159,7 +166,8 @@ function refuseUsedNames(
 ) {
   const used = new Set(all.flatMap(({ existing }) => existing.map(({ name }) => name)));
   for (const { name } of [...dropped, ...renamed]) used.delete(name!);
-  for (const { name: oldName, newName: name = oldName, pointer } of [...renamed, ...added]) {
+  const created = added.filter(({ change }) => change !== 'validate-constraint');
+  for (const { name: oldName, newName: name = oldName, pointer } of [...renamed, ...created]) {
     if (name === undefined || !used.has(name)) continue;
     const detail = `the name "${shorten(name)}" is already used by another constraint or index of the table`;
     problems.add({ pointer: `${pointer}/name`, code: 'name-taken', detail, value: shorten(name) });
@@ -190,8 +198,14 @@ function changesOf(parts: Parts, context: Context): PartChanges {
     if (newName !== undefined)
       result.renamed.push(rename(parts, name, newName, context, '/table/constraints'));
   }
-  const sameName = ({ name, content }: WantedPart) => left.get(name ?? '')?.content === content;
-  const others = wanted.filter((part) => !sameName(part) || !left.delete(part.name!));
+  const isMissing = (part: WantedPart) => {
+    const found = left.get(part.name ?? '');
+    if (found?.content !== part.content) return true;
+    left.delete(found.name);
+    result.added.push(...validate(parts, part, found, context));
+    return false;
+  };
+  const others = wanted.filter(isMissing);
   const byContent = Map.groupBy(left.values(), ({ content }) => content);
   for (const part of others) {
     const found = byContent.get(part.content)?.find(({ name }) => left.has(name));
@@ -199,12 +213,13 @@ function changesOf(parts: Parts, context: Context): PartChanges {
       left.delete(found.name);
       if (part.name !== undefined)
         result.renamed.push(rename(parts, found.name, part.name, context, part.pointer));
+      result.added.push(...validate(parts, part, found, context));
       continue;
     }
     const isIndex = parts.isIndex === true;
     const change = isIndex ? 'add-index' : 'add-constraint';
     const { name, pointer } = part;
-    result.added.push({ ...plain, change, name, ...part.add(), scans: true, pointer });
+    result.added.push({ ...plain, change, name, ...part.add(), pointer });
   }
   const again = new Set(others.map(({ content }) => keyOfContent(content)));
   for (const { name, content } of left.values()) {
@@ -213,6 +228,36 @@ function changesOf(parts: Parts, context: Context): PartChanges {
     result.dropped.push(isReplaced ? { ...change, loses: null } : change);
   }
   return result;
+}
+
+/** Returns the change that lets PostgreSQL check the rows of a constraint that was not valid. */
+function validate(
+  { what }: Parts,
+  { name, pointer, notValid }: WantedPart,
+  found: ExistingPart,
+  { relation, problems }: Context,
+): Change[] {
+  if (notValid === undefined || notValid === (found.notValid ?? false)) return [];
+  if (notValid) {
+    const detail = `the ${what} "${shorten(found.name)}" is valid already; leave not_valid out, or drop the ${what} and add it anew, in two requests`;
+    problems.add({ pointer: `${pointer}/not_valid`, code: 'not-supported', detail });
+    return [];
+  }
+  const kind = what === 'check' ? 'check' : 'foreign key';
+  const now = name ?? found.name;
+  return [
+    {
+      ...plain,
+      change: 'validate-constraint',
+      name: now,
+      detail: `the rows are checked for the ${what} "${shorten(now)}", which is valid then`,
+      statements: [qualified`ALTER TABLE ${relation} VALIDATE CONSTRAINT ${quoteIdentifier(now)}`],
+      scans: true,
+      lock: 'SHARE UPDATE EXCLUSIVE',
+      pointer: `${pointer}/not_valid`,
+      rule: { kind, name: now },
+    },
+  ];
 }
 
 /** Returns the part of the content of a foreign key that has no rules. */
@@ -282,7 +327,7 @@ function wantedKey(
     pointer,
     name,
     content,
-    add: () => ({ ...addConstraint(what, relation, name, clause, over), rule, trial: undefined }),
+    add: () => ({ ...addConstraint(what, relation, { name, clause }, over), rule }),
   };
 }
 
@@ -295,12 +340,13 @@ function wantedForeignKey(
   const columns = pairs.map((pair) => [pair.column, pair.referenceColumn]);
   const rulesOf = [rules.onDelete, rules.onUpdate, rules.deferrable ?? null];
   const content = foreignKeyContent(schema, target, columns, rulesOf);
+  const { notValid } = rules;
   const to = `to "${shorten(schema)}"."${shorten(target)}"`;
   const add = () => ({
-    ...addConstraint('foreign key', relation, name, foreignKeyClause(table, key), to),
+    ...addConstraint('foreign key', relation, { name, clause: foreignKeyClause(table, key), notValid }, to),
     lock: 'SHARE ROW EXCLUSIVE' as const,
   });
-  return { pointer: pairs[0]!.pointer, name, content, add };
+  return { pointer: pairs[0]!.pointer, name, content, notValid, add };
 }
 
 function existingForeignKeys(pairs: TableDescription['constraints']['foreign_keys']): ExistingPart[] {
@@ -308,7 +354,8 @@ function existingForeignKeys(pairs: TableDescription['constraints']['foreign_key
     const { reference_schema: schema, reference_table: table, on_delete, on_update, deferrable } = own[0]!;
     const columns = own.map(({ column, reference_column }) => [column, reference_column]);
     const rules = [on_delete, on_update, deferrable ?? null];
-    return { name, content: foreignKeyContent(schema, table, columns, rules) };
+    const notValid = own[0]!.not_valid === true;
+    return { name, content: foreignKeyContent(schema, table, columns, rules), notValid };
   });
 }
 
@@ -331,19 +378,24 @@ function ruleOfIndex({ isUnique, columns, where }: IndexDefinition, name: string
 function addConstraint(
   what: 'check' | 'foreign key' | 'unique constraint' | 'primary key',
   relation: string,
-  name: string | undefined,
-  clause: string,
+  {
+    name,
+    clause,
+    notValid = false,
+  }: { name: string | undefined; clause: string; notValid?: boolean | undefined },
   over: string,
 ) {
   const constraint = name === undefined ? '' : `CONSTRAINT ${quoteIdentifier(name)} `;
   const named = name === undefined ? `a ${what}` : `the ${what} "${shorten(name)}"`;
   const statement = qualified`ALTER TABLE ${relation} ADD ${constraint}${clause}`;
-  const hasTrial = what === 'check' || what === 'foreign key';
+  const unchecked = qualified`${statement} NOT VALID`;
+  const hasTrial = !notValid && (what === 'check' || what === 'foreign key');
   return {
-    detail: `the table gets ${named} ${over}`,
-    statements: [statement],
+    detail: `the table gets ${named} ${over}${notValid ? ', which existing rows may break' : ''}`,
+    statements: [notValid ? unchecked : statement],
+    scans: !notValid,
     lock: 'ACCESS EXCLUSIVE' as Lock,
     rule: undefined,
-    trial: hasTrial ? { kind: what, statement: qualified`${statement} NOT VALID` } : undefined,
+    trial: hasTrial ? { kind: what, statement: unchecked } : undefined,
   };
 }

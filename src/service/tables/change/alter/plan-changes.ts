@@ -91,13 +91,22 @@ async function readTarget(
       const existing = byName.get(column.name);
       const { default: text, default_is_expression } = existing ?? {};
       return existing
-        ? { ...column, default: text, ...(default_is_expression && { default_is_expression }) }
+        ? {
+            ...column,
+            default: withoutTextType(text),
+            ...(default_is_expression && { default_is_expression }),
+          }
         : column;
     });
     target = await read({ ...whole, columns });
   }
   const names = retyped.map(({ name }) => name);
   return { ...target, conversions: await readConversions(client, target, names, matched) };
+}
+
+/** Leaves out the type of a literal of text, which the new type then reads. PostgreSQL casts no text to most types by itself. */
+function withoutTextType(text: string | null | undefined): string | null | undefined {
+  return text?.replace(/^('(?:[^']|'')*')::(text|character varying)$/, '$1');
 }
 
 async function readConversions(

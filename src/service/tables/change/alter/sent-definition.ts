@@ -18,6 +18,7 @@ export interface SentColumn {
   keepsDefault: boolean;
   keepsGenerated: boolean;
   keepsComment: boolean;
+  keepsNumbering: boolean;
 }
 
 /** A constraint or an index that stays. */
@@ -32,6 +33,7 @@ export interface SentDefinition {
   definition: unknown;
   columns: SentColumn[];
   keepsComment: boolean;
+  keepsUnlogged: boolean;
   /** The parts that stay. undefined: the request does not have the member, so all of them stay. */
   foreignKeys: KeptPart[] | undefined;
   checks: KeptPart[] | undefined;
@@ -71,6 +73,7 @@ export function completeSent(
     table.constraints === null || (isObject(table.constraints) && Object.hasOwn(table.constraints, member));
   const constraints = isObject(table.constraints) ? { ...table.constraints } : {};
   refuseOthers(existing, constraints, problems);
+  for (const member of ['foreign_keys', 'checks']) constraints[member] = withoutNull(constraints[member]);
   const unique = completeKeys(existing, constraints, says, fallen);
   const foreignKeys = says('foreign_keys') ? keepForeignKeys(existing, constraints) : undefined;
   const checks = says('checks') ? keepEqual(constraints, 'checks', existing.constraints.checks) : undefined;
@@ -78,11 +81,15 @@ export function completeSent(
     table.constraints === undefined || table.constraints === null || isObject(table.constraints);
   const whole: Json = { ...table, columns: list, constraints: isReadable ? constraints : table.constraints };
   const indexes = Object.hasOwn(table, 'indexes') ? keepEqual(whole, 'indexes', existing.indexes) : undefined;
+  // Foreign keys are checked with it.
+  const keepsUnlogged = !Object.hasOwn(table, 'unlogged');
+  if (keepsUnlogged) whole.unlogged = existing.unlogged ?? false;
   refuseDistribution(existing, whole, problems);
   return {
     definition: sent !== undefined && !isObject(sent) ? sent : whole,
     columns,
     keepsComment: !Object.hasOwn(table, 'comment'),
+    keepsUnlogged,
     ...{ foreignKeys, checks, indexes },
     ...unique,
   };
@@ -92,7 +99,10 @@ function completeColumn(sent: Json, existing: ColumnDescription | undefined) {
   const { renamed_from: _, ...column } = sent;
   const has = (member: string) => Object.hasOwn(sent, member);
   if (existing === undefined)
-    return { column, keepsDefault: false, keepsGenerated: false, keepsComment: false };
+    return {
+      column,
+      ...{ keepsDefault: false, keepsGenerated: false, keepsComment: false, keepsNumbering: false },
+    };
   if (!has('type')) column.type = existing.type;
   column.is_nullable ??= existing.is_nullable;
   const keepsDefault = !has('default') || isSameDefault(sent, existing);
@@ -112,9 +122,10 @@ function completeColumn(sent: Json, existing: ColumnDescription | undefined) {
     const { sequence } = column;
     if (existing.sequence && !has('sequence')) column.sequence = { ...existing.sequence };
     else if (existing.sequence && isObject(sequence))
-      column.sequence = { ...sequence, name: sequence.name || existing.sequence.name };
+      column.sequence = { ...existing.sequence, ...sequence, name: sequence.name || existing.sequence.name };
   }
-  return { column, keepsDefault, keepsGenerated, keepsComment: !has('comment') };
+  const keepsNumbering = !has('numbering');
+  return { column, keepsDefault, keepsGenerated, keepsComment: !has('comment'), keepsNumbering };
 }
 
 function isNumbered(type: unknown): boolean {
@@ -192,7 +203,8 @@ function keepEqual(
   return [...kept.values()];
 }
 
-const rules = ['on_delete', 'on_update', 'deferrable'] as const;
+const rules = ['on_delete', 'on_update', 'deferrable', 'not_valid'] as const;
+const defaultRules = { on_delete: 'no action', on_update: 'no action', deferrable: null, not_valid: false };
 
 /** Finds the foreign keys that the table has already, and gives the others the rules of the existing key that they mean. */
 function keepForeignKeys(existing: TableDescription, constraints: Json): KeptPart[] {
@@ -229,10 +241,20 @@ function keepForeignKeys(existing: TableDescription, constraints: Json): KeptPar
 }
 
 /** Returns whether the entries have the rule of the existing key. A rule of one pair of columns is that of the whole key. */
-function isSameRule(entries: [entry: Json, index: number][], rule: string, existing: unknown): boolean {
-  const none = rule === 'deferrable' ? null : 'no action';
+function isSameRule(
+  entries: [entry: Json, index: number][],
+  rule: (typeof rules)[number],
+  existing: unknown,
+): boolean {
+  const none = defaultRules[rule];
   const said = entries.filter(([entry]) => Object.hasOwn(entry, rule)).map(([entry]) => entry[rule] ?? none);
   return (said.length === 0 ? [none] : said).every((one) => one === (existing ?? none));
+}
+
+/** Says for each entry whose `not_valid` is null that it is valid. An absent `not_valid` is unchanged. */
+function withoutNull(entries: unknown): unknown {
+  if (!Array.isArray(entries)) return entries;
+  return entries.map((one) => (isObject(one) && one.not_valid === null ? { ...one, not_valid: false } : one));
 }
 
 interface ForeignKeyGroup {
