@@ -38,7 +38,8 @@ interface State {
 }
 
 const catalogue = `
-  SELECT json_build_object('comment', obj_description(c.oid, 'pg_class'), 'options', c.reloptions, 'columns', (
+  SELECT json_build_object('comment', obj_description(c.oid, 'pg_class'), 'options', c.reloptions, 'persistence', c.relpersistence,
+      'sequences', (SELECT json_agg(to_json(q)) FROM pg_sequence q JOIN pg_depend d ON d.objid = q.seqrelid AND d.refobjid = c.oid),  'columns', (
       SELECT json_agg(json_build_array(a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, a.attgenerated,
         pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum)) ORDER BY a.attnum)
       FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE a.attrelid = c.oid AND a.attnum > 0),
@@ -97,6 +98,7 @@ function comparable(table: Json): Json {
   const { name: _, ...primaryKey } = constraints.primary_key;
   return {
     comment: table.comment,
+    unlogged: table.unlogged,
     columns: (table.columns as Json[])
       .map(({ id, sequence, ...column }) => (sequence ? { ...column, default: 'sequence' } : column))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),

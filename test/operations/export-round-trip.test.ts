@@ -240,7 +240,6 @@ const changes: Record<string, string[]> = {
     'jb: "text" → "\\"text\\""',
     'j: null → "null"',
     'jb: null → "null"',
-    'j: 1e5 → "1e5"',
   ],
   ndjson: [
     'jba: {"{\\"a\\": 1}","null",NULL} → {"{\\"a\\": 1}",NULL,NULL}',

@@ -6,7 +6,7 @@
  * than 100000. Quotes make no difference, because programs may also quote numbers.
  */
 
-import { LOWER_F, LOWER_T, MINUS, NINE, POINT, ZERO } from '../bytes/ascii.ts';
+import { LOWER_E, LOWER_F, LOWER_T, MINUS, NINE, PLUS, POINT, ZERO } from '../bytes/ascii.ts';
 import { FALSE, NUMBER, STRING, TRUE } from './cell-kind.ts';
 
 /** Returns the kind of a text: `NUMBER`, `TRUE`, `FALSE` or `STRING` of cell-kind.ts. The text is not empty. */
@@ -18,6 +18,15 @@ export function textKind(bytes: Buffer, start: number, end: number): number {
   if (first === LOWER_T) return isRestOfTrue(bytes, start, end) ? TRUE : STRING;
   if (first === LOWER_F) return isRestOfFalse(bytes, start, end) ? FALSE : STRING;
   return STRING;
+}
+
+/** Returns whether the text is a JSON number with an exponent, which only a column of JSON stores as it is written. */
+export function isNumberWithExponent(bytes: Buffer, start: number, end: number): boolean {
+  let at = end - 1;
+  while (at > start && bytes[at]! >= ZERO && bytes[at]! <= NINE) at--;
+  if (at === end - 1) return false;
+  if (bytes[at] === PLUS || bytes[at] === MINUS) at--;
+  return at > start && (bytes[at]! | 0x20) === LOWER_E && isPlainNumber(bytes, start, at);
 }
 
 /** Returns whether the text is a JSON number (RFC 8259 section 6) without an exponent. */

@@ -12,7 +12,7 @@ import {
 import * as cell from '../../core/cells/cell-kind.ts';
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import { losesDigits } from '../../core/cells/rounded-number.ts';
-import { textKind } from '../../core/cells/text-kind.ts';
+import { isNumberWithExponent, textKind } from '../../core/cells/text-kind.ts';
 import {
   BYTES_NOT_TEXT,
   MOMENT_NOT_ALLOWED,
@@ -170,6 +170,9 @@ function kindOfText(code: number, bytes: Buffer, start: number, end: number): nu
     case codes.NUMERIC:
       return textKind(bytes, start, end);
     case codes.PLAIN_JSON:
+      // jsonb would store other digits.
+      if (isNumberWithExponent(bytes, start, end)) return cell.NUMBER;
+      return kindOfJsonText(bytes, start, end);
     case codes.JSONB:
       return kindOfJsonText(bytes, start, end);
     default:

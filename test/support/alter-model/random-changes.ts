@@ -9,6 +9,7 @@ const kinds = [
   ...['drop-column', 'add-column', 'add-column', 'rename-column', 'retype', 'retype', 'retype', 'nullable'],
   ...['default', 'no-default', 'column-comment', 'comment', 'drop-key', 'add-key', 'drop-index', 'add-index'],
   ...['add-check', 'drop-check', 'drop-foreign-key', 'add-foreign-key', 'drop-all'],
+  ...['unlogged', 'numbering', 'validate'],
 ] as const;
 
 export interface Edit {
@@ -173,6 +174,7 @@ const steps: Record<Edit['kind'], Step> = {
     const column = at<Json>(draft.wanted.columns, a);
     if (column.identity || column.sequence || column.generated) return;
     column.type = b % 4 === 0 ? at(typesWithDefaults, b)![0] : at(retypes, b)!;
+    delete column.numbering;
     draft.isRisky = true;
   },
   nullable: (draft, { a }) => {
@@ -251,7 +253,8 @@ const steps: Record<Edit['kind'], Step> = {
       : column.type === 'text'
         ? `length(${name}) < ${b % 12}`
         : `${name} IS NOT NULL`;
-    constraints.checks.push({ name: b % 3 === 0 ? '' : `check ${a} ${b}`, expression });
+    const validity = b % 4 === 1 ? { not_valid: true } : {};
+    constraints.checks.push({ name: b % 3 === 0 ? '' : `check ${a} ${b}`, expression, ...validity });
     draft.isRisky = true;
   },
   'drop-check': (draft, { a }) => {
@@ -277,8 +280,33 @@ const steps: Record<Edit['kind'], Step> = {
       )
     )
       return;
-    const rules = b % 2 === 0 ? { on_delete: 'cascade' } : {};
+    const rules = { ...(b % 2 === 0 && { on_delete: 'cascade' }), ...(b % 3 === 0 && { not_valid: true }) };
     constraints.foreign_keys.push({ name: `foreign key ${a}`, column: column.name, ...target, ...rules });
+    draft.isRisky = true;
+  },
+  unlogged: ({ wanted }) => {
+    if (wanted.unlogged) delete wanted.unlogged;
+    else wanted.unlogged = true;
+  },
+  numbering: (draft, { a, b }) => {
+    const column = at<Json>(
+      draft.wanted.columns.filter(({ type }: Json) => /serial$/i.test(type)),
+      a,
+    );
+    if (column === undefined) return;
+    // The next number may lie beyond the bounds.
+    draft.isRisky = true;
+    column.numbering = { start: 1 + (a % 9), increment: 1 + (b % 5), max: 900 - (b % 9), cycle: b % 2 === 0 };
+    if (b % 3 === 0) delete column.numbering;
+  },
+  validate: (draft, { a }) => {
+    const { checks, foreign_keys: foreignKeys } = draft.wanted.constraints;
+    const one = at<Json>(
+      [...checks, ...foreignKeys].filter(({ not_valid }: Json) => not_valid),
+      a,
+    );
+    if (one === undefined) return;
+    for (const part of [...checks, ...foreignKeys]) if (part.name === one.name) delete part.not_valid;
     draft.isRisky = true;
   },
   'drop-all': (draft) => {
@@ -377,12 +405,14 @@ function requestOf({ wanted, oldNames }: Draft, described: Json, absent: boolean
     const old = oldName === undefined ? undefined : before.get(oldName);
     if (old === undefined) return column;
     const { name, ...members } = column;
-    if (old.comment !== undefined && members.comment === undefined) members.comment = null;
+    for (const member of ['comment', 'numbering'])
+      if (old[member] !== undefined && members[member] === undefined) members[member] = null;
     const isSame = ['default', 'default_is_expression'].every((member) => same(members[member], old[member]));
     if (isSame && members.sequence === undefined && isLeftOut()) {
       delete members.default;
       delete members.default_is_expression;
     }
+    if (same(members.numbering, old.numbering) && isLeftOut()) delete members.numbering;
     for (const member of ['type', 'is_nullable', 'comment']) {
       if (same(members[member], old[member]) && members.sequence === undefined && isLeftOut())
         delete members[member];
@@ -392,8 +422,14 @@ function requestOf({ wanted, oldNames }: Draft, described: Json, absent: boolean
   const areColumnsKept = same(wanted.columns, described.columns);
   const constraints: Json = {};
   const old = { ...described.constraints, checks: described.constraints.checks ?? [] };
+  const notValid = new Set(
+    [...old.foreign_keys, ...old.checks].filter((one) => one.not_valid).map(({ name }) => name),
+  );
+  const validated = (parts: Json[]) =>
+    parts.map((one) => (notValid.has(one.name) && !one.not_valid ? { ...one, not_valid: false } : one));
   for (const member of ['primary_key', 'unique', 'foreign_keys', 'checks']) {
-    const value = wanted.constraints[member];
+    const said = wanted.constraints[member];
+    const value = Array.isArray(said) ? validated(said) : said;
     if (!(same(value, old[member]) && isLeftOut()))
       constraints[member] = value.length === 0 && isLeftOut() ? null : value;
   }
@@ -402,6 +438,7 @@ function requestOf({ wanted, oldNames }: Draft, described: Json, absent: boolean
   if (Object.keys(constraints).length > 0 || isLeftOut()) sent.constraints = constraints;
   if (!(same(wanted.indexes, described.indexes ?? []) && isLeftOut()))
     sent.indexes = wanted.indexes.length === 0 && isLeftOut() ? null : wanted.indexes;
+  if (!(same(wanted.unlogged, described.unlogged) && isLeftOut())) sent.unlogged = wanted.unlogged ?? null;
   if (!(same(wanted.comment, described.comment) && isLeftOut())) sent.comment = wanted.comment ?? null;
   return sent;
 }

@@ -73,7 +73,8 @@ export function completeSent(
     table.constraints === null || (isObject(table.constraints) && Object.hasOwn(table.constraints, member));
   const constraints = isObject(table.constraints) ? { ...table.constraints } : {};
   refuseOthers(existing, constraints, problems);
-  for (const member of ['foreign_keys', 'checks']) constraints[member] = withoutNull(constraints[member]);
+  for (const member of ['foreign_keys', 'checks'])
+    if (Object.hasOwn(constraints, member)) constraints[member] = withoutNull(constraints[member]);
   const unique = completeKeys(existing, constraints, says, fallen);
   const foreignKeys = says('foreign_keys') ? keepForeignKeys(existing, constraints) : undefined;
   const checks = says('checks') ? keepEqual(constraints, 'checks', existing.constraints.checks) : undefined;
