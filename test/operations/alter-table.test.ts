@@ -780,6 +780,36 @@ suite('Alter Table', () => {
     }
   });
 
+  test('a cast that another role makes while the change waits does not run', async () => {
+    const name = nextTable();
+    await sql(`CREATE TYPE ${name}_mood AS ENUM ('sad'); CREATE TABLE ${name} (mood ${name}_mood); INSERT INTO ${name} VALUES ('sad');
+      CREATE FUNCTION ${name}_text(${name}_mood) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$BEGIN RETURN 'theirs'; END$$`);
+    const other = await service.database.pool.connect();
+    try {
+      await other.query(`BEGIN; SELECT FROM ${name}`);
+      const changing = put(name, { columns: [{ name: 'mood', type: 'text' }] });
+      await untilWaitsForLock(service.database);
+      await other.query(`CREATE CAST (${name}_mood AS text) WITH FUNCTION ${name}_text; COMMIT`);
+      const answer = await changing;
+      assertProblem(answer, 422, 'invalid-definition');
+      assert.match(answer.body.errors[0].detail, /has a cast .* the service does not run it/);
+    } finally {
+      other.release();
+    }
+    assert.equal((await describe(name)).columns[0].type, `${name}_mood`);
+  });
+
+  test('max_lock_ms limits the time in which all values are read', async () => {
+    const name = nextTable();
+    await sql(`CREATE FUNCTION ${name}_wait(text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS
+      'BEGIN PERFORM pg_sleep(0.4); RETURN $1 <> ''bad''; END';
+      CREATE DOMAIN ${name}_slow AS text CHECK (${name}_wait(VALUE));
+      CREATE TABLE ${name} (a text, b text, c text); INSERT INTO ${name} VALUES ('x', 'y', 'bad')`);
+    const table = { columns: ['a', 'b', 'c'].map((column) => ({ name: column, type: `${name}_slow` })) };
+    assertProblem(await put(name, table, '?max_lock_ms=1000'), 409, 'lock-too-long');
+    assertProblem(await put(name, table), 422, 'invalid-data');
+  });
+
   test('max_lock_ms ends changes that take longer, and a connection that ends leaves the table as it was', async () => {
     const name = await newTable();
     await sql(`CREATE FUNCTION ${name}_wait(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM pg_sleep(60); RETURN true; END';

@@ -10,7 +10,10 @@ import { apartInCallersPath } from '../../../postgres/search-path.ts';
 import { quoteQualified } from '../../../postgres/sql.ts';
 import { type Condition, conditionOf, isDatabaseError, isRefusalOfData } from '../../../postgres/sqlstate.ts';
 import { describeRelation, type TableFacts } from '../../catalog/describe-relation.ts';
+import type { Conversion } from '../../conversion/conversion.ts';
+import { readCastFacts } from '../../conversion/conversion-facts.ts';
 import { type CountedLoss, findUnconvertible } from '../../conversion/find-unconvertible.ts';
+import { planConversion } from '../../conversion/plan-conversion.ts';
 import { DefinitionProblems } from '../../definition-problems.ts';
 import { describeFound, readTable } from '../../describe-table.ts';
 import type { PrepareOptions } from '../../draft-definition.ts';
@@ -148,12 +151,25 @@ class Run {
   async #checkValues(): Promise<CountedLoss[]> {
     const conversions = this.#changes.flatMap(({ conversion }) => conversion ?? []);
     const problems = new Problems();
-    await this.#limitTime();
+    await this.#checkCasts(conversions);
     const rows = await this.#readNamedRows();
     const { allowsLosses } = this.#options;
-    const losses = await findUnconvertible(this.#client, rows, conversions, allowsLosses, problems);
+    const losses: CountedLoss[] = [];
+    for (const conversion of conversions) {
+      await this.#limitTime();
+      losses.push(...(await findUnconvertible(this.#client, rows, [conversion], allowsLosses, problems)));
+    }
     problems.throwIfAny();
+    await this.#checkCasts(conversions);
     return losses;
+  }
+
+  /** The lock of the table does not prevent the owner of a type from making a cast. A new plan then refuses the change. */
+  async #checkCasts(conversions: Conversion[]): Promise<void> {
+    await this.#limitTime();
+    const changes = conversions.map(({ change }) => change);
+    const facts = await readCastFacts(this.#client, changes);
+    if (changes.some((change) => 'refused' in planConversion(change, facts))) throw new Stale();
   }
 
   #readNamedRows() {
@@ -220,8 +236,11 @@ class Run {
           await this.#send(trial.statement);
           rules.push({ kind: trial.kind, name: await this.#lastConstraint() });
         }
-        await this.#limitTime();
-        await findBrokenRows(this.#client, await this.#readNamedRows(), rules, problems);
+        const rows = await this.#readNamedRows();
+        for (const rule of rules) {
+          await this.#limitTime();
+          await findBrokenRows(this.#client, rows, [rule], problems);
+        }
       });
       problems.throwIfAny();
     } catch (failure) {
