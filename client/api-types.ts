@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 665b8ce51a223a4ae89d86578c6d04ed4882666c42b6ebeb3a665ad580e23d7d.
+// The structure of the OpenAPI document has the SHA-256 17c87d439e103a71961f0b936fa237b4a0661673d65404896ca70d5725080993.
 
 export interface paths {
   '/healthz': {
@@ -2862,6 +2862,8 @@ export interface operations {
       header?: {
         /** @description The `ETag` of an answer that described the table. If its definition is another one by now, nothing is changed (412). */
         'If-Match'?: string;
+        /** @description `*`: creates the table, and changes no table that exists (412). */
+        'If-None-Match'?: string;
         /** @description A key of the client for this request, such as the UUID `3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e`. Make a new one for each request. The same request with the same key is done once: its first answer is sent again, with `Idempotency-Replayed: true`. Keys are kept for 24 hours from the beginning of the request. */
         'Idempotency-Key'?: string;
         /** @description How the body is packed: gzip, deflate, br, zstd. Default: it is not. */
@@ -2885,8 +2887,6 @@ export interface operations {
       /** @description The table as it is now, and its changes. With `dry_run`: the table before them. */
       200: {
         headers: {
-          /** @description Changes whenever the definition of the table changes, for `If-Match`. */
-          ETag?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
           'RateLimit-Policy'?: string;
           /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
@@ -2900,8 +2900,6 @@ export interface operations {
       /** @description Created. */
       201: {
         headers: {
-          /** @description Changes whenever the definition of the table changes, for `If-Match`. */
-          ETag?: string;
           /** @description The URL that describes the table. */
           Location?: string;
           /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */

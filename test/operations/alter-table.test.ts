@@ -368,9 +368,23 @@ suite('Alter Table', () => {
     const etag = first.headers.get('etag')!;
     const changed = await put(name, { comment: 'mine' }, '', { headers: { 'if-match': etag } });
     assert.equal(changed.status, 200, JSON.stringify(changed.body));
-    const next = changed.headers.get('etag')!;
+    assert.equal(changed.headers.get('etag'), null);
+    const next = (await service.get(`/table/${name}`)).headers.get('etag')!;
     assert.notEqual(next, etag);
-    assert.equal((await service.get(`/table/${name}`)).headers.get('etag'), next);
+    for (const [header, value] of [
+      ['if-match', `W/${next}`],
+      ['if-match', `"x", *`],
+      ['if-none-match', '*'],
+      ['if-none-match', `"x", W/${next}`],
+    ] as const) {
+      const answer = await put(name, { comment: 'yours' }, '', { headers: { [header]: value } });
+      assertProblem(answer, 412, 'precondition-failed');
+    }
+    for (const [header, value] of [
+      ['if-match', '*'],
+      ['if-none-match', etag],
+    ] as const)
+      assert.equal((await put(name, {}, '', { headers: { [header]: value } })).status, 200);
     const headers = { 'if-match': etag };
     assertProblem(await put(name, { comment: 'yours' }, '', { headers }), 412, 'precondition-failed');
     const body = JSON.stringify({ comment: 'x' });
@@ -397,6 +411,10 @@ suite('Alter Table', () => {
       412,
       'precondition-failed',
     );
+    const created = await put(name, { columns: [{ name: 'a', type: 'int' }] }, '', {
+      headers: { 'if-none-match': '*' },
+    });
+    assert.equal(created.status, 201);
   });
 
   test('a repeated request with the same key gets the answer of the first one, and one event is written', async () => {

@@ -11,19 +11,38 @@ export function definitionTag({ distribution, ...table }: TableDescription): str
   return `"${digest.digest('base64url').slice(0, 22)}"`;
 }
 
-/** Returns a function that checks the table of a request with the header `If-Match`; undefined: the request has none. */
+/**
+ * Returns a function that checks the table of a request with the headers `If-Match` and `If-None-Match` (RFC 9110 section 13.1); undefined: the
+ * request has neither.
+ */
 export function matchOf(
   request: FastifyRequest,
 ): ((table: TableDescription | undefined) => void) | undefined {
-  const header = request.headers['if-match'];
-  if (header === undefined) return undefined;
-  const tags = header.split(',').map((tag) => tag.trim());
+  const { 'if-match': match, 'if-none-match': noneMatch } = request.headers;
+  if (match === undefined && noneMatch === undefined) return undefined;
   return (table) => {
-    if (table !== undefined && (tags.includes('*') || tags.includes(definitionTag(table)))) return;
-    const detail =
-      table === undefined
-        ? 'The table does not exist, and If-Match was sent.'
-        : 'The definition of the table has changed since the answer whose ETag was sent as If-Match. Describe the table again.';
-    throw new AppError('precondition-failed', detail);
+    const tag = table === undefined ? undefined : definitionTag(table);
+    // The strong comparison: a weak tag, which a proxy may make of the one that it passes on, matches nothing.
+    if (match !== undefined && !isListed(match, tag))
+      throw new AppError('precondition-failed', tag === undefined ? missing : changed);
+    if (noneMatch !== undefined && isListed(noneMatch.replaceAll('W/"', '"'), tag))
+      throw new AppError('precondition-failed', exists);
   };
+}
+
+const missing = 'The table does not exist, and If-Match was sent.';
+const changed =
+  'The definition of the table has changed since the answer whose ETag was sent as If-Match. Describe the table again.';
+const exists = 'The table exists with a definition that If-None-Match excludes.';
+
+/** @param tag that of the table; undefined: there is no table */
+function isListed(header: string, tag: string | undefined): boolean {
+  if (tag === undefined) return false;
+  return (
+    header.trim() === '*' ||
+    header
+      .split(',')
+      .map((one) => one.trim())
+      .includes(tag)
+  );
 }

@@ -360,6 +360,12 @@ export const ifMatchHeader = Type.Object({
   ),
 });
 
+export const ifNoneMatchHeader = Type.Object({
+  'If-None-Match': Type.Optional(
+    Type.String({ description: '`*`: creates the table, and changes no table that exists (412).' }),
+  ),
+});
+
 export const etagHeader = {
   ETag: {
     type: 'string',

@@ -10,15 +10,15 @@ import { type Change, type Loss, losses } from '../../tables/change/alter/change
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { largeDefinitionBytes, tableKey } from '../admission/lines.ts';
 import { admitTableRequest, schemaParameter, TablePath, tableLocation } from '../admission/table-request.ts';
-import { definitionTag, matchOf } from '../answers/definition-tag.ts';
+import { matchOf } from '../answers/definition-tag.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
 import { auditing, noteChange } from '../observing/audit.ts';
 import {
   encodingHeader,
-  etagHeader,
   idempotencyHeader,
   ifMatchHeader,
+  ifNoneMatchHeader,
   keyErrors,
   problemResponses,
   tableErrors,
@@ -68,6 +68,7 @@ const documentation = {
   params: TablePath,
   headers: Type.Object({
     ...ifMatchHeader.properties,
+    ...ifNoneMatchHeader.properties,
     ...idempotencyHeader.properties,
     ...encodingHeader.properties,
   }),
@@ -76,13 +77,11 @@ const documentation = {
   response: {
     200: {
       description: 'The table as it is now, and its changes. With `dry_run`: the table before them.',
-      headers: etagHeader,
       content: { 'application/json': { schema: Altered } },
     },
     201: {
       description: 'Created.',
       headers: {
-        ...etagHeader,
         Location: { type: 'string', description: 'The URL that describes the table.' },
       },
       content: { 'application/json': { schema: Altered } },
@@ -171,6 +170,7 @@ function parseAllow(text = ''): ReadonlySet<Loss> {
   throw wrongParameter('allow', detail, { value: unknown });
 }
 
+/** It has no ETag: the table is not stored as it was sent (RFC 9110 section 9.3.4). */
 function answerOf({ table, changes, counted, isCreated }: AlterResult, isDryRun: boolean): KeptAnswer {
   const rowsOf = new Map(counted.map(({ column, rows }) => [column, rows]));
   const steps = changes.map(({ change, name, detail, statements, rewrites, scans, lock, loses }: Change) => {
@@ -183,8 +183,6 @@ function answerOf({ table, changes, counted, isCreated }: AlterResult, isDryRun:
     status: isNew ? 201 : 200,
     headers: {
       ...(isNew && { location: tableLocation(table) }),
-      // The answer of a dry run for a missing table describes one that does not exist.
-      ...((isNew || !isCreated) && { etag: definitionTag(table) }),
       'content-type': jsonContentType,
     },
     body: Buffer.from(JSON.stringify({ table, changes: steps })),
