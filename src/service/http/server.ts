@@ -57,6 +57,7 @@ import {
 } from './wire/pipelined-requests.ts';
 import { ClientGone, continueWhenRead } from './wire/request-body.ts';
 import { closeUnreadAnswers } from './wire/unread-answers.ts';
+import { whenClosed } from './wire/when-closed.ts';
 
 const headersTimeout = 20_000;
 /**
@@ -239,7 +240,7 @@ function handleErrors(
 function observeCutAnswers(app: FastifyInstance, measures: Measures): void {
   app.addHook('onRequest', async (request, reply) => {
     const { raw } = reply;
-    raw.once('close', () => {
+    whenClosed(raw, () => {
       if (!raw.headersSent || raw.writableFinished) return;
       logCut(request, reply);
       measureDisconnected(measures, request, reply);
@@ -277,7 +278,7 @@ class RunningRequests {
   counting(handle: RequestListener): RequestListener {
     return (request, response) => {
       this.#running.set(request, undefined);
-      response.once('close', () => {
+      whenClosed(response, () => {
         this.#running.delete(request);
         if (this.count === 0) this.#onNone();
       });

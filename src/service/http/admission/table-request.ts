@@ -13,6 +13,7 @@ import { authenticate, type Grants, requireSchema, requireScope, type Scope } fr
 import { invalidToken } from '../tokens/invalid-token.ts';
 import { eitherSignal } from '../wire/either-signal.ts';
 import { ClientGone } from '../wire/request-body.ts';
+import { whenClosed } from '../wire/when-closed.ts';
 
 export const TablePath = Type.Object({
   table_name: Type.String({
@@ -159,7 +160,7 @@ function abortSignalOf(
 ): Pick<AdmittedRequest, 'signal' | 'cancel'> {
   const leaving = new AbortController();
   const { signal, release } = eitherSignal(stopping, leaving.signal);
-  reply.raw.once('close', () => {
+  whenClosed(reply.raw, () => {
     release();
     if (!reply.raw.writableFinished) leaving.abort(new ClientGone());
   });

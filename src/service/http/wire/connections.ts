@@ -13,6 +13,7 @@ import { AppError } from '../../../core/errors.ts';
 import { limitDetail } from '../../../core/limit-exceeded.ts';
 import type { Config } from '../../../core/settings/config.ts';
 import type { Log } from '../../postgres/log.ts';
+import { whenClosed } from './when-closed.ts';
 
 /** A reserve for files other than connections and those of uploads: modules, logs, the event loop. */
 const otherFiles = 64;
@@ -111,7 +112,7 @@ function watchIdleConnections(server: Server): Set<Socket> {
   server.on('request', ({ socket }, response) => {
     idle.delete(socket);
     requests.set(socket, (requests.get(socket) ?? 0) + 1);
-    response.once('close', () => {
+    whenClosed(response, () => {
       const left = requests.get(socket)! - 1;
       requests.set(socket, left);
       if (left === 0 && !socket.destroyed) idle.add(socket);

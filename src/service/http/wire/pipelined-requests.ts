@@ -10,6 +10,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { stopParser } from './stop-parser.ts';
+import { whenClosed } from './when-closed.ts';
 
 /** The maximum number of requests of one connection that wait for the running one. If more arrive, the connection is closed after the answers. */
 const maxPipelined = 100;
@@ -40,7 +41,7 @@ const pipelines = new WeakMap<Socket, Pipeline>();
 export function inTurn(handle: Handler): Handler {
   const run = (pipeline: Pipeline, socket: Socket): void => {
     const { request, response } = pipeline.running;
-    response.once('close', () => {
+    whenClosed(response, () => {
       const next = pipeline.waiting.shift();
       if (next === undefined || socket.destroyed) {
         pipelines.delete(socket);

@@ -9,6 +9,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { factsOf } from '../observing/access-log.ts';
+import { whenClosed } from './when-closed.ts';
 
 /** An answer of 16 MiB may take 17 minutes, as over the slowest mobile networks. */
 export const slowestPace: ReadingPace = { startMs: 30_000, bytesPerSecond: 16 * 1024 };
@@ -36,7 +37,7 @@ export class UnreadAnswers {
 
   add(answer: Unread): void {
     this.#all.add(answer);
-    answer.raw.once('close', () => this.#all.delete(answer));
+    whenClosed(answer.raw, () => this.#all.delete(answer));
     let sum = 0;
     for (const { bytes } of this.#all) sum += bytes;
     if (sum > this.#maxBytes) this.#giveUp(this.#oldestOfLargest());
@@ -81,7 +82,7 @@ export function closeUnreadAnswers(app: FastifyInstance, pace: ReadingPace = slo
       () => raw.destroy(),
       pace.startMs + (payload.length / pace.bytesPerSecond) * 1000,
     );
-    raw.once('close', () => clearTimeout(timer));
+    whenClosed(raw, () => clearTimeout(timer));
     if (payload.length <= shortBytes) return;
     const { subject, tokenDigest } = factsOf(request);
     const bytes = payload.length;
@@ -107,7 +108,7 @@ function closeSlowStream(
     const bytes = socket.bytesWritten - bytesBefore;
     if (waitedMs > idleMs + (bytes / bytesPerSecond) * 1000) raw.destroy();
   }, startMs);
-  raw.once('close', () => clearInterval(timer));
+  whenClosed(raw, () => clearInterval(timer));
   // This runs before Node.js sets the time for the next request. A request that has already arrived may take longer.
   raw.prependOnceListener('finish', () => raw.setTimeout(0));
 }
