@@ -205,6 +205,17 @@ suite('Alter Table', () => {
     });
   }
 
+  test('a plan says in words which column is added', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (a int)`);
+    const { body } = await put(
+      name,
+      { columns: [{ name: 'a' }, { name: 'size', type: 'int' }] },
+      '?dry_run=true',
+    );
+    assert.deepEqual(body.changes[0].detail, 'the table gets the column "size" of the type int');
+  });
+
   test('creates a table that is missing, with its token and its plan', async () => {
     const name = nextTable();
     const table = {
@@ -679,6 +690,11 @@ suite('Alter Table', () => {
       [{ increment: 2 }, undefined, undefined, { start: 5, increment: 3, max: 9000 }],
     );
     assert.equal(JSON.stringify(after).includes('not_valid'), false);
+    const details = done.body.changes.map(({ detail }: { detail: string }) => detail);
+    assert.deepEqual(details.slice(-2), [
+      `all rows are checked against the check "${name}_small"`,
+      `all rows are checked against the foreign key "${name}_fkey"`,
+    ]);
     const twice = await put(name, { constraints: { checks: valid(checks, true) } });
     assertProblem(twice, 422, 'invalid-definition');
     assert.match(twice.body.errors[0].detail, /is valid already; leave not_valid out, or drop the check/);

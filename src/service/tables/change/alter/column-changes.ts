@@ -88,7 +88,7 @@ class ColumnContext {
       {
         change: 'add-column',
         name,
-        detail: `the table gets the column ${shown(name)} of the type ${shorten(column.typeText)}`,
+        detail: `the table gets ${shown(name)} of the type ${shorten(column.typeText)}`,
         statements: ddl.addColumn(table, this.#relation),
         rewrites: isNumbered || isStored || !isConstant(column),
         scans: !isNullable && hasNoValue,

@@ -250,7 +250,7 @@ function validate(
       ...plain,
       change: 'validate-constraint',
       name: now,
-      detail: `the rows are checked for the ${what} "${shorten(now)}", which is valid then`,
+      detail: `all rows are checked against the ${what} "${shorten(now)}"`,
       statements: [qualified`ALTER TABLE ${relation} VALIDATE CONSTRAINT ${quoteIdentifier(now)}`],
       scans: true,
       lock: 'SHARE UPDATE EXCLUSIVE',
