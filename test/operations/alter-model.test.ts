@@ -114,7 +114,12 @@ function comparable(table: Json): Json {
 async function createWanted(name: string, wanted: Json): Promise<TestAnswer> {
   const text = JSON.stringify(wanted).replaceAll('"reference_schema":"here"', '"reference_schema":"there"');
   const { types: _, ...table } = JSON.parse(text);
-  for (const column of table.columns) delete column.sequence?.name;
+  for (const column of table.columns) {
+    delete column.sequence?.name;
+    // A default of text that stays is read by the new type.
+    if (typeof column.default === 'string' && !column.default_is_expression)
+      column.default = column.default.replace(/^('(?:[^']|'')*')::(text|character varying)$/, '$1');
+  }
   const answer = await service.post(`${pathOf(name, 'there')}&new_names=true`, { table });
   if (answer.status === 201) await service.rows(`DROP TABLE there.${quoted(name)} CASCADE`);
   return answer;
