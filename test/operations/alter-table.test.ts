@@ -698,6 +698,14 @@ suite('Alter Table', () => {
     const twice = await put(name, { constraints: { checks: valid(checks, true) } });
     assertProblem(twice, 422, 'invalid-definition');
     assert.match(twice.body.errors[0].detail, /is valid already; leave not_valid out, or drop the check/);
+    const beyond = await put(name, {
+      columns: after.columns.map((column: { name: string }) => ({
+        name: column.name,
+        ...(column.name === 'id' && { numbering: { min: 100 } }),
+      })),
+    });
+    assertProblem(beyond, 422, 'invalid-definition');
+    assert.match(beyond.body.detail, /RESTART value \(17\) cannot be less than MINVALUE \(100\)/);
     const logged = await put(`${name}_other`, { unlogged: null });
     assert.deepEqual(
       logged.body.changes.map(({ change, rewrites, sql }: Record<string, unknown>) => [

@@ -212,7 +212,7 @@ class Run {
     if (condition === 'query_canceled' && maxLockMs !== undefined) return lockTooLong(maxLockMs, error);
     if (!isDatabaseError(error)) return error;
     if (condition === 'dependent_objects_still_exist') return dependentsIn(error);
-    if (isRefusalOfData(error)) return (await this.#explainRows(error)) ?? error;
+    if (isRefusalOfData(error)) return (await this.#explainRows(error)) ?? notPossible(error) ?? error;
     return notPossible(error) ?? changedMeanwhile(error) ?? error;
   }
 
