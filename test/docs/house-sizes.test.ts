@@ -91,6 +91,7 @@ const state = {
     'src/service/http/observing/audit.ts changes',
     'src/service/http/wire/chunked-body.ts refusals',
     'src/service/http/wire/pipelined-requests.ts pipelines',
+    'src/service/http/wire/when-closed.ts waiting',
     'src/service/http/wire/request-body.ts waiting',
     'src/service/postgres/broken-connection.ts errorsOfSockets',
     'src/service/postgres/callers-statement.ts preparedTexts',
