@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { cellText } from '../../../test/support/recorded-cells.ts';
-import { textKind } from './text-kind.ts';
+import { isNumberWithExponent, textKind } from './text-kind.ts';
 
 function kindOf(text: string): string {
   const bytes = Buffer.from(`1${text}1`);
@@ -23,6 +23,13 @@ test('text that a number would not return unchanged is text', () => {
   ];
   for (const text of texts.join(' ').split(' ')) assert.equal(kindOf(text), `string ${text}`);
   for (const text of [' 1', '1 ', ' ', 'true ', '١٢']) assert.equal(kindOf(text), `string ${text}`);
+});
+
+test('numbers with an exponent are those of JSON', () => {
+  const isOne = (text: string) => isNumberWithExponent(Buffer.from(`1${text}1`), 1, text.length + 1);
+  for (const text of ['1e5', '-0.50E+07', '1.5e-3', '0e0']) assert(isOne(text), text);
+  for (const text of '1 e5 1e 1e+ +1e5 01e5 1.e5 .5e1 1e5e5 1e5.0 1e+-5 x e'.split(' '))
+    assert(!isOne(text), text);
 });
 
 test('true and false are booleans', () => {
