@@ -877,4 +877,12 @@ suite('Alter Table', () => {
     assertProblem(await dying, 503, 'database-unavailable');
     assert.deepEqual(await describe(name), before);
   });
+
+  test('refuses a type that has no operator for a check of the table', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (a int CHECK (a >= 0)); INSERT INTO ${name} VALUES (1)`);
+    const answer = await put(name, { columns: [{ name: 'a', type: 'text' }] });
+    assertProblem(answer, 422, 'invalid-definition');
+    assert.equal(answer.body.errors[0].code, 'not-supported');
+  });
 });

@@ -304,6 +304,8 @@ const conditionsOfImpossible = new Set<Condition | undefined>([
   'cannot_coerce',
   'wrong_object_type',
   'invalid_table_definition',
+  // A check or an index that stays has no operator for the new type.
+  'undefined_function',
 ]);
 
 /** Returns the error for a change that PostgreSQL refuses whatever the rows are; undefined: the error has another cause. */
