@@ -125,8 +125,7 @@ function wrongNew(sent: string, to: string, found: string | null): string | unde
         : sameNumber(wanted[at] ?? '', item, false);
     return items.every(isSame) ? undefined : says;
   }
-  if (/^(smallint|integer|bigint|numeric)/.test(to))
-    return sameNumber(text, found, false) ? undefined : says;
+  if (/^(smallint|integer|bigint|numeric)/.test(to)) return sameNumber(text, found, false) ? undefined : says;
   // No type of floating point keeps more than 17 digits, so the number is compared as a double.
   if (/^(double|real)/.test(to)) return Number(text) === Number(found) || text === found ? undefined : says;
   if (/^(text|character)/.test(to)) {
