@@ -1,6 +1,6 @@
 /** Runs statements that may fail because of what a caller wrote. The transaction can continue after such a failure. */
 import type { ClientBase, DatabaseError } from 'pg';
-import { queryWithSavepoint } from '../postgres/savepoints.ts';
+import { queryWithSavepoint, runWithSavepoint } from '../postgres/savepoints.ts';
 import type { Statement } from '../postgres/sql.ts';
 import { isStatementError } from '../postgres/sqlstate.ts';
 
@@ -12,8 +12,12 @@ type Attempt<Row> = { row: Row; error?: undefined } | { row?: undefined; error: 
  *
  * @throws every error that the statement's own values did not cause: lock and statement timeouts, a broken connection, a shutdown
  */
-async function attempt<Row>(client: ClientBase, statement: Statement): Promise<Attempt<Row>> {
+async function attempt<Row>(client: ClientBase, statement: Statement | string[]): Promise<Attempt<Row>> {
   try {
+    if (Array.isArray(statement)) {
+      await runWithSavepoint(client, 'tablewright', statement, true);
+      return { row: {} as Row };
+    }
     const results = await queryWithSavepoint(client, 'tablewright', [statement.text]);
     return { row: results.findLast(({ rows }) => rows.length > 0)!.rows[0] as Row };
   } catch (error) {
@@ -25,11 +29,13 @@ async function attempt<Row>(client: ClientBase, statement: Statement): Promise<A
 /**
  * Finds the items that make a statement fail. It tries all items at once, and if that fails, each half of the list in turn. This
  * takes one round trip if no item fails, and about 2·log₂(n) for each item that fails.
+ *
+ * @param toStatement returns a list of statements that each need a message of their own, because Citus may distribute their table. They have no row
  */
 export async function findFailingItems<Item, Row>(
   client: ClientBase,
   items: Item[],
-  toStatement: (items: Item[]) => Promise<Statement>,
+  toStatement: (items: Item[]) => Promise<Statement | string[]>,
   onSuccess: (items: Item[], row: Row) => void,
   onFailure: (item: Item, error: DatabaseError) => void,
 ): Promise<void> {

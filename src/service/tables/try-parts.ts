@@ -7,7 +7,7 @@ import { shorten } from '../../core/identifiers.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
 import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
 import { runAndUndo } from '../postgres/savepoints.ts';
-import { inCallersPath } from '../postgres/search-path.ts';
+import { apartInCallersPath } from '../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified, randomName } from '../postgres/sql.ts';
 import { conditionOf } from '../postgres/sqlstate.ts';
 import { findFailingItems } from './attempt.ts';
@@ -88,8 +88,7 @@ function tryAll(
   parts: Part[],
   onFailure: (part: Part, error: DatabaseError) => void,
 ): Promise<void> {
-  const toStatement = async (tried: Part[]) => ({
-    text: inCallersPath(...tried.map(({ statement }) => statement), qualified`SELECT 1`),
-  });
+  const toStatement = async (tried: Part[]) =>
+    apartInCallersPath(...tried.map(({ statement }) => statement));
   return findFailingItems(client, parts, toStatement, () => {}, onFailure);
 }

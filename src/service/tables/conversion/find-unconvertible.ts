@@ -4,7 +4,8 @@ import type { Problem } from '../../../core/errors.ts';
 import { explainText } from '../../../encoding/encoders/explain-text.ts';
 import { describeCellProblem, NOT_NULL } from '../../../encoding/problems/cell-problems.ts';
 import { type Problems, shortenValue } from '../../../encoding/problems/problems.ts';
-import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../postgres/sql.ts';
+import { isKnownToCitus } from '../../postgres/citus/sharded-tables.ts';
+import { quoteIdentifier, quoteLiteral, quoteQualified, randomName } from '../../postgres/sql.ts';
 import { isLackOfPrivilege, isRefusalOfInput } from '../../postgres/sqlstate.ts';
 import { countRows, keyOf, keyValues, type NamedRows } from '../change/named-rows.ts';
 import { dropOwnInputCheck, makeInputCheck, ownInputCheck } from '../loading/input-check.ts';
@@ -37,13 +38,34 @@ export async function findUnconvertible(
   if (scanned.length === 0) return [];
   const inputCheck = await makeInputCheck(client);
   const losses: CountedLoss[] = [];
+  const names = scanned.map(({ change }) => change.from.name);
+  const read = inputCheck === ownInputCheck ? await copyIfSharded(client, rows, names) : rows;
   for (const conversion of scanned) {
-    const lost = await findInColumn(client, rows, { conversion, allowsLosses, inputCheck, problems });
+    const lost = await findInColumn(client, read, { conversion, allowsLosses, inputCheck, problems });
     const column = conversion.change.from.name;
     if (lost > 0) losses.push({ column, loss: conversion.loss!, rows: lost });
   }
+  if (read !== rows) await client.query(`DROP TABLE ${quoteQualified(read.schema, read.name)}`);
   if (inputCheck === ownInputCheck) await client.query(dropOwnInputCheck);
   return losses;
+}
+
+/**
+ * Copies the columns of a table that Citus stores at its workers, which do not have the temporary function. The rows of a table without a
+ * primary key are not shown, because their `ctid` is that of the copy.
+ */
+async function copyIfSharded(client: ClientBase, rows: NamedRows, columns: string[]): Promise<NamedRows> {
+  const relation = quoteQualified(rows.schema, rows.name);
+  const isSharded = isKnownToCitus('to_regclass($1)');
+  const found = await client.query<{ isSharded: boolean }>(`SELECT ${isSharded} AS "isSharded"`, [relation]);
+  if (!found.rows[0]!.isSharded) return rows;
+  const hasKey = !rows.keyColumns.includes('ctid');
+  const copied = [...new Set([...(hasKey ? rows.keyColumns : []), ...columns])].map(quoteIdentifier);
+  const name = randomName('values');
+  await client.query(
+    `CREATE TEMPORARY TABLE ${quoteIdentifier(name)} ON COMMIT DROP AS SELECT ${copied.join(', ')} FROM ${relation}`,
+  );
+  return { ...rows, schema: 'pg_temp', name, areShown: rows.areShown && hasKey };
 }
 
 interface Search {

@@ -42,7 +42,7 @@ export async function widenColumns(
 /** Refuses to widen a table that Citus stores at its workers, because its shards would be changed one after the other. */
 export function refuseSharded(relation: string): AppError {
   const what = 'its distribution over the workers of Citus';
-  const detail = `Values do not fit the types of the table ${relation}, and misfits=widen cannot widen a distributed table. Change the types of its columns in PostgreSQL.`;
+  const detail = `Values do not fit the types of the table ${relation}, and misfits=widen cannot widen a distributed table. Change the types of its columns first (PUT /api/v1/table/{name}).`;
   return new AppError('dependent-objects', detail, {
     errors: [{ value: what, code: 'dependent-object', detail: `${what} depends on the table` }],
     errorCount: 1,

@@ -80,7 +80,7 @@ export function partChanges(
 
 /** Returns the kinds of parts, the foreign keys first. */
 function partsOf(
-  { constraints, indexes = [] }: TableDescription,
+  { constraints, indexes = [], distribution }: TableDescription,
   sent: SentDefinition,
   { prepared, described }: Target,
 ): Parts[] {
@@ -92,7 +92,11 @@ function partsOf(
     {
       what: 'foreign key',
       existing: existingForeignKeys(constraints.foreign_keys),
-      wanted: prepared.foreignKeys.map((key) => wantedForeignKey(key, prepared, relation)),
+      wanted: prepared.foreignKeys.map((key, place) => {
+        // Citus does not check the rows for a foreign key without a name.
+        const name = distribution === undefined ? key.name : names.foreignKeys[place];
+        return wantedForeignKey(key, prepared, relation, name);
+      }),
       kept: sent.foreignKeys,
       isSafeToReplace: true,
     },
@@ -335,6 +339,7 @@ function wantedForeignKey(
   key: PreparedForeignKey,
   table: { schema: string; name: string },
   relation: string,
+  chosenName: string | undefined,
 ): WantedPart {
   const { schema, table: target, pairs, rules, name } = key;
   const columns = pairs.map((pair) => [pair.column, pair.referenceColumn]);
@@ -343,7 +348,12 @@ function wantedForeignKey(
   const { notValid } = rules;
   const to = `to "${shorten(schema)}"."${shorten(target)}"`;
   const add = () => ({
-    ...addConstraint('foreign key', relation, { name, clause: foreignKeyClause(table, key), notValid }, to),
+    ...addConstraint(
+      'foreign key',
+      relation,
+      { name: chosenName, clause: foreignKeyClause(table, key), notValid },
+      to,
+    ),
     lock: 'SHARE ROW EXCLUSIVE' as const,
   });
   return { pointer: pairs[0]!.pointer, name, content, notValid, add };

@@ -19,6 +19,7 @@ import type { Change } from './change.ts';
 import { changedTypes, type Target } from './column-changes.ts';
 import { type Comparison, diffDefinition } from './diff-definition.ts';
 import { type MatchedColumns, matchColumns } from './match-columns.ts';
+import { refuseInCitus } from './refuse-in-citus.ts';
 import { completeSent } from './sent-definition.ts';
 
 /** The table as it was found. */
@@ -55,6 +56,7 @@ export async function planChanges(
   const comparison = { existing, matched, sent, fallen };
   const target = await readTarget(client, comparison, options, problems);
   const changes = diffDefinition(comparison, target, problems);
+  refuseInCitus(table, changes, target, matched, problems);
   await throwIfAny(problems);
   await refuseDependentsOf(client, table, changes, matched);
   return { changes, comparison, target };
