@@ -88,7 +88,6 @@ function tryAll(
   parts: Part[],
   onFailure: (part: Part, error: DatabaseError) => void,
 ): Promise<void> {
-  const toStatement = async (tried: Part[]) =>
-    apartInCallersPath(...tried.map(({ statement }) => statement));
+  const toStatement = async (tried: Part[]) => apartInCallersPath(...tried.map(({ statement }) => statement));
   return findFailingItems(client, parts, toStatement, () => {}, onFailure);
 }
