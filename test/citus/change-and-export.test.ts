@@ -166,6 +166,44 @@ for (const [kind, distribution] of Object.entries(distributions)) {
       assert.deepEqual(await describe(name), before);
     });
 
+    test('gets a rule that its rows break only as one that is not valid', async () => {
+      const name = `${kind}_not_valid`;
+      await load(name);
+      const add: Edit = ({ constraints }) => {
+        if (kind !== 'local') constraints.foreign_keys.push({ ...toSize('wrong'), not_valid: true });
+        constraints.checks.push({ expression: 'size < 0', not_valid: true });
+      };
+      const added = await edit(name, add);
+      assert.equal(added.status, 200, JSON.stringify(added.body));
+      const before = await describe(name);
+      // Citus makes the other rules of an ordinary table valid if it gets a foreign key to a reference table.
+      const skipped = kind === 'local' ? 1 : 0;
+      const rules: [code: string, Edit][] = [
+        [
+          'no-such-reference',
+          ({ constraints }) => Object.assign(constraints.foreign_keys[0], { not_valid: false }),
+        ],
+        [
+          'check-violation',
+          ({ constraints }) => Object.assign(constraints.checks.at(-1), { not_valid: false }),
+        ],
+      ];
+      for (const [code, change] of rules.slice(skipped)) {
+        const { errors } = assertProblem(await edit(name, change), 422, 'invalid-data');
+        assert.deepEqual([errors.length, ...new Set(errors.map((one) => one.code))], [20, code]);
+      }
+      assert.deepEqual(await describe(name), before);
+      await service.rows(`UPDATE ${schema}.${name} SET wrong = 1, size = -1`);
+      for (const [, change] of rules.slice(skipped)) {
+        const { status, body } = await edit(name, change);
+        assert.deepEqual(
+          [status, body.changes?.map((one: Table) => one.change)],
+          [200, ['validate-constraint']],
+          JSON.stringify(body),
+        );
+      }
+    });
+
     test('is exported in each format, and the file loads again', async () => {
       const name = `${kind}_exported`;
       await load(name, 'bigint');

@@ -16,6 +16,7 @@ import { type CountedLoss, findUnconvertible } from '../../conversion/find-uncon
 import { planConversion } from '../../conversion/plan-conversion.ts';
 import { DefinitionProblems } from '../../definition-problems.ts';
 import { describeFound, readTable } from '../../describe-table.ts';
+import { workSequentially } from '../../distribution/place-table.ts';
 import type { PrepareOptions } from '../../draft-definition.ts';
 import { type LockOptions, LockTries } from '../../lock-tries.ts';
 import { throwIfAny } from '../../prepare-table.ts';
@@ -57,6 +58,9 @@ export async function runChanges(
   plan: Plan,
   options: RunOptions,
 ): Promise<ChangedTable | undefined> {
+  const { distribution } = before.table;
+  // Otherwise Citus cannot add a foreign key after another change or a search in the rows.
+  if (distribution !== undefined && distribution.kind !== 'local') await client.query(workSequentially);
   const run = new Run(client, before, plan, options);
   try {
     return await run.all();
