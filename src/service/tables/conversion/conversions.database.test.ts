@@ -414,8 +414,12 @@ const pairs: Pair[] = [
   {
     from: 'bigint',
     to: 'double precision',
-    values: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
-    isExact: (x) => BigInt(Number(x)) === BigInt(x) && decimal(String(Number(x))) === decimal(x),
+    // PostgreSQL may write more digits of a large number than JavaScript, because it avoids texts halfway between two numbers.
+    values: fc
+      .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+      .map(String)
+      .filter((x) => BigInt(Number(x)) !== BigInt(x) || decimal(String(Number(x))) === decimal(x)),
+    isExact: (x) => BigInt(Number(x)) === BigInt(x),
   },
   { from: 'bigint', to: 'smallint', values: small.map(String), isExact: (x) => isBetween(x, 16n) },
   {
