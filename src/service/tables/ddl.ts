@@ -170,11 +170,15 @@ export function continueNumbering(relation: string, column: string): Statement {
   return { text: advanceTo(highest), values: [relation, column] };
 }
 
-/** A sequence that has given no number yet continues to begin at its start, if that is higher. */
+/**
+ * A sequence that has given no number yet continues to begin at its start, if that is higher. OFFSET 0 keeps PostgreSQL from reading the last
+ * number of other sequences, which up to PostgreSQL 17 fails without a privilege.
+ */
 const advanceTo = (highest: string) => `
-SELECT setval(q.seqrelid, least(x.highest, q.seqmax)) FROM (SELECT ${highest} AS highest) x, pg_sequence q
-WHERE q.seqrelid = pg_get_serial_sequence($1, $2)::regclass
-  AND coalesce(x.highest > pg_sequence_last_value(q.seqrelid), x.highest >= q.seqstart)`;
+SELECT setval(q.seqrelid, least(q.highest, q.seqmax)) FROM (
+  SELECT s.seqrelid, s.seqmax, s.seqstart, x.highest FROM (SELECT ${highest} AS highest) x, pg_sequence s
+  WHERE s.seqrelid = pg_get_serial_sequence($1, $2)::regclass OFFSET 0) q
+WHERE coalesce(q.highest > pg_sequence_last_value(q.seqrelid), q.highest >= q.seqstart)`;
 
 /** Returns a query of `highest`: the highest value in a column, as text; null: the column has no value. */
 export function highestNumber(relation: string, column: string): string {
