@@ -45,7 +45,7 @@ interface Judged {
   problems: Map<number, string>;
   /** The values after the conversion, as text, of those without a problem. */
   converted: Map<number, string>;
-  /** The same values, if they can be converted back. */
+  /** The values after a second conversion, back to their first type, where PostgreSQL has one. */
   back: Map<number, string>;
   losses: number;
 }

@@ -44,7 +44,7 @@ interface Parts {
   /** `the check "…"` */
   what: string;
   existing: ExistingPart[];
-  /** Those of the request that the table may lack. */
+  /** The parts of the request that the table may not have yet. */
   wanted: WantedPart[];
   /** undefined: the request does not have the member, so all parts stay except those that fall with a column. */
   kept: KeptPart[] | undefined;
