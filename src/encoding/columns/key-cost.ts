@@ -6,7 +6,7 @@ import { type KeyCost, MOST_UNITS } from './reading-cost.ts';
 export interface UseOfColumn {
   /** An index of the method gin contains it, or a value that is computed from it, or may. */
   isInGin: boolean;
-  /** The same of an index, or of an expression, that takes the trigrams of texts (extension pg_trgm). */
+  /** An index or an expression that takes the trigrams of texts (extension pg_trgm) contains it, or may. */
   isInTrigrams: boolean;
   /** A generated column, an index or a check has an expression that may read it. */
   isInExpression: boolean;
