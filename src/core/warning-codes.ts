@@ -54,6 +54,7 @@ export const warningCodes = {
   'shortened-header': 'a header is longer than 63 bytes; it was shortened',
   'header-row':
     'the row that was read as the header looks like a title, like one of several header rows (`header_rows`), or like a row of values (`header=false`); the warning names what to send',
+  'header-rows-left-out': 'with `header_row=auto`: rows that repeat the header were left out',
   'proposal-taken': 'with `sheet=auto` or `header_row=auto`: what was taken, why, and what was left out',
   'total-row': 'the last row of a spreadsheet begins with a word such as "Total"; it was read as a row',
   'rows-below':

@@ -18,10 +18,10 @@ import type { HeaderFault, SourceReading } from '../../core/cells/row-source.ts'
 import type { Warning } from '../../core/errors.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { pauseBetweenSlices } from '../share-turns.ts';
-import { BlankCells } from './blank-cells.ts';
 import { maxSheetColumn, placeInSheet } from './cell-address.ts';
 import { CountedValues, pauseBytes } from './counted-values.ts';
 import { HeaderRow } from './header-row.ts';
+import { HeldCells } from './held-cells.ts';
 import { LeftOutParts } from './left-out-parts.ts';
 import { CoveredCells, type MergedAreas, OVERLAP, SOME } from './merged-areas.ts';
 import { MOMENT_LIKE, NO_VALUE, NUMBER_LIKE, SIGNS } from './proposal/cell-class.ts';
@@ -94,7 +94,7 @@ export class SheetRows {
   #lastDataRow = 0;
   /** true: `#columns` has not yet been told about the hidden columns. */
   #areColumnsHidden = false;
-  readonly #blankCells = new BlankCells();
+  readonly #blankCells = new HeldCells();
   readonly #emptyBytes = Buffer.alloc(0);
 
   /** @param merged the areas whose covered cells have no value */

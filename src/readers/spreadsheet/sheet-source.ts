@@ -24,6 +24,7 @@ import {
 import type { WorkbookNames } from './names/workbook-names.ts';
 import { proposeTable, type SheetProposal } from './proposal/propose-table.ts';
 import type { SheetOutline } from './proposal/sheet-outline.ts';
+import { RepeatedHeaderSink } from './repeated-headers.ts';
 import { RowProbe } from './row-probe.ts';
 import type {
   FileContent,
@@ -189,7 +190,14 @@ export class SheetSource implements RowSource {
     if (stated !== undefined) return this.#readStated(stated, sink, signal);
     const { fillDown, expanded } = this.#options;
     const filling = fillDown.length === 0 ? undefined : new FillDownSink(sink, fillDown, expanded);
-    const rows = new SheetRows(filling ?? sink, { ...this.#options, ...this.#window }, this.#merged);
+    const leaving = this.window.leavesOutHeaders
+      ? new RepeatedHeaderSink(filling ?? sink, () => this.#rows?.headerTexts)
+      : undefined;
+    const rows = new SheetRows(
+      leaving ?? filling ?? sink,
+      { ...this.#options, ...this.#window },
+      this.#merged,
+    );
     this.#rows = rows;
     this.expanded.beginSheet(this.#index);
     const { warnings = [], merged, text, joined } = await this.#scan(rows, signal);
@@ -202,6 +210,7 @@ export class SheetSource implements RowSource {
       ...this.#windowWarnings,
       ...warnings,
       ...rows.warningsFor(this),
+      ...(leaving?.warnings(rows.headerRow) ?? []),
       ...(filling?.warnings() ?? []),
     ];
     this.joinedLines = joined && {

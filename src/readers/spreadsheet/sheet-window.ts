@@ -14,6 +14,8 @@ export interface SheetWindow {
   headerRows?: number;
   /** false: the first row of the range is a data row. */
   hasHeader: boolean;
+  /** Rows that repeat the header are left out. */
+  leavesOutHeaders?: boolean;
 }
 
 /** Returns the window of a range. If the range names its first row, that row is the header, even if it is blank. */

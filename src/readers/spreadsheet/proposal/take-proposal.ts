@@ -63,7 +63,9 @@ export async function takeProposals(
   }
   const range = intersection(chosen.window.range, table.opened);
   const { headerRow: row, headerRows } = table;
-  const window: SheetWindow = withHeaderRow({ ...chosen.window, range, headerRows }, row);
+  // The lines of a header of several rows are not compared one by one.
+  const leavesOutHeaders = headerRows === 1;
+  const window: SheetWindow = withHeaderRow({ ...chosen.window, range, headerRows, leavesOutHeaders }, row);
   return chosen.within(window, [...warnings, tableTaken(table, reasons)]);
 }
 

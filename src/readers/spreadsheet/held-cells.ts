@@ -1,10 +1,10 @@
-/** Keeps the cells with only white space of a row that has no value yet. Millions of rows may have such cells, so no objects are made for a cell. */
+/** Keeps the first cells of a row until it is known what the row is. Millions of rows may have such cells, so no objects are made for a cell. */
 
-/** The maximum number of bytes that are kept until the row has a value. */
+/** The maximum number of bytes that are kept. */
 const maxBytes = 1024 * 1024;
 const initialBytes = 256;
 
-export class BlankCells {
+export class HeldCells {
   count = 0;
   /** For each cell: its column of the range, from 0. */
   readonly places: number[] = [];
