@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 17c87d439e103a71961f0b936fa237b4a0661673d65404896ca70d5725080993.
+// The structure of the OpenAPI document has the SHA-256 8294f3ed667243114abbaf86787ef0cb9da3e08157631e11b1c5b05d6661686b.
 
 export interface paths {
   '/healthz': {
@@ -780,6 +780,8 @@ export interface components {
        * @example unknown-part
        * @example repeated-part
        * @example not-a-file
+       * @example no-such-cell
+       * @example repeated-cell
        * @example no-key
        * @example rows-not-found
        * @example rows-not-an-array
@@ -825,6 +827,7 @@ export interface components {
        * @example repeated-header
        * @example shortened-header
        * @example header-row
+       * @example header-rows-left-out
        * @example proposal-taken
        * @example total-row
        * @example rows-below
@@ -1975,6 +1978,24 @@ export interface components {
      */
     JsonUpload: {
       table?: components['schemas']['UploadDefinition'];
+      /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
+      patch?: (
+        | {
+            /** @description The number of the data row, as `errors` name it. */
+            row: number;
+            /** @description The header or the key. */
+            column: string;
+            /** @description A text, a number, true, false or null. */
+            value: unknown;
+          }
+        | {
+            /** @description The address of the cell: `B4` or `Orders!B4`. */
+            cell: string;
+            column?: string;
+            /** @description A text, a number, true, false or null. */
+            value: unknown;
+          }
+      )[];
       /** @description The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit. */
       data?: {
         [key: string]: unknown;
@@ -2016,6 +2037,25 @@ export interface components {
             value?: string;
           };
         }[];
+        /** @description The first corrected cells (`patch`). */
+        corrected?: {
+          /** @description For JSON: the JSON Pointer of the value. */
+          pointer?: string;
+          /** @description For newline-delimited JSON: the line. */
+          line?: number;
+          /** @description For spreadsheets: the cell, `Orders!C1483`. */
+          cell?: string;
+          /** @description The number of the data row, from 1. */
+          row: number;
+          /** @description The header or the key. */
+          column: string;
+          /** @description The value that was sent, shortened. */
+          from: string | null;
+          /** @description The value that counts, shortened. */
+          to: string | null;
+        }[];
+        /** @description The number of all corrected cells. */
+        corrected_count?: number;
         /** @description The columns that got wider types (`misfits`). Absent if there are none. */
         widened?: {
           column: string;
@@ -2100,6 +2140,24 @@ export interface components {
        * @description The password of an encrypted workbook: .xlsx, .xlsm and .xlsb with agile or standard encryption, .xls with RC4. It has no effect on other files. Send it before `file`. The service does not record it.
        */
       password?: string;
+      /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
+      patch?: (
+        | {
+            /** @description The number of the data row, as `errors` name it. */
+            row: number;
+            /** @description The header or the key. */
+            column: string;
+            /** @description A text, a number, true, false or null. */
+            value: unknown;
+          }
+        | {
+            /** @description The address of the cell: `B4` or `Orders!B4`. */
+            cell: string;
+            column?: string;
+            /** @description A text, a number, true, false or null. */
+            value: unknown;
+          }
+      )[];
       /**
        * Format: binary
        * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).

@@ -23,9 +23,17 @@ export interface UploadSource {
   kind?: FileKind | undefined;
   /** The definition of the table, for rows and spreadsheets. A JSON file has its definition in its member `table`. */
   definition?: UploadDefinition | undefined;
+  /** Corrections of cells, for rows and spreadsheets. A JSON file has them in its member `patch`. */
+  patch?: readonly Correction[] | undefined;
   /** The password of an encrypted workbook. It has no effect on other files. */
   password?: string | undefined;
 }
+
+/** The value that a cell gets instead of that of the file. `row` is the number of the data row, from 1, as in `errors`. */
+export type Correction = { value: string | number | boolean | null } & (
+  | { row: number; column: string }
+  | { cell: string; column?: string }
+);
 
 export interface UploadBody {
   operation: 'json' | 'excel';
@@ -38,14 +46,15 @@ export interface UploadBody {
 
 /** @throws TypeError if the source is not complete or contradicts itself */
 export async function uploadBody(source: UploadSource): Promise<UploadBody> {
-  const { rows, file, definition } = source;
+  const { rows, file, definition, patch } = source;
   if ((rows === undefined) === (file === undefined)) throw new TypeError('Pass either rows or file.');
-  if (rows !== undefined) return rowsBody(rows, definition);
+  if (rows !== undefined) return rowsBody(rows, documentHead(source));
   const { open, isRepeatable } = reopened(file!);
   const name = source.name ?? (file instanceof Blob && 'name' in file ? String(file.name) : 'file');
   const kind = source.kind ?? kindOf(name);
   if (kind === 'spreadsheet') return formBody(open, isRepeatable, name, source);
   if (definition) throw new TypeError('A JSON file has its definition in its member "table".');
+  if (patch) throw new TypeError('A JSON file has its corrections in its member "patch".');
   const contentType = kind === 'json' ? 'application/json' : 'application/x-ndjson';
   return { operation: 'json', contentType, open: () => bodyOf(open(), source.bytes), isRepeatable };
 }
@@ -55,16 +64,19 @@ function kindOf(name: string): FileKind {
   return /\.(ndjson|jsonl)(\.gz|\.zst)?$/i.test(name) ? 'ndjson' : 'spreadsheet';
 }
 
-async function rowsBody(
-  rows: NonNullable<UploadSource['rows']>,
-  definition: UploadDefinition | undefined,
-): Promise<UploadBody> {
+/** Returns the beginning of a JSON document up to its rows. */
+function documentHead({ definition, patch }: UploadSource): string {
+  const members = [definition && `"table":${toJson(definition)},`, patch && `"patch":${toJson(patch)},`];
+  return `{${members.filter(Boolean).join('')}"data":[`;
+}
+
+async function rowsBody(rows: NonNullable<UploadSource['rows']>, head: string): Promise<UploadBody> {
   const { open, isRepeatable } = reopened(rows);
   const body = { operation: 'json', contentType: 'application/json' } as const;
-  if (!isBrowser) return { ...body, isRepeatable, open: () => rowsStream(open(), definition) };
+  if (!isBrowser) return { ...body, isRepeatable, open: () => rowsStream(open(), head) };
   // Browsers cannot send a stream over HTTP/1.1, so the rows are collected first.
   const parts: Uint8Array<ArrayBuffer>[] = [];
-  for await (const bytes of jsonOf(open()!, definition)) parts.push(bytes);
+  for await (const bytes of jsonOf(open()!, head)) parts.push(bytes);
   const content = new Blob(parts);
   return { ...body, isRepeatable: true, open: () => ({ content }) };
 }
@@ -77,13 +89,13 @@ const textLength = 65_536;
 
 const encoder = new TextEncoder();
 
-/** Yields the bytes of the JSON document. Stops early if the body is closed. */
+/** Yields the bytes of the JSON document, which begins with `head`. Stops early if the body is closed. */
 async function* jsonOf(
   rows: Rows,
-  definition: UploadDefinition | undefined,
+  head: string,
   hasEnded = () => false,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  let text = definition ? `{"table":${toJson(definition)},"data":[` : '{"data":[';
+  let text = head;
   let separator = '';
   for await (const row of rows) {
     text += separator + toJson(row);
@@ -96,12 +108,12 @@ async function* jsonOf(
   yield encoder.encode(`${text}]}`);
 }
 
-function rowsStream(rows: Rows | undefined, definition: UploadDefinition | undefined): SentBody | undefined {
+function rowsStream(rows: Rows | undefined, head: string): SentBody | undefined {
   if (rows === undefined) return undefined;
   const key = Symbol.asyncIterator in rows ? Symbol.asyncIterator : Symbol.iterator;
   const iterator = (rows as unknown as Record<symbol, () => AsyncIterator<object>>)[key]!();
   let hasEnded = false;
-  const chunks = jsonOf({ [key]: () => iterator } as unknown as Rows, definition, () => hasEnded);
+  const chunks = jsonOf({ [key]: () => iterator } as unknown as Rows, head, () => hasEnded);
   return streamOf(chunks, async () => {
     hasEnded = true;
     await iterator.return?.();
@@ -204,12 +216,12 @@ async function* enclosed(
   if (last.length > 0) yield last;
 }
 
-/** Builds the form (RFC 7578) itself, because `FormData` accepts no stream. The definition and the password are sent before the file, so that the service has them before the first row. */
+/** Builds the form (RFC 7578) itself, because `FormData` accepts no stream. All other parts are sent before the file, so that the service has them before the first row. */
 function formBody(
   open: () => FileContent | undefined,
   isRepeatable: boolean,
   name: string,
-  { definition, password, bytes }: UploadSource,
+  { definition, patch, password, bytes }: UploadSource,
 ): UploadBody {
   const boundary = `tablewright-${newKey()}`;
   const part = (head: string) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`;
@@ -217,6 +229,7 @@ function formBody(
   const parts = [
     definition &&
       `${part('name="body"\r\nContent-Type: application/json')}${toJson({ table: definition })}\r\n`,
+    patch && `${part('name="patch"\r\nContent-Type: application/json')}${JSON.stringify(patch)}\r\n`,
     password && `${part('name="password"')}${password}\r\n`,
   ];
   const head = `${parts.filter(Boolean).join('')}${part(`name="file"; filename="${fileName}"\r\nContent-Type: application/octet-stream`)}`;

@@ -44,6 +44,7 @@ export async function upload<Result>(
     name,
     kind,
     definition,
+    patch,
     password,
     signal,
     idempotencyKey,
@@ -57,6 +58,7 @@ export async function upload<Result>(
     name,
     kind,
     definition,
+    patch,
     password,
   });
   const request = {

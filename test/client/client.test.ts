@@ -186,6 +186,15 @@ test('rows and files are inspected', async () => {
   assert.equal(sheet.sheet.header[0], 'Order no');
 });
 
+test('cells of rows and of files are corrected', async () => {
+  const patch = [{ row: 2, column: 'n', value: 2 }];
+  await client.load({ table: 'corrected', rows: [{ n: 1 }, { n: 'x' }], patch });
+  const file = new Blob(['n\n1\nx\n']);
+  const { load } = await client.load({ table: 'corrected', file, patch, if_exists: 'append' });
+  assert.deepEqual(load.corrected, [{ cell: 'A3', row: 2, column: 'n', from: 'x', to: '2' }]);
+  assert.deepEqual(await service.rows('SELECT sum(n)::int AS sum FROM corrected'), [{ sum: 6 }]);
+});
+
 test('a source that is missing or doubled is an error before anything is sent', async () => {
   const file = new Blob(['[]']);
   await assert.rejects(client.load({ table: 'none' }), TypeError);

@@ -31,6 +31,11 @@ export class JsonUploadScanner extends JsonDocumentScanner {
     return this.#plan?.table;
   }
 
+  /** Returns the JSON text of `patch`; undefined: the body has none before its rows, or it is `null`. */
+  get patch(): Buffer | undefined {
+    return this.#plan instanceof UploadPlan ? this.#plan.patch : undefined;
+  }
+
   /** Returns the JSON Pointer of the array of rows; undefined: each line is a row. */
   get rowsAt(): string | undefined {
     return this.#plan?.rowsAt;

@@ -15,6 +15,8 @@ export class UploadPlan implements DocumentPlan {
   readonly isOneRow = false;
   /** The JSON text of `table`, after all of it was scanned. It is undefined if the body has no `table` or `table` is `null`. */
   table: Buffer | undefined;
+  /** The JSON text of `patch`, the corrections of the rows. It comes before them, because they are corrected while they are read. */
+  patch: Buffer | undefined;
   readonly #takesRows: boolean;
   #documentByte = 0;
   /** The current member; undefined: none yet. */
@@ -40,13 +42,15 @@ export class UploadPlan implements DocumentPlan {
       if (firstByte === 0x5b) throw this.#unknownMember(this.#unknown, this.#member);
       return SKIP;
     }
-    if (this.#member === 'table') return KEEP;
+    if (this.#member === 'table' || this.#member === 'patch') return KEEP;
     return firstByte === 0x5b ? ROWS : SKIP;
   }
 
   key(name: string): void {
     const pointer = pointerTo(name);
-    if (name !== 'table' && !(name === 'data' && this.#takesRows)) {
+    if (name === 'patch' && this.#takesRows && this.#members.has('data'))
+      throw invalidBody(pointer, 'unknown-key', 'The member "patch" must come before "data".');
+    if (name !== 'table' && !((name === 'data' || name === 'patch') && this.#takesRows)) {
       const belongsToTable = name === 'columns' || name === 'constraints';
       const hasData = this.#members.has('data');
       if (!this.#takesRows || belongsToTable || hasData)
@@ -68,8 +72,12 @@ export class UploadPlan implements DocumentPlan {
 
   ended(firstByte: number, text: Buffer | undefined): void {
     const isNull = firstByte === 0x6e;
-    if (text !== undefined) this.table = isNull ? undefined : Buffer.from(text);
-    else if (this.#member === 'data' && !isNull && this.#unknown === undefined)
+    if (text !== undefined) {
+      const kept = isNull ? undefined : Buffer.from(text);
+      if (this.#member === 'patch') this.patch = kept;
+      else this.table = kept;
+    }
+    if (text === undefined && this.#member === 'data' && !isNull && this.#unknown === undefined)
       throw invalidBody('/data', 'wrong-type', wrongData(firstByte));
   }
 

@@ -1,6 +1,7 @@
 /** `POST /api/v1/inspect/excel`: describes the contents of a spreadsheet before it is loaded. Nothing is written. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import { wrongParameter } from '../../../core/errors.ts';
 import type { ProposedTable, SheetProposal } from '../../../readers/spreadsheet/proposal/propose-table.ts';
 import { type Inspection, inspectSpreadsheet } from '../../loading/inspect/inspect-spreadsheet.ts';
 import { admitRequest } from '../admission/table-request.ts';
@@ -195,6 +196,10 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
       const { limits } = context.config;
       return context.lines.uploads.use({ caller }, signal, () =>
         withSpreadsheet(context, sent, { allSheets: true, isOutlined: true }, async (opened) => {
+          if (opened.patch !== undefined)
+            throw wrongParameter('patch', 'Corrections are for uploads: leave out the part patch.', {
+              code: 'unknown-part',
+            });
           const workbook = { ...opened, isSheetChosen: isSheetChosen(query), ...choices };
           const inspection = await inspectSpreadsheet(workbook, limits, signal);
           return { ...fileInZip(opened), ...shownInspection(inspection) };

@@ -8,6 +8,8 @@ import { nameOtherSheets } from '../../../readers/spreadsheet/choose-sheet.ts';
 import { readEmptyCellsAsNull } from '../../loading/inputs/empty-cells.ts';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
 import { spreadsheetInput } from '../../loading/inputs/spreadsheet-input.ts';
+import { parsePatch } from '../../loading/patch/cell-patch.ts';
+import { patchCells } from '../../loading/patch/patch-cells.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { TablePath } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
@@ -21,6 +23,7 @@ import {
   checkSpreadsheetQuery,
   filePart,
   isSheetChosen,
+  PatchSchema,
   passwordPart,
   readSpreadsheetParts,
   spreadsheetErrors,
@@ -33,6 +36,7 @@ const Query = querySchema('upload-excel');
 const Body = Type.Object(
   {
     password: Type.Optional(passwordPart),
+    patch: Type.Optional(PatchSchema),
     file: filePart,
     body: Type.Optional(
       Type.Object(
@@ -84,13 +88,20 @@ export const uploadExcel: UploadOperation<Static<typeof Query>> = {
       const { source, definition } = opened;
       const isChosen = isSheetChosen(query);
       try {
-        return await use(emptyCellsOf(query, spreadsheetInput(opened, definition, isChosen)));
+        const input = withCorrections(spreadsheetInput(opened, definition, isChosen), opened.patch);
+        return await use(emptyCellsOf(query, input));
       } catch (error) {
         throw !isChosen && isOfAnotherSheet(error) ? nameOtherSheets(source, error) : error;
       }
     }),
   readBody: readSpreadsheetParts,
 };
+
+function withCorrections(input: LoadInput, patch: Buffer | undefined): LoadInput {
+  if (patch === undefined) return input;
+  const corrections = parsePatch(patch);
+  return patchCells(input, () => corrections);
+}
 
 function emptyCellsOf(query: { empty_cells: string }, input: LoadInput): LoadInput {
   return query.empty_cells === 'null' ? readEmptyCellsAsNull(input) : input;

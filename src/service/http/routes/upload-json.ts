@@ -6,6 +6,8 @@ import Type, { type Static } from 'typebox';
 import { Spool } from '../../../readers/spool.ts';
 import { flattenObjects } from '../../loading/inputs/flatten-objects.ts';
 import { jsonInput } from '../../loading/inputs/json-input.ts';
+import { type CellPatch, parsePatch } from '../../loading/patch/cell-patch.ts';
+import { patchCells } from '../../loading/patch/patch-cells.ts';
 import { UploadDefinitionSchema } from '../../tables/definition.ts';
 import { TablePath } from '../admission/table-request.ts';
 import type { HttpContext } from '../context.ts';
@@ -16,6 +18,7 @@ import type { UploadBody, UploadOperation } from '../uploads/admit-upload.ts';
 import { handleUpload } from '../uploads/handle-upload.ts';
 import { flatteningOf, jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
+import { PatchSchema } from '../uploads/spreadsheet.ts';
 import { csvInWords, preferHeader, uploadErrors, uploadResponses } from '../uploads/upload.ts';
 
 const Query = querySchema('upload-json');
@@ -26,7 +29,11 @@ const Rows = Type.Array(Type.Object({}, { additionalProperties: true }), {
 });
 
 const Body = Type.Object(
-  { table: Type.Optional(UploadDefinitionSchema), data: Type.Optional(Rows) },
+  {
+    table: Type.Optional(UploadDefinitionSchema),
+    patch: Type.Optional(PatchSchema),
+    data: Type.Optional(Rows),
+  },
   {
     title: 'JsonUpload',
     examples: [{ data: [{ sku: '00042', name: 'Möhre', price: 1.1, in_stock: true, added: '2026-11-21' }] }],
@@ -76,7 +83,8 @@ export const uploadJson: UploadOperation<Static<typeof Query>> = {
     const spool = new Spool({ maxBytes: limits.maxBodyBytes });
     const form = jsonFormOf(body, query.rows_at);
     const jsonLimits = jsonLimitsOf(limits);
-    const input = jsonInput(chunksOf(body, signal), spool, jsonLimits, form);
+    const rows = jsonInput(chunksOf(body, signal), spool, jsonLimits, form);
+    const input = form === 'upload' ? patchCells(rows, () => correctionsOf(rows.patch)) : rows;
     const flattening = flatteningOf(query);
     const isUpdate = query.on_conflict === 'update';
     return use(flattening ? flattenObjects(input, flattening, jsonLimits, isUpdate) : input);
@@ -85,6 +93,10 @@ export const uploadJson: UploadOperation<Static<typeof Query>> = {
     for await (const _ of chunksOf(body, signal));
   },
 };
+
+function correctionsOf(patch: Buffer | undefined): CellPatch[] {
+  return patch === undefined ? [] : parsePatch(patch);
+}
 
 function chunksOf({ chunks, digest }: UploadBody, signal: AbortSignal): AsyncGenerator<Buffer> {
   return digest?.through(chunks(signal)) ?? chunks(signal);

@@ -153,6 +153,7 @@ function answerOf(
     updated: loaded.updated,
     ...leftOutOf(loaded),
     ...(loaded.widened.length > 0 && { widened: loaded.widened }),
+    ...correctedOf(input),
     ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),
     ...readingOf(input),
     warnings: loaded.warnings,
@@ -169,6 +170,15 @@ function answerOf(
     body: csv ?? Buffer.from(JSON.stringify({ table: loaded.table, load })),
   };
 }
+
+/** Returns the members of the answer about corrected cells. */
+function correctedOf({ corrected = [] }: LoadInput): Record<string, unknown> {
+  if (corrected.length === 0) return {};
+  return { corrected: corrected.slice(0, maxCorrected), corrected_count: corrected.length };
+}
+
+/** How many corrected cells an answer lists. */
+const maxCorrected = 1000;
 
 /** Returns the members of the answer that describe what was read. */
 function readingOf({ reading = { format: 'json' } }: LoadInput): Record<string, string | number> {

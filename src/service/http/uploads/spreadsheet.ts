@@ -35,6 +35,29 @@ export const passwordPart = Type.String({
   maxLength: maxPasswordLength,
 });
 
+const correction = { value: Type.Unknown({ description: 'A text, a number, true, false or null.' }) };
+
+/** The corrections of an upload, in a form and in a JSON body. */
+export const PatchSchema = Type.Array(
+  Type.Union([
+    Type.Object({
+      row: Type.Integer({ minimum: 1, description: 'The number of the data row, as `errors` name it.' }),
+      column: Type.String({ description: 'The header or the key.' }),
+      ...correction,
+    }),
+    Type.Object({
+      cell: Type.String({ description: 'The address of the cell: `B4` or `Orders!B4`.' }),
+      column: Type.Optional(Type.String()),
+      ...correction,
+    }),
+  ]),
+  {
+    maxItems: 10_000,
+    description:
+      'Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them.',
+  },
+);
+
 export const spreadsheetErrors: ErrorCode[] = [
   'too-many-uploads',
   'request-timeout',
@@ -60,6 +83,8 @@ export interface OpenedSpreadsheet {
   fileInZip: string | undefined;
   /** The value of `table` in the part `body`; undefined: none. */
   definition: unknown;
+  /** The JSON text of the part `patch`; undefined: none. */
+  patch: Buffer | undefined;
 }
 
 /** A request with a spreadsheet. */
@@ -128,7 +153,7 @@ export async function withSpreadsheet<Result>(
     };
     const openSheet = async (sheet: string) =>
       source.openSheet(sheet) ?? open({ ...ofOtherSheets, sheet, allSheets: false });
-    return await use({ source, openSheet, ...unpacked, definition });
+    return await use({ source, openSheet, ...unpacked, definition, patch: parts.patch });
   } finally {
     memory.close();
     await spool.close();

@@ -14,6 +14,16 @@ import { maxFaultyRowsOf } from './faulty-row-parameters.ts';
 import type { UploadQuery } from './parameters.ts';
 import { textReadingOf, typeChoicesOf } from './text-parameters.ts';
 
+const CorrectedCell = Type.Object({
+  pointer: Type.Optional(Type.String({ description: 'For JSON: the JSON Pointer of the value.' })),
+  line: Type.Optional(Type.Integer({ description: 'For newline-delimited JSON: the line.' })),
+  cell: Type.Optional(Type.String({ description: 'For spreadsheets: the cell, `Orders!C1483`.' })),
+  row: Type.Integer({ description: 'The number of the data row, from 1.' }),
+  column: Type.String({ description: 'The header or the key.' }),
+  from: Type.Union([Type.String(), Type.Null()], { description: 'The value that was sent, shortened.' }),
+  to: Type.Union([Type.String(), Type.Null()], { description: 'The value that counts, shortened.' }),
+});
+
 const Loaded = Type.Object(
   {
     table: TableDescriptionSchema,
@@ -50,6 +60,10 @@ const Loaded = Type.Object(
         }),
       ),
       error_groups: Type.Optional(ProblemGroups),
+      corrected: Type.Optional(
+        Type.Array(CorrectedCell, { maxItems: 1000, description: 'The first corrected cells (`patch`).' }),
+      ),
+      corrected_count: Type.Optional(Type.Integer({ description: 'The number of all corrected cells.' })),
       widened: Type.Optional(WidenedColumns),
       conflict_key: Type.Optional(
         Type.Array(Type.String(), {

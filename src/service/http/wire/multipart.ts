@@ -1,6 +1,6 @@
 /**
- * Reads the multipart/form-data body of a spreadsheet upload (RFC 7578): the part `file`, which is spooled, the part `body`, JSON, and the
- * part `password` of an encrypted workbook.
+ * Reads the multipart/form-data body of a spreadsheet upload (RFC 7578): the part `file`, which is spooled, the part `body`, JSON, the
+ * part `patch` with corrections of cells, and the part `password` of an encrypted workbook.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -12,6 +12,7 @@ import { limitExceeded } from '../../../core/limit-exceeded.ts';
 import type { ProblemCode } from '../../../core/problem-codes.ts';
 import type { Spool } from '../../../readers/spool.ts';
 import { maxPasswordLength } from '../../../readers/spreadsheet/encryption/passwords.ts';
+import { maxPatchBytes } from '../../loading/patch/cell-patch.ts';
 import type { BodyDigest } from './body-digest.ts';
 
 type BusboyInstance = InstanceType<typeof Busboy>;
@@ -20,18 +21,20 @@ export interface FormBody {
   headers: IncomingHttpHeaders;
   /** The names of the query parameters, because a part of a form with such a name is a common mistake. */
   parameters: readonly string[];
-  /** Computes the digest of the parts `file` and `body`, but not of `password`, if the request has an idempotency key. */
+  /** Computes the digest of all parts but `password`, if the request has an idempotency key. */
   digest: BodyDigest | undefined;
 }
 
 export interface SpreadsheetUpload {
   /** The JSON text of the part `body`; undefined if it was not sent or is empty. */
   body: Buffer | undefined;
+  /** The JSON text of the part `patch`; undefined if it was not sent or is empty. */
+  patch: Buffer | undefined;
   /** The part `password`; undefined if it was not sent or is empty. */
   password: string | undefined;
 }
 
-const partNames = ['file', 'body', 'password'];
+const partNames = ['file', 'body', 'patch', 'password'];
 
 /**
  * Reads the parts in any order, and writes the spreadsheet to `file` as it arrives. The file name is never used.
@@ -47,7 +50,8 @@ export async function readSpreadsheetUpload(
 ): Promise<SpreadsheetUpload> {
   const parts: Parts = new Map();
   const busboy = openBusboy(headers, maxBodyPartBytes);
-  const maxBytesOf = (name: string): number => (name === 'password' ? maxPasswordBytes : maxBodyPartBytes);
+  const maxBytes: Record<string, number> = { password: maxPasswordBytes, patch: maxPatchBytes };
+  const maxBytesOf = (name: string): number => maxBytes[name] ?? maxBodyPartBytes;
   const receive = (name: string | undefined, take: () => Promise<Buffer | undefined>): void => {
     const taken = addPart(parts, parameters, name, take);
     // The failure is handled here, so that it does not end the process. The pipeline reports it.
@@ -81,12 +85,17 @@ export async function readSpreadsheetUpload(
   }
   if (!parts.has('file'))
     throw partError('file', 'missing-part', 'The part file, the spreadsheet, is missing.');
-  const body = await parts.get('body');
+  const [body, patch] = [await parts.get('body'), await parts.get('patch')];
   if (body) digest?.addToPart('body', body);
+  if (patch) digest?.addToPart('patch', patch);
   // The password is not part of the digest, which is stored: a fast hash would help to guess it.
   digest?.endOfParts();
   const password = passwordOf(await parts.get('password'));
-  return { body: body === undefined || body.length === 0 ? undefined : body, password };
+  return { body: unlessEmpty(body), patch: unlessEmpty(patch), password };
+}
+
+function unlessEmpty(part: Buffer | undefined): Buffer | undefined {
+  return part === undefined || part.length === 0 ? undefined : part;
 }
 
 /** The maximum number of bytes of the part: each UTF-16 unit of the password has at most three bytes, and a line break may follow. */
@@ -116,7 +125,7 @@ function addPart(
       'unknown-part',
       parameters.includes(name)
         ? `"${name}" is a query parameter, not a part: send it in the URL, as in ?${name}=…`
-        : `There is no part "${name.slice(0, 100)}"; the parts are file, body and password.`,
+        : `There is no part "${name.slice(0, 100)}"; the parts are file, body, patch and password.`,
     );
   }
   if (parts.has(name)) throw partError(name, 'repeated-part', `The part ${name} is sent more than once.`);
@@ -183,5 +192,6 @@ function partError(name: string, code: ProblemCode, detail: string): AppError {
 function partTooLong(name: string, maxBodyPartBytes: number): AppError {
   if (name === 'password')
     return limitExceeded('The part password is too long', maxPasswordLength, 'characters');
+  if (name === 'patch') return limitExceeded('The part patch is too long', maxPatchBytes, 'bytes');
   return limitExceeded('The part body is too long', maxBodyPartBytes, { setting: 'MAX_DEFINITION_BYTES' });
 }

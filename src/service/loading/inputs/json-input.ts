@@ -29,7 +29,7 @@ export function jsonInput(
   spool: Spool,
   limits: JsonLimits,
   form: Exclude<JsonForm, 'definition'> = 'upload',
-): LoadInput {
+): LoadInput & { readonly patch: Buffer | undefined } {
   return new JsonInput(chunks, spool, limits, form);
 }
 
@@ -72,6 +72,11 @@ class JsonInput implements LoadInput {
 
   get definition(): unknown {
     return this.#definition;
+  }
+
+  /** The JSON text of `patch`, which comes before the rows; undefined: there is none. */
+  get patch(): Buffer | undefined {
+    return this.#scanner.patch;
   }
 
   /** An empty body of lines does not count as a list of rows, because it may be the body of a request that was cut off. */

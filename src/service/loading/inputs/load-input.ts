@@ -18,12 +18,27 @@ export interface ExpectedColumn {
   isJson: boolean;
 }
 
+/** A cell whose value the upload corrects (`patch`). Values are shortened; null: NULL, or no cell. */
+export interface CorrectedCell {
+  pointer?: string;
+  line?: number;
+  cell?: string;
+  /** The number of the data row, from 1. */
+  row: number;
+  column: string;
+  from: string | null;
+  to: string | null;
+}
+
 export interface LoadInput extends RowSource {
   /** Reads until it is known whether there is a definition before the rows. */
   open(): Promise<void>;
 
   /** The value of `table`; undefined: there is none, or it was not read yet because it comes after the rows. */
   readonly definition: unknown;
+
+  /** The cells that the upload has corrected. Known after the rows were read. */
+  readonly corrected?: readonly CorrectedCell[] | undefined;
 
   /** true: the input has a list of rows, which may be empty: a header, or an array of rows. Known after the rows were read. */
   readonly hasRowList: boolean;

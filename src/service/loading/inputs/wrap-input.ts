@@ -18,6 +18,8 @@ export interface InputWrapper {
   isHeadEnough?(): boolean;
   /** true: every pass stores the rows, so that they can be read again. */
   keepsRows?: boolean;
+  /** Returns the cells that the wrapper has corrected. Default: those of the input. */
+  corrected?(): LoadInput['corrected'];
   /** Called after a whole pass. */
   afterPass?(): void;
   locate?: LoadInput['locate'];
@@ -51,6 +53,9 @@ export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
     },
     get definition() {
       return input.definition;
+    },
+    get corrected() {
+      return wrapper.corrected?.() ?? input.corrected;
     },
     ...(expectColumns && { expectColumns }),
     open: () => input.open(),
