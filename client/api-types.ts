@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 8294f3ed667243114abbaf86787ef0cb9da3e08157631e11b1c5b05d6661686b.
+// The structure of the OpenAPI document has the SHA-256 d7d41f229efd8c7d7f82a47c2c70981852ac61cd989e8688a0f68c9d2a1ab144.
 
 export interface paths {
   '/healthz': {
@@ -1963,6 +1963,16 @@ export interface components {
       types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
+    Correction: {
+      /** @description The number of the data row, as `errors` name it. It needs `column`. */
+      row?: number;
+      /** @description Instead of `row`, the address of the cell: `B4` or `Orders!B4`. */
+      cell?: string;
+      /** @description The header or the key. */
+      column?: string;
+      /** @description A text, a number, true, false or null. */
+      value: unknown;
+    };
     /**
      * @example {
      *       "data": [
@@ -1979,23 +1989,7 @@ export interface components {
     JsonUpload: {
       table?: components['schemas']['UploadDefinition'];
       /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
-      patch?: (
-        | {
-            /** @description The number of the data row, as `errors` name it. */
-            row: number;
-            /** @description The header or the key. */
-            column: string;
-            /** @description A text, a number, true, false or null. */
-            value: unknown;
-          }
-        | {
-            /** @description The address of the cell: `B4` or `Orders!B4`. */
-            cell: string;
-            column?: string;
-            /** @description A text, a number, true, false or null. */
-            value: unknown;
-          }
-      )[];
+      patch?: components['schemas']['Correction'][];
       /** @description The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit. */
       data?: {
         [key: string]: unknown;
@@ -2141,23 +2135,7 @@ export interface components {
        */
       password?: string;
       /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
-      patch?: (
-        | {
-            /** @description The number of the data row, as `errors` name it. */
-            row: number;
-            /** @description The header or the key. */
-            column: string;
-            /** @description A text, a number, true, false or null. */
-            value: unknown;
-          }
-        | {
-            /** @description The address of the cell: `B4` or `Orders!B4`. */
-            cell: string;
-            column?: string;
-            /** @description A text, a number, true, false or null. */
-            value: unknown;
-          }
-      )[];
+      patch?: components['schemas']['Correction'][];
       /**
        * Format: binary
        * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).

@@ -35,22 +35,24 @@ export const passwordPart = Type.String({
   maxLength: maxPasswordLength,
 });
 
-const correction = { value: Type.Unknown({ description: 'A text, a number, true, false or null.' }) };
-
 /** The corrections of an upload, in a form and in a JSON body. */
 export const PatchSchema = Type.Array(
-  Type.Union([
-    Type.Object({
-      row: Type.Integer({ minimum: 1, description: 'The number of the data row, as `errors` name it.' }),
-      column: Type.String({ description: 'The header or the key.' }),
-      ...correction,
-    }),
-    Type.Object({
-      cell: Type.String({ description: 'The address of the cell: `B4` or `Orders!B4`.' }),
-      column: Type.Optional(Type.String()),
-      ...correction,
-    }),
-  ]),
+  Type.Object(
+    {
+      row: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          description: 'The number of the data row, as `errors` name it. It needs `column`.',
+        }),
+      ),
+      cell: Type.Optional(
+        Type.String({ description: 'Instead of `row`, the address of the cell: `B4` or `Orders!B4`.' }),
+      ),
+      column: Type.Optional(Type.String({ description: 'The header or the key.' })),
+      value: Type.Unknown({ description: 'A text, a number, true, false or null.' }),
+    },
+    { title: 'Correction' },
+  ),
   {
     maxItems: 10_000,
     description:
