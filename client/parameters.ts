@@ -48,6 +48,13 @@ export const uploadParameters: readonly UploadParameter[] = [
     endpoints: ['upload-json', 'upload-excel'],
   },
   {
+    name: 'provenance',
+    group: 'Table',
+    value: 'PAIRS',
+    about: 'columns that say where a row came from: load_id:_load,source_row:_row',
+    endpoints: ['upload-json', 'upload-excel'],
+  },
+  {
     name: 'misfits',
     group: 'Existing table',
     value: 'WHAT',

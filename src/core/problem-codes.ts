@@ -63,7 +63,7 @@ export const problemCodes = {
     'no-column-in-common': 'the table has none of the columns of the data (`extra_columns=ignore`)',
     'unknown-column': 'the table has no such column',
     'repeated-column':
-      'two columns of the data match the same column of the table, or two keys of the rows are flattened to the same name',
+      'two columns of the data match the same column of the table, two keys of the rows are flattened to the same name, or `provenance` fills the column',
     'generated-column': 'PostgreSQL computes the column, so no value can be loaded into it',
     'too-many-columns': 'the data has more columns than the limit',
     'null-not-allowed': 'the column needs a value, and the row has NULL or none',

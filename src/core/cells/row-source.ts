@@ -53,6 +53,9 @@ export interface RowSource {
 
   /** Describes what was read. Complete after the first pass. */
   reading?: SourceReading;
+
+  /** The number of rows of the file before data row 1, as people count them. Known when a pass pushes its first row. Default: 0. */
+  rowsBefore?: number;
 }
 
 /** A problem of a header cell, which belongs to no data row. */
@@ -87,8 +90,11 @@ export interface TextReadAs {
 export interface SourceReading extends Partial<TextReadAs> {
   /** The format, such as `json`, `ndjson` or `xlsx`. */
   format: string;
+  /** The name of the file that was sent, without folders. Known from the beginning. */
+  fileName?: string | undefined;
   /** The name of the file in the zip file that was sent. */
   fileInZip?: string | undefined;
+  /** The sheet that is read. Known from the beginning. */
   sheet?: string;
   /** The 1-based row of the sheet with the header. */
   headerRow?: number;

@@ -32,6 +32,8 @@ export class ColumnMatcher {
   readonly #byLooseName = new Map<string, number>();
   readonly #isLoose: boolean;
   readonly extraColumns: ExtraColumns;
+  /** The columns of the table that the service itself fills (`provenance`). The data must not have them. */
+  readonly filled: readonly string[];
   #shownColumns: string | undefined;
   /** The number of unknown columns so far. Only the first ones get a search for a similar name, because there may be thousands. */
   #refused = 0;
@@ -41,9 +43,15 @@ export class ColumnMatcher {
    * @param matching `exact`: names are used exactly as written. `loose`: if no name is exactly the same, case and outer space are
    *   ignored, if exactly one column then matches
    */
-  constructor(columns: LoadColumn[], matching: 'exact' | 'loose', extraColumns: ExtraColumns) {
+  constructor(
+    columns: LoadColumn[],
+    matching: 'exact' | 'loose',
+    extraColumns: ExtraColumns,
+    filled: readonly string[] = [],
+  ) {
     this.#isLoose = matching === 'loose';
     this.extraColumns = extraColumns;
+    this.filled = filled;
     this.restart(columns);
   }
 
@@ -68,6 +76,10 @@ export class ColumnMatcher {
     const target = this.#byName.get(name) ?? this.#byLooseName.get(looseName(name)) ?? -1;
     if (target < 0) return this.#extra(name);
     const column = this.#columns[target]!;
+    if (this.filled.includes(column.name)) {
+      const detail = `goes into the column "${column.name}", which \`provenance\` fills. Leave it out, rename it with \`rename\`, or name another column in \`provenance\``;
+      return refuse('repeated-column', detail);
+    }
     const takenBy = this.#taken.get(target);
     if (takenBy !== undefined) {
       return refuse(
@@ -81,9 +93,9 @@ export class ColumnMatcher {
     return { target };
   }
 
-  /** Returns whether the data has a column that goes into the table's column `name`. */
+  /** Returns whether the rows get a value in the table's column `name`: from a column of the data, or from the service. */
   isTaken(name: string): boolean {
-    return this.#taken.has(this.#byName.get(name) ?? -1);
+    return this.#taken.has(this.#byName.get(name) ?? -1) || this.filled.includes(name);
   }
 
   /**

@@ -9,9 +9,11 @@ import type { LoadColumn } from '../columns/load-column.ts';
 import { columnEncoder } from '../encoders/column-encoder.ts';
 import { Problems } from '../problems/problems.ts';
 import { EncodingSink } from './encoding-sink.ts';
+import { RowOrigin } from './row-origin.ts';
 
 const columnCount = 3;
-const columns: LoadColumn[] = Array.from({ length: columnCount }, (_, index) => ({
+/** The last column is not in the data. It may get the number of the row. */
+const columns: LoadColumn[] = Array.from({ length: columnCount + 1 }, (_, index) => ({
   id: index + 1,
   name: `c${index}`,
   type: { oid: 23, name: 'integer', typmod: -1, kind: 'base' },
@@ -34,7 +36,11 @@ interface HandedOn {
 }
 
 /** @param isDrained called before each cell; every drain passes on all complete rows */
-async function encode(rows: TestCell[][], isDrained: () => boolean): Promise<HandedOn> {
+async function encode(
+  rows: TestCell[][],
+  isDrained: () => boolean,
+  origin: RowOrigin | undefined,
+): Promise<HandedOn> {
   const handed: Record<string, string> = {};
   const problems = new Problems();
   const sink = new EncodingSink({
@@ -46,6 +52,7 @@ async function encode(rows: TestCell[][], isDrained: () => boolean): Promise<Han
     matcher: new ColumnMatcher(columns, 'exact', 'fail'),
     locate: () => ({}),
     problems,
+    origin,
     output: {
       write: async (shape, bytes) => {
         const name = shape.join();
@@ -59,7 +66,7 @@ async function encode(rows: TestCell[][], isDrained: () => boolean): Promise<Han
     writtenLimits: { maxWrittenBytes: 1_000_000, maxUnpackRatio: 1 },
     onTooManyRows: () => assert.fail(),
   });
-  columns.forEach((column, index) => {
+  columns.slice(0, columnCount).forEach((column, index) => {
     sink.column(index, column.name);
   });
   for (const [index, row] of rows.entries()) {
@@ -90,36 +97,45 @@ test('rows are complete wherever the sink is drained', async () => {
     fc.asyncProperty(
       fc.array(cells, { maxLength: 12 }),
       fc.infiniteStream(fc.boolean()),
-      async (rows, drains) => {
-        const whole = await encode(rows, () => false);
-        const cut = await encode(rows, () => drains.next().value!);
+      fc.boolean(),
+      async (rows, drains, hasOrigin) => {
+        const field = { target: columnCount, value: Buffer.alloc(4), isRowNumber: true };
+        const origin = hasOrigin ? new RowOrigin([field], () => 20) : undefined;
+        const whole = await encode(rows, () => false, origin);
+        const cut = await encode(rows, () => drains.next().value!, origin);
         assert.equal(cut.problems, whole.problems);
         // Which columns of a shape are filled depends on the rows in memory. But the number of rows without a problem must be the same.
         assert.equal(cut.numbers.length, whole.numbers.length);
         assert.deepEqual(cut.numbers.toSorted(), whole.numbers.toSorted());
-        assert.equal(countRows(cut.rows), whole.numbers.length);
+        const read = readRows(cut.rows);
+        assert.equal(read.length, whole.numbers.length);
+        const numbers = whole.numbers.map((number) => number! + 20);
+        if (hasOrigin) assert.deepEqual(read.map(([first]) => first).sort(), numbers.sort());
       },
     ),
   );
 });
 
 /** Reads the tuples as PostgreSQL would. It fails if they are incomplete. */
-function countRows(rows: Record<string, string>): number {
-  let count = 0;
+function readRows(rows: Record<string, string>): number[][] {
+  const read: number[][] = [];
   for (const [shape, hex] of Object.entries(rows)) {
     const bytes = Buffer.from(hex, 'hex');
     const fields = shape === '' ? 0 : shape.split(',').length;
-    for (let at = 0; at < bytes.length; count++) {
+    for (let at = 0; at < bytes.length; ) {
+      const values: number[] = [];
+      read.push(values);
       assert.equal(bytes.readInt16BE(at), fields);
       at += 2;
       for (let field = 0; field < fields; field++) {
         const length = bytes.readInt32BE(at);
         assert.ok(length === 4 || length === -1, `a field of ${length} bytes`);
-        if (length === 4) assert.ok(bytes.readInt32BE(at + 4) < 100);
+        if (length === 4) values.push(bytes.readInt32BE(at + 4));
+        assert.ok((values.at(-1) ?? 0) < 100);
         at += 4 + Math.max(0, length);
       }
       assert.ok(at <= bytes.length);
     }
   }
-  return count;
+  return read;
 }

@@ -35,6 +35,7 @@ import { CopyShape, unnumbered } from './copy-shape.ts';
 import { GroupedPoints, NO_POINTS } from './grouped-points.ts';
 import { Padding } from './padding.ts';
 import { RowNumbers } from './row-numbers.ts';
+import type { RowOrigin } from './row-origin.ts';
 import { type TargetColumn, valueFor } from './target-column.ts';
 
 /** Takes encoded rows. `columns` are indexes into the target columns. The buffer is reused after the call. */
@@ -51,6 +52,8 @@ export interface EncodingOptions {
   output: RowOutput;
   /** If this is set, every row begins with two `integer` fields: its data row number, and the number of its shape, which this function returns. */
   numberOfSet?: ((columns: readonly number[]) => number) | undefined;
+  /** The columns that say where each row came from; undefined: none. */
+  origin?: RowOrigin | undefined;
   maxRows: number;
   /** After this many refused rows the sink stops loading rows, because the upload is refused in any case. It only collects problems. */
   maxRefusedRows?: number;
@@ -98,6 +101,8 @@ export class EncodingSink implements CellSink {
   readonly #problems: Problems;
   readonly #losses: CellLosses;
   readonly #misfits: Misfits | undefined;
+  readonly #origin: RowOrigin | undefined;
+  readonly #originBytes: number;
   readonly #maxRowBytes: number;
   readonly #encoders: ColumnEncoder[];
   readonly #isNullable: boolean[];
@@ -163,6 +168,8 @@ export class EncodingSink implements CellSink {
     this.#losses = new CellLosses(targets.length);
     this.#misfits = options.misfits;
     this.#misfits?.begin(targets);
+    this.#origin = options.origin;
+    this.#originBytes = options.origin?.length ?? 0;
     // An encoder of an earlier sink may have thrown an error and left the losses of its cell, so they are reset.
     losses.ofCell = 0;
     this.#maxRowBytes = options.maxRowBytes;
@@ -248,6 +255,7 @@ export class EncodingSink implements CellSink {
     this.#isInRow = true;
     this.#rowStart = out.position;
     this.#beginTuple(out, this.#shape);
+    if (this.#origin !== undefined) this.#putOrigin(this.#origin, out);
   }
 
   cell(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
@@ -487,6 +495,13 @@ export class EncodingSink implements CellSink {
     out.int32(shape.number);
   }
 
+  /** Puts the columns of the origin before all others. Every shape begins with them, so the row is still in order. */
+  #putOrigin(origin: RowOrigin, out: CopyBuffer): void {
+    origin.append(out, this.#row, this.#fieldStart, this.#fieldEnd);
+    for (const target of origin.targets) this.#seenIn[target] = this.#stamp;
+    this.#next = origin.targets.length;
+  }
+
   #countPadding(): void {
     const { bytes } = this.#out;
     this.#paddedBytes = 0;
@@ -506,7 +521,10 @@ export class EncodingSink implements CellSink {
   }
 
   #countRow(): void {
-    this.#shape.addRow(this.#filledBytes, this.#filledDefaults, this.#paddedBytes, this.#cost.storedBytes);
+    // The caller did not send the fields of the origin, so they count like defaults.
+    const filled = this.#filledBytes + this.#originBytes;
+    const defaults = this.#filledDefaults + this.#originBytes;
+    this.#shape.addRow(filled, defaults, this.#paddedBytes, this.#cost.storedBytes);
     this.loaded += 1;
     if (this.loaded > this.#options.maxRows) this.#options.onTooManyRows();
   }

@@ -249,6 +249,11 @@ export class SheetSource implements RowSource {
     return this.#rows?.locate(this.sheet, row, column) ?? { sheet: this.sheet };
   };
 
+  /** The rows of the sheet before data row 1. A file that states its columns has none. */
+  get rowsBefore(): number {
+    return this.#rows?.headerRow ?? 0;
+  }
+
   /**
    * Returns the same sheet with another window. Parts of the file that were read already are shared.
    *

@@ -42,7 +42,7 @@ export const maxSmallBytes = 128 * 1024;
 export function isSmallAppend(request: LoadRequest): boolean {
   const { ifExists, extraColumns, onConflict, maxFaultyRows, primaryKey, dryRun, bytes, types } = request;
   // With `values=natural`, all rows must be read before the notations of the columns are known.
-  if (types.isNatural) return false;
+  if (types.isNatural || request.provenance !== undefined) return false;
   if (ifExists !== 'append' || extraColumns === 'add' || onConflict !== 'fail') return false;
   if (maxFaultyRows !== undefined || primaryKey !== undefined || dryRun) return false;
   return bytes !== undefined && bytes <= maxSmallBytes;

@@ -183,7 +183,8 @@ async function stageRefused(
 /** Reads the rows once more, into the staging table. Returns undefined if PostgreSQL cannot store them there. */
 async function stageAgain(client: ClientBase, load: RowLoad): Promise<StagedLoad | undefined> {
   const { input, target, options } = load;
-  const matcher = new ColumnMatcher(target.columns, input.nameMatching, options.matcher.extraColumns);
+  const { extraColumns, filled } = options.matcher;
+  const matcher = new ColumnMatcher(target.columns, input.nameMatching, extraColumns, filled);
   const stageOptions = {
     ...options,
     ...refusedRowsLimit(load),

@@ -21,6 +21,7 @@ import { isSmallAppend, knownTable, loadKnown } from './load-known.ts';
 import { loadRows } from './load-rows.ts';
 import { receivedRows } from './loaded-rows.ts';
 import { loadInOnePass, type Outcome, type TableTypes, usualHead } from './one-pass/one-pass.ts';
+import { columnsToMake } from './provenance/provenance.ts';
 import { LoadProgress } from './request/load-progress.ts';
 import {
   addsRows,
@@ -85,7 +86,7 @@ export async function loadTable(
     ? await loadInOnePass(input, { headSize, limits, choices: request.types, signal }, load)
     : { inferred: undefined };
   if ('result' in outcome) return outcome.result;
-  if (ifExists === 'truncate' && exists && extraColumns !== 'add')
+  if (ifExists === 'truncate' && exists && extraColumns !== 'add' && request.provenance === undefined)
     await refuseEarlyDisagreement({ context, request, input, mayBeNew });
   if (input.expectColumns && extraColumns === 'add')
     input.expectColumns(await expectedBeforeInference(context, request, input, exists));
@@ -134,7 +135,8 @@ async function loadWithin(
   const target = await openTarget(client, upload, types.inferred);
   // If the types may still change (one pass), the columns of the target are only those of the first rows, so the input is not told about them.
   if (types.changing === undefined) input.expectColumns?.(expectedOf(target.columns));
-  const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns);
+  const filled = columnsToMake(request.provenance).map(({ name }) => name);
+  const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns, filled);
   const options = rowOptions(upload, target, matcher, progress, types);
   // A table that was widened has been compared before.
   const widenings = Array.isArray(upload.widening) ? upload.widening : [];

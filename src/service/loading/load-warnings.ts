@@ -2,11 +2,12 @@
 import type { Warning } from '../../core/errors.ts';
 import type { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import { headerOfValues } from '../../encoding/infer/header-of-values.ts';
-import type { InferredColumn, TypeInference } from '../../encoding/infer/infer-types.ts';
+import type { TypeInference } from '../../encoding/infer/infer-types.ts';
 import { mixedColumns, naturalColumns, otherReadings } from '../../encoding/infer/inferred-columns.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { type LoadedRows, receivedRows } from './loaded-rows.ts';
 import type { LoadRequest, WidenedColumn } from './request/load-request.ts';
+import { addedColumn } from './target/existing-table.ts';
 import { columnsMade } from './target/infer-definition.ts';
 import type { LoadTarget } from './target/load-target.ts';
 
@@ -76,11 +77,6 @@ function inferredColumns(
     // If only some columns are inferred, the input itself warns of all columns that it reads naturally.
     ...(isAllInferred ? naturalColumns(made, input.locate) : []),
   ];
-}
-
-function addedColumn({ name, type }: InferredColumn): Warning {
-  const detail = `The table had no column "${name}"; it was added, of type ${type}.`;
-  return { code: 'added-column', column: name, detail };
 }
 
 function widenedColumn({ column, from, to }: WidenedColumn): Warning {

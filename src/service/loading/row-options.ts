@@ -5,6 +5,7 @@ import type { WrittenLimits } from '../../encoding/encoders/written-bytes.ts';
 import { Misfits } from '../../encoding/widening/misfits.ts';
 import { FaultyRows } from './judging/faulty-rows.ts';
 import type { ChangingTypes, TableTypes } from './one-pass/one-pass.ts';
+import type { Provenance } from './provenance/provenance.ts';
 import type { LoadProgress } from './request/load-progress.ts';
 import type { ConflictOption } from './staged/conflict-rule.ts';
 import { conflictOption } from './target/conflict-option.ts';
@@ -20,6 +21,8 @@ const minFrozenBytes = 1024 * 1024;
 export interface RowOptions {
   matcher: ColumnMatcher;
   conflict: ConflictOption | undefined;
+  /** See `LoadRequest.provenance`. */
+  provenance: Provenance | undefined;
   maxRows: number;
   maxRowBytes: number;
   writtenLimits: WrittenLimits;
@@ -51,6 +54,7 @@ export function rowOptions(
   return {
     matcher,
     conflict: conflictOption(request, target, hasDefinition),
+    provenance: request.provenance,
     maxRows: context.limits.maxRows,
     maxRowBytes: context.limits.maxRowBytes,
     writtenLimits: context.limits,

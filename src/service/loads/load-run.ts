@@ -95,9 +95,10 @@ export class LoadRun implements LoadObserver {
     this.#cancelling.abort(reason);
   }
 
-  /** Records that the work on the rows begins. */
-  start(): void {
+  /** Records that the work on the rows begins. @returns the time */
+  start(): Date {
     this.#startedAt ??= new Date();
+    return this.#startedAt;
   }
 
   committing(result: LoadResult): void {

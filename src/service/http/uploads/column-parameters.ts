@@ -1,7 +1,14 @@
 /**
- * Reads the parameters that name columns: `primary_key`, `conflict_key`, `rename`.
+ * Reads the parameters that name columns: `primary_key`, `conflict_key`, `rename`, `provenance`.
  */
 import { wrongParameter } from '../../../core/errors.ts';
+import { identifierProblem } from '../../../core/identifiers.ts';
+import {
+  isOrigin,
+  type Origin,
+  type OriginColumns,
+  originTypes,
+} from '../../loading/provenance/provenance.ts';
 import type { UploadQuery } from './parameters.ts';
 import { splitList } from './split-list.ts';
 
@@ -12,6 +19,8 @@ export interface ColumnChoices {
   conflictKey: string[] | undefined;
   /** The new name for each header or key. */
   rename: ReadonlyMap<string, string>;
+  /** undefined: the parameter was not sent. */
+  provenance: OriginColumns | undefined;
 }
 
 /**
@@ -20,7 +29,7 @@ export interface ColumnChoices {
  * @throws AppError `invalid-parameter`
  */
 export function columnChoicesOf(
-  query: Pick<UploadQuery, 'primary_key' | 'conflict_key' | 'rename' | 'on_conflict'>,
+  query: Pick<UploadQuery, 'primary_key' | 'conflict_key' | 'rename' | 'on_conflict' | 'provenance'>,
 ): ColumnChoices {
   const { primary_key, conflict_key, rename, on_conflict } = query;
   if (conflict_key !== undefined && on_conflict === 'fail') {
@@ -30,6 +39,7 @@ export function columnChoicesOf(
     primaryKey: namesIn('primary_key', primary_key),
     conflictKey: namesIn('conflict_key', conflict_key),
     rename: renamesIn(rename),
+    provenance: originsIn(query.provenance),
   };
 }
 
@@ -65,4 +75,25 @@ function renamesIn(text: string | undefined): Map<string, string> {
     names.set(from, to);
   }
   return names;
+}
+
+function originsIn(text: string | undefined): OriginColumns | undefined {
+  if (text === undefined) return undefined;
+  const columns: Map<Origin, string> = new Map();
+  const refuse = (what: string) =>
+    wrongParameter(
+      'provenance',
+      `provenance ${what}. Name what a column gets and then the column, as in provenance=load_id:_load,source_row:_row. The choices are ${Object.keys(originTypes).join(', ')}.`,
+    );
+  for (const item of splitList(text, ',', false)) {
+    const [origin = '', name, ...more] = splitList(item, ':');
+    if (!isOrigin(origin)) throw refuse(`cannot be ${JSON.stringify(origin.slice(0, 100))}`);
+    if (name === undefined || more.length > 0) throw refuse(`must have one column for ${origin}`);
+    if (columns.has(origin)) throw refuse(`has ${origin} twice`);
+    const problem = identifierProblem(name);
+    if (problem !== undefined) throw refuse(`names a column for ${origin} that ${problem}`);
+    if ([...columns.values()].includes(name)) throw refuse(`has the column ${JSON.stringify(name)} twice`);
+    columns.set(origin, name);
+  }
+  return columns;
 }

@@ -38,16 +38,16 @@ async function loadInput(
   keeper: AnswerKeeper,
   unread: LoadInput,
 ): Promise<KeptAnswer> {
-  const startedAt = performance.now();
+  const since = performance.now();
   const { run, body, log } = upload;
   const input = readText(renameColumns(unread, upload.columns.rename), upload.textReading);
   const table = prefersCsv(body.headers.accept) ? new ProblemTable() : undefined;
-  run.toAnswer = (loaded) => answerOf(loaded, upload, input, table, performance.now() - startedAt);
-  run.start();
+  run.toAnswer = (loaded) => answerOf(loaded, upload, input, table, performance.now() - since);
+  const startedAt = run.start();
   try {
     const loaded = await loadTable(
       loadContextOf(context, upload, keeper),
-      loadRequestOf(upload, table),
+      loadRequestOf(upload, table, startedAt),
       input,
       context.knownTables,
     );
@@ -115,13 +115,16 @@ function loadContextOf(
 function loadRequestOf(
   { schema, name, grants, signal, query, columns, types, maxFaultyRows, run }: Upload,
   table: ProblemTable | undefined,
+  startedAt: Date,
 ): LoadRequest {
+  const { provenance } = columns;
   return {
     schema,
     name,
     ifExists: query.if_exists,
     mustExist: query.if_missing === 'fail',
     extraColumns: query.extra_columns,
+    provenance: provenance && { columns: provenance, loadId: run.id, loadedAt: startedAt },
     misfits: query.misfits,
     types,
     onConflict: query.on_conflict,

@@ -62,6 +62,12 @@ export const parameters = {
     short: 'what happens to columns that the table lacks',
     long: 'What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types.',
   }),
+  provenance: parameter('Table', uploads, optionalText(), {
+    value: 'PAIRS',
+    short: 'columns that say where a row came from: load_id:_load,source_row:_row',
+    long: 'Columns that say where each row came from, as `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file or, in JSON, the number of the row (`bigint` or `integer`). Missing columns are added to the table, which needs the scope `table:create`. They cannot be in the data or in a key. Write a backslash before a comma, colon or backslash in a name.',
+    byDefault: 'none',
+  }),
   misfits: parameter('Existing table', uploads, oneOf('fail', 'widen', 'widen_text'), {
     value: 'WHAT',
     short: 'what happens to values that do not fit',

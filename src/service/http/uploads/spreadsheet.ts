@@ -24,7 +24,7 @@ export const filePart = Type.String({
   // OpenAPI 3.1 needs only `contentMediaType`. `format` is that of OpenAPI 3.0, which most client generators still use.
   format: 'binary',
   contentMediaType: 'application/octet-stream',
-  description: `A spreadsheet or a text file (${supportedExtensions}). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).`,
+  description: `A spreadsheet or a text file (${supportedExtensions}). It is recognized by its content; its name matters only for \`provenance\`. It may be packed (.gz, .zst, .br, .zip).`,
 });
 
 export const passwordPart = Type.String({
@@ -81,6 +81,8 @@ export interface OpenedSpreadsheet {
   /** Opens the same file with another sheet. */
   openSheet: (sheet: string) => Promise<SheetSource>;
   spool: Spool;
+  /** The name of the file that was sent, without folders; empty: none was sent. */
+  fileName: string;
   /** The name of the file in the zip file that was sent; undefined: no zip file was sent. */
   fileInZip: string | undefined;
   /** The value of `table` in the part `body`; undefined: none. */
@@ -155,7 +157,14 @@ export async function withSpreadsheet<Result>(
     };
     const openSheet = async (sheet: string) =>
       source.openSheet(sheet) ?? open({ ...ofOtherSheets, sheet, allSheets: false });
-    return await use({ source, openSheet, ...unpacked, definition, patch: parts.patch });
+    return await use({
+      source,
+      openSheet,
+      ...unpacked,
+      definition,
+      patch: parts.patch,
+      fileName: parts.fileName,
+    });
   } finally {
     memory.close();
     await spool.close();

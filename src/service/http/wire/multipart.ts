@@ -32,12 +32,14 @@ export interface SpreadsheetUpload {
   patch: Buffer | undefined;
   /** The part `password`; undefined if it was not sent or is empty. */
   password: string | undefined;
+  /** The name of the file without folders, as the client says it; empty: it says none. */
+  fileName: string;
 }
 
 const partNames = ['file', 'body', 'patch', 'password'];
 
 /**
- * Reads the parts in any order, and writes the spreadsheet to `file` as it arrives. The file name is never used.
+ * Reads the parts in any order, and writes the spreadsheet to `file` as it arrives. The name of the file has no effect on how it is read.
  *
  * @throws AppError `invalid-multipart` (400), `invalid-parameter` (422: a part is missing, unknown or sent twice),
  *   `limit-exceeded`
@@ -57,7 +59,9 @@ export async function readSpreadsheetUpload(
     // The failure is handled here, so that it does not end the process. The pipeline reports it.
     taken.catch((error) => busboy.destroy(error));
   };
-  busboy.on('file', (name: string, stream: BusboyFileStream) => {
+  let fileName = '';
+  busboy.on('file', (name: string, stream: BusboyFileStream, sentName = '') => {
+    if (name === 'file') fileName = sentName;
     orDestroy(busboy, () =>
       receive(name, () =>
         name === 'file' ? spoolPart(stream, file, digest) : collectPart(name, stream, maxBytesOf(name)),
@@ -91,7 +95,7 @@ export async function readSpreadsheetUpload(
   // The password is not part of the digest, which is stored: a fast hash would help to guess it.
   digest?.endOfParts();
   const password = passwordOf(await parts.get('password'));
-  return { body: unlessEmpty(body), patch: unlessEmpty(patch), password };
+  return { body: unlessEmpty(body), patch: unlessEmpty(patch), password, fileName };
 }
 
 function unlessEmpty(part: Buffer | undefined): Buffer | undefined {

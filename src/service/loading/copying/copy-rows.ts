@@ -13,6 +13,8 @@ import type { Misfits } from '../../../encoding/widening/misfits.ts';
 import { noteKeptBytes } from '../../postgres/transaction.ts';
 import { setStatementTimeout } from '../../postgres/transaction-settings.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
+import type { Provenance } from '../provenance/provenance.ts';
+import { rowOrigins } from '../provenance/row-origins.ts';
 import type { LoadProgress } from '../request/load-progress.ts';
 import { CopySession } from './copy-session.ts';
 import { type Refusal, refusalOfCopy } from './refusal.ts';
@@ -36,6 +38,8 @@ export interface CopyOptions {
   mayFill: (column: LoadColumn) => boolean;
   /** If this is set, each row begins with the number of its data row and the number of its shape (the set of columns that it has), in these columns. */
   numbers?: { columns: readonly string[]; numberOfSet: (columns: readonly number[]) => number };
+  /** See `LoadRequest.provenance`. */
+  provenance?: Provenance | undefined;
   /** `on_conflict=update`: a row may update an existing one. */
   mayUpdate: boolean;
   typesAreInferred: boolean;
@@ -131,6 +135,7 @@ type SinkOptions = Pick<
   CopyOptions,
   | 'matcher'
   | 'numbers'
+  | 'provenance'
   | 'maxRows'
   | 'maxRefusedRows'
   | 'maxRowBytes'
@@ -146,12 +151,13 @@ export function sinkOf(
   options: SinkOptions,
   to: Pick<EncodingOptions, 'targets' | 'output' | 'problems'>,
 ): EncodingSink {
-  const { maxRows, maxRefusedRows, writtenLimits } = options;
+  const { maxRows, maxRefusedRows, writtenLimits, provenance } = options;
   return new EncodingSink({
     ...to,
     matcher: options.matcher,
     locate: input.locate,
     numberOfSet: options.numbers?.numberOfSet,
+    origin: provenance && rowOrigins(provenance, to.targets, input),
     maxRows,
     ...(maxRefusedRows !== undefined && { maxRefusedRows }),
     maxRowBytes: options.maxRowBytes,

@@ -11,13 +11,20 @@ import { orderWarnings, otherSheetsWarning } from '../../../readers/spreadsheet/
 import type { SheetSource } from '../../../readers/spreadsheet/sheet-source.ts';
 import type { LoadInput } from './load-input.ts';
 
+interface ReceivedFile {
+  source: SheetSource;
+  spool: Spool;
+  fileName?: string | undefined;
+  fileInZip?: string | undefined;
+}
+
 /**
  * @param opened the file with the spool that contains it
  * @param definition the value of `table` in the part `body`; undefined: the request has no definition
  * @param isSheetChosen true: the caller named the sheet; false: a warning names the other sheets that have rows
  */
 export function spreadsheetInput(
-  { source, spool, fileInZip }: { source: SheetSource; spool: Spool; fileInZip?: string | undefined },
+  { source, spool, fileName, fileInZip }: ReceivedFile,
   definition: unknown,
   isSheetChosen: boolean,
 ): LoadInput {
@@ -46,7 +53,10 @@ export function spreadsheetInput(
       return source.joinedLines;
     },
     get reading() {
-      return { ...source.reading, fileInZip };
+      return { ...source.reading, fileName, fileInZip };
+    },
+    get rowsBefore() {
+      return source.rowsBefore;
     },
     definition,
     open: async () => {},

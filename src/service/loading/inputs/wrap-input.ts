@@ -51,6 +51,9 @@ export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
     get reading() {
       return input.reading ?? { format: 'json' };
     },
+    get rowsBefore() {
+      return input.rowsBefore ?? 0;
+    },
     get definition() {
       return input.definition;
     },

@@ -32,7 +32,7 @@ export async function learnTable(
     const { fingerprint, runsNoCode, isOwned, oid, schemaVersion } = found;
     if (fingerprint === null) return 'unsuitable';
     const noted = notedBytes(client);
-    const options = { schema, name, admitSchema, truncate: false, addColumns: undefined };
+    const options = { schema, name, admitSchema, truncate: false, addColumns: undefined, origins: [] };
     const target = await openExistingTable(client, options);
     if (target.columns.some(isStagedAsText) || target.takesNoCopy || target.changesRows || target.hasRules)
       return 'unsuitable';

@@ -34,6 +34,8 @@ export async function copyChanging(
   if (change === undefined) return copied;
   // The problems may come from the types of the first rows, so the rows are loaded again with the types of all rows.
   if (copied.refusal !== undefined || problems.count > 0) throw new TypesDiffer();
+  // The columns of the data come before those of the origin.
+  if (options.provenance !== undefined && change.added.length > 0) throw new TypesDiffer();
   // The change may be empty: a column without values is text, and a column that got another type meanwhile may be text again.
   if (change.added.length + change.converted.length > 0) {
     await target.change(client, change).catch((cause: unknown) => {

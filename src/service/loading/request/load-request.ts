@@ -10,6 +10,7 @@ import type { TransactionOptions } from '../../postgres/transaction.ts';
 import type { TableDescription } from '../../tables/definition.ts';
 import type { NeededRights } from '../../tables/loading/find-load-target.ts';
 import type { HeadSize } from '../inputs/load-input.ts';
+import type { Provenance } from '../provenance/provenance.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
 export type OnConflict = 'fail' | 'skip' | 'update';
@@ -22,6 +23,8 @@ export interface LoadRequest {
   /** The upload makes no table where there is none (`if_missing=fail`). */
   mustExist?: boolean;
   extraColumns: ExtraColumns;
+  /** The columns that say where each row came from; undefined: none. */
+  provenance?: Provenance | undefined;
   /** What to do with values that do not fit the types of an existing table. */
   misfits: OnMisfit;
   /** How types are inferred. */

@@ -2,9 +2,8 @@
  * Opens an existing table to add rows to it, or to empty it first. The table itself is the definition.
  */
 import type { ClientBase } from 'pg';
-import { AppError, wrongParameter } from '../../../core/errors.ts';
+import { AppError, type Warning, wrongParameter } from '../../../core/errors.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
-import type { InferredColumn } from '../../../encoding/infer/infer-types.ts';
 import type { Widening } from '../../../encoding/widening/misfits.ts';
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
 import { isOtherKindOfObject, isRefusalOfColumn, isUndefinedTable } from '../../postgres/named-objects.ts';
@@ -43,9 +42,16 @@ export interface ExistingTableOptions {
   /** Refuses a schema that the token may not use. The tables below the table may be in other schemas. */
   admitSchema: (schema: string) => void;
   /** Returns the columns to add, given the names of those that the table has; undefined: none may be added. */
-  addColumns: ((known: string[]) => InferredColumn[]) | undefined;
+  addColumns: ((known: string[]) => AddedColumn[]) | undefined;
+  /** The columns for `provenance` that the table lacks, and that are added. */
+  origins: AddedColumn[];
   /** undefined: the columns keep their types. */
   widening?: TableWidening | undefined;
+}
+
+interface AddedColumn {
+  name: string;
+  type: string;
 }
 
 /** The columns that get wider types before the rows are loaded. */
@@ -58,15 +64,15 @@ export interface TableWidening {
 
 export async function openExistingTable(
   client: ClientBase,
-  { schema, name, truncate, admitSchema, addColumns, widening }: ExistingTableOptions,
+  { schema, name, truncate, admitSchema, addColumns, origins, widening }: ExistingTableOptions,
 ): Promise<ExistingTable> {
   const relation = quoteQualified(schema, name);
   if (truncate) await refuseReferences(client, schema, name);
   if (truncate) await admitPartitions(client, relation, admitSchema);
-  if (addColumns !== undefined || widening !== undefined)
-    await admitInheriting(client, relation, admitSchema);
+  const mayAddColumns = addColumns !== undefined || origins.length > 0;
+  if (mayAddColumns || widening !== undefined) await admitInheriting(client, relation, admitSchema);
   if (widening !== undefined && !truncate) await lockInTries(client, relation, widening.lock);
-  else await lock(client, await lockingStatement(client, relation, truncate, addColumns !== undefined));
+  else await lock(client, await lockingStatement(client, relation, truncate, mayAddColumns));
   const treatment = await client.query<RowTreatment>(rowTreatment(relation));
   const { oid, kind, hasShortTrees, hasRowSecurity, hasRowTriggers, changesRows, ...others } =
     treatment.rows[0]!;
@@ -80,10 +86,12 @@ export async function openExistingTable(
     await widen(client, relation, columns, widening);
     columns = await readLoadColumns(client, schema, name);
   }
-  const added = addColumns?.(columns.map((column) => column.name)) ?? [];
-  if (added.length > 0) {
+  const known = columns.map((column) => column.name);
+  const added = addColumns?.(known) ?? [];
+  const originsAdded = origins.filter((column) => !known.includes(column.name));
+  if (added.length + originsAdded.length > 0) {
     if (isSharded) await readKind(client, relation);
-    await add(client, relation, added);
+    await add(client, relation, [...added, ...originsAdded]);
     columns = await readLoadColumns(client, schema, name);
   }
   const rules = await readRowRules(client, schema, name);
@@ -102,8 +110,9 @@ export async function openExistingTable(
     isSharded,
     takesNoCopy: hasRowSecurity,
     primaryKey: rules.find((rule) => rule.kind === 'unique' && rule.isPrimary)?.columns,
+    keyColumns: rules.flatMap((rule) => (rule.kind === 'unique' ? rule.columns : [])),
     keys: keysOf(rules),
-    warnings: [],
+    warnings: originsAdded.map(addedColumn),
     readRules: async () => rules,
   };
 }
@@ -183,7 +192,12 @@ function droppedMeanwhile(cause?: unknown): AppError {
   return new AppError('write-conflict', detail, { cause });
 }
 
-async function add(client: ClientBase, relation: string, columns: InferredColumn[]): Promise<void> {
+export function addedColumn({ name, type }: AddedColumn): Warning {
+  const detail = `The table had no column "${name}"; it was added, of type ${type}.`;
+  return { code: 'added-column', column: name, detail };
+}
+
+async function add(client: ClientBase, relation: string, columns: AddedColumn[]): Promise<void> {
   try {
     await queryInCallersPath(client, changeColumnsOf(relation, { added: columns, converted: [] }));
   } catch (error) {

@@ -15,6 +15,7 @@ import { impossibleNames } from '../../../encoding/infer/inferred-columns.ts';
 import { addRowFault, headerProblems, Problems, shortenValue } from '../../../encoding/problems/problems.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { nothingToLoad } from '../inputs/nothing-to-load.ts';
+import { columnsToMake } from '../provenance/provenance.ts';
 import type { LoadContext, LoadRequest } from '../request/load-request.ts';
 import type { LoadTarget } from './load-target.ts';
 
@@ -75,21 +76,33 @@ export class Inferring {
   }
 }
 
-/** Returns the sent definition with the inferred columns that it lacks. Without a definition it has all inferred columns. */
+/**
+ * Returns the sent definition with the inferred columns that it lacks, and with the columns for `provenance`. Without a definition it has
+ * all inferred columns.
+ */
 export function definitionToMake(
-  { extraColumns, primaryKey }: LoadRequest,
+  { extraColumns, primaryKey, provenance }: LoadRequest,
   input: LoadInput,
   inferred: TypeInference | undefined,
 ): unknown {
-  const columns = inferred?.columns().map(({ name, type }) => ({ name, type })) ?? [];
+  const origins = columnsToMake(provenance);
+  const ofData = inferred?.columns().map(({ name, type }) => ({ name, type })) ?? [];
+  // If the data has a column with such a name, it is refused when the rows are read.
+  const columns = columnsBeside(
+    origins.map(({ name }) => name),
+    ofData,
+    input,
+  );
   const sent = input.definition;
-  if (sent === undefined) return { columns, ...keyOf(primaryKey, columns, input) };
+  if (sent === undefined) return { columns: [...columns, ...origins], ...keyOf(primaryKey, columns, input) };
   if (primaryKey !== undefined) {
     const detail =
       'A definition has the primary key in `constraints.primary_key`: leave the parameter `primary_key` out.';
     throw wrongParameter('primary_key', detail);
   }
-  return extraColumns === 'add' ? extendDefinition(sent, columns, input) : sent;
+  const extended = extraColumns === 'add' ? extendDefinition(sent, columns, input) : sent;
+  const hasColumns = (extended as DefinedColumns | null)?.columns !== undefined;
+  return hasColumns ? extendDefinition(extended, origins, { nameMatching: 'exact' }) : extended;
 }
 
 /**
@@ -133,13 +146,15 @@ export function asKeyProblem(error: unknown): unknown {
  * Adds the inferred columns to the sent definition. An invalid definition is returned unchanged, because the checks refuse it
  * later.
  */
-function extendDefinition(sent: unknown, columns: { name: string }[], input: LoadInput): unknown {
+function extendDefinition(sent: unknown, columns: { name: string }[], input: Matching): unknown {
   if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return sent;
   const { columns: defined = [] } = sent as DefinedColumns;
   if (!Array.isArray(defined)) return sent;
   const added = columnsBeside(namesOf(sent as DefinedColumns), columns, input);
   return { ...sent, columns: [...defined, ...added] };
 }
+
+type Matching = Pick<LoadInput, 'nameMatching'>;
 
 /** The part of a definition that inference reads. `columns` may be absent, if the definition has constraints only and all columns are inferred. */
 interface DefinedColumns {
@@ -162,7 +177,7 @@ export function columnsMade(inferred: TypeInference, input: LoadInput, target: L
 export function columnsBeside<Column extends { name: string }>(
   known: string[],
   columns: Column[],
-  input: LoadInput,
+  input: Matching,
 ): Column[] {
   const isLoose = input.nameMatching === 'loose';
   const names = new Set(isLoose ? known.map(looseName) : known);

@@ -117,6 +117,7 @@ export class NewTable implements RowTarget {
   /** The rows are stored in the order in which they were copied. This is false for a table of several shards: if its rows violate a key, they are read again. */
   readonly keepsOrder: boolean;
   readonly primaryKey: readonly string[] | undefined;
+  readonly keyColumns: readonly string[];
   readonly warnings: Warning[];
   readonly #table: PreparedTable;
   readonly #naming: Naming;
@@ -133,6 +134,9 @@ export class NewTable implements RowTarget {
     this.mayRefuseRows =
       (!this.keepsOrder && hasConstraints(table)) || columns.some(isDomain) || hasExpressions(table);
     this.primaryKey = table.primaryKey?.columns;
+    this.keyColumns = [...keys, ...table.unique, { columns: this.primaryKey ?? [] }].flatMap(
+      (key) => key.columns,
+    );
     this.warnings = table.warnings;
     this.#table = table;
     this.#naming = naming;

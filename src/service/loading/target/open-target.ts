@@ -18,6 +18,8 @@ import { prepareTable } from '../../tables/prepare-table.ts';
 import type { PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
+import { columnsToAdd, refuseUnfitColumns } from '../provenance/origin-target.ts';
+import { columnsToMake } from '../provenance/provenance.ts';
 import { addsRows, type LoadContext, type LoadRequest, neededRights } from '../request/load-request.ts';
 import type { WideningStep } from '../widening/widen-where-needed.ts';
 import { sameNames } from './conflict-option.ts';
@@ -54,6 +56,7 @@ export async function findTable({ pool, transaction }: LoadContext, request: Loa
     // The dependent objects are checked again when the tables are swapped. This early check gives the caller the answer before the rows are sent.
     if (ifExists === 'replace') await refuseDependents(client, schema, name);
     if (ifExists === 'truncate') await admitPartitions(client, quoteQualified(schema, name), admitSchema);
+    if (ifExists !== 'replace') await columnsToAdd(client, request);
     return true;
   };
   return inTransaction(pool, { ...transaction, readOnly: true }, check, search);
@@ -78,18 +81,22 @@ export async function openTarget(
   // Another session may have created the table meanwhile: `append` and `truncate` then use it.
   if (prepared === undefined || (addsRows(request) && isTable(prepared.existing?.kind ?? ''))) {
     const truncate = ifExists === 'truncate';
-    const addColumns = inferred && ((known: string[]) => columnsBeside(known, inferred.columns(), input));
+    const origins = columnsToMake(request.provenance).map((column) => column.name);
+    const addColumns =
+      inferred && ((known: string[]) => columnsBeside([...known, ...origins], inferred.columns(), input));
     const target = await openExistingTable(client, {
       schema,
       name,
       truncate,
       admitSchema,
       addColumns,
+      origins: await columnsToAdd(client, request),
       widening: Array.isArray(widening)
         ? { columns: widening, lock, beforeChange: () => refuseDisagreement(client, options) }
         : undefined,
     });
     requirePrimaryKey(request, target);
+    refuseUnfitColumns(request.provenance, target);
     return target;
   }
   // Another session may have dropped the table meanwhile.
@@ -98,7 +105,9 @@ export async function openTarget(
     request.requireCreation();
   }
   const mayReplace = ifExists === 'replace';
-  return openNewTable(client, prepared, { mayReplace, ...lock, extraFunctions });
+  const target = await openNewTable(client, prepared, { mayReplace, ...lock, extraFunctions });
+  refuseUnfitColumns(request.provenance, target);
+  return target;
 }
 
 async function prepare(
@@ -157,7 +166,7 @@ export async function refuseDisagreement(
   const { schema, name, admitSchema } = request;
   const { extraFunctions } = context;
   const table = input.definition;
-  const isPartial = request.extraColumns === 'add';
+  const isPartial = request.extraColumns === 'add' || request.provenance !== undefined;
   const options = { schema, name, table, admitSchema, extraFunctions };
   const errors = await compareWithExisting(client, options, isPartial);
   if (errors.length === 0) return;

@@ -28,6 +28,8 @@ export interface RowTarget {
   readonly takesNoCopy: boolean;
   /** The columns of the primary key. */
   readonly primaryKey: readonly string[] | undefined;
+  /** The columns of all primary keys and unique keys. */
+  readonly keyColumns: readonly string[];
   /** The keys that ON CONFLICT can use: the primary key, then each unique constraint. */
   readonly keys: ConflictKey[];
   /** Warnings about the table. */
