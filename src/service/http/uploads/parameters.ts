@@ -65,7 +65,7 @@ export const parameters = {
   provenance: parameter('Table', uploads, optionalText(), {
     value: 'PAIRS',
     short: 'columns that say where a row came from: load_id:_load,source_row:_row',
-    long: 'Columns that say where each row came from, as `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file or, in JSON, the number of the row (`bigint` or `integer`). Missing columns are added to the table, which needs the scope `table:create`. They cannot be in the data or in a key. Write a backslash before a comma, colon or backslash in a name.',
+    long: 'Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. They cannot be in the data or in a key. Write a backslash before a comma, colon or backslash in a name.',
     byDefault: 'none',
   }),
   misfits: parameter('Existing table', uploads, oneOf('fail', 'widen', 'widen_text'), {
