@@ -118,6 +118,9 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
 
   const made = '/table/made/upload/json?if_exists=';
   await post(`${made}append`, { data: good });
+  const origins = 'provenance=load_id:_load,loaded_at:_at,source_file:_file,source_row:_row';
+  await post(`/table/origins/upload/json?if_exists=append&${origins}`, { data: [{ a: 1 }] });
+  await post(`/table/origins/upload/json?if_exists=append&${origins},source_sheet:_s`, { data: [{ a: 1 }] });
   await post(`${made}append`, { data: [{ id: 1, few: 200 }, { parent: 7 }] });
   for (const onConflict of ['skip', 'update']) {
     const path = `${made}append&on_conflict=${onConflict}`;

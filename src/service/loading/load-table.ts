@@ -21,7 +21,7 @@ import { isSmallAppend, knownTable, loadKnown } from './load-known.ts';
 import { loadRows } from './load-rows.ts';
 import { receivedRows } from './loaded-rows.ts';
 import { loadInOnePass, type Outcome, type TableTypes, usualHead } from './one-pass/one-pass.ts';
-import { columnsToMake } from './provenance/provenance.ts';
+import { originNames } from './provenance/provenance.ts';
 import { LoadProgress } from './request/load-progress.ts';
 import {
   addsRows,
@@ -135,7 +135,7 @@ async function loadWithin(
   const target = await openTarget(client, upload, types.inferred);
   // If the types may still change (one pass), the columns of the target are only those of the first rows, so the input is not told about them.
   if (types.changing === undefined) input.expectColumns?.(expectedOf(target.columns));
-  const filled = columnsToMake(request.provenance).map(({ name }) => name);
+  const filled = originNames(request.provenance);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns, filled);
   const options = rowOptions(upload, target, matcher, progress, types);
   // A table that was widened has been compared before.

@@ -5,7 +5,7 @@ import { firstOwnOid, type LoadColumn } from '../../../encoding/columns/load-col
 import { shortenValue } from '../../../encoding/problems/problems.ts';
 import { quoteQualified } from '../../postgres/sql.ts';
 import { missingColumns } from '../../tables/loading/missing-columns.ts';
-import { columnsToMake, type Origin, originTypes, type Provenance } from './provenance.ts';
+import { columnsToMake, type Origin, originNames, originTypes, type Provenance } from './provenance.ts';
 
 interface Adding {
   schema: string;
@@ -24,11 +24,10 @@ export async function columnsToAdd(
   { schema, name: table, provenance, requireCreation }: Adding,
 ): Promise<{ name: string; type: string }[]> {
   if (provenance === undefined) return [];
-  const columns = columnsToMake(provenance);
-  const names = columns.map(({ name }) => name);
-  const missing = await missingColumns(client, quoteQualified(schema, table), names, 'provenance');
+  const relation = quoteQualified(schema, table);
+  const missing = await missingColumns(client, relation, originNames(provenance), 'provenance');
   if (missing.length > 0) requireCreation();
-  return columns.filter(({ name }) => missing.includes(name));
+  return columnsToMake(provenance).filter(({ name }) => missing.includes(name));
 }
 
 /**

@@ -24,6 +24,10 @@ export function isOrigin(name: string): name is Origin {
   return Object.hasOwn(originTypes, name);
 }
 
+export function originNames(provenance: Provenance | undefined): string[] {
+  return [...(provenance?.columns.values() ?? [])];
+}
+
 /** Returns the columns as a new table gets them. */
 export function columnsToMake(provenance: Provenance | undefined): { name: string; type: string }[] {
   return [...(provenance?.columns ?? [])].map(([origin, name]) => ({ name, type: originTypes[origin] }));

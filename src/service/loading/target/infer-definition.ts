@@ -15,7 +15,7 @@ import { impossibleNames } from '../../../encoding/infer/inferred-columns.ts';
 import { addRowFault, headerProblems, Problems, shortenValue } from '../../../encoding/problems/problems.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { nothingToLoad } from '../inputs/nothing-to-load.ts';
-import { columnsToMake } from '../provenance/provenance.ts';
+import { columnsToMake, originNames } from '../provenance/provenance.ts';
 import type { LoadContext, LoadRequest } from '../request/load-request.ts';
 import type { LoadTarget } from './load-target.ts';
 
@@ -88,11 +88,7 @@ export function definitionToMake(
   const origins = columnsToMake(provenance);
   const ofData = inferred?.columns().map(({ name, type }) => ({ name, type })) ?? [];
   // If the data has a column with such a name, it is refused when the rows are read.
-  const columns = columnsBeside(
-    origins.map(({ name }) => name),
-    ofData,
-    input,
-  );
+  const columns = columnsBeside(originNames(provenance), ofData, input);
   const sent = input.definition;
   if (sent === undefined) return { columns: [...columns, ...origins], ...keyOf(primaryKey, columns, input) };
   if (primaryKey !== undefined) {

@@ -19,7 +19,7 @@ import type { PreparedTable } from '../../tables/prepared-table.ts';
 import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { columnsToAdd, refuseUnfitColumns } from '../provenance/origin-target.ts';
-import { columnsToMake } from '../provenance/provenance.ts';
+import { originNames } from '../provenance/provenance.ts';
 import { addsRows, type LoadContext, type LoadRequest, neededRights } from '../request/load-request.ts';
 import type { WideningStep } from '../widening/widen-where-needed.ts';
 import { sameNames } from './conflict-option.ts';
@@ -81,7 +81,7 @@ export async function openTarget(
   // Another session may have created the table meanwhile: `append` and `truncate` then use it.
   if (prepared === undefined || (addsRows(request) && isTable(prepared.existing?.kind ?? ''))) {
     const truncate = ifExists === 'truncate';
-    const origins = columnsToMake(request.provenance).map((column) => column.name);
+    const origins = originNames(request.provenance);
     const addColumns =
       inferred && ((known: string[]) => columnsBeside([...known, ...origins], inferred.columns(), input));
     const target = await openExistingTable(client, {
