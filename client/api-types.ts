@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 7ce6db673656b4d627e3a51ff98a6d6f38361680809b6a8d01f12bdb64b68bf7.
+// The structure of the OpenAPI document has the SHA-256 e994626b281532006be1c63dbb51c31859fa6ed96511b3deaf6e7fd20ce0563f.
 
 export interface paths {
   '/healthz': {
@@ -780,6 +780,8 @@ export interface components {
        * @example unknown-part
        * @example repeated-part
        * @example not-a-file
+       * @example no-such-cell
+       * @example repeated-cell
        * @example no-key
        * @example rows-not-found
        * @example rows-not-an-array
@@ -825,6 +827,7 @@ export interface components {
        * @example repeated-header
        * @example shortened-header
        * @example header-row
+       * @example header-rows-left-out
        * @example proposal-taken
        * @example total-row
        * @example rows-below
@@ -1960,6 +1963,16 @@ export interface components {
       types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
+    Correction: {
+      /** @description The number of the data row, as `errors` name it. It needs `column`. */
+      row?: number;
+      /** @description Instead of `row`, the address of the cell: `B4` or `Orders!B4`. */
+      cell?: string;
+      /** @description The header or the key. */
+      column?: string;
+      /** @description A text, a number, true, false or null. */
+      value: unknown;
+    };
     /**
      * @example {
      *       "data": [
@@ -1975,6 +1988,8 @@ export interface components {
      */
     JsonUpload: {
       table?: components['schemas']['UploadDefinition'];
+      /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
+      patch?: components['schemas']['Correction'][];
       /** @description The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit. */
       data?: {
         [key: string]: unknown;
@@ -2016,6 +2031,25 @@ export interface components {
             value?: string;
           };
         }[];
+        /** @description The first corrected cells (`patch`). */
+        corrected?: {
+          /** @description For JSON: the JSON Pointer of the value. */
+          pointer?: string;
+          /** @description For newline-delimited JSON: the line. */
+          line?: number;
+          /** @description For spreadsheets: the cell, `Orders!C1483`. */
+          cell?: string;
+          /** @description The number of the data row, from 1. */
+          row: number;
+          /** @description The header or the key. */
+          column: string;
+          /** @description The value that was sent, shortened. */
+          from: string | null;
+          /** @description The value that counts, shortened. */
+          to: string | null;
+        }[];
+        /** @description The number of all corrected cells. */
+        corrected_count?: number;
         /** @description The columns that got wider types (`misfits`). Absent if there are none. */
         widened?: {
           column: string;
@@ -2100,6 +2134,8 @@ export interface components {
        * @description The password of an encrypted workbook: .xlsx, .xlsm and .xlsb with agile or standard encryption, .xls with RC4. It has no effect on other files. Send it before `file`. The service does not record it.
        */
       password?: string;
+      /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
+      patch?: components['schemas']['Correction'][];
       /**
        * Format: binary
        * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name matters only for `provenance`. It may be packed (.gz, .zst, .br, .zip).
