@@ -848,6 +848,7 @@ export interface components {
        * @example totals-row
        * @example unreadable-names
        * @example uncalculated-formulas
+       * @example same-file
        * @example no-rows
        * @example rows-elsewhere
        * @example delimiter

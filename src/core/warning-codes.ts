@@ -82,6 +82,8 @@ export const warningCodes = {
   'unreadable-names': 'the tables and defined names of an inspected workbook cannot be read',
   'uncalculated-formulas':
     'all formulas of a column have the result 0, so the program that wrote the workbook (.xlsx) probably never calculated it',
+  'same-file':
+    'the same file was loaded into this table before; the warning names the last such load if the token may see it',
   'no-rows': 'the upload has no rows; for a workbook the warning says what was found in the chosen sheet',
   'rows-elsewhere':
     'an inspected JSON document has no rows in `data` and is not an array; another array in it is shown, and `rows_at` loads it',

@@ -27,16 +27,18 @@ export interface LoadedUpload extends Omit<EndedUpload, 'ofEnd'> {
 export async function endLoad(
   client: ClientBase,
   edges: TransactionEdges,
-  { observer, extraFunctions }: LoadContext,
+  { observer, extraFunctions, lateWarnings }: LoadContext,
   upload: LoadedUpload,
 ): Promise<LoadResult> {
   const { request, target } = upload;
+  const isExisting = !target.isNew || target.replaces;
+  const late = isExisting ? ((await lateWarnings?.()) ?? []) : [];
   if (!target.isNew || !target.replaces) {
     const { schema, name } = request;
     const facts = await readTable(client, schema, name);
     // The role has lost its privileges during the load, so it may not see the description of the table.
     if (facts?.maySee === false) throw hiddenTable(schema, name);
-    const result = resultOf(upload, await describeFound(client, schema, name, facts, extraFunctions), []);
+    const result = resultOf(upload, await describeFound(client, schema, name, facts, extraFunctions), late);
     observer?.committing(result);
     await endUnlessRenamed(edges, schema);
     return result;
@@ -44,7 +46,7 @@ export async function endLoad(
   const swap = target.swap(client);
   for (;;) {
     const { description, lost } = await swap.plan();
-    const result = resultOf(upload, description, lostObjects(lost));
+    const result = resultOf(upload, description, [...lostObjects(lost), ...late]);
     observer?.committing(result);
     if (await swap.commit(edges)) return result;
   }

@@ -99,7 +99,7 @@ export async function loadKnown(
   const loaded = straightRows({ ...rowsOf(input, sink), taken: sink.loaded, hasSeveralLists: false });
   const facts = { request, input, target, matcher, loaded, problems };
   const ended = { ...facts, inferred: undefined, widened: [], ofName: [] };
-  const result = resultOf(ended, description, []);
+  const result = resultOf(ended, description, (await context.lateWarnings?.()) ?? []);
   const names = rows.columns.map((column) => target.columns[column]!.name);
   const lock = lockTable(target.relation, 'ROW EXCLUSIVE');
   const proof = proveTable(target.relation, known.fingerprint);

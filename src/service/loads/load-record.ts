@@ -43,6 +43,8 @@ export interface LoadSnapshot {
   answer: KeptAnswer | undefined;
   /** The number and the length of the problems that are stored with the row; undefined: none. */
   stored: { count: number; bytes: number } | undefined;
+  /** The digest of the file, if the load is committed. */
+  digest: Buffer | undefined;
 }
 
 /** Longer bodies of answers are not stored. */

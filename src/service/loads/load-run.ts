@@ -58,6 +58,8 @@ export class LoadRun implements LoadObserver {
   /** Whether the transaction is being committed. It has locked the row of the load, so no other statement may write the row. */
   isCommitting = false;
   answer: KeptAnswer | undefined;
+  /** Returns the digest of the file that was sent; undefined: it is not compared with earlier files, or has not arrived. */
+  digest: () => Buffer | undefined = () => undefined;
   /**
    * Whether the caller gets an answer that tells how the load ended. It is false for a load from the queue, because nobody waits
    * for its answer, and if the connection to the database broke at the COMMIT: then only the record tells how the load ended.
@@ -155,12 +157,15 @@ export class LoadRun implements LoadObserver {
       // Until the load has ended, `answer` is the answer that it gets if it is committed.
       answer: this.hasEnded ? this.answer : undefined,
       stored: storesProblems.has(this.state) ? this.#stored() : undefined,
+      digest: undefined,
     };
   }
 
   #committed(): LoadSnapshot {
-    const { answer } = this;
-    return { ...this.snapshot(), state: 'committed', endedAt: new Date(), answer, stored: this.#stored() };
+    const end = { state: 'committed', endedAt: new Date(), answer: this.answer } as const;
+    // A file without rows, such as an export that is empty today, may be loaded each day.
+    const digest = this.rows() > 0 ? this.digest() : undefined;
+    return { ...this.snapshot(), ...end, stored: this.#stored(), digest };
   }
 
   #stored(): LoadSnapshot['stored'] {

@@ -33,6 +33,7 @@ const columns = {
   answer_headers: 'jsonb',
   problems_stored: 'int4',
   problem_bytes: 'int8',
+  digest: 'bytea',
   answer_body: 'bytea',
 };
 
@@ -83,6 +84,7 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     answer_headers: answer?.headers,
     problems_stored: snapshot.stored?.count,
     problem_bytes: snapshot.stored?.bytes,
+    digest: snapshot.digest && asBytea(snapshot.digest),
     answer_body: body && asBytea(body),
   };
 }

@@ -9,6 +9,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import type { Warning } from '../../core/errors.ts';
 import type { Log } from '../postgres/log.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { conditionOf } from '../postgres/sqlstate.ts';
@@ -31,6 +32,7 @@ import {
   type WrittenLoad,
   writeLoads,
 } from './load-statements.ts';
+import { type EarlierLoad, readEarlierLoad, sameFile } from './same-file.ts';
 import { removeOlderProblems, storePages } from './stored-problems.ts';
 import { uuidV7 } from './uuid-v7.ts';
 
@@ -207,6 +209,18 @@ export class Loads {
     }
     const written = this.#write([run]).then(this.#options.onEvents, (error) => this.#warn(error));
     await Promise.race([written, sleep(recordWaitMs, undefined, { ref: false })]);
+  }
+
+  /** Warns if the file of a load was loaded into the same table before. It never rejects. @param visible the loads that the warning may name */
+  async warnOfSameFile(run: LoadRun, visible: Visible): Promise<Warning[]> {
+    const digest = run.digest();
+    if (digest === undefined) return [];
+    const statement = readEarlierLoad(this.schema, run.facts, digest, visible);
+    const found = await readRows<EarlierLoad>(this.#options.recordPool, statement).catch((error) => {
+      this.#options.log.warn({ err: error }, 'It could not be found out whether a file was loaded before');
+      return [];
+    });
+    return found.map(sameFile);
   }
 
   /** Returns the ids of the loads that run in this process. */

@@ -25,7 +25,7 @@ export interface OpenedRecords {
 /** The part of `Loads` that runs uploads. */
 export type UploadLoads = Pick<
   Loads,
-  'create' | 'begin' | 'record' | 'end' | 'amend' | 'discard' | 'errorOf'
+  'create' | 'begin' | 'record' | 'end' | 'amend' | 'discard' | 'errorOf' | 'warnOfSameFile'
 >;
 
 /** Runs uploads without a record, so that only the request of an upload knows about it. */
@@ -37,6 +37,7 @@ const unrecordedLoads: UploadLoads = {
   amend: async () => {},
   discard: async () => {},
   errorOf: async (_, error) => error,
+  warnOfSameFile: async () => [],
 };
 
 export class Records {

@@ -9,12 +9,14 @@ import type { LoadInput } from '../../loading/inputs/load-input.ts';
 import { maxSmallBytes } from '../../loading/load-known.ts';
 import type { KeptAnswer, LoadFacts } from '../../loads/load-record.ts';
 import type { LoadRun } from '../../loads/load-run.ts';
+import { isCompared } from '../../loads/same-file.ts';
 import { admitTableRequest, type TableRequest } from '../admission/table-request.ts';
 import type { WaitingLine } from '../admission/waiting-line.ts';
 import type { HttpContext } from '../context.ts';
 import { factsOf } from '../observing/access-log.ts';
 import { type AuditedChange, noteChange } from '../observing/audit.ts';
 import { requireScope, type Scope } from '../tokens/auth.ts';
+import { BodyDigest } from '../wire/body-digest.ts';
 import type { FormBody } from '../wire/multipart.ts';
 import { readBody } from '../wire/request-body.ts';
 import { type DigestedKey, requestKeyOf } from './idempotency.ts';
@@ -104,6 +106,7 @@ export async function admitUpload(
     claim: run.id,
     headers: { [loadIdHeader]: run.id },
   });
+  const digest = digestOf(run, key?.digest);
   run.cancelled.addEventListener('abort', () => table.cancel(run.cancelled.reason));
   return {
     ...table,
@@ -111,7 +114,7 @@ export async function admitUpload(
     operation,
     query,
     sentQuery: request.query as Record<string, unknown>,
-    body: { ...body, digest: key?.digest },
+    body: { ...body, digest },
     line,
     key,
     run,
@@ -122,6 +125,14 @@ export async function admitUpload(
       noteChange(request, change);
     },
   };
+}
+
+/** Returns the digest that the body computes, for its key and to compare its file with earlier ones; undefined: it needs none. */
+export function digestOf(run: LoadRun, ofKey: BodyDigest | undefined): BodyDigest | undefined {
+  if (!isCompared(run.facts)) return ofKey;
+  const digest = ofKey ?? new BodyDigest();
+  run.digest = () => digest.file();
+  return digest;
 }
 
 /** Returns the scope that an upload with this `if_exists` needs. */

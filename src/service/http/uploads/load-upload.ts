@@ -1,5 +1,5 @@
 /** Loads the rows of an upload, and makes the answer from the result. */
-import { AppError, type ErrorBody } from '../../../core/errors.ts';
+import { AppError, type ErrorBody, type Warning } from '../../../core/errors.ts';
 import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
 import { readText } from '../../loading/inputs/read-text.ts';
@@ -9,6 +9,7 @@ import type { LoadContext, LoadRequest, LoadResult } from '../../loading/request
 import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
 import type { KeptAnswer } from '../../loads/load-record.ts';
 import { tableLocation } from '../admission/table-request.ts';
+import { loadsOf } from '../answers/load-answers.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
 import { csvContentType, ProblemTable } from '../answers/problem-table.ts';
 import type { HttpContext } from '../context.ts';
@@ -91,11 +92,9 @@ const unlearnt =
 const notAmended =
   'The answer that is kept for an idempotency key lacks a warning that was found after the commit';
 
-function loadContextOf(
-  { pool, config, measures }: HttpContext,
-  { transaction, run, log }: Upload,
-  keeper: AnswerKeeper,
-): LoadContext {
+function loadContextOf(context: HttpContext, upload: Upload, keeper: AnswerKeeper): LoadContext {
+  const { pool, config, measures } = context;
+  const { transaction, run, log } = upload;
   return {
     pool,
     transaction: {
@@ -106,9 +105,21 @@ function loadContextOf(
     extraFunctions: config.database.defaultFunctions,
     limits: config.limits,
     observer: run,
+    lateWarnings: sameFileSearch(context, upload),
     onPhase: measures.phase,
     onUnlearnt: (error) => log.info({ err: error }, unlearnt),
   };
+}
+
+/** Returns a function that warns if the file was loaded before. A file that has arrived is searched for while its rows are read. */
+function sameFileSearch({ records }: HttpContext, { run, grants, query }: Upload): () => Promise<Warning[]> {
+  let found: Promise<Warning[]> | undefined;
+  const search = (): Promise<Warning[]> => {
+    found ??= records.uploads.warnOfSameFile(run, loadsOf(grants, 'load:read-all'));
+    return found;
+  };
+  if (query.if_exists !== 'fail' && run.digest() !== undefined) search();
+  return search;
 }
 
 /** Returns the request for the loader. @param table receives all problems, if the client prefers CSV */

@@ -19,7 +19,7 @@ import type { HttpContext } from '../context.ts';
 import { auditedEnd, writeAudit } from '../observing/audit.ts';
 import { measureError } from '../observing/measure-requests.ts';
 import { eitherSignal } from '../wire/either-signal.ts';
-import type { Upload, UploadOperation } from './admit-upload.ts';
+import { digestOf, type Upload, type UploadOperation } from './admit-upload.ts';
 import { loadGivenUp, runToEnd } from './load-end.ts';
 import { loadUpload } from './load-upload.ts';
 import { uploadChoices } from './upload.ts';
@@ -143,6 +143,7 @@ function uploadOf(
   const { query: sentQuery, headers, caller, requestId } = request;
   const query = operation.parseQuery(sentQuery);
   const scopes = new Set(request.scopes);
+  const digest = digestOf(running.run, undefined);
   return {
     ...running,
     ...uploadChoices(query),
@@ -155,7 +156,7 @@ function uploadOf(
     requestId,
     grants: { subject, owner, role, scopes, schemas: request.schemas ?? undefined, serviceSchema },
     transaction: { role, statementTimeoutMs, lockTimeoutMs, signal: running.signal },
-    body: { headers, parameters: [], digest: undefined, bytesReceived: () => bytesReceived, chunks },
+    body: { headers, parameters: [], digest, bytesReceived: () => bytesReceived, chunks },
     line: context.lines.uploads,
     key: undefined,
   };

@@ -10,9 +10,11 @@ export class BodyDigest {
   readonly #whole = createHash('sha256');
   readonly #parts = new Map<string, Hash>();
   #isComplete = false;
+  #file: Buffer | undefined;
 
-  constructor({ method, url }: FastifyRequest) {
-    this.#target = `${method} ${url}`;
+  /** @param request undefined: the digest of the request is not needed */
+  constructor(request?: FastifyRequest) {
+    this.#target = `${request?.method} ${request?.url}`;
   }
 
   /** Passes on the chunks of a body and adds them to the digest. */
@@ -21,6 +23,7 @@ export class BodyDigest {
       this.#whole.update(chunk);
       yield chunk;
     }
+    this.#file = this.#whole.copy().digest();
     this.#isComplete = true;
   }
 
@@ -39,9 +42,16 @@ export class BodyDigest {
   /** Call this when all parts of a form have been read. */
   endOfParts(): void {
     for (const name of [...this.#parts.keys()].sort()) {
-      this.#whole.update(`${name}\0`).update(this.#parts.get(name)!.digest());
+      const digest = this.#parts.get(name)!.digest();
+      if (name === 'file') this.#file = digest;
+      this.#whole.update(`${name}\0`).update(digest);
     }
     this.#isComplete = true;
+  }
+
+  /** Returns the digest of the part `file` of a form, or of a whole body; undefined: it has not arrived. */
+  file(): Buffer | undefined {
+    return this.#file;
   }
 
   /** Returns the digest of the request; undefined: the body was not read to its end. */

@@ -21,7 +21,7 @@ export interface FormBody {
   headers: IncomingHttpHeaders;
   /** The names of the query parameters, because a part of a form with such a name is a common mistake. */
   parameters: readonly string[];
-  /** Computes the digest of all parts but `password`, if the request has an idempotency key. */
+  /** Computes the digest of all parts but `password`, if the request needs it. */
   digest: BodyDigest | undefined;
 }
 

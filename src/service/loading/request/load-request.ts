@@ -72,6 +72,8 @@ export interface LoadContext {
   /** How many of the first rows give the types with which a load in one pass begins. Default: `usualHead`. */
   headSize?: HeadSize;
   observer?: LoadObserver | undefined;
+  /** Returns warnings that are known only when all rows have been read. It is called for existing tables, perhaps more than once, and never rejects. */
+  lateWarnings?: () => Promise<Warning[]>;
   /** Called with the duration of each phase of the load, also of one that failed. */
   onPhase?: (phase: LoadPhase, seconds: number) => void;
   /** Called with the error if the service could not read the facts about the table of a small append. The upload is then loaded by `loadTable`. */

@@ -1,0 +1,46 @@
+/** Finds out whether a file was loaded into the same table before. */
+import type { Warning } from '../../core/errors.ts';
+import { maxSmallBytes } from '../loading/load-known.ts';
+import type { ServiceSchema } from '../postgres/service-schema.ts';
+import type { Statement } from '../postgres/sql.ts';
+import type { LoadFacts } from './load-record.ts';
+import type { Visible } from './load-statements.ts';
+
+/**
+ * Returns whether an upload is compared with earlier ones. Short JSON is not, because programs send equal rows on purpose, and because a
+ * small append must not wait for a further statement.
+ */
+export function isCompared({ operation, bytesExpected }: LoadFacts): boolean {
+  return operation === 'upload-excel' || bytesExpected === undefined || bytesExpected > maxSmallBytes;
+}
+
+export interface EarlierLoad {
+  id: string;
+  endedAt: Date;
+  isVisible: boolean;
+}
+
+/**
+ * Reads the last committed load of a file into this table as an `EarlierLoad`: if possible, one that the caller may see. After a load that
+ * has created or replaced the table (201), the loads before it do not count.
+ */
+export function readEarlierLoad(
+  { quoted }: ServiceSchema,
+  { schema, table }: LoadFacts,
+  digest: Buffer,
+  { owner }: Visible,
+): Statement {
+  return {
+    text: `SELECT id, ended_at AS "endedAt", $4::bytea IS NULL OR owner = $4 AS "isVisible" FROM ${quoted}.loads l
+      WHERE digest = $1 AND table_schema = $2 AND table_name = $3 AND NOT EXISTS (
+        SELECT FROM ${quoted}.loads WHERE table_schema = $2 AND table_name = $3 AND answer_status = 201 AND id > l.id)
+      ORDER BY 3 DESC, id DESC LIMIT 1`,
+    values: [digest, schema, table, owner ?? null],
+  };
+}
+
+export function sameFile({ id, endedAt, isVisible }: EarlierLoad): Warning {
+  const when = isVisible ? `, at ${endedAt.toISOString()} by the load ${id}` : '';
+  const detail = `The same file was loaded into this table before${when}. Check that it is the file you mean, and that its rows are not added twice.`;
+  return { code: 'same-file', detail };
+}
