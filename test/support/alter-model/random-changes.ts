@@ -343,18 +343,27 @@ function removeParts({ wanted }: Draft, name: string): void {
   wanted.indexes = wanted.indexes.filter((index: Json) => !uses(index) && !mentions(index.where));
 }
 
-/** A part that the same change adds and drops is not lost. */
-function forgetOwnParts({ described, wanted, loses }: Draft): void {
-  const constraintsOf = ({ constraints }: Json): Json[] => {
+/** A part is not lost if the same change adds and drops it, or drops it and adds a part over the same columns, which may be the same one under another name. */
+function forgetOwnParts({ described, wanted, loses, oldNames }: Draft): void {
+  const constraintsOf = ({ constraints }: Json): Json[][] => {
     const { primary_key: primaryKey, unique, foreign_keys: foreignKeys, checks = [] } = constraints;
-    return [primaryKey, ...unique, ...foreignKeys, ...checks];
+    return [[primaryKey], unique, foreignKeys, checks];
   };
-  const isKept = (before: Json[], after: Json[]) => {
-    const names = new Set(after.map(({ name }) => name));
-    return before.every(({ name }) => name === '' || names.has(name));
+  const columnsOf = ({ columns = [], column }: Json, oldName: (name: string) => string) =>
+    JSON.stringify([column, ...columns.map((part: Json) => part.column ?? part)].map(oldName));
+  const areKept = (before: Json[], after: Json[]) => {
+    const names = new Set(before.map(({ name }) => name));
+    const kept = new Set(after.map(({ name }) => name));
+    const added = after.filter(({ name }) => !names.has(name));
+    const columns = new Set(added.map((part) => columnsOf(part, (name) => oldNames.get(name) ?? name)));
+    return before.every(
+      (part) => part.name === '' || kept.has(part.name) || columns.has(columnsOf(part, (name) => name)),
+    );
   };
-  if (isKept(constraintsOf(described), constraintsOf(wanted))) loses.delete('drop_constraints');
-  if (isKept(described.indexes ?? [], wanted.indexes)) loses.delete('drop_indexes');
+  const after = constraintsOf(wanted);
+  if (constraintsOf(described).every((parts, kind) => areKept(parts, after[kind]!)))
+    loses.delete('drop_constraints');
+  if (areKept(described.indexes ?? [], wanted.indexes)) loses.delete('drop_indexes');
 }
 
 /** Removes the foreign keys of the table to itself whose key was dropped. */
