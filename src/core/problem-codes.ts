@@ -44,7 +44,8 @@ export const problemCodes = {
     'mixed-reference':
       'entries of one foreign key refer to more than one table or have different rules, or its lists differ in length',
     'reference-not-unique': 'the referenced columns are neither a primary key nor unique',
-    'reference-type-mismatch': 'the types of the two columns cannot be compared',
+    'reference-type-mismatch':
+      'the types of the two columns cannot be compared, or a column is an array whose elements have a modifier',
     'distribution-conflict':
       'Citus cannot distribute the table in this way in this schema, or with these foreign keys',
     'type-not-hashable': 'the type has no hash operator class, so it cannot be the distribution column',

@@ -38,6 +38,7 @@ before(async () => {
     CREATE UNIQUE INDEX ON customers (part) WHERE part <> '';
     CREATE UNLOGGED TABLE fleeting (id bigint PRIMARY KEY);
     CREATE TABLE other.customers (id bigint PRIMARY KEY);
+    CREATE TABLE tags (codes varchar(3)[] PRIMARY KEY, names text[] UNIQUE);
     CREATE VIEW customer_view AS SELECT * FROM customers`);
   // Only a superuser may create a type without a body.
   const admin = new pg.Client(database.adminUrl ?? database.url);
@@ -381,6 +382,22 @@ test('all errors of a definition are reported in one answer, each with its place
       '/table/constraints/unique/0/columns/0 type-not-indexable',
     ],
   );
+});
+
+test('a foreign key over arrays whose elements have a modifier is refused, because PostgreSQL could write no row', async () => {
+  const withType = (type: string, target: string, column: string) => ({
+    columns: [{ name: 'a', type }],
+    constraints: {
+      primary_key: { columns: ['a'] },
+      foreign_keys: [{ column: 'a', reference_table: target, reference_column: column }],
+    },
+  });
+  const refused = ['/table/constraints/foreign_keys/0/column reference-type-mismatch'];
+  assert.deepEqual(await faultsOf(withType('varchar(3)[]', 'subject', 'a')), refused);
+  assert.deepEqual(await faultsOf(withType('bit[]', 'subject', 'a')), refused);
+  assert.deepEqual(await faultsOf(withType('varchar[]', 'tags', 'codes')), refused);
+  assert.deepEqual(await faultsOf(withType('text[]', 'tags', 'names')), []);
+  assert.deepEqual(await faultsOf(withType('varchar[]', 'subject', 'a')), []);
 });
 
 test('at most 100 errors are listed, and all are counted', async () => {

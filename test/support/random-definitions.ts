@@ -117,6 +117,9 @@ export const typesWithDefaults: [string, string[]][] = [
   ['public.serial', ['5', "'6'::public.serial"]],
 ];
 
+/** Arrays of types with a modifier, which cannot be in foreign keys. */
+const limitedArray = /\).*(\[\]|array)$/;
+
 /** Types that cannot be in keys, because they have no btree order. */
 export const unordered = /^(json|point|xml|interval year to month\[\])/;
 
@@ -277,7 +280,7 @@ export const definition = fc
       }
     }
     const [first] = keyable;
-    if (first !== undefined) {
+    if (first !== undefined && !limitedArray.test(typeOf(first))) {
       foreignKeys.push({
         name: free[4],
         column: first,

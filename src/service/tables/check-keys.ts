@@ -2,7 +2,7 @@
 
 import type { ClientBase } from 'pg';
 import type { Problem } from '../../core/errors.ts';
-import { isSystemSchema, nearestNames } from '../../core/identifiers.ts';
+import { isSystemSchema, nearestNames, shorten } from '../../core/identifiers.ts';
 import { forEachInTurns, Pace } from '../../core/pause-for-others.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
 import type { TargetTable } from './catalog/look-up-definition.ts';
@@ -71,6 +71,7 @@ function firstByName(columns: PreparedColumn[]): ReadonlyMap<string, PreparedCol
 interface TargetColumn {
   name: string;
   baseOid: number | undefined;
+  isLimitedArray: boolean;
   type: string;
 }
 
@@ -126,7 +127,14 @@ export async function checkReferences(
     if (target === undefined) return;
     const hasColumns = checkTargetColumns(key, target, problems);
     if (hasColumns) checkTargetKey(key, target, problems);
-    for (const pair of key.pairs) collectUnlike(key, pair, target, byName, unlike);
+    for (const pair of key.pairs) {
+      const own = byName.get(pair.column);
+      const reference = target.columns.get(pair.referenceColumn);
+      if (own === undefined || reference === undefined) continue;
+      const limited = isLimitedArray(own) ? own.typeText : reference.isLimitedArray && reference.type;
+      if (limited) problems.add(unsearchable(pair, limited));
+      else collectUnlike(key, pair, own, reference, unlike);
+    }
   };
   await forEachInTurns(keys, checkKey, ({ pairs }) => pairs.length);
   await suggestTables(client, unknown, admitSchema);
@@ -186,8 +194,11 @@ async function ownTarget(
   const sets = { closedColumns: new Set<string>(), keys: new Set<string>(), deferrable: new Set<string>() };
   const target: Target = { columns: new Map(), names, ...sets };
   for (const name of names) {
-    const type = columns.get(name)?.type;
-    target.columns.set(name, { name, baseOid: type?.baseOid, type: type?.display ?? '' });
+    const column = columns.get(name);
+    target.columns.set(name, {
+      ...{ name, baseOid: column?.type.baseOid, type: column?.type.display ?? '' },
+      isLimitedArray: column !== undefined && isLimitedArray(column),
+    });
   }
   // A foreign key cannot refer to a key that is checked at the end of a transaction.
   const add = ({ columns, options }: KeyDefinition) => {
@@ -313,22 +324,29 @@ function checkTargetKey(key: PreparedForeignKey, target: Target, problems: Defin
   });
 }
 
+function isLimitedArray({ typeName }: PreparedColumn): boolean {
+  return typeName.isArray && typeName.modifiers !== '';
+}
+
+/** PostgreSQL creates such a key with CREATE TABLE, and then no row with a value can be written: its search compares `anyarray` with the type. */
+function unsearchable({ columnPointer: pointer }: ForeignKeyPair, type: string): Problem {
+  const detail = `PostgreSQL cannot search for values of the type ${shorten(type)} in a foreign key, because it is an array whose elements have a modifier; leave the modifier out`;
+  return { pointer, code: 'reference-type-mismatch', detail };
+}
+
 function collectUnlike(
   key: PreparedForeignKey,
   pair: ForeignKeyPair,
-  target: Target,
-  columns: ReadonlyMap<string, PreparedColumn>,
+  { type }: PreparedColumn,
+  reference: TargetColumn,
   unlike: TypePair[],
 ): void {
-  const column = columns.get(pair.column);
-  const reference = target.columns.get(pair.referenceColumn);
-  if (column === undefined || reference?.baseOid === undefined) return;
-  if (column.type.baseOid === reference.baseOid) return;
+  if (reference.baseOid === undefined || type.baseOid === reference.baseOid) return;
   unlike.push({
     pointer: pair.columnPointer,
     column: pair.column,
-    type: column.type.display,
-    baseOid: column.type.baseOid,
+    type: type.display,
+    baseOid: type.baseOid,
     reference: `"${key.table}"."${pair.referenceColumn}"`,
     referenceType: reference.type,
     referenceBaseOid: reference.baseOid,

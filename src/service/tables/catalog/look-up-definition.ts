@@ -72,6 +72,8 @@ export interface TargetTable {
     name: string;
     baseOid: number;
     isDomain: boolean;
+    /** The column has an array type with a modifier, as `varchar(5)[]`. */
+    isLimitedArray: boolean;
     type: string;
     mayRefer: boolean;
   }[];
@@ -178,6 +180,7 @@ const sections = {
         SELECT coalesce(json_agg(json_build_object(
           'id', a.attnum, 'name', a.attname, 'baseOid', a.atttypid::bigint,
           'isDomain', (SELECT t.typtype = 'd' FROM pg_type t WHERE t.oid = a.atttypid),
+          'isLimitedArray', a.atttypmod >= 0 AND EXISTS (SELECT FROM pg_type t WHERE t.typarray = a.atttypid),
           'type', ${shownType('a.atttypid', 'a.atttypmod')},
           'mayRefer', has_column_privilege(c.oid, a.attnum, 'REFERENCES')
             AND has_schema_privilege(c.relnamespace, 'USAGE'))), '[]')
