@@ -605,7 +605,7 @@ suite('Alter Table', () => {
     );
   });
 
-  test('a default follows its column from text to date', async () => {
+  test('a default follows its column from text to date, also if the request comes again', async () => {
     const name = nextTable();
     const made = `CREATE TABLE ${name} (day text DEFAULT '2026-01-01'); INSERT INTO ${name} VALUES ('2026-05-01')`;
     const results: unknown[] = [];
@@ -616,7 +616,10 @@ suite('Alter Table', () => {
       { default: null },
     ]) {
       await sql(made);
-      const { body } = await put(name, { columns: [{ name: 'day', type: 'date', ...given }] });
+      const table = { columns: [{ name: 'day', type: 'date', ...given }] };
+      const { body } = await put(name, table);
+      const again = await put(name, table);
+      assert.deepEqual([again.status, again.body.changes], [200, []], JSON.stringify(again.body));
       results.push(body.table?.columns[0].default ?? body.errors?.[0].code ?? null);
       await sql(`DROP TABLE ${name}`);
     }

@@ -20,7 +20,7 @@ import { changedTypes, type Target } from './column-changes.ts';
 import { type Comparison, diffDefinition } from './diff-definition.ts';
 import { type MatchedColumns, matchColumns } from './match-columns.ts';
 import { refuseInCitus } from './refuse-in-citus.ts';
-import { completeSent } from './sent-definition.ts';
+import { completeSent, withoutTextType } from './sent-definition.ts';
 
 /** The table as it was found. */
 export interface FoundTable {
@@ -104,11 +104,6 @@ async function readTarget(
   }
   const names = retyped.map(({ name }) => name);
   return { ...target, conversions: await readConversions(client, target, names, matched) };
-}
-
-/** Leaves out the type of a literal of text, which the new type then reads. PostgreSQL casts no text to most types by itself. */
-function withoutTextType(text: string | null | undefined): string | null | undefined {
-  return text?.replace(/^('(?:[^']|'')*')::(text|character varying)$/, '$1');
 }
 
 async function readConversions(

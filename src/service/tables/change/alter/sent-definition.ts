@@ -110,6 +110,9 @@ function completeColumn(sent: Json, existing: ColumnDescription | undefined) {
   if (keepsDefault) {
     delete column.default;
     delete column.default_is_expression;
+  } else if (typeof column.default === 'string' && !column.default_is_expression) {
+    // The same request may have changed the type from text before.
+    column.default = withoutTextType(column.default);
   }
   const kind = existing.generated_kind ?? 'stored';
   const isSameKind = existing.generated === undefined || (column.generated_kind ?? kind) === kind;
@@ -127,6 +130,11 @@ function completeColumn(sent: Json, existing: ColumnDescription | undefined) {
   }
   const keepsNumbering = !has('numbering');
   return { column, keepsDefault, keepsGenerated, keepsComment: !has('comment'), keepsNumbering };
+}
+
+/** Leaves out the type of a literal of text, which the type of the column then reads. PostgreSQL casts no text to most types by itself. */
+export function withoutTextType(text: string | null | undefined): string | null | undefined {
+  return text?.replace(/^('(?:[^']|'')*')::(text|character varying)$/, '$1');
 }
 
 function isNumbered(type: unknown): boolean {
