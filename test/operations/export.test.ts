@@ -307,4 +307,25 @@ suite('an export that ends early', () => {
       await impatient.stop();
     }
   });
+
+  test('an export that takes longer than EXPORT_TIMEOUT_MS ends, also while rows come', async () => {
+    const impatient = await startTestService({ EXPORT_TIMEOUT_MS: '2000' });
+    try {
+      await impatient.rows(`CREATE TABLE slow (a int, filler text);
+        INSERT INTO slow SELECT n, repeat('x', 200000) FROM generate_series(1, 1000) AS n;
+        ALTER TABLE slow ENABLE ROW LEVEL SECURITY; GRANT SELECT ON slow TO ${role};
+        CREATE POLICY late ON slow USING (pg_sleep(0.1) IS NOT NULL)`);
+      const token = await impatient.token({ role });
+      const sorted = await impatient.get('/table/slow/rows?format=csv&order=a', { token });
+      assert.match(assertProblem(sorted, 413, 'limit-exceeded').detail, /too long.*EXPORT_TIMEOUT_MS/);
+      const answer = await fetch(`${impatient.url}/api/v1/table/slow/rows?format=csv`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      assert.equal(answer.status, 200);
+      await assert.rejects(answer.text());
+    } finally {
+      await impatient.rows('DROP TABLE slow');
+      await impatient.stop();
+    }
+  });
 });

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ClientBase } from 'pg';
 import { AppError } from '../../../core/errors.ts';
-import { limitDetail } from '../../../core/limit-exceeded.ts';
+import { limitDetail, limitExceeded } from '../../../core/limit-exceeded.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { describeRelation } from '../../tables/catalog/describe-relation.ts';
 import { describeFound } from '../../tables/describe-table.ts';
@@ -56,7 +56,7 @@ export async function handleExport(
     );
   try {
     const rows = await context.lines.exports.use({ caller }, signal, () =>
-      inOwnTransaction(context, admitted, work),
+      withinTime(context, admitted, () => inOwnTransaction(context, admitted, work)),
     );
     factsOf(request).rows = rows;
     context.measures.exported(format, rows, sentBytes);
@@ -66,6 +66,26 @@ export async function handleExport(
     breakOff(reply.raw);
     if (error instanceof ClientGone) noteChange(request, { outcome: 'cancelled', format });
     else noteBroken(request, context, format, error);
+  }
+}
+
+/** Ends the export if it takes too long. A client that reads at the least pace would keep the snapshot of a large table for days. */
+async function withinTime<Result>(
+  { config }: HttpContext,
+  { cancel }: TableRequest,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const timeoutMs = config.database.exportTimeoutMs;
+  if (timeoutMs === 0) return work();
+  const end = () => {
+    const advice = 'Send limit or columns, or read faster.';
+    cancel(limitExceeded('The export takes too long', timeoutMs, { setting: 'EXPORT_TIMEOUT_MS' }, advice));
+  };
+  const timer = setTimeout(end, timeoutMs);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
   }
 }
 
