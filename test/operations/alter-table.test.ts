@@ -355,6 +355,57 @@ suite('Alter Table', () => {
     }
   });
 
+  test('a member of a wrong type is a problem, also in a part that the table has already', async () => {
+    const name = await newTable();
+    const { columns, constraints, indexes } = await describe(name);
+    const [key] = constraints.foreign_keys;
+    const lists = {
+      columns: ['other'],
+      reference_columns: ['id', 'id'],
+      reference_table: key.reference_table,
+    };
+    const cases: [table: object, place: string, code?: string][] = [
+      ...[false, 0].map((wrong): [object, string] => [{ ...key, name: wrong }, 'name']),
+      ...[false, 0].map((wrong): [object, string] => [
+        { ...key, reference_schema: wrong },
+        'reference_schema',
+      ]),
+      [{ ...key, reference_schema: 0, on_delete: 'cascade' }, 'reference_schema'],
+      [{ ...key, name: 0, on_delete: 'cascade' }, 'name'],
+      [{ ...key, on_delete: 0 }, 'on_delete'],
+      [{ ...key, nothing: 1 }, 'nothing', 'unknown-property'],
+      [lists, 'reference_columns', 'mixed-reference'],
+    ].map(([entry, place, code]) => [
+      { constraints: { foreign_keys: [entry] } },
+      `constraints/foreign_keys/0/${place}`,
+      code as string | undefined,
+    ]);
+    const change = (place: number, column: object) => ({
+      columns: columns.map((one: object, index: number) => (index === place ? { ...one, ...column } : one)),
+    });
+    cases.push(
+      [{ constraints: { checks: [{ ...constraints.checks[0], name: 0 }] } }, 'constraints/checks/0/name'],
+      [
+        { constraints: { primary_key: { ...constraints.primary_key, name: 0 } } },
+        'constraints/primary_key/name',
+      ],
+      [{ constraints: { unique: [{ ...constraints.unique[0], name: false }] } }, 'constraints/unique/0/name'],
+      [{ indexes: [{ ...indexes[0], name: 0 }, indexes[1]] }, 'indexes/0/name'],
+      [change(2, { default: [columns[2].default] }), 'columns/2/default'],
+      [change(2, { default_is_expression: 0 }), 'columns/2/default_is_expression'],
+      [change(2, { generated_kind: 0 }), 'columns/2/generated_kind'],
+      [change(2, { is_nullable: 0 }), 'columns/2/is_nullable'],
+    );
+    for (const [table, place, code = 'wrong-type'] of cases) {
+      const { errors } = assertProblem(await put(name, table, all), 422, 'invalid-definition');
+      assert.deepEqual(
+        errors.map((one) => [one.pointer, one.code]),
+        [[`/table/${place}`, code]],
+        JSON.stringify(table),
+      );
+    }
+  });
+
   test('only the owner may change a table', async () => {
     const name = await newTable();
     const role = `${name}_role`;

@@ -28,9 +28,8 @@ export async function parseForeignKeys(
   const byName = new Map<string, ForeignKeyDefinition>();
   const parse = (entry: unknown, index: number) => {
     const at = `${pointer}/${index}`;
-    const isWhole =
-      Object.hasOwn(Object(entry), 'columns') || Object.hasOwn(Object(entry), 'reference_columns');
-    const key = isWhole ? parseWholeKey(entry, at, report) : parsePair(entry, at, report);
+    const isWhole = hasLists(entry);
+    const key = parseForeignKey(entry, at, report);
     if (key === undefined) return;
     // Two keys in the form with lists are not joined if they have the same name. A later check reports this.
     const same = isWhole || key.name === undefined ? undefined : byName.get(key.name);
@@ -40,6 +39,19 @@ export async function parseForeignKeys(
   };
   await forEachInTurns(entries, parse, weightOfEntry);
   return keys;
+}
+
+/** Reads one entry. Returns undefined if it is no foreign key, which is reported. */
+export function parseForeignKey(
+  entry: unknown,
+  pointer: string,
+  report: Report,
+): ForeignKeyDefinition | undefined {
+  return hasLists(entry) ? parseWholeKey(entry, pointer, report) : parsePair(entry, pointer, report);
+}
+
+function hasLists(entry: unknown): boolean {
+  return Object.hasOwn(Object(entry), 'columns') || Object.hasOwn(Object(entry), 'reference_columns');
 }
 
 /** Returns how much work an entry is for `forEachInTurns`: its number of columns. */

@@ -4,9 +4,15 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { serialBase } from '../../column-types.ts';
-import { type ColumnDescription, columnPointer, type TableDescription } from '../../definition.ts';
+import {
+  type ColumnDescription,
+  columnPointer,
+  DistributionSchema,
+  type TableDescription,
+} from '../../definition.ts';
 import type { DefinitionProblems } from '../../definition-problems.ts';
-import { keptEntry } from '../../read-members.ts';
+import { parseForeignKey } from '../../parse-foreign-keys.ts';
+import { keptEntry, readMembers, reportTo } from '../../read-members.ts';
 import { isObject, type Json, type MatchedColumns } from './match-columns.ts';
 
 export interface SentColumn {
@@ -76,7 +82,7 @@ export function completeSent(
   for (const member of ['foreign_keys', 'checks'])
     if (Object.hasOwn(constraints, member)) constraints[member] = withoutNull(constraints[member]);
   const unique = completeKeys(existing, constraints, says, fallen);
-  const foreignKeys = says('foreign_keys') ? keepForeignKeys(existing, constraints) : undefined;
+  const foreignKeys = says('foreign_keys') ? keepForeignKeys(existing, constraints, problems) : undefined;
   const checks = says('checks') ? keepEqual(constraints, 'checks', existing.constraints.checks) : undefined;
   const isReadable =
     table.constraints === undefined || table.constraints === null || isObject(table.constraints);
@@ -109,7 +115,7 @@ function completeColumn(sent: Json, existing: ColumnDescription | undefined) {
   const keepsDefault = !has('default') || isSameDefault(sent, existing);
   if (keepsDefault) {
     delete column.default;
-    delete column.default_is_expression;
+    if (typeof column.default_is_expression === 'boolean') delete column.default_is_expression;
   } else if (typeof column.default === 'string' && !column.default_is_expression) {
     // The same request may have changed the type from text before.
     column.default = withoutTextType(column.default);
@@ -120,13 +126,16 @@ function completeColumn(sent: Json, existing: ColumnDescription | undefined) {
   const keepsGenerated = isSame && isSameKind;
   if (keepsGenerated) delete column.generated;
   else if (!has('generated')) column.generated = existing.generated;
-  if (keepsGenerated || column.generated === null) delete column.generated_kind;
   if (isNumbered(column.type) && isNumbered(existing.type)) {
     if (!has('identity') && existing.identity) column.identity = existing.identity;
     const { sequence } = column;
     if (existing.sequence && !has('sequence')) column.sequence = { ...existing.sequence };
     else if (existing.sequence && isObject(sequence))
-      column.sequence = { ...existing.sequence, ...sequence, name: sequence.name || existing.sequence.name };
+      column.sequence = {
+        ...existing.sequence,
+        ...sequence,
+        name: isNone(sequence.name) ? existing.sequence.name : sequence.name,
+      };
   }
   const keepsNumbering = !has('numbering');
   return { column, keepsDefault, keepsGenerated, keepsComment: !has('comment'), keepsNumbering };
@@ -137,6 +146,11 @@ export function withoutTextType(text: string | null | undefined): string | null 
   return text?.replace(/^('(?:[^']|'')*')::(text|character varying)$/, '$1');
 }
 
+/** Returns whether a name is not given. A value of a wrong type is given, so that the parser reports it. */
+function isNone(name: unknown): boolean {
+  return name === undefined || name === null || name === '';
+}
+
 function isNumbered(type: unknown): boolean {
   return typeof type === 'string' && serialBase(type) !== undefined;
 }
@@ -144,6 +158,7 @@ function isNumbered(type: unknown): boolean {
 /** An older client does not know `default_is_expression` and sends the text of an expression alone. */
 function isSameDefault(sent: Json, existing: ColumnDescription): boolean {
   const isExpression = sent.default_is_expression ?? existing.default_is_expression ?? false;
+  if (typeof sent.default === 'object' && sent.default !== null) return false;
   const text = sent.default === null ? null : String(sent.default);
   return text === existing.default && isExpression === (existing.default_is_expression ?? false);
 }
@@ -208,7 +223,9 @@ function keepEqual(
     return keptEntry;
   };
   const named = entries.map((entry) => take(entry, (name) => name === (entry as Json | null)?.name));
-  parent[member] = named.map((entry) => (isObject(entry) && !entry.name ? take(entry, () => true) : entry));
+  parent[member] = named.map((entry) =>
+    isObject(entry) && isNone(entry.name) ? take(entry, () => true) : entry,
+  );
   return [...kept.values()];
 }
 
@@ -216,7 +233,12 @@ const rules = ['on_delete', 'on_update', 'deferrable', 'not_valid'] as const;
 const defaultRules = { on_delete: 'no action', on_update: 'no action', deferrable: null, not_valid: false };
 
 /** Finds the foreign keys that the table has already, and gives the others the rules of the existing key that they mean. */
-function keepForeignKeys(existing: TableDescription, constraints: Json): KeptPart[] {
+function keepForeignKeys(
+  existing: TableDescription,
+  constraints: Json,
+  problems: DefinitionProblems,
+): KeptPart[] {
+  const report = reportTo(problems);
   const entries = constraints.foreign_keys;
   if (!Array.isArray(entries)) return [];
   const completed: unknown[] = [...entries];
@@ -242,7 +264,9 @@ function keepForeignKeys(existing: TableDescription, constraints: Json): KeptPar
     const newName = key.name === '' || key.name === other.name ? undefined : key.name;
     if (isEqual) kept.set(other.name, { name: other.name, newName });
     for (const [entry, index] of key.entries) {
-      completed[index] = isEqual ? keptEntry : { ...keptRules, ...entry, name: key.name || other.name };
+      if (isEqual) parseForeignKey(entry, `/table/constraints/foreign_keys/${index}`, report);
+      const name = isNone(entry.name) ? other.name : entry.name;
+      completed[index] = isEqual ? keptEntry : { ...keptRules, ...entry, name };
     }
   }
   constraints.foreign_keys = completed;
@@ -307,6 +331,7 @@ function refuseDistribution(existing: TableDescription, whole: Json, problems: D
   const { distribution: sent } = whole;
   if (found === undefined || sent === undefined) return;
   delete whole.distribution;
+  if (isObject(sent)) readMembers(DistributionSchema, sent, '/table/distribution', reportTo(problems));
   const same = isObject(sent)
     ? (['kind', 'column', 'shards'] as const).every(
         (member) => (sent[member] ?? found[member]) === found[member],
