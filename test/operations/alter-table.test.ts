@@ -359,43 +359,34 @@ suite('Alter Table', () => {
     const name = await newTable();
     const { columns, constraints, indexes } = await describe(name);
     const [key] = constraints.foreign_keys;
-    const lists = {
-      columns: ['other'],
-      reference_columns: ['id', 'id'],
-      reference_table: key.reference_table,
-    };
-    const cases: [table: object, place: string, code?: string][] = [
-      ...[false, 0].map((wrong): [object, string] => [{ ...key, name: wrong }, 'name']),
-      ...[false, 0].map((wrong): [object, string] => [
-        { ...key, reference_schema: wrong },
-        'reference_schema',
-      ]),
-      [{ ...key, reference_schema: 0, on_delete: 'cascade' }, 'reference_schema'],
-      [{ ...key, name: 0, on_delete: 'cascade' }, 'name'],
-      [{ ...key, on_delete: 0 }, 'on_delete'],
-      [{ ...key, nothing: 1 }, 'nothing', 'unknown-property'],
-      [lists, 'reference_columns', 'mixed-reference'],
-    ].map(([entry, place, code]) => [
-      { constraints: { foreign_keys: [entry] } },
-      `constraints/foreign_keys/0/${place}`,
-      code as string | undefined,
-    ]);
+    const foreign = (change: object) => ({ constraints: { foreign_keys: [{ ...key, ...change }] } });
+    const { reference_table } = key;
+    const lists = { columns: ['other'], reference_columns: ['id', 'id'], reference_table };
     const change = (place: number, column: object) => ({
       columns: columns.map((one: object, index: number) => (index === place ? { ...one, ...column } : one)),
     });
-    cases.push(
-      [{ constraints: { checks: [{ ...constraints.checks[0], name: 0 }] } }, 'constraints/checks/0/name'],
+    const [check, unique] = [constraints.checks[0], constraints.unique[0]];
+    const cases: [table: object, place: string, code?: string][] = [
+      [foreign({ name: false }), 'constraints/foreign_keys/0/name'],
+      [foreign({ name: 0 }), 'constraints/foreign_keys/0/name'],
+      [foreign({ name: 0, on_delete: 'cascade' }), 'constraints/foreign_keys/0/name'],
+      [foreign({ reference_schema: false }), 'constraints/foreign_keys/0/reference_schema'],
+      [foreign({ reference_schema: 0 }), 'constraints/foreign_keys/0/reference_schema'],
+      [foreign({ on_delete: 0 }), 'constraints/foreign_keys/0/on_delete'],
+      [foreign({ nothing: 1 }), 'constraints/foreign_keys/0/nothing', 'unknown-property'],
       [
-        { constraints: { primary_key: { ...constraints.primary_key, name: 0 } } },
-        'constraints/primary_key/name',
+        { constraints: { foreign_keys: [lists] } },
+        'constraints/foreign_keys/0/reference_columns',
+        'mixed-reference',
       ],
-      [{ constraints: { unique: [{ ...constraints.unique[0], name: false }] } }, 'constraints/unique/0/name'],
+      [{ constraints: { checks: [{ ...check, name: 0 }] } }, 'constraints/checks/0/name'],
+      [{ constraints: { unique: [{ ...unique, name: false }] } }, 'constraints/unique/0/name'],
+      [{ constraints: { primary_key: { columns: ['id'], name: 0 } } }, 'constraints/primary_key/name'],
       [{ indexes: [{ ...indexes[0], name: 0 }, indexes[1]] }, 'indexes/0/name'],
       [change(2, { default: [columns[2].default] }), 'columns/2/default'],
       [change(2, { default_is_expression: 0 }), 'columns/2/default_is_expression'],
       [change(2, { generated_kind: 0 }), 'columns/2/generated_kind'],
-      [change(2, { is_nullable: 0 }), 'columns/2/is_nullable'],
-    );
+    ];
     for (const [table, place, code = 'wrong-type'] of cases) {
       const { errors } = assertProblem(await put(name, table, all), 422, 'invalid-definition');
       assert.deepEqual(

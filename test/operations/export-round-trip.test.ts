@@ -281,4 +281,21 @@ suite('what an export writes comes back with an upload', () => {
       assert.deepEqual(await differences(format), changed);
     });
   }
+
+  for (const text of ["'a'", '\\"'])
+    test(`as csv with texts that look like other signs of text files: ${text}`, async () => {
+      await service.rows(`CREATE TABLE signs (id int PRIMARY KEY, a text);
+        INSERT INTO signs SELECT n, '${text.replaceAll("'", "''")}' FROM generate_series(1, 5) AS n`);
+      const answer = await fetch(`${service.url}/api/v1/table/signs/rows?format=csv`, {
+        headers: { authorization: `Bearer ${await service.token()}` },
+      });
+      await load(
+        'csv',
+        Buffer.from(await answer.arrayBuffer()),
+        'signs',
+        'if_exists=append&on_conflict=update',
+      );
+      assert.deepEqual(await service.rows('SELECT DISTINCT a FROM signs'), [{ a: text }]);
+      await service.rows('DROP TABLE signs');
+    });
 });

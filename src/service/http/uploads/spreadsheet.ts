@@ -2,6 +2,7 @@
  * The parts that all endpoints for spreadsheets share, and the function that opens the file.
  */
 import Type from 'typebox';
+import { QUOTE } from '../../../core/bytes/ascii.ts';
 import { AppError, type ErrorCode, wrongParameter } from '../../../core/errors.ts';
 import type { LimitsConfig } from '../../../core/settings/config.ts';
 import { encodingOf, usualEncodings } from '../../../readers/bytes/text-encoding.ts';
@@ -224,6 +225,8 @@ export function isSheetChosen({ sheet, table_range }: SpreadsheetQuery): boolean
 function textDialectOf(query: SpreadsheetQuery): Pick<SpreadsheetOptions, 'text'> {
   const { delimiter, quote, quotes, escape: escapeSign, encoding, comment, quoted } = query;
   const text: TextDialect = {
+    // COPY writes these signs, and a value that begins and ends with ' is no field in quotes.
+    ...(quoted === 'exact' && { quote: QUOTE, escape: 0 }),
     ...(delimiter !== undefined && { delimiter: signOf('delimiter', delimiter) }),
     ...(quote !== undefined && { quote: quote === 'none' ? 0 : quote.charCodeAt(0) }),
     ...(quotes === 'strict' && { quotes }),
