@@ -332,13 +332,22 @@ function removeParts({ wanted }: Draft, name: string): void {
   const uses = ({ columns = [], include = [] }: Json) =>
     [...columns, ...include].some((part) => part === name || part.column === name);
   const mentions = (expression = '') => expression.includes(name) || expression.includes(quoted(name));
+  const textOf = (columns: string[]) => JSON.stringify(columns.toSorted());
+  const keys = [constraints.primary_key, ...constraints.unique].filter(uses);
+  const fallenKeys = new Set(keys.map(({ columns }) => textOf(columns)));
   if (uses(constraints.primary_key)) constraints.primary_key = { name: '', columns: [] };
   constraints.unique = constraints.unique.filter((key: Json) => !uses(key));
   constraints.checks = constraints.checks.filter(({ expression }: Json) => !mentions(expression));
-  const isSelf = ({ reference_table: table, reference_schema: schema, reference_column: column }: Json) =>
-    schema === wanted.schema && table === wanted.name && column === name;
-  const fallen = constraints.foreign_keys.filter((key: Json) => key.column === name || isSelf(key));
-  const names = new Set(fallen.map((key: Json) => key.name));
+  const isSelf = ({ reference_table: table, reference_schema: schema }: Json) =>
+    schema === wanted.schema && table === wanted.name;
+  const groups = [...Map.groupBy(constraints.foreign_keys as Json[], (pair) => pair.name)];
+  // A foreign key of the table to itself falls with the key that it refers to, also if only a column of `include` is dropped.
+  const fallen = groups.filter(
+    ([, pairs]) =>
+      pairs.some(({ column }) => column === name) ||
+      (isSelf(pairs[0]) && fallenKeys.has(textOf(pairs.map((pair) => pair.reference_column)))),
+  );
+  const names = new Set(fallen.map(([key]) => key));
   constraints.foreign_keys = constraints.foreign_keys.filter((key: Json) => !names.has(key.name));
   wanted.indexes = wanted.indexes.filter((index: Json) => !uses(index) && !mentions(index.where));
 }
