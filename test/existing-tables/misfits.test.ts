@@ -240,6 +240,12 @@ suite('a value that does not fit', () => {
         ['widen', widen],
         ['widen_text', text ?? widen],
       ];
+      const refused = await send(await create(`a ${type}`, values), [{ a: sent }], 'fail');
+      if (refused.status !== 200 && !type.endsWith('[]')) {
+        const [problem] = assertProblem(refused, 422, 'invalid-data').errors;
+        const hint = /misfits=widen would make the column (.*)$/.exec(problem!.detail);
+        assert.equal(hint?.[1], widen, problem!.detail);
+      }
       for (const [mode, expected] of modes) {
         const table = await create(`a ${type}`, values);
         const original = await typeOf(table);

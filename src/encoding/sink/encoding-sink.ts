@@ -29,6 +29,7 @@ import { groupedByPoint } from '../infer/inferred-columns.ts';
 import { cellProblemCode, describeCellProblem, NOT_NULL, TOO_COSTLY } from '../problems/cell-problems.ts';
 import { addRowFault, type Problems, shortenBytes } from '../problems/problems.ts';
 import type { Misfits } from '../widening/misfits.ts';
+import { hintAtWidening } from '../widening/suggest-type.ts';
 import { hintFor, notationHint, shortenElement } from './cell-hints.ts';
 import { CellLosses } from './cell-losses.ts';
 import { CopyShape, unnumbered } from './copy-shape.ts';
@@ -68,6 +69,8 @@ export interface EncodingOptions {
   mayUpdate?: boolean;
   /** Notes values that do not fit the types of the columns; undefined: they are only problems. */
   misfits?: Misfits | undefined;
+  /** The upload could widen the columns (`misfits=widen`), so problems may say this. */
+  mayWiden?: boolean;
   onTooManyRows: () => never;
 }
 
@@ -612,7 +615,8 @@ export class EncodingSink implements CellSink {
     kind: number = NULL,
   ): void {
     this.#refusals += 1;
-    const { name, type, default: byDefault } = this.#options.targets[target]!.column;
+    const { mayWiden = false, targets } = this.#options;
+    const { name, type, default: byDefault } = targets[target]!.column;
     const code = cellProblemCode(problem);
     if (!this.#problems.wants(name, code)) {
       this.#problems.addUnlisted(1, name, code);
@@ -631,7 +635,8 @@ export class EncodingSink implements CellSink {
     const isDispensable = start === end && (hasDefault || this.#isNullable[target]!);
     const hint =
       hintFor(problem, kind, isDispensable, hasDefault, place.cell !== undefined) +
-      notationHint(problem, kind, bytes, start, end);
+      notationHint(problem, kind, bytes, start, end) +
+      (mayWiden ? hintAtWidening(targets[target]!.column, kind, bytes, start, end) : '');
     this.#problems.add({
       ...place,
       row: this.#row,

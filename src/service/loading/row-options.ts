@@ -38,6 +38,8 @@ export interface RowOptions {
   faulty: FaultyRows | undefined;
   /** Looks for wider types for values that do not fit; undefined: such values are only problems. */
   misfits: Misfits | undefined;
+  /** See `EncodingOptions`. */
+  mayWiden: boolean;
   signal: AbortSignal;
   progress: LoadProgress;
 }
@@ -63,6 +65,7 @@ export function rowOptions(
     freezes: target.isNew && (request.bytes ?? Number.POSITIVE_INFINITY) >= minFrozenBytes,
     faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
     misfits: widening === 'seek' && !target.isNew ? new Misfits(request.misfits === 'widen_text') : undefined,
+    mayWiden: request.misfits === 'fail' && !target.isNew,
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,
     signal: request.signal,
     progress,

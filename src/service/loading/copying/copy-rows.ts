@@ -50,6 +50,8 @@ export interface CopyOptions {
   writtenLimits: WrittenLimits;
   /** See `RowOptions.misfits`. Then all rows are read, and `MisfitsFound` is thrown if columns must be widened. */
   misfits?: Misfits | undefined;
+  /** See `EncodingOptions`. */
+  mayWiden: boolean;
   /** A count of the bytes that PostgreSQL writes, if it already includes other rows of the upload. */
   written?: WrittenBytes;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. A COPY without progress ends (`deadlineClient`). */
@@ -142,6 +144,7 @@ type SinkOptions = Pick<
   | 'writtenLimits'
   | 'written'
   | 'misfits'
+  | 'mayWiden'
   | 'typesAreInferred'
   | 'mayUpdate'
 >;
@@ -166,6 +169,7 @@ export function sinkOf(
     typesAreInferred: options.typesAreInferred,
     mayUpdate: options.mayUpdate,
     misfits: options.misfits,
+    mayWiden: options.mayWiden,
     onTooManyRows: () => {
       throw limitExceeded('The upload has too many rows', maxRows, { setting: 'MAX_ROWS' });
     },
