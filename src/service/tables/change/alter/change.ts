@@ -53,7 +53,7 @@ export interface Change {
   loses: Loss | null;
   /** The JSON Pointer of the part of the definition that wants the change. */
   pointer: string;
-  /** Clauses of ALTER TABLE that can be run together with those of the changes before and after it, so that the rows are written only once. */
+  /** Clauses of ALTER TABLE that can be run together with those of the changes before and after it, so that the rows are read and written only once. */
   clauses?: string[];
   /** For a new type. */
   conversion?: Conversion;
@@ -63,10 +63,16 @@ export interface Change {
   trial?: { kind: 'foreign key' | 'check'; statement: CallersStatement } | undefined;
 }
 
-/** Returns the statements of the changes in their order. Changes that write all rows become one statement. */
+/**
+ * Returns the statements of the changes in their order. Changes that have clauses become one statement: PostgreSQL then reads the rows once, and
+ * the time for a table with many columns does not grow with their square.
+ *
+ * @param isDistributed only new types become one statement, because Citus cannot run all clauses together
+ */
 export function mergeStatements(
   changes: Change[],
   alter: (clauses: string[]) => CallersStatement,
+  isDistributed: boolean,
 ): CallersStatement[] {
   const statements: CallersStatement[] = [];
   let clauses: string[] = [];
@@ -75,7 +81,8 @@ export function mergeStatements(
     clauses = [];
   };
   for (const change of changes) {
-    if (change.clauses !== undefined) clauses.push(...change.clauses);
+    const isMerged = !isDistributed || change.conversion !== undefined;
+    if (change.clauses !== undefined && isMerged) clauses.push(...change.clauses);
     else {
       end();
       statements.push(...change.statements);

@@ -60,7 +60,7 @@ export function columnChanges(columns: SentColumn[], target: Target, problems: D
     }
   }
   // Types early, because those of several columns are changed in one statement, and an expression of a new column may need them.
-  const isTypeChange = ({ clauses }: Change) => clauses !== undefined;
+  const isTypeChange = ({ conversion }: Change) => conversion !== undefined;
   const [types, others] = [changed.filter(isTypeChange), changed.filter((one) => !isTypeChange(one))];
   return [...ended, ...types, ...added, ...others];
 }
@@ -285,11 +285,12 @@ class ColumnContext {
   }
 
   #alter(change: Change['change'], { sent }: ColumnPair, detail: string, clauses: string[]): Change {
-    const statements = clauses.map(
-      (clause) =>
-        qualified`ALTER TABLE ${this.#relation} ALTER COLUMN ${quoteIdentifier(sent.name)} ${clause}`,
-    );
-    return { ...plain, change, name: sent.name, detail, statements, pointer: sent.pointer };
+    const { name, pointer } = sent;
+    const all = clauses.map((clause) => `ALTER COLUMN ${quoteIdentifier(name)} ${clause}`);
+    const statements = all.map((clause) => qualified`ALTER TABLE ${this.#relation} ${clause}`);
+    // A change of the numbering may have more statements.
+    const merged = change === 'change-identity' ? {} : { clauses: all };
+    return { ...plain, change, name, detail, statements, pointer, ...merged };
   }
 
   #comment(pointer: string, name: string, comment: string | undefined): Change {

@@ -114,6 +114,7 @@ function dropColumns(relation: string, existing: TableDescription, dropped: stri
     name,
     detail: `${shown(name)} is dropped with its values`,
     statements: [qualified`ALTER TABLE ${relation} DROP COLUMN ${quoteIdentifier(name)}`],
+    clauses: [`DROP COLUMN ${quoteIdentifier(name)}`],
     loses: 'drop_columns',
     pointer: '/table/columns',
   }));

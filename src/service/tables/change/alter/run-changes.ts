@@ -58,9 +58,8 @@ export async function runChanges(
   plan: Plan,
   options: RunOptions,
 ): Promise<ChangedTable | undefined> {
-  const { distribution } = before.table;
   // Otherwise Citus cannot add a foreign key after another change or a search in the rows.
-  if (distribution !== undefined && distribution.kind !== 'local') await client.query(workSequentially);
+  if (isDistributed(before)) await client.query(workSequentially);
   const run = new Run(client, before, plan, options);
   try {
     return await run.all();
@@ -69,6 +68,10 @@ export async function runChanges(
     await rollBackAndRelease(client, 'lock', error);
     return undefined;
   }
+}
+
+function isDistributed({ table: { distribution } }: FoundTable): boolean {
+  return distribution !== undefined && distribution.kind !== 'local';
 }
 
 /** Reports that the table is no longer the one for which the plan was made. */
@@ -121,7 +124,7 @@ class Run {
 
   async #make(changes: Change[]): Promise<void> {
     const alter = (clauses: string[]) => qualified`ALTER TABLE ${this.#relation} ${clauses.join(', ')}`;
-    const statements = mergeStatements(changes, alter);
+    const statements = mergeStatements(changes, alter, isDistributed(this.#before));
     // With a limit each statement may take what the ones before it have left. Otherwise one round trip is enough.
     if (this.#options.maxLockMs === undefined) await this.#send(...statements);
     else for (const statement of statements) await this.#send(statement);
