@@ -897,6 +897,22 @@ suite('Alter Table', () => {
     assertProblem(await put(name, table), 422, 'invalid-data');
   });
 
+  test('a statement that takes too long is no lock that takes too long', async () => {
+    const impatient = await startTestService({ STATEMENT_TIMEOUT_MS: '300' });
+    try {
+      await impatient.rows(`CREATE FUNCTION wait(text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS
+        'BEGIN PERFORM pg_sleep(60); RETURN true; END'; CREATE DOMAIN slow AS text CHECK (wait(VALUE))`);
+      await impatient.rows(`CREATE TABLE waiting (a text); INSERT INTO waiting VALUES ('x')`);
+      const answer = await impatient.request('PUT', '/table/waiting?max_lock_ms=50000', {
+        body: JSON.stringify({ table: { columns: [{ name: 'a', type: 'slow' }] } }),
+        headers: { 'content-type': 'application/json' },
+      });
+      assert.match(assertProblem(answer, 503, 'database-busy').detail, /STATEMENT_TIMEOUT_MS/);
+    } finally {
+      await impatient.stop();
+    }
+  });
+
   test('max_lock_ms ends changes that take longer, and a connection that ends leaves the table as it was', async () => {
     const name = await newTable();
     await sql(`CREATE FUNCTION ${name}_wait(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM pg_sleep(60); RETURN true; END';

@@ -85,6 +85,8 @@ class Run {
   readonly #options: RunOptions;
   readonly #relation: string;
   #lockedAt = 0;
+  /** The time limit of the running statement is that of the lock. */
+  #isLimitOfLock = false;
 
   constructor(client: ClientBase, before: FoundTable, plan: Plan, options: RunOptions) {
     this.#client = client;
@@ -143,7 +145,8 @@ class Run {
     if (maxLockMs === undefined) return;
     const leftMs = Math.ceil(maxLockMs - (performance.now() - this.#lockedAt));
     if (leftMs <= 0) throw lockTooLong(maxLockMs);
-    const limitMs = statementTimeoutMs === 0 ? leftMs : Math.min(leftMs, statementTimeoutMs);
+    this.#isLimitOfLock = statementTimeoutMs === 0 || leftMs < statementTimeoutMs;
+    const limitMs = this.#isLimitOfLock ? leftMs : statementTimeoutMs;
     await this.#client.query(`SET LOCAL statement_timeout = ${limitMs}`);
   }
 
@@ -216,7 +219,8 @@ class Run {
   async refusalOf(error: unknown): Promise<unknown> {
     const { maxLockMs } = this.#options;
     const condition = conditionOf(error);
-    if (condition === 'query_canceled' && maxLockMs !== undefined) return lockTooLong(maxLockMs, error);
+    if (condition === 'query_canceled' && maxLockMs !== undefined && this.#isLimitOfLock)
+      return lockTooLong(maxLockMs, error);
     if (!isDatabaseError(error)) return error;
     if (condition === 'dependent_objects_still_exist') return dependentsIn(error);
     if (isRefusalOfData(error)) return (await this.#explainRows(error)) ?? notPossible(error) ?? error;
