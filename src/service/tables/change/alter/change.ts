@@ -64,8 +64,8 @@ export interface Change {
 }
 
 /**
- * Returns the statements of the changes in their order. Changes that have clauses become one statement: PostgreSQL then reads the rows once, and
- * the time for a table with many columns does not grow with their square.
+ * Returns the statements of the changes in their order. Changes that have clauses become one statement, for which PostgreSQL reads and writes the
+ * rows once.
  *
  * @param isDistributed only new types become one statement, because Citus cannot run all clauses together
  */
