@@ -39,7 +39,7 @@ interface State {
 
 const catalogue = `
   SELECT json_build_object('comment', obj_description(c.oid, 'pg_class'), 'options', c.reloptions, 'persistence', c.relpersistence,
-      'sequences', (SELECT json_agg(to_json(q)) FROM pg_sequence q JOIN pg_depend d ON d.objid = q.seqrelid AND d.refobjid = c.oid),  'columns', (
+      'sequences', (SELECT json_agg(to_json(q) ORDER BY q.seqrelid) FROM pg_sequence q JOIN pg_depend d ON d.objid = q.seqrelid AND d.refobjid = c.oid), 'columns', (
       SELECT json_agg(json_build_array(a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, a.attgenerated,
         pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum)) ORDER BY a.attnum)
       FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE a.attrelid = c.oid AND a.attnum > 0),
