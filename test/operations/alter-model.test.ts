@@ -110,6 +110,10 @@ function comparable(table: Json): Json {
   };
 }
 
+/** Returns a type for texts as PostgreSQL writes it. */
+const canonical = (type: string): string =>
+  type.replace(/^varchar\b/, 'character varying').replace(/^char\b/, 'character');
+
 /** Creates a table with the definition in another schema, and drops it again. */
 async function createWanted(name: string, wanted: Json, old: Json): Promise<TestAnswer> {
   const oldTypes = new Map(old.columns.map(({ id, type }: Json) => [id, type]));
@@ -118,7 +122,7 @@ async function createWanted(name: string, wanted: Json, old: Json): Promise<Test
   for (const column of table.columns) {
     delete column.sequence?.name;
     // A default of text that stays is read by the new type.
-    const isRetyped = column.id !== undefined && column.type !== oldTypes.get(column.id);
+    const isRetyped = column.id !== undefined && canonical(column.type) !== oldTypes.get(column.id);
     if (isRetyped && typeof column.default === 'string' && !column.default_is_expression)
       column.default = column.default.replace(/^('(?:[^']|'')*')::(text|character varying)$/, '$1');
   }
