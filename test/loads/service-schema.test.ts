@@ -180,6 +180,16 @@ suite('a request', () => {
       assert.deepEqual(await other.rows('SELECT a FROM u'), [{ a: '1' }, { a: '1' }]);
     });
 
+    test('has an id in the rows of the load, if a column asks for it', async () => {
+      const answer = await other.post('/table/v/upload/json?provenance=load_id:_load', {
+        data: [{ a: 1 }, {}],
+      });
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      const [first, second] = await other.rows('SELECT _load FROM v');
+      assert.match(`${first!._load}`, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+      assert.deepEqual(first, second);
+    });
+
     test('is answered with 501 if it needs records', async () => {
       const id = '0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d';
       for (const path of [`loads/${id}/problems`, `loads/${id}/events`, 'events', 'webhooks'])

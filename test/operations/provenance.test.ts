@@ -320,6 +320,17 @@ suite('files', () => {
     await assertOrigins(await sendFile(other, all, 'n\n2\n', just), other, [2], [just, null]);
   });
 
+  test('a file with corrections', async () => {
+    const name = table();
+    const form = new FormData();
+    form.append('patch', JSON.stringify([{ row: 2, column: 'n', value: 4 }]));
+    form.append('file', new Blob(['title\nn\n3\n9\n']), 'in.csv');
+    const answer = await service.request('POST', `/table/${name}/upload/excel?${all}&header_row=2`, {
+      body: form,
+    });
+    await assertOrigins(answer, name, [3, 4], ['in.csv', null]);
+  });
+
   test('each sheet and range of a workbook', async () => {
     const rows = (first: number): CellSpec[][] =>
       Array.from({ length: 8 }, (_, row) =>
