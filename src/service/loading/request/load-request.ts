@@ -11,6 +11,7 @@ import type { TableDescription } from '../../tables/definition.ts';
 import type { NeededRights } from '../../tables/loading/find-load-target.ts';
 import type { HeadSize } from '../inputs/load-input.ts';
 import type { Provenance } from '../provenance/provenance.ts';
+import type { RowChange } from './row-change.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
 export type OnConflict = 'fail' | 'skip' | 'update';
@@ -89,7 +90,13 @@ export interface LoadResult {
   /** The number of rows added. */
   rows: number;
   skipped: number;
+  /** The number of rows that met a row of the table or of the same upload: `changed` and `unchanged`. */
   updated: number;
+  /** See `LoadedRows`. */
+  changed: number;
+  unchanged: number;
+  /** The first differences; undefined: the rows were not compared with those of the table. */
+  changes?: RowChange[] | undefined;
   /** The columns of an existing table that got wider types. */
   widened: WidenedColumn[];
   /** See `LoadedRows.conflictKey`. */
