@@ -363,6 +363,7 @@ function reportLoaded(path: string, { table, load }: LoadedTable, isQuiet: boole
   const {
     rows,
     updated,
+    unchanged = 0,
     skipped,
     rows_left_out: leftOut = 0,
     left_out: problems = [],
@@ -371,7 +372,8 @@ function reportLoaded(path: string, { table, load }: LoadedTable, isQuiet: boole
   if (!isQuiet) {
     noteWarnings(load.warnings);
     const parts = [`${inCount(rows, 'row')} loaded`];
-    if (updated > 0) parts.push(`${inCount(updated, 'row')} updated`);
+    const same = unchanged > 0 ? ` (${unchanged} unchanged)` : '';
+    if (updated > 0) parts.push(`${inCount(updated, 'row')} updated${same}`);
     if (skipped > 0) parts.push(`${inCount(skipped, 'row')} skipped`);
     if (leftOut > 0) parts.push(`${inCount(leftOut, 'row')} left out`);
     const end = load.dry_run ? ' This was a dry run: nothing was changed.' : '';

@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 e994626b281532006be1c63dbb51c31859fa6ed96511b3deaf6e7fd20ce0563f.
+// The structure of the OpenAPI document has the SHA-256 2efa35a5d52a5df207d01980868566f42fdc2cb1d5ec1ba1f82826af8597236a.
 
 export interface paths {
   '/healthz': {
@@ -780,8 +780,6 @@ export interface components {
        * @example unknown-part
        * @example repeated-part
        * @example not-a-file
-       * @example no-such-cell
-       * @example repeated-cell
        * @example no-key
        * @example rows-not-found
        * @example rows-not-an-array
@@ -827,7 +825,6 @@ export interface components {
        * @example repeated-header
        * @example shortened-header
        * @example header-row
-       * @example header-rows-left-out
        * @example proposal-taken
        * @example total-row
        * @example rows-below
@@ -1964,16 +1961,6 @@ export interface components {
       types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
-    Correction: {
-      /** @description The number of the data row, as `errors` name it. It needs `column`. */
-      row?: number;
-      /** @description Instead of `row`, the address of the cell: `B4` or `Orders!B4`. */
-      cell?: string;
-      /** @description The header or the key. */
-      column?: string;
-      /** @description A text, a number, true, false or null. */
-      value: unknown;
-    };
     /**
      * @example {
      *       "data": [
@@ -1989,8 +1976,6 @@ export interface components {
      */
     JsonUpload: {
       table?: components['schemas']['UploadDefinition'];
-      /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
-      patch?: components['schemas']['Correction'][];
       /** @description The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit. */
       data?: {
         [key: string]: unknown;
@@ -2008,8 +1993,14 @@ export interface components {
         rows: number;
         /** @description Rows left out because their key already exists (`on_conflict=skip`). */
         skipped: number;
-        /** @description Rows that updated the existing row with the same key (`on_conflict=update`). */
+        /** @description Rows whose key already exists (`on_conflict=update`): `changed` and `unchanged` together. */
         updated: number;
+        /** @description Rows added: the same number as `rows`. */
+        inserted: number;
+        /** @description Existing rows that got other values. */
+        changed: number;
+        /** @description Rows that changed nothing: the existing row has the same values and is not written, or a later row of the upload has the same key. */
+        unchanged: number;
         /** @description Rows that were left out because they have problems (`faulty_rows=leave_out`). */
         rows_left_out?: number;
         /** @description The first 100 problems of the rows that were left out. */
@@ -2032,25 +2023,6 @@ export interface components {
             value?: string;
           };
         }[];
-        /** @description The first corrected cells (`patch`). */
-        corrected?: {
-          /** @description For JSON: the JSON Pointer of the value. */
-          pointer?: string;
-          /** @description For newline-delimited JSON: the line. */
-          line?: number;
-          /** @description For spreadsheets: the cell, `Orders!C1483`. */
-          cell?: string;
-          /** @description The number of the data row, from 1. */
-          row: number;
-          /** @description The header or the key. */
-          column: string;
-          /** @description The value that was sent, shortened. */
-          from: string | null;
-          /** @description The value that counts, shortened. */
-          to: string | null;
-        }[];
-        /** @description The number of all corrected cells. */
-        corrected_count?: number;
         /** @description The columns that got wider types (`misfits`). Absent if there are none. */
         widened?: {
           column: string;
@@ -2135,11 +2107,9 @@ export interface components {
        * @description The password of an encrypted workbook: .xlsx, .xlsm and .xlsb with agile or standard encryption, .xls with RC4. It has no effect on other files. Send it before `file`. The service does not record it.
        */
       password?: string;
-      /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
-      patch?: components['schemas']['Correction'][];
       /**
        * Format: binary
-       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name matters only for `provenance`. It may be packed (.gz, .zst, .br, .zip).
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).
        */
       file: string;
       /**
@@ -2158,7 +2128,7 @@ export interface components {
       password?: string;
       /**
        * Format: binary
-       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name matters only for `provenance`. It may be packed (.gz, .zst, .br, .zip).
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).
        */
       file: string;
     };
@@ -2443,8 +2413,14 @@ export interface components {
         distribution?: components['schemas']['DistributionDescription'];
         /** @description The rows that were added. */
         rows: number;
-        /** @description The rows that were updated. */
+        /** @description The same number as `rows`. */
+        inserted: number;
+        /** @description `changed` and `unchanged` together. */
         updated: number;
+        /** @description The existing rows that got other values. */
+        changed: number;
+        /** @description The rows that changed nothing (`on_conflict=update`). */
+        unchanged: number;
         /** @description The rows that were skipped, because their keys already existed. */
         skipped: number;
         /** @description The rows that were left out, because they had problems (`faulty_rows`). */
@@ -3941,8 +3917,6 @@ export interface operations {
         rename?: string;
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
-        /** @description Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. They cannot be in the data or in a key. Write a backslash before a comma, colon or backslash in a name. Default: none. */
-        provenance?: string;
         /** @description What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
         misfits?: 'fail' | 'widen' | 'widen_text';
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */
@@ -4194,8 +4168,6 @@ export interface operations {
         rename?: string;
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
-        /** @description Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. They cannot be in the data or in a key. Write a backslash before a comma, colon or backslash in a name. Default: none. */
-        provenance?: string;
         /** @description What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
         misfits?: 'fail' | 'widen' | 'widen_text';
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */

@@ -77,7 +77,16 @@ export function resultIn(record: Load): LoadResult {
   return (
     resultOf(record) ?? {
       table: { schema: table.schema, name: table.name, columns: [] },
-      load: { rows, skipped: 0, updated: 0, warnings: [], duration_ms: ms },
+      load: {
+        rows,
+        skipped: 0,
+        updated: 0,
+        inserted: rows,
+        changed: 0,
+        unchanged: 0,
+        warnings: [],
+        duration_ms: ms,
+      },
     }
   );
 }

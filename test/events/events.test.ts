@@ -57,7 +57,8 @@ suite('the events of uploads', () => {
         'rows.loaded',
       ],
     );
-    const numbers = { rows: 2, updated: 0, skipped: 0, rows_left_out: 0 };
+    const counts = { rows: 2, inserted: 2, updated: 0, changed: 0, unchanged: 0 };
+    const numbers = { ...counts, skipped: 0, rows_left_out: 0 };
     assert.deepEqual(events[1]!.data, {
       schema: 'public',
       table: 'told',

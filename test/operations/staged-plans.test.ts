@@ -8,9 +8,9 @@ import type { ConflictRule } from '../../src/service/loading/staged/conflict-rul
 import {
   countExistingKeys,
   createProgress,
-  createUpdateCounter,
   lockExistingRows,
   mergeRows,
+  startCounting,
 } from '../../src/service/loading/staged/merge-statements.ts';
 import { Shapes } from '../../src/service/loading/staged/shapes.ts';
 import type { StagedLoad } from '../../src/service/loading/staged/staged-load.ts';
@@ -20,6 +20,7 @@ import {
   stagingTable,
 } from '../../src/service/loading/staged/staging-table.ts';
 import { analyzeSurplusTable, findSurplusRows } from '../../src/service/loading/staged/surplus-rows.ts';
+import { findUnchangedRows } from '../../src/service/loading/staged/unchanged-rows.ts';
 import type { ForeignKeyRule, RowRule, UniqueRule } from '../../src/service/tables/rules/row-rules.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -102,16 +103,20 @@ test('no statement over staged rows joins two tables row by row', async () => {
   };
   const shapes = new Shapes(2);
   for (const set of [[0, 1], [0]]) shapes.numberOf(set);
-  const load = { relation: 'rows', columns, isBare: false, shapes, conflict } as unknown as StagedLoad;
+  const table = { relation: 'rows', stored: 'rows', columns, compared: columns.slice(1) };
+  const load = { ...table, isBare: false, shapes, conflict } as unknown as StagedLoad;
   await client.query(findSurplusRows(stagingTable, conflict));
   await client.query(analyzeSurplusTable);
-  await client.query(createUpdateCounter);
+  await client.query(startCounting);
+  const findUnchanged = findUnchangedRows(load, undefined);
+  assert.deepEqual(await quadraticParts(findUnchanged), [], findUnchanged);
+  await client.query(findUnchanged);
   const existing = 'public.rows';
   const rules: RowRule[] = [unique, reference, selfReference];
   const skip: ConflictRule = { ...conflict, action: 'skip' };
   const statements = [
     mergeRows(load, 0),
-    lockExistingRows('rows', stagingTable, conflict),
+    lockExistingRows(load, stagingTable, conflict),
     countExistingKeys('rows', stagingTable, conflict),
     ...[undefined, conflict, skip].flatMap((rule) =>
       violationQueries({ relation: stagingTable, existing, conflict: rule }, rules).map(

@@ -76,7 +76,7 @@ test('each change has one line with who, what, which table, rows and outcome', a
     [await upload('if_exists=append', [1, 2]), { ...loaded, change: 'loaded', rows: 2 }],
     [
       await upload('if_exists=append&on_conflict=update', [2, 3]),
-      { ...loaded, change: 'loaded', rows: 1, updated: 1 },
+      { ...loaded, change: 'loaded', rows: 1, updated: 1, changed: 0, unchanged: 1 },
     ],
     [await upload('if_exists=truncate', [1]), { ...loaded, change: 'emptied', rows: 1 }],
     [await upload('if_exists=replace', [1, 2, 3]), { ...loaded, change: 'replaced', rows: 3 }],

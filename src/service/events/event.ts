@@ -36,7 +36,16 @@ export interface EventFacts {
   /** How Citus distributes the table; undefined: the database has no Citus, or nothing was changed. */
   distribution?: { kind: string; column?: string; shards?: number } | undefined;
   /** The numbers of a load that was committed, and the columns whose types it has widened. */
-  rows?: { rows: number; updated: number; skipped: number; rows_left_out: number; widened?: WidenedColumn[] };
+  rows?: {
+    rows: number;
+    inserted: number;
+    updated: number;
+    changed: number;
+    unchanged: number;
+    skipped: number;
+    rows_left_out: number;
+    widened?: WidenedColumn[];
+  };
   /** The table's other name, before or after this change. */
   renamed?: { renamed_from: TableName } | { renamed_to: TableName };
   /** Why a load has ended without an effect: the status and the error code of its answer. */

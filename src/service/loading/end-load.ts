@@ -70,14 +70,17 @@ export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: W
   const { request, target, loaded, problems, widened } = upload;
   const isTaking = request.dryRun && !target.isNew;
   const numbers = isTaking ? numbersTaken(table, upload.matcher, loaded) : [];
-  const { inserted: rows, skipped, updated, conflictKey, leftOut } = loaded;
+  const { inserted: rows, skipped, changed, unchanged, conflictKey, leftOut, changes } = loaded;
   return {
     isNew: target.isNew,
     tableChange: tableChangeOf(request, target),
     table,
     rows,
     skipped,
-    updated,
+    updated: changed + unchanged,
+    changed,
+    unchanged,
+    changes,
     widened,
     ...(conflictKey && { conflictKey }),
     ...(leftOut !== undefined && { leftOut: leftOutRows(leftOut, problems) }),

@@ -19,11 +19,13 @@ import { asLackOfTemporary } from '../postgres/temporary-privilege.ts';
 import type { CopiedRows } from './copying/copy-rows.ts';
 import type { Refusal } from './copying/refusal.ts';
 import { isStagedAsText } from './copying/target-columns.ts';
+import { listChanges } from './difference/list-changes.ts';
 import type { LoadInput } from './inputs/load-input.ts';
 import { cannotBeStaged, noGoodRow } from './judging/faulty-rows.ts';
 import { judgeRows, moveAtOnce, refuseUnstaged } from './judging/judge-rows.ts';
 import { type LoadedRows, receivedRows, straightRows } from './loaded-rows.ts';
 import { copyChanging } from './one-pass/copy-changing.ts';
+import type { RowChange } from './request/row-change.ts';
 import type { RowOptions } from './row-options.ts';
 import { warnOfKeylessRows } from './staged/keyless-rows.ts';
 import { checkDeferred, type MovedRows } from './staged/move-rows.ts';
@@ -43,6 +45,8 @@ interface RowLoad {
   target: LoadTarget;
   options: RowOptions;
   problems: Problems;
+  /** The first differences between the rows and the table, of the last attempt to move the rows. */
+  changes?: RowChange[] | undefined;
 }
 
 /** Rows that were copied into the target table or, if `staged` is set, into the staging table. */
@@ -69,7 +73,7 @@ export async function loadRows(
   options: RowOptions,
   problems: Problems,
 ): Promise<LoadedRows> {
-  const load = { input, target, options, problems };
+  const load: RowLoad = { input, target, options, problems };
   await setSavepoint(client, savepoint);
   try {
     const first = await (isStagedAtOnce(load) ? stageAndMove(client, load) : copyStraight(client, load));
@@ -98,12 +102,18 @@ async function loadRefused(client: ClientBase, load: RowLoad, first: Refused): P
   // The rows were sent by several COPYs, and a row of one COPY cannot refer to a row of a later one. If the rows are staged, one statement can move all of them.
   const isTooEarly = isBrokenReference(refusal.error) && copied.hasSeveralLists;
   const isMovedAgain = !first.staged && (isTooEarly || lacksSqlstate(refusal.error));
-  const again = isMovedAgain ? await moveAtOnce(client, target, staged, false) : { refusal };
-  if (again.moved) return stagedRows(client, staged, copied, again.moved);
+  const again = isMovedAgain ? await moveAtOnce(client, target, staged) : { refusal };
+  if (again.moved) return stagedRows(client, load, staged, copied, again.moved);
   const faulty = mayLeaveOut(load) ? options.faulty : undefined;
   const before = faulty?.count ?? 0;
   const moved = await judgeRows(client, { target, staged, refusal: again.refusal }, faulty, problems);
-  return stagedRows(client, staged, { ...copied, sent: copied.sent + before - (faulty?.count ?? 0) }, moved);
+  return stagedRows(
+    client,
+    load,
+    staged,
+    { ...copied, sent: copied.sent + before - (faulty?.count ?? 0) },
+    moved,
+  );
 }
 
 /**
@@ -153,8 +163,13 @@ async function stageAndMove(client: ClientBase, load: RowLoad): Promise<Loaded |
   const { staged, copied } = await stageRows(client, input, target, stageOptions, problems);
   countFaulty(load, copied.refused);
   if (copied.refusal) return { copied, refusal: copied.refusal };
-  const { moved, refusal } = await moveAtOnce(client, target, staged, false);
-  return moved ? { loaded: await stagedRows(client, staged, copied, moved) } : { copied, staged, refusal };
+  staged.beforeMove = async () => {
+    load.changes = await listChanges(client, staged);
+  };
+  const { moved, refusal } = await moveAtOnce(client, target, staged);
+  return moved
+    ? { loaded: await stagedRows(client, load, staged, copied, moved) }
+    : { copied, staged, refusal };
 }
 
 /** Stages rows that were refused after they were copied straight. Returns undefined if this is not possible. */
@@ -255,26 +270,29 @@ function refuseJoinedRows({ input, problems }: RowLoad, leftOut: number): void {
 
 async function stagedRows(
   client: ClientBase,
+  { changes }: RowLoad,
   staged: StagedLoad,
   copied: Pick<CopiedRows, 'sent' | 'warnings' | 'hasSeveralLists' | 'places'>,
   moved: MovedRows,
 ): Promise<LoadedRows> {
   const { conflict } = staged;
-  // If a trigger prevents the update of a row, the row counts in `updated` but not in `merged`, so the difference may be negative.
-  const inserted = Math.max(moved.merged - moved.updated, 0);
+  const { unchanged } = moved;
+  // If a trigger prevents the update of a row, the row counts in `changed` but not in `merged`, so the difference may be negative.
+  const inserted = Math.max(moved.merged - moved.changed, 0);
   const left = copied.sent - inserted;
   const skipped = conflict?.action === 'skip' ? Math.min(left, moved.skipped ?? left) : 0;
-  const surplus = conflict?.action === 'update' ? moved.surplus : 0;
-  const updated = Math.min(moved.updated, moved.merged) + surplus;
+  const changed = Math.min(moved.changed, moved.merged);
   return {
     ...(conflict && { conflictKey: conflict.isKeySent ? conflict.key.columns : [] }),
     inserted,
-    updated,
+    changed,
+    unchanged,
     skipped,
-    suppressed: left - updated - skipped,
+    suppressed: left - changed - unchanged - skipped,
     warnings: [...(await warnOfKeylessRows(client, staged)), ...copied.warnings],
     hasSeveralLists: copied.hasSeveralLists,
     places: copied.places,
+    changes,
   };
 }
 

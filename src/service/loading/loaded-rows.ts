@@ -1,11 +1,15 @@
 import type { Warning } from '../../core/errors.ts';
 import type { CellPlaces } from '../../encoding/problems/cell-places.ts';
 import type { CopiedRows } from './copying/copy-rows.ts';
+import type { RowChange } from './request/row-change.ts';
 
 /** The result of loading the rows of an upload. */
 export interface LoadedRows {
   inserted: number;
-  updated: number;
+  /** The number of rows of the table that got other values. If the role may not read all columns, it includes rows that have the same values. */
+  changed: number;
+  /** The number of rows that changed nothing: an existing row has the same values, or a later row of the upload has the same key. */
+  unchanged: number;
   /** The number of rows that were left out because another row already has the key. */
   skipped: number;
   /** The number of rows that a trigger or a rule of the table left out. */
@@ -14,6 +18,8 @@ export interface LoadedRows {
   conflictKey?: string[];
   /** The number of rows that were left out because they have problems; undefined: no row may be left out. */
   leftOut?: number;
+  /** The first differences; undefined: the rows were not compared with those of the table. */
+  changes?: RowChange[] | undefined;
   warnings: Warning[];
   /** The rows did not all have the same columns. */
   hasSeveralLists: boolean;
@@ -21,8 +27,8 @@ export interface LoadedRows {
 }
 
 /** Returns the number of rows that had no problem. */
-export function receivedRows({ inserted, skipped, updated, suppressed }: LoadedRows): number {
-  return inserted + skipped + updated + suppressed;
+export function receivedRows({ inserted, skipped, changed, unchanged, suppressed }: LoadedRows): number {
+  return inserted + skipped + changed + unchanged + suppressed;
 }
 
 /** Returns the result for rows that were copied straight into the table, without the staging table. */
@@ -35,7 +41,8 @@ export function straightRows({
 }: Pick<CopiedRows, 'sent' | 'taken' | 'places' | 'warnings' | 'hasSeveralLists'>): LoadedRows {
   return {
     inserted: taken,
-    updated: 0,
+    changed: 0,
+    unchanged: 0,
     skipped: 0,
     suppressed: sent - taken,
     warnings,

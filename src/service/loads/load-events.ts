@@ -6,11 +6,14 @@ import type { LoadFacts, LoadSnapshot } from './load-record.ts';
 
 /** Returns the events of a load that is being committed. */
 export function eventsOfCommit(id: string, { schema, table }: LoadFacts, result: LoadResult): EventFacts[] {
-  const { tableChange, rows, updated, skipped, leftOut, widened } = result;
+  const { tableChange, rows, updated, changed, unchanged, skipped, leftOut, widened } = result;
   const about = { schema, table, load: id, distribution: result.table.distribution };
   const numbers = {
     rows,
+    inserted: rows,
     updated,
+    changed,
+    unchanged,
     skipped,
     rows_left_out: leftOut?.rows ?? 0,
     ...(widened.length > 0 && { widened }),

@@ -48,7 +48,10 @@ const data: Record<EventType | typeof pingType, Record<string, Type.TSchema>> = 
   'rows.loaded': {
     ...changed,
     rows: Type.Integer({ description: 'The rows that were added.' }),
-    updated: Type.Integer({ description: 'The rows that were updated.' }),
+    inserted: Type.Integer({ description: 'The same number as `rows`.' }),
+    updated: Type.Integer({ description: '`changed` and `unchanged` together.' }),
+    changed: Type.Integer({ description: 'The existing rows that got other values.' }),
+    unchanged: Type.Integer({ description: 'The rows that changed nothing (`on_conflict=update`).' }),
     skipped: Type.Integer({ description: 'The rows that were skipped, because their keys already existed.' }),
     rows_left_out: Type.Integer({
       description: 'The rows that were left out, because they had problems (`faulty_rows`).',

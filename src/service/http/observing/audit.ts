@@ -18,6 +18,8 @@ export interface AuditedChange {
   change: TableChange;
   rows?: number;
   updated?: number;
+  changed?: number;
+  unchanged?: number;
   skipped?: number;
   leftOut?: number;
   /** The columns that got wider types, with the names of both types. */

@@ -71,14 +71,14 @@ async function loadInput(
 function reportLoaded(
   { measures }: HttpContext,
   { query: { dry_run }, body, onLoaded }: Upload,
-  { tableChange, rows, updated, skipped, leftOut, widened }: LoadResult,
+  { tableChange, rows, updated, changed, unchanged, skipped, leftOut, widened }: LoadResult,
   { reading = { format: 'json' } }: LoadInput,
 ): void {
   onLoaded({
     outcome: dry_run ? 'checked' : 'committed',
     change: tableChange ?? 'loaded',
     rows,
-    ...(updated > 0 && { updated }),
+    ...(updated > 0 && { updated, changed, unchanged }),
     ...(skipped > 0 && { skipped }),
     ...(leftOut !== undefined && { leftOut: leftOut.rows }),
     ...(widened.length > 0 && { widened }),
@@ -165,6 +165,9 @@ function answerOf(
     rows: loaded.rows,
     skipped: loaded.skipped,
     updated: loaded.updated,
+    inserted: loaded.rows,
+    changed: loaded.changed,
+    unchanged: loaded.unchanged,
     ...leftOutOf(loaded),
     ...(loaded.widened.length > 0 && { widened: loaded.widened }),
     ...correctedOf(input),

@@ -40,7 +40,14 @@ const Loaded = Type.Object(
         description: 'Rows left out because their key already exists (`on_conflict=skip`).',
       }),
       updated: Type.Integer({
-        description: 'Rows that updated the existing row with the same key (`on_conflict=update`).',
+        description:
+          'Rows whose key already exists (`on_conflict=update`): `changed` and `unchanged` together.',
+      }),
+      inserted: Type.Integer({ description: 'Rows added: the same number as `rows`.' }),
+      changed: Type.Integer({ description: 'Existing rows that got other values.' }),
+      unchanged: Type.Integer({
+        description:
+          'Rows that changed nothing: the existing row has the same values and is not written, or a later row of the upload has the same key.',
       }),
       rows_left_out: Type.Optional(
         Type.Integer({

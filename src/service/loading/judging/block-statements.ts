@@ -12,23 +12,29 @@ import { keptOfDetail } from '../../postgres/cut-errors.ts';
 import { isRaisedAtInSql } from '../../postgres/server-internals.ts';
 import { quoteIdentifier, quoteLiteral } from '../../postgres/sql.ts';
 import { sqlstateFor } from '../../postgres/sqlstate.ts';
-import { mergeWithSqlstate, progress, type RowRange, updateCounter } from '../staged/merge-statements.ts';
+import {
+  changedCounter,
+  mergeWithSqlstate,
+  progress,
+  type RowRange,
+  unchangedCounter,
+} from '../staged/merge-statements.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
 
-/** A temporary table of one row with three counts so far: rows inserted or updated (`merged`), rows updated, and rows refused. */
+/** A temporary table of one row with three counts so far: rows inserted or updated (`merged`), rows changed, and rows refused. */
 const state = 'pg_temp."tablewright pass"';
 /** A table of the rows that PostgreSQL has refused so far, with the fields of the errors. */
 export const refusedRows = 'pg_temp."tablewright refused rows"';
 
 /** Creates the temporary tables that record the progress. PostgreSQL drops them when the transaction ends. */
-export const createPassTables = `CREATE TEMPORARY TABLE ${state} (merged bigint NOT NULL, updated bigint NOT NULL, refused integer NOT NULL) ON COMMIT DROP;
+export const createPassTables = `CREATE TEMPORARY TABLE ${state} (merged bigint NOT NULL, changed bigint NOT NULL, refused integer NOT NULL) ON COMMIT DROP;
 INSERT INTO ${state} VALUES (0, 0, 0);
 CREATE TEMPORARY TABLE ${refusedRows} (data_row integer NOT NULL, shape integer NOT NULL, waits boolean NOT NULL, code text, message text, detail text, column_name text,
   constraint_name text, table_name text, schema_name text) ON COMMIT DROP`;
 
-/** Reads the counts. `updated` is 0 unless the table is sharded. For other tables a sequence counts the updates. */
-export const readPassState = `SELECT merged::int, updated::int, refused FROM ${state}`;
+/** Reads the counts. `changed` is 0 unless the table is sharded. For other tables a sequence counts the changes. */
+export const readPassState = `SELECT merged::int, changed::int, refused FROM ${state}`;
 
 /** A row that PostgreSQL refused. */
 export interface RefusedRow {
@@ -110,8 +116,8 @@ export interface PassOptions {
   maxListed: number;
   /** A regular expression over the SQLSTATE, a space and the message of an error. A matching error is not about a row and ends the pass. */
   notOfRows: string;
-  /** true: `mergeRows` counts the updated rows. */
-  countsUpdates: boolean;
+  /** true: `mergeRows` counts rows with sequences. */
+  countsMet: boolean;
   /** The foreign keys that refer to the table itself. A row that violates one waits, because the row that it refers to may come later. */
   ownReferences: string[];
 }
@@ -121,7 +127,7 @@ export interface PassOptions {
  * refused row is alone in its block. This row is recorded and skipped.
  */
 export function passOver(load: StagedLoad, options: PassOptions): CallersStatement {
-  const { to, maxRefused, countsUpdates } = options;
+  const { to, maxRefused, countsMet } = options;
   const text = `#variable_conflict use_column
 DECLARE
   ${declareVariables(options)}
@@ -129,7 +135,7 @@ BEGIN
   WHILE ${is(at, '<', to)} AND ${is(refused, '<=', maxRefused)} LOOP
     ${end} := LEAST(${at} ${plus} ${size}, ${to});
     ${load.shapes.all.length > 1 ? endOfShape(to, load.source) : ''}
-    ${countsUpdates ? keepUpdateCount : ''}
+    ${countsMet ? keepCounts : ''}
     BEGIN
       ${mergeBlock(load)}
       ${chooseNextBlock(options)}
@@ -139,7 +145,7 @@ BEGIN
         GET STACKED DIAGNOSTICS ${detail} = PG_EXCEPTION_CONTEXT;
         IF NOT ${isRaisedAtInSql(detail)} THEN RAISE; END IF;
       END IF;
-      ${countsUpdates ? restoreUpdateCount : ''}
+      ${countsMet ? restoreCounts : ''}
       ${reached} := (SELECT CASE WHEN q.is_called THEN q.last_value ELSE 0 END FROM ${progress} q);
       ${isBeforeSuspect} := false;
       IF ${is(`${end} ${minus} ${at}`, '<=', 1)} THEN
@@ -149,7 +155,7 @@ BEGIN
       END IF;
     END;
   END LOOP;
-  UPDATE ${state} SET merged = merged ${plus} ${merged}, updated = updated ${plus} ${updated}, refused = ${refused};
+  UPDATE ${state} SET merged = merged ${plus} ${merged}, changed = changed ${plus} ${changed}, refused = ${refused};
 END`;
   const quote = `$tw${unlike}$`;
   return qualified`DO ${quote}${text}${quote}`;
@@ -185,16 +191,16 @@ const failures = variable('failures');
 const merged = variable('merged');
 /** The number of rows of the current block that were inserted or updated. */
 const stored = variable('stored');
-/** The number of updated rows of the current block (`changed`) and of all blocks (`updated`). They are counted here only for a sharded table. */
+/** The number of changed rows of the current block and of all blocks. They are counted here only for a sharded table. */
+const changedNow = variable('changed now');
 const changed = variable('changed');
-const updated = variable('updated');
 /** The number of refused rows, also those of earlier statements. */
 const refused = variable('refused');
 /** The number of the row that PostgreSQL was moving when it refused the block. */
 const reached = variable('reached');
-// The state of the sequence that counts updated rows, as it was before the block. It is restored if the block is undone, because a rollback does not reset a sequence.
-const updates = variable('updates');
-const hasUpdates = variable('has updates');
+// The counts of the sequences before the block. They are restored if the block is undone, because a rollback does not reset a sequence.
+const changedBefore = variable('changed before');
+const unchangedBefore = variable('unchanged before');
 /** true: the refused row waits until all other rows were moved. */
 const waits = variable('waits');
 /** The shape of the rows of the block. */
@@ -216,12 +222,12 @@ function declareVariables({ from, to }: PassOptions): string {
   ${failures} integer := 0;
   ${merged} bigint := 0;
   ${stored} bigint;
+  ${changedNow} bigint := 0;
   ${changed} bigint := 0;
-  ${updated} bigint := 0;
   ${refused} integer := (SELECT p.refused FROM ${state} p);
   ${reached} bigint;
-  ${updates} bigint;
-  ${hasUpdates} boolean;
+  ${changedBefore} bigint;
+  ${unchangedBefore} bigint;
   ${waits} boolean;
   ${shape} integer := 0;
   ${[message, detail, column, constraint, table, schema].map((text) => `${text} pg_catalog.text;`).join(' ')}`;
@@ -238,13 +244,13 @@ function endOfShape(to: number, source = stagingTable): string {
       AND ${is(row, '<', end)} AND ${is(`s.${shapeNumber}`, '<>', shape)} ORDER BY ${row} LIMIT 1), ${end});`;
 }
 
-const keepUpdateCount = `SELECT c.last_value, c.is_called INTO ${updates}, ${hasUpdates} FROM ${updateCounter} c;`;
-const restoreUpdateCount = `PERFORM pg_catalog.setval('${updateCounter}', ${updates}, ${hasUpdates});`;
+const keepCounts = `SELECT c.last_value, u.last_value INTO ${changedBefore}, ${unchangedBefore} FROM ${changedCounter} c, ${unchangedCounter} u;`;
+const restoreCounts = `PERFORM pg_catalog.setval('${changedCounter}', ${changedBefore}), pg_catalog.setval('${unchangedCounter}', ${unchangedBefore});`;
 
 function mergeBlock(load: StagedLoad): string {
   const block: RowRange = { from: at, to: end };
   const merges = load.shapes.all.map((_, number) => {
-    const merge = mergeWithSqlstate(load, number, block, `INTO ${stored}, ${changed}`);
+    const merge = mergeWithSqlstate(load, number, block, `INTO ${stored}, ${changedNow}`);
     return load.isSharded ? `${merge};` : `${merge}; GET DIAGNOSTICS ${stored} = ROW_COUNT;`;
   });
   if (merges.length === 1) return merges[0]!;
@@ -255,7 +261,7 @@ function mergeBlock(load: StagedLoad): string {
 function chooseNextBlock(options: PassOptions): string {
   const twice = atMostAll(`(${end} ${minus} ${at}) ${times} 2`, options);
   return `${merged} := ${merged} ${plus} ${stored};
-      ${updated} := ${updated} ${plus} ${changed};
+      ${changed} := ${changed} ${plus} ${changedNow};
       ${size} := CASE WHEN ${isBeforeSuspect} THEN 1 ELSE ${twice} END;
       ${at} := ${end};
       ${isBeforeSuspect} := false;

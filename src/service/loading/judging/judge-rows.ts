@@ -152,7 +152,7 @@ async function moveRest(judgement: Judgement, repeated: Found | undefined): Prom
   const { client, target, load } = judgement;
   await setSavepoint(client, 'rest');
   if (repeated) await client.query(deleteFound(repeated.table));
-  const { moved } = await moveAtOnce(client, target, load, true);
+  const { moved } = await moveAtOnce(client, target, load);
   if (!moved) await rollBackTo(client, 'rest');
   else if (repeated) await addFound(judgement, repeated);
   return moved;
@@ -169,19 +169,14 @@ async function addGeneratedKey(judgement: Judgement, refusal: Refusal): Promise<
   return true;
 }
 
-/**
- * Moves all staged rows, and adds the keys of a new table. After a refusal nothing was moved.
- *
- * @param movesAgain true: the rows were moved before
- */
+/** Moves all staged rows, and adds the keys of a new table. After a refusal nothing was moved. */
 export async function moveAtOnce(
   client: ClientBase,
   target: LoadTarget,
   load: StagedLoad,
-  movesAgain: boolean,
 ): Promise<MoveResult> {
   await setSavepoint(client, 'at once');
-  const result = await moveRows(client, load, movesAgain);
+  const result = await moveRows(client, load);
   const error = result.moved && (await addKeys(client, target));
   if (result.moved && !error) return result;
   await rollBackTo(client, 'at once');

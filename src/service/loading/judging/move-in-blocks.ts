@@ -10,27 +10,20 @@ import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { isPolicyViolation } from '../../postgres/server-internals.ts';
 import { errorsNotOfRows, errorsNotOfRowsOrPrivileges } from '../../postgres/sqlstate.ts';
 import { isSelfReference, namesOf } from '../../tables/rules/row-rules.ts';
-import { findInputCheck } from '../staged/input-check.ts';
-import {
-  checkConstraintsNow,
-  commitInTwoPhases,
-  countUpdatedRows,
-  createUpdateCounter,
-  resetUpdateCounter,
-  takeTurn,
-} from '../staged/merge-statements.ts';
+import { checkConstraintsNow, commitInTwoPhases, takeTurn } from '../staged/merge-statements.ts';
 import {
   checkDeferred,
   countsBySequence,
-  findSurplus,
-  lockRowsToUpdate,
+  countUpdates,
+  findMoved,
   type MovedRows,
   mayTryAgain,
   moveRows,
 } from '../staged/move-rows.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
-import { analyzeStagingTable, indexByRow, stagingTable, typedStagingTable } from '../staged/staging-table.ts';
-import { countSurplusRows, emptySurplusTable } from '../staged/surplus-rows.ts';
+import { analyzeStagingTable, indexByRow, stagingTable } from '../staged/staging-table.ts';
+import { emptySurplusTable } from '../staged/surplus-rows.ts';
+import { countUnchangedRows, deleteUnchangedRows, findsUnchanged } from '../staged/unchanged-rows.ts';
 import {
   countWaitingRows,
   createPassTables,
@@ -92,7 +85,7 @@ export async function moveInBlocks(judgement: Judgement): Promise<MovedRows | un
       await rollBackTo(client, savepoint);
       await client.query(deleteRows(rows[0]!.rows));
       await setSavepoint(client, savepoint);
-      const { moved } = await moveRows(client, load, true);
+      const { moved } = await moveRows(client, load);
       if (moved) return moved;
     }
     await rollBackTo(client, savepoint);
@@ -109,15 +102,21 @@ export async function moveInBlocks(judgement: Judgement): Promise<MovedRows | un
 interface PassState {
   merged: number;
   /** It is counted only for a sharded table. */
-  updated: number;
+  changed: number;
   refused: number;
+}
+
+/** A pass that has moved all rows. */
+interface Ended extends PassState {
+  /** The number of unchanged rows, which were not moved. */
+  unmoved: number;
 }
 
 /**
  * The result of a pass. `has policies` and `has deferred` report that the table has policies or deferred constraints: the pass must
  * be repeated with this knowledge. After `deadlock` it can be repeated.
  */
-type Passed = PassState | 'has policies' | 'has deferred' | 'deadlock';
+type Passed = Ended | 'has policies' | 'has deferred' | 'deadlock';
 
 /** @param deadlocks the number of deadlocks of earlier passes */
 async function runPass(pass: Pass, deadlocks: number): Promise<Passed> {
@@ -135,28 +134,30 @@ async function passAndCheck(pass: Pass): Promise<Passed> {
   await client.query(createPassTables);
   if (load.isSharded) await queryInCallersPath(client, commitInTwoPhases(load, 0));
   if (isImmediate) await queryInCallersPath(client, checkConstraintsNow);
-  await prepareConflict(pass);
+  const unmoved = await prepareConflict(pass);
   for (const source of sourcesOf(pass)) await passOverAll({ ...pass, load: { ...load, source } });
   await passOverWaiting(pass);
   const { rows } = await client.query<PassState>(readPassState);
-  if (rows[0]!.refused > mostRefused(pass)) return rows[0]!;
+  const ended = { ...rows[0]!, unmoved };
+  if (ended.refused > mostRefused(pass)) return ended;
   const deferred = await checkDeferred(client);
-  if (deferred === undefined) return rows[0]!;
+  if (deferred === undefined) return ended;
   if (isImmediate) throw deferred.error;
   return 'has deferred';
 }
 
-async function prepareConflict({ client, load, refusesAll }: Pass): Promise<void> {
-  const { relation, columns, conflict, isSharded } = load;
-  if (!conflict) return;
-  const staged = typedStagingTable(columns, await findInputCheck(client, columns));
-  await findSurplus(client, staged, conflict);
-  if (!isSharded) await lockRowsToUpdate(client, relation, staged, conflict);
+/** Returns the number of unchanged rows, which are not moved. */
+async function prepareConflict({ client, load, refusesAll }: Pass): Promise<number> {
+  const { conflict } = load;
+  if (!conflict) return 0;
+  await findMoved(client, load, conflict, true);
   // With `skip`, PostgreSQL itself skips each row whose key is in the table, in the order of the file, so no row is surplus beforehand.
   if (conflict.action === 'skip' && !refusesAll) await client.query(emptySurplusTable);
-  if (!countsBySequence(load)) return;
-  await queryInCallersPath(client, createUpdateCounter);
-  await queryInCallersPath(client, resetUpdateCounter);
+  if (!findsUnchanged(load)) return 0;
+  const { rows } = await queryInCallersPath<{ count: number }>(client, countUnchangedRows);
+  // Each of many small blocks would search the unchanged rows, so these are deleted.
+  await client.query(deleteUnchangedRows);
+  return rows[0]!.count;
 }
 
 /**
@@ -185,7 +186,7 @@ async function passOverAll(pass: Pass): Promise<void> {
     maxRefused: mostRefused(pass),
     maxListed: problems.maxFound,
     notOfRows: pass.hasPolicies ? errorsNotOfRows : errorsNotOfRowsOrPrivileges,
-    countsUpdates: countsBySequence(load),
+    countsMet: countsBySequence(load),
     ownReferences: namesOf(rules.filter(isSelfReference)),
   };
   for (let from = first ?? Number.POSITIVE_INFINITY; from <= last; from += rowsPerStatement) {
@@ -214,11 +215,9 @@ async function passOverWaiting(pass: Pass): Promise<void> {
 async function countMoved(
   client: ClientBase,
   load: StagedLoad,
-  { merged, updated: inShards }: PassState,
+  { merged, changed, unmoved }: Ended,
 ): Promise<MovedRows> {
-  if (load.conflict?.action !== 'update') return { merged, updated: 0, surplus: 0, skipped: undefined };
-  const count = async (statement: string) =>
-    (await client.query<{ count: number }>(statement)).rows[0]!.count;
-  const updated = load.isSharded ? inShards : await count(countUpdatedRows);
-  return { merged, updated, surplus: await count(countSurplusRows), skipped: undefined };
+  if (load.conflict?.action !== 'update') return { merged, changed: 0, unchanged: 0, skipped: undefined };
+  const counted = await countUpdates(client, load, { merged, changed });
+  return { ...counted, unchanged: counted.unchanged + unmoved };
 }

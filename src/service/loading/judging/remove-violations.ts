@@ -15,6 +15,7 @@ import { findSurplus } from '../staged/move-rows.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { analyzeStagingTable, stagingTable, typedStagingTable } from '../staged/staging-table.ts';
 import { dropSurplusTable } from '../staged/surplus-rows.ts';
+import { dropUnchangedTable, findsUnchanged, findUnchanged } from '../staged/unchanged-rows.ts';
 import {
   isChecked,
   isDecidedByRows,
@@ -63,15 +64,18 @@ export async function removeViolations(judgement: Judgement): Promise<Removal> {
   // If the upload is refused, rows that other rows with the same key replace are not reported.
   const surplus = refusesAll ? load.conflict : undefined;
   if (surplus) await findSurplus(client, sent.relation, surplus);
+  if (sent.leavesUnchanged) await findUnchanged(client, load, undefined);
   const copied = await copyShardedRows(client, load, sent, judged);
   const queries = violationQueries(copied.sent, copied.rules);
   if (!refusesAll) {
     const repeated = await removeInOrder(judgement, queries);
+    if (sent.leavesUnchanged) await client.query(dropUnchangedTable);
     return { repeated, isComplete: false, hasInvalidText };
   }
   const { found, areAllChecked } = await findAll(judgement, queries);
   for (const one of found) await addProblems(judgement, one);
   if (surplus) await client.query(dropSurplusTable);
+  if (sent.leavesUnchanged) await client.query(dropUnchangedTable);
   const areReadable = copied.unreadable.length === 0 && !rules.some(isHidden);
   const isComplete =
     areReadable && areAllChecked && !target.hasOtherRules && rules.every((rule) => isChecked(rule, load));
@@ -86,6 +90,7 @@ export function sentRows({ load, refusesAll }: Judgement): SentRows {
     existing: isBare ? undefined : relation,
     conflict,
     judgesSurplusRows: !refusesAll,
+    leavesUnchanged: findsUnchanged(load),
     shapesWithout: (names) => shapesWithout(names, load),
   };
 }

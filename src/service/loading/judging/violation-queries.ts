@@ -21,6 +21,7 @@ import {
 import { type ConflictKey, type ConflictRule, nameOfKey } from '../staged/conflict-rule.ts';
 import { hasShape, rowNumber, shapeNumber, stagingTable, unlike } from '../staged/staging-table.ts';
 import { isSurplus } from '../staged/surplus-rows.ts';
+import { isUnchanged } from '../staged/unchanged-rows.ts';
 import type { Violation } from './row-problem.ts';
 
 /** The result of a query for each row that violates the rule. */
@@ -59,6 +60,8 @@ export interface SentRows {
   conflict?: ConflictRule | undefined;
   /** true: surplus rows are checked, too, because it is not known yet which rows are surplus. */
   judgesSurplusRows?: boolean;
+  /** true: unchanged rows are not checked. They must have been found. */
+  leavesUnchanged?: boolean;
 }
 
 /** Returns the violation of a row that a query has found. */
@@ -136,18 +139,19 @@ const number = quoteIdentifier(`tablewright number ${unlike}`);
 const first = quoteIdentifier(`tablewright first ${unlike}`);
 
 /**
- * Returns the rows with their numbers, without surplus and skipped rows.
+ * Returns the rows with their numbers, without surplus, unchanged and skipped rows.
  *
  * @param checked the columns that the rule reads; rows in which PostgreSQL sets one of them are left out, too
  */
 function numbered(
-  { relation, conflict, shapesWithout, judgesSurplusRows }: SentRows,
+  { relation, conflict, shapesWithout, judgesSurplusRows, leavesUnchanged }: SentRows,
   checked: string[] = [],
 ): string {
   const without = shapesWithout?.(checked) ?? [];
   const rows = `SELECT ${rowNumber} AS ${number}, * FROM ${relation} sent`;
   const conditions = [
     ...(conflict && !judgesSurplusRows ? [`NOT ${isSurplus('sent')}`] : []),
+    ...(leavesUnchanged ? [`NOT ${isUnchanged('sent')}`] : []),
     ...(without.length > 0 ? [`${shapeNumber} NOT IN (${without.join(', ')})`] : []),
   ];
   if (conditions.length === 0) return `(${rows})`;

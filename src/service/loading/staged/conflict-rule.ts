@@ -4,13 +4,15 @@
 
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { quoteIdentifier } from '../../postgres/sql.ts';
-import type { Equality } from '../../tables/rules/equality.ts';
+import { type Equality, equal } from '../../tables/rules/equality.ts';
 import { type Shapes, sourcesOf } from './shapes.ts';
 
 /** The value of `on_conflict`, and the keys by which rows may be compared. The preferred key comes first. */
 export interface ConflictOption {
   action: 'skip' | 'update';
   keys: ConflictKey[];
+  /** The columns whose values do not decide whether a row is changed. */
+  notCompared?: ReadonlySet<string> | undefined;
 }
 
 export interface ConflictKey {
@@ -33,6 +35,7 @@ export interface ConflictRule {
   shapes: readonly number[];
   /** The data has every column of the key. Otherwise `on_conflict` applies to no row. */
   isKeySent: boolean;
+  notCompared?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -41,7 +44,7 @@ export interface ConflictRule {
  * @param isInData whether the data has a column of this name
  */
 export function conflictRule(
-  { action, keys }: ConflictOption,
+  { action, keys, notCompared }: ConflictOption,
   columns: LoadColumn[],
   shapes: Shapes,
   isInData: (name: string) => boolean,
@@ -52,12 +55,27 @@ export function conflictRule(
   // A generated column has no value in the staged rows. So NULL in it does not mean that the key is NULL.
   const isComputed = columns.some(({ name, isGenerated }) => isGenerated && names.includes(name));
   const key = { columns: names, equals, nullsNotDistinct: nullsNotDistinct && !isComputed };
-  return { action, key, shapes: shapesWithKey(key, columns, shapes), isKeySent: found !== undefined };
+  return {
+    action,
+    key,
+    shapes: shapesWithKey(key, columns, shapes),
+    isKeySent: found !== undefined,
+    notCompared,
+  };
 }
 
 /** Returns a name that keys with the same columns share. */
 export function nameOfKey({ columns }: Pick<ConflictKey, 'columns'>): string {
   return columns.map(quoteIdentifier).join();
+}
+
+/**
+ * Returns the condition that the keys of `t` and `s` are equal. It is never true for NULL. With a condition that can be true for NULL, PostgreSQL
+ * would compare every row with every other.
+ */
+export function sameKey({ columns, equals }: ConflictKey): string {
+  const names = columns.map(quoteIdentifier);
+  return names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index)).join(' AND ');
 }
 
 /** Returns the columns that a row must have so that its key is complete. For a generated column of the key these are the columns from which it is computed. */

@@ -3,15 +3,16 @@
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, type Statement } from '../../postgres/sql.ts';
-import { equal } from '../../tables/rules/equality.ts';
-import type { ConflictKey, ConflictRule } from './conflict-rule.ts';
+import { type ConflictKey, type ConflictRule, sameKey } from './conflict-rule.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { hasShape, rowNumber, shapeNumber, stagedValue, stagingTable } from './staging-table.ts';
 import { isSurplus } from './surplus-rows.ts';
+import { findsUnchanged, isUnchanged, record } from './unchanged-rows.ts';
 
 /** A sequence that holds the number of the row that is being moved. A sequence is not rolled back, so the number can still be read after PostgreSQL refused the row. */
 export const progress = 'pg_temp."tablewright progress"';
-export const updateCounter = 'pg_temp."tablewright updates"';
+export const changedCounter = 'pg_temp."tablewright changed"';
+export const unchangedCounter = 'pg_temp."tablewright unchanged"';
 
 /** Creates this sequence, which is dropped with the staging table. */
 export const createProgress = `CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${stagingTable}.${shapeNumber}`;
@@ -20,15 +21,24 @@ export const createProgress = `CREATE TEMPORARY SEQUENCE ${progress} OWNED BY ${
 export const readProgress = `SELECT CASE WHEN is_called THEN last_value::int END AS row FROM ${progress}`;
 
 /**
- * Counts the rows that `mergeRows` updates. A sequence is used because no column distinguishes an inserted row from an updated
- * one in all supported versions of PostgreSQL and on partitioned tables. It is dropped with the staging table.
+ * Begins to count the rows of the table that `mergeRows` changes, and those that it finds unchanged. Sequences are used because no column
+ * distinguishes an inserted row from an updated one in all supported versions of PostgreSQL and on partitioned tables. They are dropped with the staging table.
  */
-export const createUpdateCounter = qualified`CREATE TEMPORARY SEQUENCE IF NOT EXISTS ${updateCounter} OWNED BY ${stagingTable}.${shapeNumber}`;
+export const startCounting = qualified`${createCounter(changedCounter)}; ${createCounter(unchangedCounter)};
+SELECT pg_catalog.setval('${changedCounter}', 0), pg_catalog.setval('${unchangedCounter}', 0)`;
 
-export const resetUpdateCounter = qualified`ALTER SEQUENCE ${updateCounter} RESTART`;
+function createCounter(name: string): string {
+  return `CREATE TEMPORARY SEQUENCE IF NOT EXISTS ${name} MINVALUE 0 OWNED BY ${stagingTable}.${shapeNumber}`;
+}
 
-/** Returns one row `count`. */
-export const countUpdatedRows = qualified`SELECT CASE WHEN is_called THEN last_value::int ELSE 0 END AS count FROM ${updateCounter}`;
+/** Returns one row `MetRows`. */
+export const readCounters = `SELECT c.last_value::int AS changed, u.last_value::int AS unchanged FROM ${changedCounter} c, ${unchangedCounter} u`;
+
+/** The rows of the table that the staged rows met while they were moved. */
+export interface MetRows {
+  changed: number;
+  unchanged: number;
+}
 
 /**
  * Waits for this transaction's turn to move rows into the table. Only uploads that had a deadlock take turns. The lock lasts until
@@ -68,7 +78,7 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Ca
   const conflict = load.conflict?.shapes.includes(shape) ? load.conflict : undefined;
   const names = columns.map((column) => quoteIdentifier(column.name));
   const values = columns.map((column) => stagedValue('s', column));
-  const isKept = conflict ? ` AND NOT ${isSurplus('s')}` : '';
+  const isKept = conflict ? ` AND ${isMoved(load)}` : '';
   const isInRange = range
     ? ` AND s.${rowNumber} OPERATOR(pg_catalog.>=) ${range.from} AND s.${rowNumber} OPERATOR(pg_catalog.<) ${range.to}`
     : '';
@@ -90,6 +100,11 @@ export function mergeRows(load: StagedLoad, shape: number, range?: RowRange): Ca
 SELECT ${values.join(', ')} FROM (
 ${rows} OFFSET 0) s
 WHERE pg_catalog.setval('${progress}', s.${rowNumber}) OPERATOR(pg_catalog.>) 0 ${clause}`;
+}
+
+/** Returns the condition that a staged row `s` with a key is neither a surplus row nor unchanged. */
+export function isMoved(load: StagedLoad): string {
+  return `NOT ${isSurplus('s')}${findsUnchanged(load) ? ` AND NOT ${isUnchanged('s')}` : ''}`;
 }
 
 /**
@@ -125,7 +140,7 @@ export function commitInTwoPhases(load: StagedLoad, shape: number): CallersState
 /** The rows that `mergeAndCount` has written. */
 export interface MergedCount {
   count: number;
-  updated: number;
+  changed: number;
 }
 
 /**
@@ -136,7 +151,7 @@ export interface MergedCount {
  */
 export function mergeAndCount(merge: CallersStatement, into = ''): CallersStatement {
   return qualified`WITH merged AS (${merge} RETURNING t.xmax)
-SELECT pg_catalog.count(*)::int AS count, pg_catalog.count(*) FILTER (WHERE xmax::pg_catalog.text OPERATOR(pg_catalog.<>) '0')::int AS updated ${into} FROM merged`;
+SELECT pg_catalog.count(*)::int AS count, pg_catalog.count(*) FILTER (WHERE xmax::pg_catalog.text OPERATOR(pg_catalog.<>) '0')::int AS changed ${into} FROM merged`;
 }
 
 /** Returns the staged columns of the key, in the key's order, which is the same for every upload. */
@@ -147,19 +162,26 @@ function keyColumns({ columns: key }: ConflictKey, columns: LoadColumn[]): LoadC
 function onConflict(
   { action, key }: ConflictRule,
   columns: LoadColumn[],
-  { columns: all, isSharded }: StagedLoad,
+  { columns: all, compared, isSharded }: StagedLoad,
 ): string {
   const target = `ON CONFLICT (${key.columns.map(quoteIdentifier).join(', ')})`;
   const others = columns.filter(({ name }) => !key.columns.includes(name));
   const assigned = others.map(({ name }) => `${quoteIdentifier(name)} = excluded.${quoteIdentifier(name)}`);
   if (assigned.length === 0) {
-    // If the row has only the key, one column is set to its own value, so that the row counts as an update and triggers run.
+    // If the row has only the key, one column is set to its own value, so that the row is counted.
     const kept = all.find(({ isGenerated, identity }) => !isGenerated && identity !== 'always');
     if (kept) assigned.push(`${quoteIdentifier(kept.name)} = t.${quoteIdentifier(kept.name)}`);
   }
   if (action === 'skip' || assigned.length === 0) return `${target} DO NOTHING`;
   if (isSharded) return `${target} DO UPDATE SET ${assigned.join(', ')}`;
-  return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE pg_catalog.nextval('${updateCounter}') OPERATOR(pg_catalog.>) 0`;
+  const isChanging = columns.filter(({ name }) => compared?.some((column) => column.name === name));
+  const of = (alias: string) => record(isChanging.map(({ name }) => `${alias}.${quoteIdentifier(name)}`));
+  const isChanged =
+    isChanging.length > 0
+      ? `${of('t')} OPERATOR(pg_catalog.*<>) ${of('excluded')}`
+      : `${compared === undefined}`;
+  return `${target} DO UPDATE SET ${assigned.join(', ')} WHERE CASE WHEN ${isChanged}
+THEN pg_catalog.nextval('${changedCounter}') OPERATOR(pg_catalog.>) 0 ELSE pg_catalog.nextval('${unchangedCounter}') OPERATOR(pg_catalog.<) 0 END`;
 }
 
 /**
@@ -178,22 +200,21 @@ export function mergeTogether(merges: CallersStatement[]): CallersStatement {
  * Locks the rows that the staged rows will update, in the order of the key. Otherwise two uploads that each move several shapes
  * could deadlock. Rows with NULL in the key are left out.
  *
- * @param relation quoted
  * @param staged the staging table, or `typedStagingTable`
  */
 export function lockExistingRows(
-  relation: string,
+  load: StagedLoad,
   staged: string,
   { key, shapes }: ConflictRule,
 ): CallersStatement {
   return qualified`SELECT pg_catalog.count(*)::int FROM (
-SELECT FROM ${relation} t JOIN ${staged} s ON ${sameKey(key)} WHERE ${hasShape('s', shapes)}
+SELECT FROM ${load.stored} t JOIN ${staged} s ON ${sameKey(key)} WHERE ${hasShape('s', shapes)} AND ${isMoved(load)}
 ORDER BY ${key.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FOR NO KEY UPDATE OF t) locked`;
 }
 
-/** Counts the staged rows whose key exists in the table. Surplus rows are not counted. It returns one row `count`. */
+/** Counts the staged rows whose key exists in the table. Surplus rows are not counted. It returns one row `count`. @param stored see `StagedLoad` */
 export function countExistingKeys(
-  relation: string,
+  stored: string,
   staged: string,
   { key, shapes }: ConflictRule,
 ): CallersStatement {
@@ -203,16 +224,7 @@ export function countExistingKeys(
   const list = (alias: string) => names.map((name) => `${alias}.${name}`).join(', ');
   // INTERSECT counts equal keys once. That is right here, because no two of these rows have the same key.
   const ofNulls = `SELECT pg_catalog.count(*) FROM (SELECT ${list('s')} FROM ${staged} s WHERE ${kept} AND ${hasNull('s')}
-INTERSECT SELECT ${list('t')} FROM ${relation} t WHERE ${hasNull('t')}) both_have`;
-  return qualified`SELECT ((SELECT pg_catalog.count(*) FROM ${staged} s WHERE ${kept} AND EXISTS (SELECT FROM ${relation} t WHERE ${sameKey(key)}))
+INTERSECT SELECT ${list('t')} FROM ${stored} t WHERE ${hasNull('t')}) both_have`;
+  return qualified`SELECT ((SELECT pg_catalog.count(*) FROM ${staged} s WHERE ${kept} AND EXISTS (SELECT FROM ${stored} t WHERE ${sameKey(key)}))
 ${key.nullsNotDistinct ? `OPERATOR(pg_catalog.+) (${ofNulls})` : ''})::int AS count`;
-}
-
-/**
- * Returns the condition that the keys are equal. It is never true for NULL. With a condition that can be true for NULL, PostgreSQL
- * would compare every row with every other.
- */
-function sameKey({ columns, equals }: ConflictKey): string {
-  const names = columns.map(quoteIdentifier);
-  return names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index)).join(' AND ');
 }

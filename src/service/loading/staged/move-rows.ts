@@ -21,21 +21,22 @@ import {
   checkConstraintsNow,
   commitInTwoPhases,
   countExistingKeys,
-  countUpdatedRows,
-  createUpdateCounter,
   lockExistingRows,
   type MergedCount,
+  type MetRows,
   mergeAndCount,
   mergeRows,
   mergeTogether,
   mustCountMerged,
+  readCounters,
   readProgress,
-  resetUpdateCounter,
+  startCounting,
   takeTurn,
 } from './merge-statements.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { analyzeStagingTable, indexByShape, shapeOfRow, typedStagingTable } from './staging-table.ts';
 import { analyzeSurplusTable, countSurplusRows, findSurplusRows } from './surplus-rows.ts';
+import { countUnchangedRows, findsUnchanged, findUnchanged, indexUnchangedTable } from './unchanged-rows.ts';
 
 /**
  * The maximum number of shapes for which each statement reads the whole staging table. If there are more, an index is created to find the
@@ -53,9 +54,9 @@ export interface MovedRows {
   /** The number of rows inserted or updated. */
   merged: number;
   /** The number of existing rows that were changed. */
-  updated: number;
-  /** The number of rows that another row of the same upload with the same key replaces. */
-  surplus: number;
+  changed: number;
+  /** With `update`: the number of rows that changed nothing, because an existing row has the same values, or because a later row of the upload has the same key. */
+  unchanged: number;
   /**
    * The number of rows whose key exists in the table or in another row of the same upload. It is counted only if a trigger or a
    * rule may also leave out rows. Otherwise undefined.
@@ -69,32 +70,37 @@ export type MoveResult = { moved: MovedRows; refusal?: never } | { moved?: never
  * Moves all staged rows, one shape after the other. If PostgreSQL then refuses a reference, it moves all rows in one statement,
  * because a row may refer to a row of another shape.
  *
- * @param movesAgain true: the rows were moved before, and PostgreSQL refused them
  * @returns the number of moved rows, or PostgreSQL's refusal; after a refusal the table is unchanged
  */
-export async function moveRows(
-  client: ClientBase,
-  load: StagedLoad,
-  movesAgain = false,
-): Promise<MoveResult> {
+export async function moveRows(client: ClientBase, load: StagedLoad): Promise<MoveResult> {
   const { conflict, shapes } = load;
-  const updates = countsBySequence(load);
-  if (updates) await queryInCallersPath(client, createUpdateCounter);
   if (shapes.all.length > maxScans) await queryInCallersPath(client, indexByShape);
   if (conflict) await client.query(analyzeStagingTable(conflict.key.columns));
-  let attempt = await moveOrUndo(client, load, 'in turn', movesAgain);
+  let attempt = await moveOrUndo(client, load, 'in turn');
   if (lacksSqlstate(attempt.refusal?.error))
-    attempt = await moveOrUndo(client, load, 'in turn with SQLSTATE', true);
+    attempt = await moveOrUndo(client, load, 'in turn with SQLSTATE');
   const { refusal: first } = attempt;
   const movedTogether = isBrokenReference(first?.error) && !first?.isDeferred && shapes.all.length > 1;
-  if (movedTogether) attempt = await moveOrUndo(client, load, 'together', true);
+  if (movedTogether) attempt = await moveOrUndo(client, load, 'together');
   const { merged, existing, refusal } = attempt;
   if (refusal) return { refusal: { ...refusal, moved: await readMovedRow(client, load) } };
-  const surplus = conflict ? await readCount(client, countSurplusRows) : 0;
-  const updated = updates ? await readCount(client, countUpdatedRows) : attempt.updated;
-  return {
-    moved: { merged, updated, surplus, skipped: existing === undefined ? undefined : existing + surplus },
-  };
+  if (conflict?.action === 'update') return { moved: await countUpdates(client, load, attempt) };
+  const skipped = existing === undefined ? undefined : existing + (await readCount(client, countSurplusRows));
+  return { moved: { merged, changed: 0, unchanged: 0, skipped } };
+}
+
+/** Counts the rows of a load with `on_conflict=update` after they were moved. @param moved the counts of `mergeAndCount`, if it was used */
+export async function countUpdates(
+  client: ClientBase,
+  load: StagedLoad,
+  { merged, changed }: Pick<MovedRows, 'merged' | 'changed'>,
+): Promise<MovedRows> {
+  const met = countsBySequence(load)
+    ? (await client.query<MetRows>(readCounters)).rows[0]!
+    : { changed, unchanged: 0 };
+  const surplus = await readCount(client, countSurplusRows);
+  const found = findsUnchanged(load) ? await readCount(client, countUnchangedRows) : 0;
+  return { merged, changed: met.changed, unchanged: met.unchanged + surplus + found, skipped: undefined };
 }
 
 /** How the shapes are moved: one after the other, one after the other with slower statements whose errors have their SQLSTATE, or all in one statement. */
@@ -103,27 +109,16 @@ type Way = 'in turn' | 'in turn with SQLSTATE' | 'together';
 /** The result of one attempt. `existing` is the number of rows whose key exists in the table, if it must be counted. */
 interface MoveAttempt {
   merged: number;
-  /** The number of updated rows that `mergeAndCount` counted; 0 if only the update counter counts them. */
-  updated: number;
+  /** The number of changed rows that `mergeAndCount` counted; 0 if only a sequence counts them. */
+  changed: number;
   existing: number | undefined;
   refusal?: Refusal | undefined;
 }
 
-/**
- * Moves the rows. After a refusal the moved rows are rolled back. After a deadlock the rows are rolled back and moved again.
- *
- * @param movesAgain true: the rows were moved before, and the counter of updated rows may not be 0
- */
-async function moveOrUndo(
-  client: ClientBase,
-  load: StagedLoad,
-  way: Way,
-  movesAgain: boolean,
-): Promise<MoveAttempt> {
+/** Moves the rows. After a refusal the moved rows are rolled back. After a deadlock the rows are rolled back and moved again. */
+async function moveOrUndo(client: ClientBase, load: StagedLoad, way: Way): Promise<MoveAttempt> {
   await setSavepoint(client, savepoint);
   for (let deadlocks = 0; ; deadlocks += 1) {
-    if (countsBySequence(load) && (movesAgain || deadlocks > 0))
-      await queryInCallersPath(client, resetUpdateCounter);
     try {
       const attempt = await move(client, load, way);
       if (attempt.refusal) await rollBackTo(client, savepoint);
@@ -149,7 +144,7 @@ export function mayTryAgain(error: unknown, deadlocks: number): boolean {
 
 /** Moves the rows, and checks the constraints that are deferred to the end of the transaction. After a refusal the transaction has failed. */
 async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<MoveAttempt> {
-  const attempt: MoveAttempt = { merged: 0, updated: 0, existing: undefined };
+  const attempt: MoveAttempt = { merged: 0, changed: 0, existing: undefined };
   attempt.refusal = await refusalOfRows(async () => {
     if (load.conflict) attempt.existing = await prepareConflicts(client, load, load.conflict);
     if (way === 'together') attempt.merged = await moveTogether(client, load);
@@ -159,45 +154,54 @@ async function move(client: ClientBase, load: StagedLoad, way: Way): Promise<Mov
   return attempt;
 }
 
-/** Returns whether a sequence counts the updated rows: rows may update rows that were in the table before, and the table is not sharded. */
+/** Returns whether sequences count the rows that meet rows of the table: the table may have had rows before, and it is not sharded. */
 export function countsBySequence({ conflict, isBare, isSharded }: StagedLoad): boolean {
   return conflict?.action === 'update' && !isBare && !isSharded;
 }
 
 /**
- * Finds the surplus rows, and locks the rows that will be updated if several statements update them.
+ * Finds the rows that will be moved, and locks the rows that will be updated if several statements update them.
  *
  * @returns the number of rows whose key exists in the table, if it must be counted
  */
 async function prepareConflicts(
   client: ClientBase,
-  { relation, columns, isBare, changesRows, hasRules, isSharded }: StagedLoad,
+  load: StagedLoad,
   conflict: ConflictRule,
 ): Promise<number | undefined> {
-  const staged = typedStagingTable(columns, await findInputCheck(client, columns));
-  await findSurplus(client, staged, conflict);
-  // Citus cannot lock the rows of several shards. If such uploads wait for each other, PostgreSQL ends one of them with a deadlock, and it tries again.
-  if (!isBare && !isSharded && conflict.shapes.length > 1)
-    await lockRowsToUpdate(client, relation, staged, conflict);
+  const { stored, changesRows, hasRules } = load;
+  const staged = await findMoved(client, load, conflict, conflict.shapes.length > 1);
   // If triggers or rules may leave out rows, the skipped rows are counted separately, because otherwise the difference of the counts would include both.
-  if (!changesRows && !hasRules) return undefined;
-  return readCount(client, countExistingKeys(relation, staged, conflict));
+  if (conflict.action === 'update' || (!changesRows && !hasRules)) return undefined;
+  return readCount(client, countExistingKeys(stored, staged, conflict));
 }
 
 /**
- * Locks the existing rows that will be updated, in the order of the key. Uploads that update the rows in another order then wait for
- * each other instead of causing a deadlock.
+ * Finds the surplus rows and the unchanged rows, which are not moved.
  *
- * @param staged the staging table, or `typedStagingTable`
+ * @param locks true: locks the existing rows that will be updated, in the order of the key. Uploads that update the rows in another order
+ *   then wait for each other instead of causing a deadlock
+ * @returns `typedStagingTable`
  */
-export async function lockRowsToUpdate(
+export async function findMoved(
   client: ClientBase,
-  relation: string,
-  staged: string,
+  load: StagedLoad,
   conflict: ConflictRule,
-): Promise<void> {
-  if (conflict.action !== 'update') return;
-  await queryInCallersPath(client, lockExistingRows(relation, staged, conflict));
+  locks: boolean,
+): Promise<string> {
+  const inputCheck = await findInputCheck(client, load.columns);
+  const staged = typedStagingTable(load.columns, inputCheck);
+  if (countsBySequence(load)) await queryInCallersPath(client, startCounting);
+  await findSurplus(client, staged, conflict);
+  if (findsUnchanged(load)) {
+    await findUnchanged(client, load, inputCheck);
+    if (load.shapes.all.length > maxScans) await client.query(indexUnchangedTable);
+  }
+  // Citus cannot lock the rows of several shards. If such uploads wait for each other, PostgreSQL ends one of them with a deadlock, and it tries again.
+  const mayLock = conflict.action === 'update' && !load.isBare && !load.isSharded;
+  if (locks && mayLock) await queryInCallersPath(client, lockExistingRows(load, staged, conflict));
+  await load.beforeMove?.();
+  return staged;
 }
 
 /**
@@ -215,19 +219,19 @@ async function moveInTurn(
   client: ClientBase,
   load: StagedLoad,
   withSqlstate: boolean,
-): Promise<Pick<MoveAttempt, 'merged' | 'updated'>> {
+): Promise<Pick<MoveAttempt, 'merged' | 'changed'>> {
   let merged = 0;
-  let updated = 0;
+  let changed = 0;
   for (const shape of inMovingOrder(load)) {
     const merge = mergeRows(load, shape);
     if (withSqlstate || mustCountMerged(load, shape)) {
       await queryInCallersPath(client, commitInTwoPhases(load, shape));
       const { rows } = await queryInCallersPath<MergedCount>(client, mergeAndCount(merge));
       merged += rows[0]!.count;
-      updated += rows[0]!.updated;
+      changed += rows[0]!.changed;
     } else merged += (await queryInCallersPath(client, merge)).rowCount ?? 0;
   }
-  return { merged, updated };
+  return { merged, changed };
 }
 
 function moveTogether(client: ClientBase, load: StagedLoad): Promise<number> {

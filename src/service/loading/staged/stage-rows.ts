@@ -12,11 +12,12 @@ import { Shapes } from './shapes.ts';
 import { stagedColumns } from './staged-columns.ts';
 import type { StagedLoad } from './staged-load.ts';
 import { createStagingTable, leadingColumns, stagingTable } from './staging-table.ts';
+import { comparedColumns } from './unchanged-rows.ts';
 
 /** The table that the staged rows will be moved into. */
 export type StageTarget = Pick<
   StagedLoad,
-  'relation' | 'columns' | 'changesRows' | 'hasRules' | 'isSharded'
+  'relation' | 'stored' | 'columns' | 'changesRows' | 'hasRules' | 'isSharded'
 > & {
   /** This upload has created the table, and its keys are added after the rows. */
   isNew: boolean;
@@ -44,7 +45,7 @@ export async function stageRows(
   { conflict, maxShapes, ...options }: StageOptions,
   problems: Problems,
 ): Promise<{ staged: StagedLoad; copied: CopiedRows }> {
-  const { relation, isNew, changesRows, hasRules, isSharded } = target;
+  const { relation, stored, isNew, changesRows, hasRules, isSharded } = target;
   const columns = stagedColumns(target.columns, target.keys);
   await queryInCallersPath(client, qualified`${createStagingTable(columns)}; ${createProgress}`);
   const shapes = new Shapes(maxShapes);
@@ -68,6 +69,7 @@ export async function stageRows(
   const rule = conflict && conflictRule(conflict, columns, shapes, isInData);
   const staged = {
     relation,
+    stored,
     columns,
     isBare: isNew,
     changesRows,
@@ -77,7 +79,8 @@ export async function stageRows(
     conflict: rule,
     places,
   };
-  return { staged, copied };
+  const compared = copied.refusal ? undefined : await comparedColumns(client, staged);
+  return { staged: { ...staged, compared }, copied };
 }
 
 /**

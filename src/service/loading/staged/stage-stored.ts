@@ -36,7 +36,7 @@ export async function stageStored(
 ): Promise<StagedLoad | undefined> {
   const { breaks } = numbers;
   if (breaks === undefined) return undefined;
-  const { relation, isNew, changesRows, hasRules, isSharded } = target;
+  const { relation, stored, isNew, changesRows, hasRules, isSharded } = target;
   const columns = stagedColumns(target.columns, target.keys);
   const query = storedRows(relation, columns, breaks);
   await client.query(readInOrder);
@@ -51,8 +51,8 @@ export async function stageStored(
   if (!areRead) await fill();
   const shapes = new Shapes(1);
   shapes.numberOf([...columns.keys()].filter((index) => !columns[index]!.isGenerated));
-  const load = { relation, columns, isBare: isNew, changesRows, hasRules, isSharded, shapes, places };
-  return { ...load, conflict: undefined, ...(areRead && { fill }) };
+  const load = { relation, stored, columns, isBare: isNew, changesRows, hasRules, isSharded, shapes, places };
+  return { ...load, conflict: undefined, compared: undefined, ...(areRead && { fill }) };
 }
 
 /** Without these settings PostgreSQL may begin to read a large table at any page, and several processes may read it, so the order of the rows would be lost. */

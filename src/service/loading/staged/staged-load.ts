@@ -7,6 +7,8 @@ import type { Shapes } from './shapes.ts';
 export interface StagedLoad {
   /** The target table, quoted. */
   relation: string;
+  /** The target table as a query reads its own rows: with ONLY, unless it is partitioned. */
+  stored: string;
   /** The columns with the types that the staging table has (`stagedColumns`). */
   columns: LoadColumn[];
   /** The table is new and has no keys yet, so no row can conflict with another one while it is moved. */
@@ -23,5 +25,9 @@ export interface StagedLoad {
   source?: string;
   shapes: Shapes;
   conflict: ConflictRule | undefined;
+  /** The columns that decide whether a row with an existing key is changed; undefined: rows are not compared, and all of them count as changed. */
+  compared: LoadColumn[] | undefined;
+  /** Called in each attempt when the unchanged rows are known, before the others are moved. */
+  beforeMove?: () => Promise<void>;
   places: CellPlaces;
 }

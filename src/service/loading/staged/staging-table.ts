@@ -110,6 +110,9 @@ export function stagedValue(alias: string, column: LoadColumn): string {
   return isStagedAsText(column) ? readAsType(value, column) : value;
 }
 
+/** A column of `typedStagingTable`, quoted: all texts of the row are valid. It exists only with `inputCheck` and columns that are staged as text. */
+export const isReadable = quoteIdentifier(`tablewright readable ${unlike}`);
+
 /**
  * Returns the staging table as a relation whose columns all have their own types.
  *
@@ -126,5 +129,13 @@ export function typedStagingTable(columns: LoadColumn[], inputCheck: string | un
       ? `${value} AS ${name}`
       : `CASE WHEN ${inputCheck}(${name}, ${quoteLiteral(type)}) THEN ${value} END AS ${name}`;
   });
+  if (inputCheck !== undefined) {
+    const checks = columns.filter(isStagedAsText).map((column) => {
+      const { name, sqlName = name } = column.type;
+      const text = quoteIdentifier(column.name);
+      return `(${text} IS NULL OR ${inputCheck}(${text}, ${quoteLiteral(sqlName)}))`;
+    });
+    list.push(`${checks.join(' AND ')} AS ${isReadable}`);
+  }
   return `(SELECT ${rowNumber}, ${shapeNumber}, ${list.join(', ')} FROM ${stagingTable})`;
 }

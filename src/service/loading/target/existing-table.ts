@@ -98,6 +98,7 @@ export async function openExistingTable(
   if (changesRows) columns = columns.map(leaveNotNullToPostgres);
   return {
     relation,
+    stored: kind === 'p' || isSharded ? relation : `ONLY ${relation}`,
     columns,
     added: added.map((column) => column.name),
     isNew: false,

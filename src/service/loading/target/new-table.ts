@@ -102,6 +102,7 @@ interface CreatedTable {
 /** A new table, from its creation until the end of the transaction. */
 export class NewTable implements RowTarget {
   readonly relation: string;
+  readonly stored: string;
   columns: LoadColumn[];
   readonly keys: ConflictKey[];
   readonly replaces: boolean;
@@ -126,6 +127,7 @@ export class NewTable implements RowTarget {
 
   constructor({ table, naming, columns, keys, replaces }: CreatedTable, options: NewTableOptions) {
     this.relation = quoteQualified(table.schema, naming.name);
+    this.stored = this.relation;
     this.columns = columnsOf(table, columns);
     this.keys = keys;
     this.replaces = replaces;

@@ -8,6 +8,8 @@ import type { ConflictKey } from '../staged/conflict-rule.ts';
 export interface RowTarget {
   /** The name of the relation, quoted. */
   readonly relation: string;
+  /** The relation as a query reads its own rows: with ONLY, unless it is partitioned. */
+  readonly stored: string;
   readonly columns: LoadColumn[];
   /** The names of columns that were added to the table. */
   readonly added: string[];

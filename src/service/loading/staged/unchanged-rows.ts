@@ -1,0 +1,141 @@
+/**
+ * Finds the unchanged rows of an upload with `on_conflict=update`: staged rows whose row of the table already has the same values. Their
+ * numbers are in a temporary table, and they are not moved.
+ *
+ * Values are compared as PostgreSQL stores them (`*=`), because `=` says that 1.0 and 1.00 are equal, and some types have no `=`. The result
+ * is of the moment of the query: if another session changes such a row afterwards, it is as if the upload had come first.
+ */
+import type { ClientBase } from 'pg';
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
+import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
+import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { quoteIdentifier } from '../../postgres/sql.ts';
+import { lackedPrivilege } from '../../tables/loading/load-statements.ts';
+import { isStagedAsText } from '../copying/target-columns.ts';
+import { sameKey } from './conflict-rule.ts';
+import type { StagedLoad } from './staged-load.ts';
+import {
+  hasShape,
+  isReadable,
+  rowNumber,
+  shapeNumber,
+  stagingTable,
+  typedStagingTable,
+} from './staging-table.ts';
+import { isSurplus } from './surplus-rows.ts';
+
+const unchangedTable = 'pg_temp."tablewright unchanged rows"';
+
+/** What decides which rows are unchanged. */
+export type Comparing = Pick<StagedLoad, 'columns' | 'compared' | 'conflict' | 'shapes' | 'stored'>;
+
+/**
+ * Returns the columns that are compared; undefined: rows are not compared. The columns of the key are never changed, so they are not compared.
+ * The role must be able to read all columns, because the result would otherwise depend on values that it may not know.
+ */
+export async function comparedColumns(
+  client: ClientBase,
+  { relation, columns, isBare, isSharded, shapes, conflict: rule }: Omit<StagedLoad, 'compared'>,
+): Promise<LoadColumn[] | undefined> {
+  if (rule?.action !== 'update' || isBare || isSharded) return undefined;
+  const isSent = (position: number) => rule.shapes.some((shape) => shapes.all[shape]!.includes(position));
+  const isCompared = ({ name, isGenerated }: LoadColumn) =>
+    !isGenerated && !rule.key.columns.includes(name) && !rule.notCompared?.has(name);
+  const compared = columns.filter((column, position) => isSent(position) && isCompared(column));
+  const names = compared.map(({ name }) => name);
+  const { rows } = await client.query(lackedPrivilege(relation, names, ['SELECT'], []));
+  return rows.length === 0 ? compared : undefined;
+}
+
+/**
+ * Returns whether unchanged rows can be found before they are moved. If PostgreSQL computes the key, the staged rows do not have it.
+ * PostgreSQL then compares each row when it meets the row of the table, and locks this row.
+ */
+export function findsUnchanged(load: Comparing): boolean {
+  return load.compared !== undefined && isKeyStaged(load);
+}
+
+/** Returns whether the staged rows have the key of `on_conflict`, because PostgreSQL computes no part of it. */
+export function isKeyStaged({ columns, conflict }: Pick<StagedLoad, 'columns' | 'conflict'>): boolean {
+  return !columns.some(({ name, isGenerated }) => isGenerated && conflict!.key.columns.includes(name));
+}
+
+/** Finds the unchanged rows. @param inputCheck see `typedStagingTable` */
+export async function findUnchanged(
+  client: ClientBase,
+  load: Comparing,
+  inputCheck: string | undefined,
+): Promise<void> {
+  await queryInCallersPath(
+    client,
+    qualified`${findUnchangedRows(load, inputCheck)}; ANALYZE ${unchangedTable}`,
+  );
+}
+
+/** Returns the statement that writes the numbers of the unchanged rows into a temporary table. */
+export function findUnchangedRows(load: Comparing, inputCheck: string | undefined): CallersStatement {
+  const { columns, compared, conflict, stored } = load;
+  const { key, shapes } = conflict!;
+  const staged = typedStagingTable(columns, inputCheck);
+  const conditions = [
+    hasShape('s', shapes),
+    ...(columns.some(isStagedAsText) && inputCheck !== undefined ? [`s.${isReadable}`] : []),
+    ...(compared!.length > 0 ? [isSame(load)] : []),
+  ].join(' AND ');
+  const find = (isMatch: string) =>
+    `SELECT s.${rowNumber} FROM ${stored} t JOIN ${staged} s ON ${isMatch} WHERE ${conditions}`;
+  const hasNull = (alias: string) =>
+    `(${key.columns.map((name) => `${alias}.${quoteIdentifier(name)} IS NULL`).join(' OR ')})`;
+  const keyColumns = key.columns.map((name) => columns.find((column) => column.name === name)!);
+  // PostgreSQL can join by this comparison, as opposed to `IS NOT DISTINCT FROM`.
+  const ofNulls = `${recordOf('t', keyColumns)} OPERATOR(pg_catalog.*=) ${recordOf('s', keyColumns)} AND ${hasNull('s')} AND ${hasNull('t')}`;
+  const found = [find(sameKey(key)), ...(key.nullsNotDistinct ? [find(ofNulls)] : [])].join(' UNION ALL ');
+  return qualified`CREATE TEMPORARY TABLE ${unchangedTable} ON COMMIT DROP AS ${found}`;
+}
+
+/** Returns the condition that the values are the same in the columns that the staged row has. */
+function isSame({ columns, compared, conflict, shapes }: Comparing): string {
+  const sent = compared!.map((column) => {
+    const value = sameTyped('s', column);
+    const position = columns.indexOf(column);
+    const having = conflict!.shapes.filter((shape) => shapes.all[shape]!.includes(position));
+    if (having.length === conflict!.shapes.length) return value;
+    const isSent = `s.${shapeNumber} OPERATOR(pg_catalog.=) ANY ('{${having.join()}}'::pg_catalog.int4[])`;
+    return `CASE WHEN ${isSent} THEN ${value} ELSE ${sameTyped('t', column)} END`;
+  });
+  return `${recordOf('t', compared!)} OPERATOR(pg_catalog.*=) ${record(sent)}`;
+}
+
+function recordOf(alias: string, columns: LoadColumn[]): string {
+  return record(columns.map((column) => sameTyped(alias, column)));
+}
+
+/** Returns the values as one record for `*=` and `*<>`. Without the cast PostgreSQL would apply the operator to each pair of values. */
+export function record(values: string[]): string {
+  return `ROW(${values.join(', ')})::pg_catalog.record`;
+}
+
+/** Returns a value of the table or of `typedStagingTable` as the type that both can have. The staging table may have the base type of a domain. */
+export function sameTyped(alias: string, { name, type }: LoadColumn): string {
+  const value = `${alias}.${quoteIdentifier(name)}`;
+  const { base, kind } = type;
+  if (base === undefined && kind !== 'array') return value;
+  const { name: shown, sqlName = shown } = base ?? type;
+  return `${value}::${sqlName}`;
+}
+
+/** Returns the condition that the row of the staging table is unchanged, for every search path. The rows must have been found. */
+export function isUnchanged(alias: string): string {
+  return `EXISTS (SELECT FROM ${unchangedTable} u WHERE u.${rowNumber} OPERATOR(pg_catalog.=) ${alias}.${rowNumber})`;
+}
+
+/** Creates an index that finds single rows, for a load of many shapes. */
+export const indexUnchangedTable = `CREATE INDEX ON ${unchangedTable} (${rowNumber})`;
+
+export const dropUnchangedTable = `DROP TABLE ${unchangedTable}`;
+
+/** Deletes the unchanged rows from the staging table. The table of their numbers is then empty, too. */
+export const deleteUnchangedRows = `DELETE FROM ${stagingTable} s WHERE ${isUnchanged('s')}; TRUNCATE ${unchangedTable}`;
+
+/** Counts the unchanged rows without surplus rows: one row `count`. */
+export const countUnchangedRows = qualified`SELECT pg_catalog.count(*)::int FROM ${unchangedTable} u WHERE NOT ${isSurplus('u')}`;
