@@ -6,7 +6,7 @@ import type { RowChange } from './request/row-change.ts';
 /** The result of loading the rows of an upload. */
 export interface LoadedRows {
   inserted: number;
-  /** The number of rows of the table that got other values. If the role may not read all columns, it includes rows that have the same values. */
+  /** The number of rows of the table that got other values. In a sharded table, where rows are not compared, it includes rows that have the same values. */
   changed: number;
   /** The number of rows that changed nothing: an existing row has the same values, or a later row of the upload has the same key. */
   unchanged: number;

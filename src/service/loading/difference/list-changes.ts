@@ -14,7 +14,7 @@ import { findInputCheck } from '../staged/input-check.ts';
 import { isMoved } from '../staged/merge-statements.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { hasShape, rowNumber, shapeNumber, typedStagingTable, unlike } from '../staged/staging-table.ts';
-import { isKeyStaged, record, sameTyped } from '../staged/unchanged-rows.ts';
+import { findsUnchanged, record, sameTyped } from '../staged/unchanged-rows.ts';
 
 /** The maximum size of all listed differences, in characters of names and values. */
 const maxCharacters = 16 * 1024 * 1024;
@@ -30,8 +30,7 @@ const maxRead = 101;
 
 /** Returns the differences; undefined: PostgreSQL cannot find them, because the table is sharded or PostgreSQL computes the key. */
 export async function listChanges(client: ClientBase, load: StagedLoad): Promise<RowChange[] | undefined> {
-  if (load.conflict?.action !== 'update' || load.isBare || load.isSharded || !isKeyStaged(load))
-    return undefined;
+  if (!findsUnchanged(load)) return undefined;
   const columns = listedColumns(load);
   const inputCheck = await findInputCheck(client, load.columns);
   await queryInCallersPath(client, openCursor(load, columns, inputCheck));
@@ -61,23 +60,23 @@ interface FoundChange {
   key: (string | null)[];
   /** The values of the listed columns. */
   sent: (string | null)[];
-  /** The values of the compared columns in the table, and whether they differ. Absent if rows are not compared. */
-  stored?: (string | null)[];
-  differs?: boolean[];
+  /** The values of the compared columns in the table, and whether they differ. */
+  stored: (string | null)[];
+  differs: boolean[];
 }
 
 /** Returns the columns whose values are listed, without those of the key. The compared columns come first. */
-function listedColumns({ columns, compared = [], conflict, shapes }: StagedLoad): LoadColumn[] {
+function listedColumns({ columns, compared, conflict, shapes }: StagedLoad): LoadColumn[] {
   const { key, notCompared } = conflict!;
   const isSent = (position: number) => shapes.all.some((shape) => shape.includes(position));
   const others = columns.filter(
     (column, position) =>
       isSent(position) &&
-      !compared.includes(column) &&
+      !compared!.includes(column) &&
       !key.columns.includes(column.name) &&
       notCompared?.has(column.name) !== true,
   );
-  return [...compared, ...others];
+  return [...compared!, ...others];
 }
 
 function openCursor(
@@ -85,19 +84,17 @@ function openCursor(
   listed: LoadColumn[],
   inputCheck: string | undefined,
 ): CallersStatement {
-  const { columns, compared, stored } = load;
+  const { columns, compared: present, stored } = load;
+  const compared = present!;
   const { key, shapes } = load.conflict!;
   const keyColumns = key.columns.map((name) => columns.find((column) => column.name === name)!);
   const texts = (alias: string, of: LoadColumn[]) =>
     list(of.map((column) => cutText(sameTyped(alias, column), column)));
-  const differs = compared?.map(
+  const differs = compared.map(
     (column) =>
       `${record([sameTyped('t', column)])} OPERATOR(pg_catalog.*<>) ${record([sameTyped('s', column)])}`,
   );
-  const old = differs && `, ${texts('t', compared!)} AS stored, ${list(differs, 'bool')} AS differs`;
-  const read = [...keyColumns, ...(compared ?? [])]
-    .map(({ name }) => `, t.${quoteIdentifier(name)}`)
-    .join('');
+  const read = [...keyColumns, ...compared].map(({ name }) => `, t.${quoteIdentifier(name)}`).join('');
   const withKey = (isMatch: string) => `SELECT true AS ${met}${read} FROM ${stored} t WHERE ${isMatch}`;
   const isNull = ({ name }: LoadColumn) => `s.${quoteIdentifier(name)} IS NULL`;
   const isSameOrNull = keyColumns.map((column, index) => {
@@ -110,7 +107,8 @@ function openCursor(
     ' UNION ALL ',
   );
   return qualified`DECLARE ${cursor} NO SCROLL CURSOR FOR
-SELECT s.${rowNumber} AS row, s.${shapeNumber} AS shape, t.${met} AS met, ${texts('s', keyColumns)} AS key, ${texts('s', listed)} AS sent${old ?? ''}
+SELECT s.${rowNumber} AS row, s.${shapeNumber} AS shape, t.${met} AS met, ${texts('s', keyColumns)} AS key, ${texts('s', listed)} AS sent,
+  ${texts('t', compared)} AS stored, ${list(differs, 'bool')} AS differs
 FROM (SELECT * FROM ${typedStagingTable(columns, inputCheck)} s WHERE ${isMoved(load)} ORDER BY ${rowNumber} LIMIT ${maxListedChanges}) s
 LEFT JOIN LATERAL (${matches}) t ON ${hasShape('s', shapes)} ORDER BY s.${rowNumber}`;
 }
@@ -129,7 +127,7 @@ function cutText(value: string, { type }: LoadColumn): string {
 
 function toChange(
   found: FoundChange,
-  { columns, shapes, conflict, compared }: StagedLoad,
+  { columns, shapes, conflict }: StagedLoad,
   listed: LoadColumn[],
 ): RowChange {
   const { row, shape, met, sent, stored, differs } = found;
@@ -143,8 +141,8 @@ function toChange(
   const cells = listed.flatMap((column, index): ChangedCell[] => {
     if (!isSent.has(column)) return [];
     const cell = { column: column.name, new: shown(sent[index]!) };
-    if (!met || compared === undefined) return [cell];
-    return differs![index] ? [{ ...cell, old: shown(stored![index]!) }] : [];
+    if (!met) return [cell];
+    return differs[index] ? [{ ...cell, old: shown(stored[index]!) }] : [];
   });
   return { kind: met ? 'changed' : 'inserted', row, key: Object.fromEntries(key), cells };
 }

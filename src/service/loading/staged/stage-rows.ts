@@ -79,8 +79,7 @@ export async function stageRows(
     conflict: rule,
     places,
   };
-  const compared = copied.refusal ? undefined : await comparedColumns(client, staged);
-  return { staged: { ...staged, compared }, copied };
+  return { staged: { ...staged, compared: comparedColumns(staged) }, copied };
 }
 
 /**

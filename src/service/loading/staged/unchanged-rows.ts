@@ -10,7 +10,6 @@ import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteIdentifier } from '../../postgres/sql.ts';
-import { lackedPrivilege } from '../../tables/loading/load-statements.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
 import { sameKey } from './conflict-rule.ts';
 import type { StagedLoad } from './staged-load.ts';
@@ -30,34 +29,32 @@ const unchangedTable = 'pg_temp."tablewright unchanged rows"';
 export type Comparing = Pick<StagedLoad, 'columns' | 'compared' | 'conflict' | 'shapes' | 'stored'>;
 
 /**
- * Returns the columns that are compared; undefined: rows are not compared. The columns of the key are never changed, so they are not compared.
- * The role must be able to read all columns, because the result would otherwise depend on values that it may not know.
+ * Returns the columns that are compared; undefined: rows are not compared. The columns of the key are never changed. PostgreSQL lets only a role
+ * that may read the columns update them with the values of an upload.
  */
-export async function comparedColumns(
-  client: ClientBase,
-  { relation, columns, isBare, isSharded, shapes, conflict: rule }: Omit<StagedLoad, 'compared'>,
-): Promise<LoadColumn[] | undefined> {
-  if (rule?.action !== 'update' || isBare || isSharded) return undefined;
-  const isSent = (position: number) => rule.shapes.some((shape) => shapes.all[shape]!.includes(position));
+export function comparedColumns({
+  columns,
+  isBare,
+  isSharded,
+  shapes,
+  conflict,
+}: Omit<StagedLoad, 'compared'>): LoadColumn[] | undefined {
+  if (conflict?.action !== 'update' || isBare || isSharded) return undefined;
+  const { key, notCompared } = conflict;
+  const isSent = (position: number) => conflict.shapes.some((shape) => shapes.all[shape]!.includes(position));
   const isCompared = ({ name, isGenerated }: LoadColumn) =>
-    !isGenerated && !rule.key.columns.includes(name) && !rule.notCompared?.has(name);
-  const compared = columns.filter((column, position) => isSent(position) && isCompared(column));
-  const names = compared.map(({ name }) => name);
-  const { rows } = await client.query(lackedPrivilege(relation, names, ['SELECT'], []));
-  return rows.length === 0 ? compared : undefined;
+    !isGenerated && !key.columns.includes(name) && !notCompared?.has(name);
+  return columns.filter((column, position) => isSent(position) && isCompared(column));
 }
 
 /**
  * Returns whether unchanged rows can be found before they are moved. If PostgreSQL computes the key, the staged rows do not have it.
  * PostgreSQL then compares each row when it meets the row of the table, and locks this row.
  */
-export function findsUnchanged(load: Comparing): boolean {
-  return load.compared !== undefined && isKeyStaged(load);
-}
-
-/** Returns whether the staged rows have the key of `on_conflict`, because PostgreSQL computes no part of it. */
-export function isKeyStaged({ columns, conflict }: Pick<StagedLoad, 'columns' | 'conflict'>): boolean {
-  return !columns.some(({ name, isGenerated }) => isGenerated && conflict!.key.columns.includes(name));
+export function findsUnchanged({ columns, compared, conflict }: Comparing): boolean {
+  const isComputed = ({ name, isGenerated }: LoadColumn) =>
+    isGenerated && conflict!.key.columns.includes(name);
+  return compared !== undefined && !columns.some(isComputed);
 }
 
 /** Finds the unchanged rows. @param inputCheck see `typedStagingTable` */
