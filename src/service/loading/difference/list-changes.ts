@@ -122,7 +122,7 @@ function cutText(value: string, { type }: LoadColumn): string {
   const { category, paddedBytes } = type.base ?? type;
   const text = `pg_catalog.left(${value}::pg_catalog.text, ${maxRead})`;
   if (category === 'S' && paddedBytes === undefined) return text;
-  return `CASE WHEN pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.>) ${maxStoredBytes} THEN '…' ELSE ${text} END`;
+  return `CASE WHEN pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.>) ${maxStoredBytes} THEN '...' ELSE ${text} END`;
 }
 
 function toChange(
