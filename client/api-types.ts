@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 2efa35a5d52a5df207d01980868566f42fdc2cb1d5ec1ba1f82826af8597236a.
+// The structure of the OpenAPI document has the SHA-256 46077b580e00480d02b6de76b4a2e474c495e258f8cefea1fe964a059b12e0c5.
 
 export interface paths {
   '/healthz': {
@@ -780,6 +780,8 @@ export interface components {
        * @example unknown-part
        * @example repeated-part
        * @example not-a-file
+       * @example no-such-cell
+       * @example repeated-cell
        * @example no-key
        * @example rows-not-found
        * @example rows-not-an-array
@@ -825,6 +827,7 @@ export interface components {
        * @example repeated-header
        * @example shortened-header
        * @example header-row
+       * @example header-rows-left-out
        * @example proposal-taken
        * @example total-row
        * @example rows-below
@@ -1961,6 +1964,16 @@ export interface components {
       types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
       distribution?: components['schemas']['Distribution'] | null;
     };
+    Correction: {
+      /** @description The number of the data row, as `errors` name it. It needs `column`. */
+      row?: number;
+      /** @description Instead of `row`, the address of the cell: `B4` or `Orders!B4`. */
+      cell?: string;
+      /** @description The header or the key. */
+      column?: string;
+      /** @description A text, a number, true, false or null. */
+      value: unknown;
+    };
     /**
      * @example {
      *       "data": [
@@ -1976,6 +1989,8 @@ export interface components {
      */
     JsonUpload: {
       table?: components['schemas']['UploadDefinition'];
+      /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
+      patch?: components['schemas']['Correction'][];
       /** @description The rows. Keys are column names; a missing key takes the default of the column; `null` is NULL; numbers keep every digit. */
       data?: {
         [key: string]: unknown;
@@ -2023,6 +2038,25 @@ export interface components {
             value?: string;
           };
         }[];
+        /** @description The first corrected cells (`patch`). */
+        corrected?: {
+          /** @description For JSON: the JSON Pointer of the value. */
+          pointer?: string;
+          /** @description For newline-delimited JSON: the line. */
+          line?: number;
+          /** @description For spreadsheets: the cell, `Orders!C1483`. */
+          cell?: string;
+          /** @description The number of the data row, from 1. */
+          row: number;
+          /** @description The header or the key. */
+          column: string;
+          /** @description The value that was sent, shortened. */
+          from: string | null;
+          /** @description The value that counts, shortened. */
+          to: string | null;
+        }[];
+        /** @description The number of all corrected cells. */
+        corrected_count?: number;
         /** @description The columns that got wider types (`misfits`). Absent if there are none. */
         widened?: {
           column: string;
@@ -2107,9 +2141,11 @@ export interface components {
        * @description The password of an encrypted workbook: .xlsx, .xlsm and .xlsb with agile or standard encryption, .xls with RC4. It has no effect on other files. Send it before `file`. The service does not record it.
        */
       password?: string;
+      /** @description Corrections of cells, at most 1 MiB. Each replaces the value of its cell before anything else is done, and is read as if it stood in the file. `load.corrected` lists them. */
+      patch?: components['schemas']['Correction'][];
       /**
        * Format: binary
-       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name matters only for `provenance`. It may be packed (.gz, .zst, .br, .zip).
        */
       file: string;
       /**
@@ -2128,7 +2164,7 @@ export interface components {
       password?: string;
       /**
        * Format: binary
-       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name does not matter. It may be packed (.gz, .zst, .br, .zip).
+       * @description A spreadsheet or a text file (.ods, .xlsx, .xlsm, .xlsb, .xls, .parquet, .csv, .tsv). It is recognized by its content; its name matters only for `provenance`. It may be packed (.gz, .zst, .br, .zip).
        */
       file: string;
     };
@@ -3917,6 +3953,8 @@ export interface operations {
         rename?: string;
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
+        /** @description Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. They cannot be in the data or in a key. Write a backslash before a comma, colon or backslash in a name. Default: none. */
+        provenance?: string;
         /** @description What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
         misfits?: 'fail' | 'widen' | 'widen_text';
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */
@@ -4168,6 +4206,8 @@ export interface operations {
         rename?: string;
         /** @description What to do with columns of the data that the table does not have. `fail`: 422 that names all of them. `ignore`: leave them out, also columns that PostgreSQL computes. `add`: add them to the table with inferred types. */
         extra_columns?: 'fail' | 'ignore' | 'add';
+        /** @description Columns that say where each row came from: `load_id:_load,source_row:_row`. `load_id`: the id of the load (`uuid`). `loaded_at`: when it began (`timestamptz`). `source_file`: the name of the file (`text`). `source_sheet`: its sheet (`text`). `source_row`: the row of the file, or the number of a JSON row (`bigint` or `integer`). Missing columns are added, which needs the scope `table:create`. They cannot be in the data or in a key. Write a backslash before a comma, colon or backslash in a name. Default: none. */
+        provenance?: string;
         /** @description What to do with values that do not fit the type of a column of an existing table. `fail`: they are problems, and PostgreSQL rounds decimals to the scale of the column. `widen`: the column gets the narrowest type that keeps its values and the new ones, never text: `integer` becomes `bigint` or `numeric`, `varchar(5)` `varchar(8)`, `date` `timestamp`. `widen_text`: it becomes `text` if no other type does. It needs `if_exists=append` or `truncate`, and the scope `table:alter`. */
         misfits?: 'fail' | 'widen' | 'widen_text';
         /** @description What to do with an existing table. `fail`: 409. `append`: add the rows. `truncate`: empty the table and load the rows; its definition, grants and views stay. `replace`: the new table replaces it in one step at the end and gets its owner, grants and comments, and only the keys that the request names. */

@@ -215,8 +215,9 @@ suite('rows of JSON', () => {
   test('an update moves the origin of the rows that it changes, and no other upload changes it', async () => {
     const table = nextTable();
     const first = await sendJson(table, 'primary_key=n', { data });
-    const changes = [{ n: 9 }, { n: 9 }, { n: 9 }, { n: 2, a: 'new' }];
+    const changes = [{ n: 9 }, { n: 9 }, { n: 9 }, { n: 2, a: 'new' }, data[2]];
     const second = await sendJson(table, 'if_exists=append&on_conflict=update', { data: changes });
+    assert.equal(second.body.load.unchanged, 3);
     const path = `/table/${table}/upload/json?if_exists=append`;
     assert.equal((await service.post(path, { data: [{ n: 7 }] })).status, 200);
     const found = await service.rows(

@@ -11,8 +11,6 @@ import { type Shapes, sourcesOf } from './shapes.ts';
 export interface ConflictOption {
   action: 'skip' | 'update';
   keys: ConflictKey[];
-  /** The columns whose values do not decide whether a row is changed. */
-  notCompared?: ReadonlySet<string> | undefined;
 }
 
 export interface ConflictKey {
@@ -35,7 +33,8 @@ export interface ConflictRule {
   shapes: readonly number[];
   /** The data has every column of the key. Otherwise `on_conflict` applies to no row. */
   isKeySent: boolean;
-  notCompared?: ReadonlySet<string> | undefined;
+  /** The columns whose values do not decide whether a row is changed. */
+  notCompared?: ReadonlySet<string>;
 }
 
 /**
@@ -44,7 +43,7 @@ export interface ConflictRule {
  * @param isInData whether the data has a column of this name
  */
 export function conflictRule(
-  { action, keys, notCompared }: ConflictOption,
+  { action, keys }: ConflictOption,
   columns: LoadColumn[],
   shapes: Shapes,
   isInData: (name: string) => boolean,
@@ -55,13 +54,7 @@ export function conflictRule(
   // A generated column has no value in the staged rows. So NULL in it does not mean that the key is NULL.
   const isComputed = columns.some(({ name, isGenerated }) => isGenerated && names.includes(name));
   const key = { columns: names, equals, nullsNotDistinct: nullsNotDistinct && !isComputed };
-  return {
-    action,
-    key,
-    shapes: shapesWithKey(key, columns, shapes),
-    isKeySent: found !== undefined,
-    notCompared,
-  };
+  return { action, key, shapes: shapesWithKey(key, columns, shapes), isKeySent: found !== undefined };
 }
 
 /** Returns a name that keys with the same columns share. */

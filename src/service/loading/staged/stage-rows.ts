@@ -6,6 +6,7 @@ import { qualified } from '../../postgres/callers-statement.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { type CopiedRows, type CopyOptions, copyRows } from '../copying/copy-rows.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
+import { originNames } from '../provenance/provenance.ts';
 import { type ConflictKey, type ConflictOption, conflictRule } from './conflict-rule.ts';
 import { createProgress } from './merge-statements.ts';
 import { Shapes } from './shapes.ts';
@@ -66,7 +67,8 @@ export async function stageRows(
   );
   const { places } = copied;
   const isInData = (name: string) => places.sourceColumn(name) >= 0;
-  const rule = conflict && conflictRule(conflict, columns, shapes, isInData);
+  const notCompared = new Set(originNames(options.provenance));
+  const rule = conflict && { ...conflictRule(conflict, columns, shapes, isInData), notCompared };
   const staged = {
     relation,
     stored,
