@@ -221,6 +221,7 @@ test('SQL is written only in the folders for it', () => {
     'src/service/events/',
     'src/service/loads/',
     'src/service/loading/staged/',
+    'src/service/loading/difference/',
     'src/service/loading/judging/',
   ];
   const isInFolder = (file: string) => folders.some((folder) => file.startsWith(folder));
