@@ -1,7 +1,7 @@
 /**
  * Runs the benchmarks: `npm run bench -- citus`, `npm run bench -- command-line`, `npm run bench -- create`, `npm run bench -- csv`,
  * `npm run bench -- excel [small large]`, `npm run bench -- export`, `npm run bench -- json [shape …]`, `npm run bench -- quality [set …]`,
- * `npm run bench -- readers [replaces] [changes]`, `npm run bench -- small`, `npm run bench -- workers`. All but `quality` run their programs in turn on one
+ * `npm run bench -- readers [replaces] [changes]`, `npm run bench -- small`, `npm run bench -- update [main.ts]`, `npm run bench -- workers`. All but `quality` run their programs in turn on one
  * server, for several rounds.
  */
 import { benchCitus } from './citus.ts';
@@ -14,6 +14,7 @@ import { benchJson } from './json.ts';
 import { benchQuality } from './quality.ts';
 import { benchReaders } from './readers.ts';
 import { benchSmall } from './small.ts';
+import { benchUpdate } from './update.ts';
 import { benchWorkers } from './workers.ts';
 
 const benches: Record<string, (words: string[]) => Promise<void>> = {
@@ -27,6 +28,7 @@ const benches: Record<string, (words: string[]) => Promise<void>> = {
   quality: benchQuality,
   readers: benchReaders,
   small: benchSmall,
+  update: benchUpdate,
   workers: benchWorkers,
 };
 
