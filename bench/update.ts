@@ -27,9 +27,9 @@ export async function benchUpdate([other]: string[]): Promise<void> {
   const pool = new pg.Pool({ connectionString: server.databaseUrl, max: 1 });
   const contenders: Contender[] = [];
   try {
-    const files = [join(server.folder, 'even.csv'), join(server.folder, 'odd.csv')];
+    const files = [join(server.folder, 'even.ndjson'), join(server.folder, 'odd.ndjson')];
     for (const [odd, file] of files.entries())
-      await pipeline(Readable.from(csvOf(odd)), createWriteStream(file));
+      await pipeline(Readable.from(linesOf(odd)), createWriteStream(file));
     const settings = { MAX_BODY_BYTES: String(2 ** 32), STATEMENT_TIMEOUT_MS: '600000' };
     contenders.push({ name: 'this', table: 'ours', service: await startBenchService(server, { settings }) });
     if (other)
@@ -51,9 +51,9 @@ export async function benchUpdate([other]: string[]): Promise<void> {
           const before = await walBytes(pool);
           const startedAt = performance.now();
           await service.upload(
-            `/api/v1/table/${table}/upload/excel?if_exists=append&on_conflict=update`,
+            `/api/v1/table/${table}/upload/json?if_exists=append&on_conflict=update`,
             file,
-            'text/csv',
+            'application/x-ndjson',
           );
           const found = measured.get(`${load}, ${name}`) ?? { ms: [], wal: [] };
           measured.set(`${load}, ${name}`, found);
@@ -81,14 +81,14 @@ async function walBytes(pool: pg.Pool): Promise<number> {
 }
 
 /** Every hundredth row has another price in the odd file. */
-function* csvOf(odd: number): Generator<string> {
-  yield 'id,name,price,day,at,a,b,c,is_new,rate\n';
+function* linesOf(odd: number): Generator<string> {
   for (let id = 1; id <= rows; id += 1000) {
     let text = '';
     for (let row = id; row < Math.min(id + 1000, rows + 1); row += 1) {
       const price = ((row % 9000) + (row % 100 === 0 ? odd : 0)).toFixed(2);
       const day = `2024-${String((row % 12) + 1).padStart(2, '0')}-15`;
-      text += `${row},name ${row},${price},${day},${day}T12:00:00Z,${row % 77},${row % 1000},text of row ${row},${row % 2 === 0},${row / 8}\n`;
+      const numbers = `"id":${row},"price":${price},"a":${row % 77},"b":${row % 1000},"rate":${row / 8}`;
+      text += `{${numbers},"name":"name ${row}","day":"${day}","at":"${day}T12:00:00Z","c":"text of row ${row}","is_new":${row % 2 === 0}}\n`;
     }
     yield text;
   }
