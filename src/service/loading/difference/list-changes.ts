@@ -14,7 +14,7 @@ import { findInputCheck } from '../staged/input-check.ts';
 import { isMoved } from '../staged/merge-statements.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { hasShape, rowNumber, shapeNumber, typedStagingTable, unlike } from '../staged/staging-table.ts';
-import { findsUnchanged, record, sameTyped } from '../staged/unchanged-rows.ts';
+import { findsUnchanged, ifReadable, record, sameTyped } from '../staged/unchanged-rows.ts';
 
 /** The maximum size of all listed differences, in characters of names and values. */
 const maxCharacters = 16 * 1024 * 1024;
@@ -28,9 +28,12 @@ const maxStoredBytes = 8192;
 /** One character more than is shown, so that a cut value is seen. */
 const maxRead = 101;
 
-/** Returns the differences; undefined: PostgreSQL cannot find them, because the table is sharded or PostgreSQL computes the key. */
+/** Returns the differences; undefined: PostgreSQL cannot find them, because the table is sharded, PostgreSQL computes the key, or a text cannot be read. */
 export async function listChanges(client: ClientBase, load: StagedLoad): Promise<RowChange[] | undefined> {
-  if (!findsUnchanged(load)) return undefined;
+  return findsUnchanged(load) ? ifReadable(client, load, () => readChanges(client, load)) : undefined;
+}
+
+async function readChanges(client: ClientBase, load: StagedLoad): Promise<RowChange[]> {
   const columns = listedColumns(load);
   const inputCheck = await findInputCheck(client, load.columns);
   await queryInCallersPath(client, openCursor(load, columns, inputCheck));

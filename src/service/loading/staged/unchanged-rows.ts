@@ -8,8 +8,10 @@
 import type { ClientBase } from 'pg';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
+import { withSavepoint } from '../../postgres/savepoints.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
 import { quoteIdentifier } from '../../postgres/sql.ts';
+import { isFailureOfExpression, isRefusalOfInput } from '../../postgres/sqlstate.ts';
 import { isStagedAsText } from '../copying/target-columns.ts';
 import { sameKey } from './conflict-rule.ts';
 import type { StagedLoad } from './staged-load.ts';
@@ -57,17 +59,38 @@ export function findsUnchanged({ columns, compared, conflict }: Comparing): bool
   return compared !== undefined && !columns.some(isComputed);
 }
 
-/** Finds the unchanged rows. @param inputCheck see `typedStagingTable` */
+/**
+ * Finds the unchanged rows. If PostgreSQL cannot read a text that is staged as text, none is found: the row with it is refused when the rows
+ * are moved or judged.
+ *
+ * @param inputCheck see `typedStagingTable`
+ */
 export async function findUnchanged(
   client: ClientBase,
   load: Comparing,
   inputCheck: string | undefined,
 ): Promise<void> {
-  await queryInCallersPath(
-    client,
-    qualified`${findUnchangedRows(load, inputCheck)}; ANALYZE ${unchangedTable}`,
-  );
+  const find = qualified`${findUnchangedRows(load, inputCheck)}; ANALYZE ${unchangedTable}`;
+  const found = await ifReadable(client, load, () => queryInCallersPath(client, find));
+  if (found === undefined) await client.query(createNoUnchangedRows);
 }
+
+/** Does work that reads the staged values. Returns undefined, and undoes the work, if PostgreSQL cannot read a text that is staged as text. */
+export async function ifReadable<Result>(
+  client: ClientBase,
+  { columns }: Pick<StagedLoad, 'columns'>,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  if (!columns.some(isStagedAsText)) return work();
+  try {
+    return await withSavepoint(client, 'unreadable', work);
+  } catch (error) {
+    if (!isFailureOfExpression(error) && !isRefusalOfInput(error)) throw error;
+    return undefined;
+  }
+}
+
+const createNoUnchangedRows = `CREATE TEMPORARY TABLE ${unchangedTable} (${rowNumber} int4) ON COMMIT DROP`;
 
 /** Returns the statement that writes the numbers of the unchanged rows into a temporary table. */
 export function findUnchangedRows(load: Comparing, inputCheck: string | undefined): CallersStatement {
