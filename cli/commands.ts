@@ -265,6 +265,17 @@ export const commands = {
     },
     examples: ['tablewright loads', 'tablewright loads 01a2034e-08b4-7732-a995-a608bebf4157 --watch'],
   },
+  changes: {
+    usage: 'changes ID [options]',
+    about: 'show what a load or a dry run changed',
+    notes: 'Of loads with --on-conflict update. The old values of a row follow "-", and the new ones "+".',
+    options: {
+      limit: { value: 'COUNT', about: 'how many changes, at most 10,000. Default: 20' },
+      json,
+      ...connection,
+    },
+    examples: ['tablewright changes 01a2034e-08b4-7732-a995-a608bebf4157'],
+  },
   cancel: {
     usage: 'cancel ID [options]',
     about: 'cancel a load',

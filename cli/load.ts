@@ -16,6 +16,7 @@ import {
 import { newKey } from '../client/new-key.ts';
 import { uploadParameters } from '../client/parameters.ts';
 import { noteWarnings } from './as-options.ts';
+import { noteChanges } from './changes.ts';
 import { type CommandLine, optionOf } from './commands.ts';
 import { type Connected, withClient } from './connect.ts';
 import { awaitEndSignal, exitCodeOfSignal, unlessEnded } from './end-signals.ts';
@@ -200,9 +201,21 @@ async function reportAnswer(
   answer: LoadedTable | Load,
 ): Promise<number> {
   report(path, answer, options);
+  await showChanges(client, answer, options);
   if ('load' in answer) onLoaded(answer);
   const id = 'load' in answer ? answer.load.id : undefined;
   return (await writeProblems(client, options.problems, id)) ? exitCodes.done : exitCodes.refused;
+}
+
+/** Shows what a load with `--on-conflict update` would change. The dry run has ended, so its result does not depend on this. */
+async function showChanges(
+  client: Client,
+  answer: LoadedTable | Load,
+  options: CommandLine['options'],
+): Promise<void> {
+  if (!('load' in answer) || !answer.load.dry_run || options.json || options.quiet) return;
+  if (answer.load.id === undefined || options['on-conflict'] !== 'update') return;
+  await noteChanges(client, answer.load.id).catch(() => {});
 }
 
 async function writeProblemsOf(

@@ -51,7 +51,8 @@ function filterOf({ state, schema, table }: CommandLine['options']): object {
   return Object.fromEntries(given);
 }
 
-function limitOf({ limit }: CommandLine['options']): number {
+/** @throws WrongUse */
+export function limitOf({ limit }: CommandLine['options']): number {
   const count = limit === undefined ? defaultLimit : Number(limit);
   if (!Number.isInteger(count) || count < 1)
     throw new WrongUse(`--limit is a number from 1, not "${limit}".`);

@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 46077b580e00480d02b6de76b4a2e474c495e258f8cefea1fe964a059b12e0c5.
+// The structure of the OpenAPI document has the SHA-256 318a37d9fab3e4d893f0f427c4353e0f84be7a64a8c9bd2c1c3c4866b86267e8.
 
 export interface paths {
   '/healthz': {
@@ -303,6 +303,26 @@ export interface paths {
      * @description Lists the stored problems of a load that was refused, of a dry run, and of a load that left out rows: at most 100,000. With `Accept: text/csv` the answer is CSV with the columns `sheet,cell,row,column,value,code,reason`. The header `Link` then names the next page.
      */
     get: operations['listLoadProblems'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/loads/{id}/changes': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Load Changes
+     * @description Lists the differences between a load or a dry run that compared its rows with those of the table (`on_conflict=update`) and that table: the first 10,000, and the counts of all. Old values need the scope `table:read` and a role that is the role of the load and may read the column. For the load of another subject (`load:read-all`) only the counts are shown. `counts` is null if the rows were not compared, or the load has not ended.
+     */
+    get: operations['listLoadChanges'];
     put?: never;
     post?: never;
     delete?: never;
@@ -1879,7 +1899,7 @@ export interface components {
       /** Format: uuid */
       load: string;
       /**
-       * @description The state of the load. Problems are stored when the load ends.
+       * @description The state of the load. Lists are stored when the load ends.
        * @enum {string}
        */
       state:
@@ -1898,6 +1918,61 @@ export interface components {
       next: number | null;
       /** @description The problems of the page, in the order of the rows. */
       problems: components['schemas']['Problem'][];
+    };
+    ChangeCounts: {
+      /** @description Rows that the table did not have. */
+      inserted: number;
+      /** @description Rows that changed a row of the table. */
+      changed: number;
+      /** @description Rows that were equal to a row of the table. */
+      unchanged: number;
+    };
+    RowChange: {
+      /**
+       * @description `missing`, `deleted` and `marked`: a row of the table that the upload does not have, and what was done with it.
+       * @enum {string}
+       */
+      kind: 'inserted' | 'changed' | 'missing' | 'deleted' | 'marked';
+      /** @description The data row of the upload, from 1. */
+      row?: number;
+      /** @description The values of the key by which rows were compared, by column. */
+      key: {
+        [key: string]: string | null;
+      };
+      /** @description The cells that differ, or the cells of an inserted row. */
+      cells: {
+        column: string;
+        old?: string | null;
+        new?: string | null;
+      }[];
+    };
+    LoadChanges: {
+      /** Format: uuid */
+      load: string;
+      /**
+       * @description The state of the load. Lists are stored when the load ends.
+       * @enum {string}
+       */
+      state:
+        | 'receiving'
+        | 'queued'
+        | 'running'
+        | 'committed'
+        | 'checked'
+        | 'refused'
+        | 'failed'
+        | 'cancelled';
+      counts: components['schemas']['ChangeCounts'] | null;
+      /**
+       * @description `own`: without the old values of the table, because the token or its role may not read them. `none`: the load is of another subject, so only counts are shown.
+       * @enum {string}
+       */
+      values: 'all' | 'own' | 'none';
+      /** @description The number of stored changes. */
+      changes_stored: number;
+      next: number | null;
+      /** @description The changes of the page. */
+      changes: components['schemas']['RowChange'][];
     };
     Webhook: {
       /** Format: uuid */
@@ -3727,6 +3802,61 @@ export interface operations {
       /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
       401: components['responses']['Unauthorized'];
       /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`load-not-found`](/docs/errors/load-not-found): No such load. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  listLoadChanges: {
+    parameters: {
+      query?: {
+        /** @description The maximum number of changes of the answer. */
+        limit?: number;
+        /** @description How many of the first changes are left out: the value of `next` of the page before. */
+        after?: number;
+      };
+      header?: never;
+      path: {
+        /**
+         * @description The id of the load.
+         * @example 0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The changes. */
+      200: {
+        headers: {
+          /** @description The next page (`rel="next"`), if there is one. */
+          Link?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['LoadChanges'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
       403: components['responses']['Forbidden'];
       /** @description [`load-not-found`](/docs/errors/load-not-found): No such load. */
       404: components['responses']['NotFound'];

@@ -32,6 +32,8 @@ export type InspectedSpreadsheet = Schemas['InspectedSpreadsheet'];
 export type ListedTable = Schemas['ListedTables']['tables'][number];
 export type ListedType = Schemas['ListedTypes']['types'][number];
 export type ListedLoad = Schemas['ListedLoad'];
+export type LoadChanges = Schemas['LoadChanges'];
+export type RowChange = Schemas['RowChange'];
 
 export type InspectOptions = QueryOf<'inspectJson'> &
   QueryOf<'inspectExcel'> &
@@ -233,6 +235,18 @@ function loadCalls(connection: Connection) {
       get(connection, `${loadPath(id)}/problems`, { limit: maxProblems, signal }, (answer) => answer.text(), {
         accept: 'text/csv',
       }),
+
+    /** Yields the stored changes of a load or a dry run that has ended: at most 10,000. */
+    changes: (
+      id: string,
+      options: QueryOf<'listLoadChanges'> & RequestOptions = {},
+    ): AsyncGenerator<RowChange> => itemsOf(connection, 'changes', options, `${loadPath(id)}/changes`),
+
+    /** Returns a page of the changes of a load, with the counts of all. */
+    changesPage: (
+      id: string,
+      options: QueryOf<'listLoadChanges'> & RequestOptions = {},
+    ): Promise<LoadChanges> => get(connection, `${loadPath(id)}/changes`, options),
 
     /** Asks the service to cancel a load. @throws ProblemError `load-ended` */
     cancel: (id: string, { signal }: RequestOptions = {}): Promise<Load> =>

@@ -149,6 +149,14 @@ export const tools: Record<string, Tool> = {
     isReadOnly: true,
     run: async (client, given, signal) => ({ loads: await firstOf(client.loads({ ...given, signal }), 50) }),
   },
+  list_changes: {
+    about:
+      'Lists the first rows that a load or check_file with on_conflict=update would insert or change, with old and new values, and counts all.',
+    operations: ['listLoadChanges'],
+    own: { id: true },
+    isReadOnly: true,
+    run: (client, { id, ...query }, signal) => client.changesPage(nameOf(id), { ...query, signal }),
+  },
   describe_load: {
     about: 'Describes a load, with its answer after it has ended.',
     operations: [],

@@ -943,3 +943,28 @@ suite('completion', () => {
     }
   });
 });
+
+test('a dry run shows what would change, and the command changes shows it of every load', async () => {
+  await service.rows(`CREATE TABLE stock (sku int PRIMARY KEY, price numeric, note text);
+    INSERT INTO stock VALUES (1, 1.50, 'new'), (2, 2.00, 'old')`);
+  await writeFile(join(folder, 'stock.csv'), 'sku,price,note\n1,1.50,new\n2,2.50,"a\u001b[2J"\n3,3.00,\n');
+  const load = ['load', 'stock.csv', '--if-exists', 'append', '--on-conflict', 'update'];
+  const shown = [
+    '1 inserted, 1 changed, 1 unchanged',
+    'changed sku=2 (row 2)',
+    '- price=2.00, note=old',
+    '+ price=2.50, note=a\\u001b[2J',
+    'inserted sku=3 (row 3)',
+    '+ price=3.00',
+  ];
+  const trial = await run([...load, '--dry-run']);
+  assert.equal(trial.code, 0, trial.err);
+  assert.ok(trial.err.includes(`${shown.join('\n')}\n`), trial.err);
+  const { load: loaded } = JSON.parse((await run([...load, '--json'])).out);
+  assert.deepEqual((await run(['changes', loaded.id])).out.trimEnd().split('\n'), shown);
+  const cut = await run(['changes', loaded.id, '--limit', '1']);
+  assert.match(cut.out, /^… and 1 more change\.$/m);
+  const { counts, changes } = JSON.parse((await run(['changes', loaded.id, '--json'])).out);
+  assert.deepEqual([counts, changes.length], [{ inserted: 1, changed: 1, unchanged: 1 }, 2]);
+  assert.equal((await run(['changes'])).code, 2);
+});

@@ -71,6 +71,7 @@ suite('the tools', () => {
         'describe_load',
         'describe_table',
         'inspect_file',
+        'list_changes',
         'list_loads',
         'list_tables',
         'read_rows',
@@ -121,6 +122,9 @@ suite('the tools', () => {
       const again = { file, if_exists: 'append', on_conflict: 'update', quoted: 'exact', misfits: 'widen' };
       const loaded = await call(agent, 'load_file', again);
       assert.equal(loaded.body.load.updated, 2, JSON.stringify(loaded.body));
+      const { body: listed } = await call(agent, 'list_changes', { id: loaded.body.load.id, limit: 1 });
+      assert.deepEqual(listed.counts, { inserted: 0, changed: 1, unchanged: 1 });
+      assert.deepEqual(listed.changes[0].cells, [{ column: 'worked', old: '41', new: '40.5' }]);
       assert.deepEqual(loaded.body.load.widened, [{ column: 'worked', from: 'smallint', to: 'numeric' }]);
       assert.deepEqual(asked, []);
       assert.equal((await call(agent, 'export_table', given)).isError, true);

@@ -241,6 +241,24 @@ test('all problems of a load are yielded, and come as CSV', async () => {
   assert.equal(csv.trim().split('\n').length, 150);
 });
 
+test('the changes of a load are yielded from all pages, and a page has the counts', async () => {
+  const rows = [1, 2, 3].map((id) => ({ id, a: 'x' }));
+  await client.load({ table: 'revised', rows: rows.slice(0, 1), primary_key: 'id' });
+  const changed = { table: 'revised', if_exists: 'append', on_conflict: 'update' } as const;
+  const { load } = await client.load({ ...changed, rows: rows.map(({ id }) => ({ id, a: `y${id}` })) });
+  const all = await Array.fromAsync(client.changes(load.id!, { limit: 1 }));
+  assert.deepEqual(
+    all.map(({ kind, cells }) => [kind, cells[0]!.old, cells[0]!.new]),
+    [
+      ['changed', 'x', 'y1'],
+      ['inserted', undefined, 'y2'],
+      ['inserted', undefined, 'y3'],
+    ],
+  );
+  const { counts, next } = await client.changesPage(load.id!, { limit: 2 });
+  assert.deepEqual([counts, next], [{ inserted: 2, changed: 1, unchanged: 0 }, 2]);
+});
+
 test('loads are listed in pages, and the state of each is its own', async () => {
   const listed: string[] = [];
   for await (const { state, table } of client.loads({ table: 'many', limit: 1 }))

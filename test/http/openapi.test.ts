@@ -79,6 +79,7 @@ test('the operations of the contract are there', () => {
     'get /api/v1/events',
     'get /api/v1/loads',
     'get /api/v1/loads/{id}',
+    'get /api/v1/loads/{id}/changes',
     'get /api/v1/loads/{id}/events',
     'get /api/v1/loads/{id}/problems',
     'get /api/v1/table/{table_name}',

@@ -192,7 +192,13 @@ suite('a request', () => {
 
     test('is answered with 501 if it needs records', async () => {
       const id = '0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d';
-      for (const path of [`loads/${id}/problems`, `loads/${id}/events`, 'events', 'webhooks'])
+      for (const path of [
+        `loads/${id}/problems`,
+        `loads/${id}/changes`,
+        `loads/${id}/events`,
+        'events',
+        'webhooks',
+      ])
         assertProblem(await other.get(`/api/v1/${path}`), 501, 'not-enabled');
       assert.equal((await other.post('/table/created', { table })).status, 201);
     });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Problem } from '../../src/core/errors.ts';
-import { keptProblems } from '../../src/service/loads/stored-problems.ts';
+import { problemList } from '../../src/service/loads/stored-problems.ts';
 import { assertProblem } from '../support/problem.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -133,7 +133,7 @@ test('a subject keeps the problems of its newest loads only, and they are remove
     `INSERT INTO ${schema}.loads (id, state, operation, table_schema, table_name, dry_run, owner, created_at, problem_bytes, problems_stored)
       SELECT ('01000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'refused', 'upload-json', 'public', 't', false, owner, now(), 1, 1
       FROM generate_series(1, $2::int) n, ${schema}.loads WHERE id = $1`,
-    [oldest, keptProblems.loads],
+    [oldest, problemList.kept.loads],
   );
   const newest = await refused();
   const kept = async () =>
@@ -142,7 +142,10 @@ test('a subject keeps the problems of its newest loads only, and they are remove
         AND owner = (SELECT owner FROM ${schema}.loads WHERE id = $1)`,
       [newest],
     );
-  await until('older problems to be removed', async () => (await kept())[0]!.loads === keptProblems.loads);
+  await until(
+    'older problems to be removed',
+    async () => (await kept())[0]!.loads === problemList.kept.loads,
+  );
   const stored = async (load: string) =>
     (await service.rows(`SELECT FROM ${schema}.load_problems WHERE load = $1`, [load])).length;
   assert.deepEqual([await stored(newest), await stored(oldest)], [1, 1]);

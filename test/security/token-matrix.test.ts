@@ -143,6 +143,8 @@ const sights: Record<string, (id: string, token: string) => Promise<boolean>> = 
   'Watch Load': async (id, token) => isVisible(await service.get(`/api/v1/loads/${id}/events`, { token })),
   'List Load Problems': async (id, token) =>
     isVisible(await service.get(`/api/v1/loads/${id}/problems`, { token })),
+  'List Load Changes': async (id, token) =>
+    isVisible(await service.get(`/api/v1/loads/${id}/changes`, { token })),
   'List Loads': async (id, token) => {
     const { body } = await service.get('/api/v1/loads', { token });
     return body.loads.some((load: { id: string }) => load.id === id);

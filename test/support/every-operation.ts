@@ -238,6 +238,7 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
   note('asynchronous load', await service.get(load));
   note('cancel', await service.post(`${load}/cancel`, {}));
   note('problems', await service.get(`${load}/problems`));
+  note('changes', await service.get(`${load}/changes`));
   await get('/api/v1/loads?limit=3');
   const { body: tables } = await service.get('/api/v1/tables?schema=public&limit=1000');
   answers.push(

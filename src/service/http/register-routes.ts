@@ -19,6 +19,7 @@ import { inspectJsonRoute } from './routes/inspect-json.ts';
 import { listLoadsRoute } from './routes/list-loads.ts';
 import { listTablesRoute } from './routes/list-tables.ts';
 import { listTypesRoute } from './routes/list-types.ts';
+import { loadChangesRoute } from './routes/load-changes.ts';
 import { loadProblemsRoute } from './routes/load-problems.ts';
 import { readRowsRoute } from './routes/read-rows.ts';
 import { renameTableRoute } from './routes/rename-table.ts';
@@ -62,6 +63,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     describeLoadRoute(api, context);
     watchLoadRoute(api, context);
     loadProblemsRoute(api, context);
+    loadChangesRoute(api, context);
     cancelLoadRoute(api, context);
     webhookRoutes(api, context);
   });

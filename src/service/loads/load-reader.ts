@@ -5,18 +5,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Problem } from '../../core/errors.ts';
+import type { RowChange } from '../loading/request/row-change.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { readRows, runStatement } from '../postgres/transaction.ts';
 import type { KeptAnswer } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
 import { type LoadFilter, listLoads, readLoad, type Visible, watchLoad } from './load-statements.ts';
 import { type LoadView, viewOf } from './load-view.ts';
-import { problemsFrom, readProblemPage } from './stored-problems.ts';
+import { changeList } from './stored-changes.ts';
+import { itemsFrom, readPage, type StoredList } from './stored-pages.ts';
+import { problemList } from './stored-problems.ts';
 
 /** How often a watched load is checked for changes, if this process runs it. */
 const ownMs = 250;
 /** How often the record of a watched load is read, and how often the process of the load writes it. */
 export const watchedMs = 500;
+
+/** The part of a stored list that is read. */
+export interface ListPart {
+  /** How many of the first items are left out. */
+  after: number;
+  limit: number;
+}
 
 export class LoadReader {
   readonly #schema: ServiceSchema;
@@ -42,16 +52,24 @@ export class LoadReader {
   }
 
   /** Yields the stored problems of a load in lists: at most `limit` problems, beginning after the number `after`. */
-  problemsOf(
-    { id, problemsStored }: LoadView,
-    { after, limit }: { after: number; limit: number },
-  ): AsyncGenerator<Problem[]> {
-    return problemsFrom(after, Math.min(problemsStored, after + limit), async (first) => {
-      const [page] = await readRows<{ problems: string }>(
-        this.#pool,
-        readProblemPage(this.#schema, id, first),
-      );
-      return page?.problems;
+  problemsOf({ id, problemsStored }: LoadView, part: ListPart): AsyncGenerator<Problem[]> {
+    return this.#itemsOf(problemList, id, problemsStored, part);
+  }
+
+  /** Yields the stored changes of a load, like `problemsOf`. */
+  changesOf({ id, changesStored }: LoadView, part: ListPart): AsyncGenerator<RowChange[]> {
+    return this.#itemsOf(changeList, id, changesStored, part);
+  }
+
+  #itemsOf<Item>(
+    list: StoredList,
+    id: string,
+    stored: number,
+    { after, limit }: ListPart,
+  ): AsyncGenerator<Item[]> {
+    return itemsFrom(after, Math.min(stored, after + limit), async (at) => {
+      const page = readPage(this.#schema, list, id, at);
+      return (await readRows<{ first: number; items: string }>(this.#pool, page))[0];
     });
   }
 
@@ -85,16 +103,19 @@ function isVisible({ facts }: LoadRun, { owner, maySee }: Visible): boolean {
   return (owner === undefined || owner.equals(facts.owner)) && maySee(facts.schema);
 }
 
+/** The lists of a load are stored with its record. */
+const notStored = { problemsStored: 0, changesStored: 0 };
+
 /** Returns a load of this process that has no record; undefined: it has ended, but it is not known how. */
 function viewOfUnrecorded(run: LoadRun): LoadView | undefined {
-  return run.hasEnded && !run.isAnswered ? undefined : { ...viewOf(run), problemsStored: 0 };
+  return run.hasEnded && !run.isAnswered ? undefined : { ...viewOf(run), ...notStored };
 }
 
 /** Adds to the record of a load what this process knows. If the load was answered, it has ended, even if its end is not recorded yet. */
 function withRun(view: LoadView, run: LoadRun | undefined): LoadView {
   if (run === undefined || view.endedAt !== null) return view;
   if (!run.isAnswered) return withNumbers(view, run);
-  return { ...viewOf(run), cancelRequested: view.cancelRequested, problemsStored: 0 };
+  return { ...viewOf(run), cancelRequested: view.cancelRequested, ...notStored };
 }
 
 /** Replaces the numbers of the record by those of the running load, because they are newer. */

@@ -1,6 +1,7 @@
 /** The data of a load that the service stores in the table of loads. */
 import type { ErrorCode } from '../../core/errors.ts';
 import type { LoadState } from './load-state.ts';
+import type { StoredChanges } from './stored-changes.ts';
 
 /** What is known of a load when it begins. */
 export interface LoadFacts {
@@ -43,6 +44,8 @@ export interface LoadSnapshot {
   answer: KeptAnswer | undefined;
   /** The number and the length of the problems that are stored with the row; undefined: none. */
   stored: { count: number; bytes: number } | undefined;
+  /** The changes that are stored with the row; undefined: the rows were not compared with those of the table. */
+  changes: Pick<StoredChanges, 'counts' | 'count' | 'bytes'> | undefined;
   /** The digest of the file, if the load is committed. */
   digest: Buffer | undefined;
 }

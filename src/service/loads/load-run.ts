@@ -8,7 +8,9 @@ import { eventsOfCommit } from './load-events.ts';
 import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
 import { canReach, hasEnded, type LoadState } from './load-state.ts';
 import { commitLoad } from './load-statements.ts';
-import { FoundProblems, type ProblemPage, storePagesAtCommit } from './stored-problems.ts';
+import { changeList, type StoredChanges, storedChanges } from './stored-changes.ts';
+import { type StoredList, type StoredPage, storePagesAtCommit } from './stored-pages.ts';
+import { FoundProblems, problemList } from './stored-problems.ts';
 
 export interface RunOptions {
   id: string;
@@ -36,6 +38,9 @@ export interface TakenRun {
 
 /** The states in which the problems of a load are stored. The input of a load that was cancelled or failed may not have been read to its end, so its problems are not complete. */
 const storesProblems: ReadonlySet<LoadState> = new Set(['refused', 'checked', 'committed']);
+
+/** The states in which the changes of a load are stored. */
+const storesChanges: ReadonlySet<LoadState> = new Set(['checked', 'committed']);
 
 export class LoadRun implements LoadObserver {
   readonly id: string;
@@ -71,7 +76,9 @@ export class LoadRun implements LoadObserver {
   #endedAt: Date | undefined;
   #end: LoadState | undefined;
   #events: EventFacts[] = [];
-  #pages: ProblemPage[] = [];
+  /** The changes with which the load ends if it is committed or checked. */
+  #changes: StoredChanges | undefined;
+  #pages: StoredPage[] = [];
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -106,7 +113,8 @@ export class LoadRun implements LoadObserver {
   committing(result: LoadResult): void {
     this.answer = this.toAnswer(result);
     this.#events = eventsOfCommit(this.id, this.facts, result);
-    this.#pages = this.found.pages();
+    this.#changes = storedChanges(result);
+    this.#pages = [...this.found.pages(), ...(this.#changes?.pages ?? [])];
   }
 
   /** Returns the statements that record the load as committed, with its events. They run in the transaction that writes its rows. */
@@ -136,9 +144,16 @@ export class LoadRun implements LoadObserver {
     this.isAnswered = isCertain && this.#options.isTaken !== true;
   }
 
-  /** Returns the pages of problems that are stored with the end of the load. */
-  storedPages(): ProblemPage[] {
+  /** Returns the pages that are stored with the end of a load that was not committed. */
+  storedPages(): StoredPage[] {
+    if (this.state === 'checked') return this.#pages;
     return storesProblems.has(this.state) ? this.found.pages() : [];
+  }
+
+  /** Returns the lists that are stored with the end of the load. */
+  storedLists(): StoredList[] {
+    const { stored, changes } = this.snapshot();
+    return [...(stored ? [problemList] : []), ...(changes?.count ? [changeList] : [])];
   }
 
   snapshot(): LoadSnapshot {
@@ -157,6 +172,7 @@ export class LoadRun implements LoadObserver {
       // Until the load has ended, `answer` is the answer that it gets if it is committed.
       answer: this.hasEnded ? this.answer : undefined,
       stored: storesProblems.has(this.state) ? this.#stored() : undefined,
+      changes: storesChanges.has(this.state) ? this.#changes : undefined,
       digest: undefined,
     };
   }
@@ -165,7 +181,7 @@ export class LoadRun implements LoadObserver {
     const end = { state: 'committed', endedAt: new Date(), answer: this.answer } as const;
     // A file without rows, such as an export that is empty today, may be loaded each day.
     const digest = this.rows() > 0 ? this.digest() : undefined;
-    return { ...this.snapshot(), ...end, stored: this.#stored(), digest };
+    return { ...this.snapshot(), ...end, stored: this.#stored(), changes: this.#changes, digest };
   }
 
   #stored(): LoadSnapshot['stored'] {

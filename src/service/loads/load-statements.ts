@@ -33,6 +33,9 @@ const columns = {
   answer_headers: 'jsonb',
   problems_stored: 'int4',
   problem_bytes: 'int8',
+  change_counts: 'jsonb',
+  changes_stored: 'int4',
+  change_bytes: 'int8',
   digest: 'bytea',
   answer_body: 'bytea',
 };
@@ -84,6 +87,9 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     answer_headers: answer?.headers,
     problems_stored: snapshot.stored?.count,
     problem_bytes: snapshot.stored?.bytes,
+    change_counts: snapshot.changes?.counts,
+    changes_stored: snapshot.changes?.count,
+    change_bytes: snapshot.changes?.bytes,
     digest: snapshot.digest && asBytea(snapshot.digest),
     answer_body: body && asBytea(body),
   };
@@ -182,6 +188,7 @@ export function requestCancel({ quoted }: ServiceSchema, id: string): Statement 
 const viewColumns = `id, state, operation, table_schema AS schema, table_name AS table, dry_run AS "dryRun", subject,
   bytes_expected::float8 AS "bytesExpected", bytes_received::float8 AS "bytesReceived",
   rows_read::float8 AS "rowsRead", problems_found::float8 AS "problemsFound", coalesce(problems_stored, 0) AS "problemsStored",
+  change_counts AS "changeCounts", coalesce(changes_stored, 0) AS "changesStored", owner, role,
   cancel_requested AS "cancelRequested", created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`;
 
 /** The loads that a caller may see. */

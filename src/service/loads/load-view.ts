@@ -2,6 +2,7 @@
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
+import type { ChangeCounts } from './stored-changes.ts';
 
 export interface LoadView {
   id: string;
@@ -17,6 +18,11 @@ export interface LoadView {
   problemsFound: number;
   /** The number of stored problems, which can be read. */
   problemsStored: number;
+  /** undefined or null: the rows were not compared with those of the table, or the load has not ended. */
+  changeCounts?: ChangeCounts | null | undefined;
+  changesStored: number;
+  owner: Buffer;
+  role: string | null;
   cancelRequested: boolean;
   createdAt: Date;
   startedAt: Date | null;
@@ -34,6 +40,7 @@ export function viewOf(run: LoadRun): LoadView {
     rowsRead,
     problemsFound,
     stored,
+    changes,
     createdAt,
     startedAt,
     endedAt,
@@ -52,6 +59,10 @@ export function viewOf(run: LoadRun): LoadView {
     rowsRead,
     problemsFound,
     problemsStored: stored?.count ?? 0,
+    changeCounts: changes?.counts,
+    changesStored: changes?.count ?? 0,
+    owner: facts.owner,
+    role: facts.role ?? null,
     cancelRequested: run.cancelled.aborted,
     createdAt,
     startedAt: startedAt ?? null,

@@ -33,7 +33,7 @@ import {
   writeLoads,
 } from './load-statements.ts';
 import { type EarlierLoad, readEarlierLoad, sameFile } from './same-file.ts';
-import { removeOlderProblems, storePages } from './stored-problems.ts';
+import { removeOlderPages, storePages } from './stored-pages.ts';
 import { uuidV7 } from './uuid-v7.ts';
 
 /** The pools for records. The caller must end them. */
@@ -204,7 +204,7 @@ export class Loads {
     if (state === 'committed') {
       this.#running.delete(run.id);
       this.#options.onEvents?.();
-      if (run.found.count > 0) this.#removeOlderProblems(run);
+      this.#removeOlderLists(run);
       return;
     }
     const written = this.#write([run]).then(this.#options.onEvents, (error) => this.#warn(error));
@@ -348,10 +348,10 @@ export class Loads {
     if (runs.length === 0) return;
     const now = performance.now();
     const rows = runs.map((run) => run.snapshot());
-    const ended = runs.filter((run) => run.found.count > 0 && run.hasEnded);
+    const ended = runs.filter((run) => run.hasEnded);
     const pages = ended.flatMap((run) => storePages(this.schema, run.id, run.storedPages()));
     const [written] = await runStatements(recordPool, [writeLoads(this.schema, rows), ...pages]);
-    for (const run of ended) this.#removeOlderProblems(run);
+    for (const run of ended) this.#removeOlderLists(run);
     for (const run of runs) {
       run.isRecorded = true;
       const running = this.#running.get(run.id);
@@ -360,9 +360,11 @@ export class Loads {
     this.#note(runs, written!.rows as WrittenLoad[]);
   }
 
-  #removeOlderProblems({ facts: { owner } }: LoadRun): void {
-    const removing = runStatement(this.#options.recordPool, removeOlderProblems(this.schema, owner));
-    removing.catch((error) => this.#warn(error));
+  #removeOlderLists(run: LoadRun): void {
+    for (const list of run.storedLists()) {
+      const removal = removeOlderPages(this.schema, list, run.facts.owner);
+      runStatement(this.#options.recordPool, removal).catch((error) => this.#warn(error));
+    }
   }
 
   /** Cancels the loads that were cancelled through another process. If a load is not among the found rows, another process has ended it. */

@@ -189,4 +189,21 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX loads_created ON ${schema}.loads (table_schema, table_name, id) WHERE answer_status = 201`,
     ],
   },
+  {
+    version: 10,
+    name: 'stored changes',
+    statements: (schema) => [
+      // How many rows were inserted, changed and so on. null: the rows were not compared with those of the table. `changes_stored` and
+      // `change_bytes` are for `load_changes` what `problems_stored` and `problem_bytes` are for `load_problems`.
+      `ALTER TABLE ${schema}.loads ADD COLUMN change_counts pg_catalog.jsonb, ADD COLUMN changes_stored pg_catalog.int4,
+        ADD COLUMN change_bytes pg_catalog.int8`,
+      `CREATE INDEX loads_with_changes ON ${schema}.loads (owner, id) WHERE change_bytes IS NOT NULL`,
+      // Pages of changes as JSON. `first` is the number of the first change of the page, from 0.
+      `CREATE TABLE ${schema}.load_changes (
+        load pg_catalog.uuid NOT NULL REFERENCES ${schema}.loads ON DELETE CASCADE,
+        first pg_catalog.int4 NOT NULL,
+        changes pg_catalog.json NOT NULL,
+        PRIMARY KEY (load, first))`,
+    ],
+  },
 ];
