@@ -547,6 +547,22 @@ suite('Alter Table', () => {
     }
   });
 
+  test('a row without a key is named by its place, unless the change would have moved it', async () => {
+    const name = nextTable();
+    await sql(`CREATE TABLE ${name} (a int, b text); INSERT INTO ${name} VALUES (1, 'x'), (2, 'y'), (3, NULL);
+      DELETE FROM ${name} WHERE a = 1`);
+    const withType = (type: string) => ({
+      columns: [
+        { name: 'a', type },
+        { name: 'b', is_nullable: false },
+      ],
+    });
+    const [inPlace] = assertProblem(await put(name, withType('int')), 422, 'invalid-data').errors;
+    assert.deepEqual((inPlace as { key?: unknown }).key, { ctid: '(0,3)' });
+    const [moved] = assertProblem(await put(name, withType('bigint')), 422, 'invalid-data').errors;
+    assert.deepEqual([moved!.column, (moved as { key?: unknown }).key], ['b', undefined]);
+  });
+
   test('changes types with their defaults, and refuses values that do not fit', async () => {
     const name = await newTable();
     const retyped = (types: Record<string, string>) => ({
