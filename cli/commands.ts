@@ -116,6 +116,10 @@ export const commands = {
       ...optionsOf(uploadParameters),
       ...inGroup('Rows with problems', {
         problems: { value: 'FILE', about: 'write all problems into this CSV file' },
+        'faulty-rows-file': {
+          value: 'FILE',
+          about: 'write the rows with problems into this file (.csv, .xlsx or .ndjson)',
+        },
       }),
       ...output,
       ...connection,

@@ -21,6 +21,7 @@ import { type CommandLine, optionOf } from './commands.ts';
 import { type Connected, withClient } from './connect.ts';
 import { awaitEndSignal, exitCodeOfSignal, unlessEnded } from './end-signals.ts';
 import { exitCodes, WrongUse } from './exit-codes.ts';
+import { writeFaultyRows } from './faulty-rows-file.ts';
 import { type FindLoad, keepsRecords, loadFinder } from './find-load.ts';
 import { unpackedPath } from './packed-file.ts';
 import { inCount, note, say, sayJson } from './print.ts';
@@ -39,18 +40,20 @@ export async function load(line: CommandLine): Promise<number> {
   if (table === undefined && paths.includes(standardInput)) {
     throw new WrongUse('The standard input has no name: name the table with --table.');
   }
-  for (const name of ['problems', 'idempotency-key']) {
+  for (const name of ['problems', 'faulty-rows-file', 'idempotency-key']) {
     if (paths.length > 1 && options[name] !== undefined)
       throw new WrongUse(`--${name} needs exactly one file.`);
   }
-  if (options.async && options.problems !== undefined) {
-    throw new WrongUse(
-      '--async ends before the problems are known, so it contradicts --problems. Leave one of them out.',
-    );
+  for (const name of ['problems', 'faulty-rows-file']) {
+    if (options.async && options[name] !== undefined) {
+      throw new WrongUse(
+        `--async ends before the problems are known, so it contradicts --${name}. Leave one of them out.`,
+      );
+    }
+    if (typeof options[name] === 'string') checkProblemsFile(options[name], name);
   }
   if (options.async && options['dry-run'] && table !== undefined && paths.length > 1)
     throw new WrongUse('--async with --dry-run needs exactly one file.');
-  if (typeof options.problems === 'string') checkProblemsFile(options.problems);
   const path = options.definition as string | undefined;
   const definition = path === undefined ? undefined : readDefinition(path);
   const all = { line, query: queryOf(options), definition, withPassword: passwordsOf(line) };
@@ -204,7 +207,11 @@ async function reportAnswer(
   await showChanges(client, answer, options);
   if ('load' in answer) onLoaded(answer);
   const id = 'load' in answer ? answer.load.id : undefined;
-  return (await writeProblems(client, options.problems, id)) ? exitCodes.done : exitCodes.refused;
+  const isWritten = await writeProblems(client, options.problems, id);
+  // Without left-out rows there is no file to write.
+  const leftOut = 'load' in answer ? (answer.load.rows_left_out ?? 0) : 0;
+  const areRowsWritten = leftOut === 0 || (await writeFaultyRows(client, options['faulty-rows-file'], id));
+  return isWritten && areRowsWritten ? exitCodes.done : exitCodes.refused;
 }
 
 /** Shows what a load with `--on-conflict update` would change. The dry run has ended, so its result does not depend on this. */
@@ -221,10 +228,11 @@ async function showChanges(
 async function writeProblemsOf(
   client: Client,
   error: unknown,
-  { problems }: CommandLine['options'],
+  options: CommandLine['options'],
 ): Promise<void> {
-  if (error instanceof ProblemError && error.errorCount > 0)
-    await writeProblems(client, problems, error.loadId);
+  if (!(error instanceof ProblemError) || error.errorCount === 0) return;
+  await writeProblems(client, options.problems, error.loadId);
+  await writeFaultyRows(client, options['faulty-rows-file'], error.loadId);
 }
 
 function uploadOf({ query, table, definition }: FileLoad, source: Source): LoadOptions {

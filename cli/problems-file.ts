@@ -5,8 +5,8 @@ import { WrongUse } from './exit-codes.ts';
 import { note } from './print.ts';
 import { reportError } from './report-error.ts';
 
-/** Checks before the upload that the file can be written, because the load cannot be undone afterwards. @throws WrongUse if it cannot */
-export function checkProblemsFile(path: string): void {
+/** Checks before the upload that the file of an option can be written, because the load cannot be undone afterwards. @throws WrongUse if it cannot */
+export function checkProblemsFile(path: string, option: string): void {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats?.isDirectory()) throw new Error('it is a folder');
@@ -17,7 +17,7 @@ export function checkProblemsFile(path: string): void {
       rmSync(path);
     }
   } catch (error) {
-    throw new WrongUse(`The file "${path}" of --problems cannot be written: ${(error as Error).message}`);
+    throw new WrongUse(`The file "${path}" of --${option} cannot be written: ${(error as Error).message}`);
   }
 }
 

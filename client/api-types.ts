@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 318a37d9fab3e4d893f0f427c4353e0f84be7a64a8c9bd2c1c3c4866b86267e8.
+// The structure of the OpenAPI document has the SHA-256 34ab013e1144e9e1eb592fc39413dfcf01f10824ba7f0aa2659831ca07484b2b.
 
 export interface paths {
   '/healthz': {
@@ -323,6 +323,26 @@ export interface paths {
      * @description Lists the differences between a load or a dry run that compared its rows with those of the table (`on_conflict=update`) and that table: the first 10,000, and the counts of all. Old values need the scope `table:read` and a role that is the role of the load and may read the column. For the load of another subject (`load:read-all`) only the counts are shown. `counts` is null if the rows were not compared, or the load has not ended.
      */
     get: operations['listLoadChanges'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/loads/{id}/faulty-rows': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read Faulty Rows
+     * @description Sends the rows with problems of a load that was refused, of a dry run, or of a load that left out rows, as a file: all columns as they were sent, and the reasons in the column `_problem`, which uploads leave out. In a workbook the cells with problems are filled. Repair the file and send it again. Only the issuer and the subject that sent the upload may read it. At most 10,000 rows and 16 MiB of each load are stored.
+     */
+    get: operations['readFaultyRows'];
     put?: never;
     post?: never;
     delete?: never;
@@ -925,6 +945,7 @@ export interface components {
         | 'schema-not-found'
         | 'table-not-found'
         | 'load-not-found'
+        | 'no-faulty-rows'
         | 'webhook-not-found'
         | 'method-not-allowed'
         | 'not-acceptable'
@@ -1831,6 +1852,8 @@ export interface components {
       rows_read: number;
       /** @description The problems that were found so far. */
       problems_found: number;
+      /** @description The number of stored rows with problems. `GET /api/v1/loads/{id}/faulty-rows` sends them as a file. */
+      faulty_rows: number;
       /** @description Somebody has asked to cancel the load. */
       cancel_requested: boolean;
       /** Format: date-time */
@@ -1887,6 +1910,8 @@ export interface components {
       rows_read: number;
       /** @description The problems that were found so far. */
       problems_found: number;
+      /** @description The number of stored rows with problems. `GET /api/v1/loads/{id}/faulty-rows` sends them as a file. */
+      faulty_rows: number;
       /** @description Somebody has asked to cancel the load. */
       cancel_requested: boolean;
       /** Format: date-time */
@@ -2097,6 +2122,8 @@ export interface components {
         left_out?: components['schemas']['Problem'][];
         /** @description The number of all problems of the rows that were left out, including those not listed. A row may have several. */
         left_out_count?: number;
+        /** @description The number of the rows that were left out in the file of `GET /api/v1/loads/{id}/faulty-rows`. Absent: there is no such file. */
+        faulty_rows?: number;
         /** @description All problems of the data, grouped by column and code. The largest group comes first. Absent if no two problems have the same column and code. */
         error_groups?: {
           column?: string;
@@ -3874,6 +3901,63 @@ export interface operations {
       503: components['responses']['ServiceUnavailable'];
     };
   };
+  readFaultyRows: {
+    parameters: {
+      query?: {
+        /** @description The format of the file. Without it `Accept` decides, or else the file is like the one that was sent: CSV for text files, NDJSON for JSON, and a workbook for all others. */
+        format?: 'csv' | 'ndjson' | 'xlsx';
+      };
+      header?: never;
+      path: {
+        /**
+         * @description The id of the load.
+         * @example 0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A file of the type `text/csv`, `application/x-ndjson` or `application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`. */
+      200: {
+        headers: {
+          /** @description The name of the file. It ends with `-incomplete` if more rows have problems. */
+          'Content-Disposition'?: string;
+          /** @description `false`: more rows have problems than the file has. */
+          'Faulty-Rows-Complete'?: 'true' | 'false';
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'text/csv': string;
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`load-not-found`](/docs/errors/load-not-found): No such load. [`no-faulty-rows`](/docs/errors/no-faulty-rows): No faulty rows. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
   cancelLoad: {
     parameters: {
       query?: never;
@@ -4099,8 +4183,8 @@ export interface operations {
         dry_run?: boolean;
         /** @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays. */
         faulty_rows?: 'fail' | 'leave_out';
-        /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
-        max_faulty_rows?: number;
+        /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out, or a share of the rows of the upload such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded. Default: 100. */
+        max_faulty_rows?: number | string;
         /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide. */
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
@@ -4352,8 +4436,8 @@ export interface operations {
         dry_run?: boolean;
         /** @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays. */
         faulty_rows?: 'fail' | 'leave_out';
-        /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded. Default: 100. */
-        max_faulty_rows?: number;
+        /** @description With `faulty_rows=leave_out`: the maximum number of rows that may be left out, or a share of the rows of the upload such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded. Default: 100. */
+        max_faulty_rows?: number | string;
         /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide. */
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */

@@ -248,6 +248,21 @@ function loadCalls(connection: Connection) {
       options: QueryOf<'listLoadChanges'> & RequestOptions = {},
     ): Promise<LoadChanges> => get(connection, `${loadPath(id)}/changes`, options),
 
+    /**
+     * Returns the rows with problems of a load of this subject as a file, with the reasons in the column `_problem`. `isComplete` is false if
+     * more rows have problems. The stream fails if the service cannot finish the file.
+     *
+     * @throws ProblemError `no-faulty-rows`
+     */
+    faultyRows: (
+      id: string,
+      options: QueryOf<'readFaultyRows'> & RequestOptions = {},
+    ): Promise<{ body: ReadableStream<Uint8Array>; isComplete: boolean }> =>
+      get(connection, `${loadPath(id)}/faulty-rows`, options, async ({ body, headers }) => ({
+        body: body!,
+        isComplete: headers.get('faulty-rows-complete') !== 'false',
+      })),
+
     /** Asks the service to cancel a load. @throws ProblemError `load-ended` */
     cancel: (id: string, { signal }: RequestOptions = {}): Promise<Load> =>
       send(

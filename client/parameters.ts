@@ -118,7 +118,7 @@ export const uploadParameters: readonly UploadParameter[] = [
     group: 'Rows with problems',
     value: 'COUNT',
     default: 100,
-    about: 'how many rows may be left out',
+    about: 'how many rows may be left out: 50, or 1%',
     endpoints: ['upload-json', 'upload-excel'],
   },
   {

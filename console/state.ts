@@ -327,7 +327,7 @@ export const emptyReading: Reading = {
 
 export const noRules: RowRules = {
   leaveOutFaulty: false,
-  maxFaulty: defaultOf('max_faulty_rows'),
+  maxFaulty: Number(defaultOf('max_faulty_rows')),
   extraColumns: defaultOf('extra_columns'),
   misfits: defaultOf('misfits'),
 };

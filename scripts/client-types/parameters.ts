@@ -12,6 +12,8 @@ interface Shown {
   enum?: string[];
   const?: string;
   anyOf?: Shown[];
+  pattern?: string;
+  examples?: string[];
   default?: string | boolean;
 }
 
@@ -118,7 +120,8 @@ function placeOf(on: readonly Endpoint[]): string {
 }
 
 /** @param value the name of the value in `--help` */
-function valuesOf({ type, enum: values, const: only, anyOf }: Shown, value = ''): string {
+function valuesOf({ type, enum: values, const: only, anyOf, pattern, examples }: Shown, value = ''): string {
+  if (pattern !== undefined) return `\`${examples?.[0]}\``;
   if (anyOf) return anyOf.map((schema) => valuesOf(schema)).join(', ');
   if (type === 'boolean') return '`true`, `false`';
   const choices = only === undefined ? values : [only];

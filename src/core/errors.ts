@@ -23,6 +23,7 @@ export const errorCatalogue = {
   'schema-not-found': { status: 404, title: 'No such schema' },
   'table-not-found': { status: 404, title: 'No such table' },
   'load-not-found': { status: 404, title: 'No such load' },
+  'no-faulty-rows': { status: 404, title: 'No faulty rows' },
   'webhook-not-found': { status: 404, title: 'No such webhook' },
   'method-not-allowed': { status: 405, title: 'The path does not support this method' },
   'not-acceptable': { status: 406, title: 'The service answers only JSON' },

@@ -8,6 +8,9 @@ import { AppError, wrongParameter } from './errors.ts';
  */
 export const maxIdentifierBytes = 63;
 
+/** The column with the reasons in files of faulty rows. Uploads leave it out, unless the table has a column of this name. */
+export const problemColumn = '_problem';
+
 const maxCandidates = 5000;
 /** The limit for the work of one search, in comparisons of two letters: enough for 1,600 names of 35 letters, and some milliseconds. */
 const maxSteps = 2_000_000;

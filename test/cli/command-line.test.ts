@@ -268,6 +268,38 @@ suite('load', () => {
     assert.match(leftOut.out, /: 60 rows loaded, 60 rows left out,/);
   });
 
+  test('the command load writes the rows with problems into a file, which loads after it was repaired', async () => {
+    await run(['load', '-', '--table', 'faulty'], '{"n":1,"t":"a"}\n');
+    await writeFile(join(folder, 'faulty.csv'), 'n;t\n2;b\nx;c\n');
+    const load = ['load', 'faulty.csv', '--if-exists', 'append', '--faulty-rows-file', 'repair.csv'];
+    const refused = await run(load);
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /^The rows with problems are in repair\.csv\.$/m);
+    const leftOut = await run([
+      ...load.slice(0, -1),
+      'repair.XLSX',
+      '--faulty-rows',
+      'leave_out',
+      '--max-faulty-rows',
+      '50%',
+    ]);
+    assert.equal(leftOut.code, 0, leftOut.err);
+    assert.equal((await readFile(join(folder, 'repair.XLSX'))).toString('latin1', 0, 2), 'PK');
+    const file = await readFile(join(folder, 'repair.csv'), 'utf8');
+    assert.match(file, /^n;t;"_problem"\nx;c;"n: not a whole number/);
+    await writeFile(join(folder, 'repair.csv'), file.replace('x;', '3;'));
+    const repaired = await run(['load', 'repair.csv', '--table', 'faulty', '--if-exists', 'append']);
+    assert.match(repaired.out, /: 1 row loaded/);
+    const unwritable = await run([...load.slice(0, -1), 'nowhere/repair.csv']);
+    assert.equal(unwritable.code, 2);
+    assert.match(unwritable.err, /of --faulty-rows-file cannot be written: /);
+    const whole = await run(
+      ['load', '-', '--table', 'faulty', '--if-exists', 'append', '--faulty-rows-file', 'none.csv'],
+      '{"m":1}\n',
+    );
+    assert.match(whole.err, /^none\.csv was not written\. No faulty rows/m);
+  });
+
   test('all files are loaded although nobody reads the output, and a list ends then', async () => {
     for (const name of ['one', 'two', 'three']) await writeFile(join(folder, `${name}.csv`), 'a\n1\n');
     const command = `"${process.execPath}" "${program}"`;

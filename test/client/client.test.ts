@@ -239,6 +239,9 @@ test('all problems of a load are yielded, and come as CSV', async () => {
   );
   const csv = await client.problemsCsv(error.loadId!);
   assert.equal(csv.trim().split('\n').length, 150);
+  const { body, isComplete } = await client.faultyRows(error.loadId!, { format: 'csv' });
+  assert.equal(isComplete, true);
+  assert.equal((await new Response(body).text()).trim().split('\n').length, 150);
 });
 
 test('the changes of a load are yielded from all pages, and a page has the counts', async () => {

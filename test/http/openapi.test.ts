@@ -81,6 +81,7 @@ test('the operations of the contract are there', () => {
     'get /api/v1/loads/{id}',
     'get /api/v1/loads/{id}/changes',
     'get /api/v1/loads/{id}/events',
+    'get /api/v1/loads/{id}/faulty-rows',
     'get /api/v1/loads/{id}/problems',
     'get /api/v1/table/{table_name}',
     'get /api/v1/table/{table_name}/rows',
@@ -129,7 +130,8 @@ test('each operation has its own id, a description, a tag, its security and its 
       for (const [name, header] of Object.entries(headers))
         assert('schema' in (header as object), `${operationId} ${name}`);
       assert(description, `${operationId} ${status}`);
-      const ofSuccess = path.endsWith('/events') ? 'text/event-stream' : 'application/json';
+      const ofStream = path.endsWith('/events') ? 'text/event-stream' : 'application/json';
+      const ofSuccess = path.endsWith('/faulty-rows') ? 'text/csv' : ofStream;
       const type = status.startsWith('2') ? ofSuccess : 'application/problem+json';
       assert.deepEqual(Object.keys(content), [type], `${operationId} ${status}`);
     }

@@ -18,6 +18,7 @@ export const errorDetails: Partial<Record<ErrorCode, string>> = {
   'table-not-found': 'There is no table "order" in the schema "public". Did you mean "orders"?',
   'load-not-found':
     'There is no load with this id, or the access token may not see it. A load whose process ended before it was recorded has left nothing behind.',
+  'no-faulty-rows': 'No row of the load has a problem.',
   'webhook-not-found':
     "The subject of the access token has no webhook with this id. GET /api/v1/webhooks lists the subject's webhooks.",
   'method-not-allowed': 'The methods of this path: GET, HEAD.',

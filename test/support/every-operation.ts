@@ -239,6 +239,7 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
   note('cancel', await service.post(`${load}/cancel`, {}));
   note('problems', await service.get(`${load}/problems`));
   note('changes', await service.get(`${load}/changes`));
+  note('faulty rows', await service.get(`${load}/faulty-rows`));
   await get('/api/v1/loads?limit=3');
   const { body: tables } = await service.get('/api/v1/tables?schema=public&limit=1000');
   answers.push(

@@ -218,6 +218,13 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
     request: 'GET /api/v1/loads/0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d',
     send: (service) => service.get('/api/v1/loads/0199d3a1-7f2b-7c44-9a3e-5d6f7a8b9c0d'),
   },
+  'no-faulty-rows': {
+    request: 'GET /api/v1/loads/{id}/faulty-rows, of a load without problems',
+    send: async (service) => {
+      const { headers } = await service.post('/table/faultless/upload/json', { data: [{ a: 1 }] });
+      return service.get(`/api/v1/loads/${headers.get('load-id')}/faulty-rows`);
+    },
+  },
   'webhook-not-found': {
     request: 'GET /api/v1/webhooks/3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e/deliveries',
     send: (service) => service.get('/api/v1/webhooks/3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e/deliveries'),

@@ -34,7 +34,7 @@ export async function readSeeds(): Promise<Parts[]> {
 }
 
 /** Returns the parts of a valid zip file, as the central directory lists them (PKWARE APPNOTE 4.3.12). */
-function unzip(bytes: Buffer): Parts {
+export function unzip(bytes: Buffer): Parts {
   const end = bytes.lastIndexOf('PK\x05\x06', undefined, 'latin1');
   const parts: Parts = [];
   for (let at = bytes.readUInt32LE(end + 16); at < end; ) {

@@ -85,6 +85,8 @@ export interface TextReadAs {
   delimiter: string;
   /** A value of the parameter `encoding`. */
   encoding: string;
+  /** The parameter `quoted`; undefined: quotes change nothing. */
+  quoted?: 'text' | 'exact' | undefined;
 }
 
 export interface SourceReading extends Partial<TextReadAs> {

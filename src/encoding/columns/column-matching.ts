@@ -2,7 +2,7 @@
 
 import { trimText } from '../../core/bytes/white-space.ts';
 import { AppError, type Problem } from '../../core/errors.ts';
-import { didYouMean } from '../../core/identifiers.ts';
+import { didYouMean, problemColumn } from '../../core/identifiers.ts';
 import type { ProblemCode } from '../../core/problem-codes.ts';
 import { shortenValue } from '../problems/problems.ts';
 import type { LoadColumn } from './load-column.ts';
@@ -74,7 +74,7 @@ export class ColumnMatcher {
 
   match(name: string): ColumnMatch {
     const target = this.#byName.get(name) ?? this.#byLooseName.get(looseName(name)) ?? -1;
-    if (target < 0) return this.#extra(name);
+    if (target < 0) return name === problemColumn ? this.#ignore(name, false) : this.#extra(name);
     const column = this.#columns[target]!;
     if (this.filled.includes(column.name)) {
       const detail = `goes into the column "${column.name}", which \`provenance\` fills. Leave it out, rename it with \`rename\`, or name another column in \`provenance\``;
@@ -131,6 +131,11 @@ export class ColumnMatcher {
       `is not a column of the table.${hint} Rename it with \`rename\`, leave it out, or send extra_columns=ignore or extra_columns=add. The columns are ${this.#shownColumns}`,
     );
   }
+}
+
+/** Returns whether the table has a column with the name of the column with the reasons. */
+export function ownsProblemColumn(columns: readonly LoadColumn[]): boolean {
+  return columns.some(({ name }) => name === problemColumn);
 }
 
 /** The problem of a value in a `COMPUTED` column. */

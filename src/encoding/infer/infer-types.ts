@@ -12,6 +12,7 @@ import { type CellSink, READ_AS_MOMENT } from '../../core/cells/cell-sink.ts';
 import { formatMoment, momentText } from '../../core/cells/moment-text.ts';
 import { losesDigits } from '../../core/cells/rounded-number.ts';
 import { textKind } from '../../core/cells/text-kind.ts';
+import { problemColumn } from '../../core/identifiers.ts';
 import { limitExceeded } from '../../core/limit-exceeded.ts';
 import { shortenBytes } from '../problems/problems.ts';
 import { englishWords, type LanguageWords } from '../text-reading/natural/language-words.ts';
@@ -153,7 +154,7 @@ export class TypeInference implements CellSink {
     return this.#changes;
   }
 
-  /** Returns the columns in the order of the sheet, or in the order in which they first appeared. */
+  /** Returns the columns in the order of the sheet, or in the order in which they first appeared. The column with the reasons of faulty rows is left out. */
   columns(): InferredColumn[] {
     const columns = this.#names.map((name, column) => {
       if (this.#choices.allText) return { name, type: 'text', column };
@@ -186,7 +187,8 @@ export class TypeInference implements CellSink {
         ...(this.#roundedRows[column] !== undefined && { roundedIn: this.#roundedRows[column] }),
       };
     });
-    return columns.sort((a, b) => this.#places[a.column]! - this.#places[b.column]!);
+    const shown = columns.filter(({ name }) => name !== problemColumn);
+    return shown.sort((a, b) => this.#places[a.column]! - this.#places[b.column]!);
   }
 
   #reading(column: number): ColumnReading | undefined {

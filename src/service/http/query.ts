@@ -80,6 +80,8 @@ interface ParameterSchema {
   minimum?: number;
   maximum?: number;
   anyOf?: ParameterSchema[];
+  pattern?: string;
+  examples?: string[];
 }
 
 function parameterValue(text: unknown, schema: ParameterSchema): unknown {
@@ -129,6 +131,7 @@ function expectation(schema: ParameterSchema): string {
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return `one of ${schema.enum.join(', ')}`;
   if (schema.type === 'boolean') return 'true or false';
+  if (schema.pattern !== undefined) return `a text such as ${schema.examples?.[0]}`;
   if (schema.type === 'integer') {
     return schema.maximum === undefined
       ? `a whole number, ${schema.minimum} or more`

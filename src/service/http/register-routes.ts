@@ -12,6 +12,7 @@ import { describeLoadRoute } from './routes/describe-load.ts';
 import { describeTableRoute } from './routes/describe-table.ts';
 import { dropTableRoute } from './routes/drop-table.ts';
 import { eventFeedRoute } from './routes/event-feed.ts';
+import { faultyRowsRoute } from './routes/faulty-rows.ts';
 import { guideRoutes } from './routes/guides.ts';
 import { healthRoutes } from './routes/health.ts';
 import { inspectExcelRoute } from './routes/inspect-excel.ts';
@@ -64,6 +65,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     watchLoadRoute(api, context);
     loadProblemsRoute(api, context);
     loadChangesRoute(api, context);
+    faultyRowsRoute(api, context);
     cancelLoadRoute(api, context);
     webhookRoutes(api, context);
   });

@@ -366,7 +366,7 @@ function refuseOtherThanJson(accept: string | undefined, url: string): void {
   );
 }
 
-const rowsPath = /^[^?]*\/rows(?:\?|$)/;
+const rowsPath = /^[^?]*\/(?:faulty-)?rows(?:\?|$)/;
 const eventsPath = /\/events(?:\?|$)/;
 const csvPath = /^[^?]*\/(?:upload\/(?:json|excel)|problems)(?:\?|$)/;
 

@@ -146,10 +146,11 @@ async function copyStraight(client: ClientBase, load: RowLoad): Promise<Loaded |
     isSharded,
     mayFill: () => true,
     mayUpdate: false,
-    keepRows: mayRefuseRows || options.faulty !== undefined,
+    // In a load in one pass, each pass keeps the rows.
+    keepRows: mayRefuseRows || options.faulty !== undefined || (options.keepsRows && !options.changingTypes),
   };
   const copied = await copyChanging(client, input, target, copyOptions, problems);
-  countFaulty(load, copied.refused);
+  countFaulty(load, copied);
   if (copied.refusal) return { copied, refusal: copied.refusal };
   const refusal = await refusalAtEnd(client, target);
   return refusal ? { copied, refusal, isOfKeys: target.isNew } : { loaded: straightRows(copied) };
@@ -159,9 +160,10 @@ async function copyStraight(client: ClientBase, load: RowLoad): Promise<Loaded |
 async function stageAndMove(client: ClientBase, load: RowLoad): Promise<Loaded | Refused> {
   const { input, target, options, problems } = load;
   refuseTooManyColumns(target.columns.length);
-  const stageOptions = { ...options, ...refusedRowsLimit(load), keepRows: false, maxShapes: maxMovedShapes };
+  const keepRows = options.faulty !== undefined || options.keepsRows;
+  const stageOptions = { ...options, ...refusedRowsLimit(load), keepRows, maxShapes: maxMovedShapes };
   const { staged, copied } = await stageRows(client, input, target, stageOptions, problems);
-  countFaulty(load, copied.refused);
+  countFaulty(load, copied);
   if (copied.refusal) return { copied, refusal: copied.refusal };
   staged.beforeMove = async () => {
     load.changes = await listChanges(client, staged);
@@ -226,9 +228,10 @@ function mayLeaveOut({ options: { faulty }, problems }: RowLoad): boolean {
 }
 
 /** Counts rows with problems. If there are too many, `problems` gets this as the reason of the refusal. */
-function countFaulty({ options: { faulty }, problems }: RowLoad, count: number): void {
+function countFaulty({ options: { faulty }, problems }: RowLoad, { sent, refused }: CopiedRows): void {
   if (faulty === undefined) return;
-  faulty.add(count);
+  faulty.setRows(sent + refused);
+  faulty.add(refused);
   if (faulty.areTooMany && !problems.concernsAll) problems.reason = faulty.reasonOfTooMany;
 }
 

@@ -4,7 +4,7 @@
 import type { ClientBase } from 'pg';
 import { withSecondReading } from '../../core/cells/row-source.ts';
 import type { Warning } from '../../core/errors.ts';
-import { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
+import { ColumnMatcher, ownsProblemColumn } from '../../encoding/columns/column-matching.ts';
 import type { TypeInference } from '../../encoding/infer/infer-types.ts';
 import { Problems } from '../../encoding/problems/problems.ts';
 import type { Widening } from '../../encoding/widening/misfits.ts';
@@ -135,6 +135,7 @@ async function loadWithin(
   const target = await openTarget(client, upload, types.inferred);
   // If the types may still change (one pass), the columns of the target are only those of the first rows, so the input is not told about them.
   if (types.changing === undefined) input.expectColumns?.(expectedOf(target.columns));
+  if (context.observer) context.observer.ownsProblemColumn = ownsProblemColumn(target.columns);
   const filled = originNames(request.provenance);
   const matcher = new ColumnMatcher(target.columns, input.nameMatching, request.extraColumns, filled);
   const options = rowOptions(upload, target, matcher, progress, types);
@@ -154,6 +155,7 @@ async function loadWithin(
   if (received === 0 && input.definition === undefined) requireRowList(request, input, target, matcher);
   if (received > 0) matcher.refuseExtraColumns();
   const ofName = target.isNew ? await warnOfNewName(client, request) : [];
+  if ((loaded.leftOut ?? 0) > 0) await request.keepFaultyRows?.(input);
   // In a load in one pass, the inference has seen all rows only now.
   const { inferred } = types;
   return endLoad(client, edges, context, {

@@ -1,5 +1,6 @@
 /** Lists the warnings of a load that has succeeded. */
 import type { Warning } from '../../core/errors.ts';
+import { problemColumn } from '../../core/identifiers.ts';
 import type { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import { headerOfValues } from '../../encoding/infer/header-of-values.ts';
 import type { TypeInference } from '../../encoding/infer/infer-types.ts';
@@ -54,7 +55,10 @@ function ignoredColumns(matcher: ColumnMatcher): Warning[] {
   return matcher.ignored.map(({ name, isComputed }) => ({
     code: 'ignored-column',
     column: name,
-    detail: `${isComputed ? 'PostgreSQL computes the' : 'The table has no'} column "${name}"; its values were left out.`,
+    detail:
+      name === problemColumn
+        ? `The column "${name}" has the reasons of faulty rows; its values were left out. They are loaded if the table has this column.`
+        : `${isComputed ? 'PostgreSQL computes the' : 'The table has no'} column "${name}"; its values were left out.`,
   }));
 }
 

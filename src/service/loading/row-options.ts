@@ -34,6 +34,8 @@ export interface RowOptions {
   freezes: boolean;
   /** The timeout of each statement except COPY, because COPY takes as long as the client takes to send. */
   statementTimeoutMs: number;
+  /** The rows are stored while they are read, so that those with problems can be kept. */
+  keepsRows: boolean;
   /** Counts the rows with problems, which may be left out; undefined: no row may be left out. */
   faulty: FaultyRows | undefined;
   /** Looks for wider types for values that do not fit; undefined: such values are only problems. */
@@ -63,6 +65,7 @@ export function rowOptions(
     typesAreInferred: target.isNew && !hasDefinition,
     changingTypes,
     freezes: target.isNew && (request.bytes ?? Number.POSITIVE_INFINITY) >= minFrozenBytes,
+    keepsRows: request.dryRun,
     faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
     misfits: widening === 'seek' && !target.isNew ? new Misfits(request.misfits === 'widen_text') : undefined,
     mayWiden: request.misfits === 'fail' && !target.isNew,

@@ -15,6 +15,7 @@ import { type LoadView, viewOf } from './load-view.ts';
 import { changeList } from './stored-changes.ts';
 import { itemsFrom, readPage, type StoredList } from './stored-pages.ts';
 import { problemList } from './stored-problems.ts';
+import { readPiece } from './stored-rows.ts';
 
 /** How often a watched load is checked for changes, if this process runs it. */
 const ownMs = 250;
@@ -73,6 +74,12 @@ export class LoadReader {
     });
   }
 
+  /** Reads a piece of the stored rows of a load. Returns undefined if they have been removed, or if there are no more. */
+  async readPiece(id: string, number: number): Promise<Buffer | undefined> {
+    const [piece] = await readRows<{ rows: Buffer }>(this.#pool, readPiece(this.#schema, id, number));
+    return piece?.rows;
+  }
+
   /** Reads a page of loads without their answers, the newest first. */
   async list(filter: LoadFilter, visible: Visible): Promise<LoadView[]> {
     const rows = await readRows<LoadView>(this.#pool, listLoads(this.#schema, filter, visible));
@@ -99,23 +106,25 @@ export class LoadReader {
   }
 }
 
+/** The lists of a load are stored with its record. */
+const nothingStored = { problemsStored: 0, changesStored: 0, faultyRows: 0 };
+
 function isVisible({ facts }: LoadRun, { owner, maySee }: Visible): boolean {
   return (owner === undefined || owner.equals(facts.owner)) && maySee(facts.schema);
 }
 
 /** The lists of a load are stored with its record. */
-const notStored = { problemsStored: 0, changesStored: 0 };
 
 /** Returns a load of this process that has no record; undefined: it has ended, but it is not known how. */
 function viewOfUnrecorded(run: LoadRun): LoadView | undefined {
-  return run.hasEnded && !run.isAnswered ? undefined : { ...viewOf(run), ...notStored };
+  return run.hasEnded && !run.isAnswered ? undefined : { ...viewOf(run), ...nothingStored };
 }
 
 /** Adds to the record of a load what this process knows. If the load was answered, it has ended, even if its end is not recorded yet. */
 function withRun(view: LoadView, run: LoadRun | undefined): LoadView {
   if (run === undefined || view.endedAt !== null) return view;
   if (!run.isAnswered) return withNumbers(view, run);
-  return { ...viewOf(run), cancelRequested: view.cancelRequested, ...notStored };
+  return { ...viewOf(run), cancelRequested: view.cancelRequested, ...nothingStored };
 }
 
 /** Replaces the numbers of the record by those of the running load, because they are newer. */

@@ -42,8 +42,10 @@ export interface LoadSnapshot {
   startedAt: Date | undefined;
   endedAt: Date | undefined;
   answer: KeptAnswer | undefined;
-  /** The number and the length of the problems that are stored with the row; undefined: none. */
-  stored: { count: number; bytes: number } | undefined;
+  /** The number and the length of the problems and of the faulty rows that are stored with the row; undefined: none. */
+  stored:
+    | { count: number; bytes: number; rows: number | undefined; rowBytes: number | undefined }
+    | undefined;
   /** The changes that are stored with the row; undefined: the rows were not compared with those of the table. */
   changes: Pick<StoredChanges, 'counts' | 'count' | 'bytes'> | undefined;
   /** The digest of the file, if the load is committed. */

@@ -3,14 +3,16 @@ import type { EventFacts } from '../events/event.ts';
 import { insertEvents } from '../events/outbox.ts';
 import type { LoadObserver, LoadResult } from '../loading/request/load-request.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
+import type { Statement } from '../postgres/sql.ts';
 import type { LastStatement } from '../postgres/transaction.ts';
 import { eventsOfCommit } from './load-events.ts';
 import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
 import { canReach, hasEnded, type LoadState } from './load-state.ts';
 import { commitLoad } from './load-statements.ts';
 import { changeList, type StoredChanges, storedChanges } from './stored-changes.ts';
-import { type StoredList, type StoredPage, storePagesAtCommit } from './stored-pages.ts';
+import { type KeptList, type StoredPage, storePages, storePagesAtCommit } from './stored-pages.ts';
 import { FoundProblems, problemList } from './stored-problems.ts';
+import { faultyRowsList, storeRows, storeRowsAtCommit } from './stored-rows.ts';
 
 export interface RunOptions {
   id: string;
@@ -50,6 +52,7 @@ export class LoadRun implements LoadObserver {
   readonly found = new FoundProblems();
   rows = (): number => 0;
   problems = (): number => 0;
+  ownsProblemColumn = false;
   /** Makes the answer to the request from the result. It must be set before the load begins. */
   toAnswer: (result: LoadResult) => KeptAnswer = () => {
     throw new Error('the load has no answer');
@@ -125,6 +128,7 @@ export class LoadRun implements LoadObserver {
     return [
       commitLoad(schema, this.#committed()),
       ...storePagesAtCommit(schema, this.id, this.#pages),
+      ...storeRowsAtCommit(schema, this.id, this.found.rows),
       ...insertEvents(schema, this.#events),
     ];
   }
@@ -144,16 +148,21 @@ export class LoadRun implements LoadObserver {
     this.isAnswered = isCertain && this.#options.isTaken !== true;
   }
 
-  /** Returns the pages that are stored with the end of a load that was not committed. */
-  storedPages(): StoredPage[] {
-    if (this.state === 'checked') return this.#pages;
-    return storesProblems.has(this.state) ? this.found.pages() : [];
+  /** Returns the statements that store what was found with the end of a load that was not committed. */
+  storeFound(schema: ServiceSchema): Statement[] {
+    if (!storesProblems.has(this.state)) return [];
+    const pages = this.state === 'checked' ? this.#pages : this.found.pages();
+    return [...storePages(schema, this.id, pages), ...storeRows(schema, this.id, this.found.rows)];
   }
 
   /** Returns the lists that are stored with the end of the load. */
-  storedLists(): StoredList[] {
+  storedLists(): KeptList[] {
     const { stored, changes } = this.snapshot();
-    return [...(stored ? [problemList] : []), ...(changes?.count ? [changeList] : [])];
+    return [
+      ...(stored ? [problemList] : []),
+      ...(stored?.rows ? [faultyRowsList] : []),
+      ...(changes?.count ? [changeList] : []),
+    ];
   }
 
   snapshot(): LoadSnapshot {
@@ -185,7 +194,7 @@ export class LoadRun implements LoadObserver {
   }
 
   #stored(): LoadSnapshot['stored'] {
-    const { count, bytes } = this.found;
-    return count === 0 ? undefined : { count, bytes };
+    const { count, bytes, rows } = this.found;
+    return count === 0 ? undefined : { count, bytes, rows: rows?.count, rowBytes: rows?.bytes };
   }
 }

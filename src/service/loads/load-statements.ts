@@ -37,6 +37,8 @@ const columns = {
   changes_stored: 'int4',
   change_bytes: 'int8',
   digest: 'bytea',
+  faulty_rows: 'int4',
+  faulty_row_bytes: 'int8',
   answer_body: 'bytea',
 };
 
@@ -91,6 +93,8 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     changes_stored: snapshot.changes?.count,
     change_bytes: snapshot.changes?.bytes,
     digest: snapshot.digest && asBytea(snapshot.digest),
+    faulty_rows: snapshot.stored?.rows,
+    faulty_row_bytes: snapshot.stored?.rowBytes,
     answer_body: body && asBytea(body),
   };
 }
@@ -189,6 +193,7 @@ const viewColumns = `id, state, operation, table_schema AS schema, table_name AS
   bytes_expected::float8 AS "bytesExpected", bytes_received::float8 AS "bytesReceived",
   rows_read::float8 AS "rowsRead", problems_found::float8 AS "problemsFound", coalesce(problems_stored, 0) AS "problemsStored",
   change_counts AS "changeCounts", coalesce(changes_stored, 0) AS "changesStored", owner, role,
+  coalesce(faulty_rows, 0) AS "faultyRows",
   cancel_requested AS "cancelRequested", created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`;
 
 /** The loads that a caller may see. */

@@ -23,6 +23,8 @@ export interface LoadView {
   changesStored: number;
   owner: Buffer;
   role: string | null;
+  /** The number of stored rows with problems, which can be read. */
+  faultyRows: number;
   cancelRequested: boolean;
   createdAt: Date;
   startedAt: Date | null;
@@ -63,6 +65,7 @@ export function viewOf(run: LoadRun): LoadView {
     changesStored: changes?.count ?? 0,
     owner: facts.owner,
     role: facts.role ?? null,
+    faultyRows: stored?.rows ?? 0,
     cancelRequested: run.cancelled.aborted,
     createdAt,
     startedAt: startedAt ?? null,

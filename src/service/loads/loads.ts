@@ -33,7 +33,7 @@ import {
   writeLoads,
 } from './load-statements.ts';
 import { type EarlierLoad, readEarlierLoad, sameFile } from './same-file.ts';
-import { removeOlderPages, storePages } from './stored-pages.ts';
+import { removeOlderPages } from './stored-pages.ts';
 import { uuidV7 } from './uuid-v7.ts';
 
 /** The pools for records. The caller must end them. */
@@ -349,8 +349,8 @@ export class Loads {
     const now = performance.now();
     const rows = runs.map((run) => run.snapshot());
     const ended = runs.filter((run) => run.hasEnded);
-    const pages = ended.flatMap((run) => storePages(this.schema, run.id, run.storedPages()));
-    const [written] = await runStatements(recordPool, [writeLoads(this.schema, rows), ...pages]);
+    const found = ended.flatMap((run) => run.storeFound(this.schema));
+    const [written] = await runStatements(recordPool, [writeLoads(this.schema, rows), ...found]);
     for (const run of ended) this.#removeOlderLists(run);
     for (const run of runs) {
       run.isRecorded = true;

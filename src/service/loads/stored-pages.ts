@@ -3,16 +3,21 @@ import { type CallersStatement, qualified } from '../postgres/callers-statement.
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { bytesLiteral, type Statement } from '../postgres/sql.ts';
 
-/** A kind of lists. */
-export interface StoredList {
-  /** The table of the pages, and its column with the items. */
+/** What is stored with loads, and how much of it is kept. */
+export interface KeptList {
+  /** The table of the stored rows. */
   table: string;
-  items: string;
   /** The columns of the table of loads: how many items are stored, and the length of their JSON. null: none were stored. */
   count: string;
   bytes: string;
   /** For each subject, the lists of its newest loads are kept: of this many loads, and up to this many bytes. That of the newest load is always kept. */
   kept: { loads: number; bytes: number };
+}
+
+/** A kind of lists. */
+export interface StoredList extends KeptList {
+  /** The column with the items of a page. */
+  items: string;
 }
 
 export interface StoredPage {
@@ -50,7 +55,7 @@ export function storePagesAtCommit(
 }
 
 /** Removes the lists of a subject's older loads, if there are more than `kept`. */
-export function removeOlderPages({ quoted }: ServiceSchema, list: StoredList, owner: Buffer): Statement {
+export function removeOlderPages({ quoted }: ServiceSchema, list: KeptList, owner: Buffer): Statement {
   const { table, count, bytes, kept } = list;
   const text = `WITH older AS (
       SELECT id FROM (

@@ -1,4 +1,6 @@
 /** Stores the problems of loads: all that were found, at most 100,000 for each load. */
+import type { Problem } from '../../core/errors.ts';
+import type { KeptRows } from '../loading/faulty-rows/keep-faulty-rows.ts';
 import { ProblemLines } from './problem-lines.ts';
 import { pageItems, type StoredList, type StoredPage } from './stored-pages.ts';
 
@@ -12,8 +14,26 @@ export const problemList: StoredList = {
 
 /** Collects the problems of a load. */
 export class FoundProblems extends ProblemLines {
+  /** The rows with problems; undefined: they were not kept. */
+  rows: KeptRows | undefined;
+
   constructor() {
     super((problem) => `${JSON.stringify(problem)},`);
+  }
+
+  override clear(): void {
+    super.clear();
+    this.rows = undefined;
+  }
+
+  /** Yields the problems in the order of their rows. Those without a row come first. */
+  *inOrderOfRows(): Generator<Problem> {
+    const order = this.inOrder();
+    for (let line = 0; line < order.length; line++) {
+      const json = this.join(order.subarray(line, line + 1));
+      // The comma is left out.
+      yield JSON.parse(json.toString('utf8', 0, json.length - 1));
+    }
   }
 
   pages(): StoredPage[] {

@@ -66,7 +66,11 @@ export const openCsv: OpenFormat = async (content, options, limits) => {
       const { unassignedAt } = scanned;
       return {
         ...(joined && { joined }),
-        text: { delimiter: String.fromCharCode(dialect.delimiter), encoding: found.encoding },
+        text: {
+          delimiter: String.fromCharCode(dialect.delimiter),
+          encoding: found.encoding,
+          quoted: options.text.quoted,
+        },
         warnings: [...detectionWarnings(options, dialect, found, unassignedAt), ...warnings],
       };
     },

@@ -43,6 +43,10 @@ const members = {
   bytes_expected: nullable(Type.Integer({ description: 'The length of the body; null: it is not known.' })),
   rows_read: Type.Integer({ description: 'The rows that were read so far.' }),
   problems_found: Type.Integer({ description: 'The problems that were found so far.' }),
+  faulty_rows: Type.Integer({
+    description:
+      'The number of stored rows with problems. `GET /api/v1/loads/{id}/faulty-rows` sends them as a file.',
+  }),
   cancel_requested: Type.Boolean({ description: 'Somebody has asked to cancel the load.' }),
   created_at: Type.String({ format: 'date-time' }),
   started_at: nullable(Type.String({ format: 'date-time', description: 'When the work on the rows began.' })),
@@ -65,6 +69,7 @@ export function shownLoad(view: LoadView): Record<string, unknown> {
     bytes_expected: view.bytesExpected,
     rows_read: view.rowsRead,
     problems_found: view.problemsFound,
+    faulty_rows: view.faultyRows,
     cancel_requested: view.cancelRequested,
     created_at: view.createdAt,
     started_at: view.startedAt,

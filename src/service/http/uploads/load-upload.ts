@@ -1,6 +1,7 @@
 /** Loads the rows of an upload, and makes the answer from the result. */
 import { AppError, type ErrorBody, type Warning } from '../../../core/errors.ts';
 import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
+import { keepFaultyRows } from '../../loading/faulty-rows/keep-faulty-rows.ts';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
 import { readText } from '../../loading/inputs/read-text.ts';
 import { renameColumns } from '../../loading/inputs/rename-columns.ts';
@@ -61,9 +62,25 @@ async function loadInput(
   } catch (error) {
     // The warnings are added, because they often name the cause of the problems, for example that a wrong row was read as the header.
     const isRefused = error instanceof AppError && error.status === 422;
+    if (isRefused && error.code === 'invalid-data') await keepRows(unread, upload);
     throw isRefused ? error.with({ warnings: input.warnings, body: csvOf(error, table) }) : error;
   } finally {
     await input.close();
+  }
+}
+
+/** Keeps the rows with problems with the load, if it is recorded. If this fails, the load ends as it would without it. */
+async function keepRows(input: LoadInput, { run, signal, log }: Upload): Promise<void> {
+  const { found } = run;
+  if (run.shownId === undefined || found.count === 0) return;
+  const problems = {
+    areAll: run.problems() <= found.count,
+    inOrderOfRows: () => found.inOrderOfRows(),
+  };
+  try {
+    found.rows = await keepFaultyRows(input, problems, run.ownsProblemColumn, signal);
+  } catch (error) {
+    if (!signal.aborted) log.warn({ err: error }, 'the faulty rows of a load could not be kept');
   }
 }
 
@@ -123,11 +140,8 @@ function sameFileSearch({ records }: HttpContext, { run, grants, query }: Upload
 }
 
 /** Returns the request for the loader. @param table receives all problems, if the client prefers CSV */
-function loadRequestOf(
-  { schema, name, grants, signal, query, columns, types, maxFaultyRows, run }: Upload,
-  table: ProblemTable | undefined,
-  startedAt: Date,
-): LoadRequest {
+function loadRequestOf(upload: Upload, table: ProblemTable | undefined, startedAt: Date): LoadRequest {
+  const { schema, name, grants, signal, query, columns, types, maxFaultyRows, run } = upload;
   const { provenance } = columns;
   return {
     schema,
@@ -143,6 +157,7 @@ function loadRequestOf(
     primaryKey: columns.primaryKey,
     maxFaultyRows,
     collector: table ? bothCollectors(table, run.found) : run.found,
+    keepFaultyRows: (input) => keepRows(input, upload),
     bytes: run.facts.bytesExpected,
     dryRun: query.dry_run,
     signal,
@@ -169,6 +184,7 @@ function answerOf(
     changed: loaded.changed,
     unchanged: loaded.unchanged,
     ...leftOutOf(loaded),
+    ...(run.found.rows && { faulty_rows: run.found.rows.count }),
     ...(loaded.widened.length > 0 && { widened: loaded.widened }),
     ...correctedOf(input),
     ...(loaded.conflictKey && { conflict_key: loaded.conflictKey }),

@@ -4,6 +4,7 @@
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { choice } from '../query.ts';
+import { RowLimitSchema } from './row-limit-parameter.ts';
 
 export type Endpoint = 'upload-json' | 'upload-excel' | 'inspect-json' | 'inspect-excel';
 
@@ -103,10 +104,10 @@ export const parameters = {
     short: 'what happens to rows with problems',
     long: 'What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays.',
   }),
-  max_faulty_rows: parameter('Rows with problems', uploads, Type.Optional(Type.Integer({ minimum: 0 })), {
+  max_faulty_rows: parameter('Rows with problems', uploads, Type.Optional(RowLimitSchema), {
     value: 'COUNT',
-    short: 'how many rows may be left out',
-    long: 'With `faulty_rows=leave_out`: the maximum number of rows that may be left out. If more rows have problems, nothing is loaded.',
+    short: 'how many rows may be left out: 50, or 1%',
+    long: 'With `faulty_rows=leave_out`: the maximum number of rows that may be left out, or a share of the rows of the upload such as `1%` (in a URL `1%25`). If more rows have problems, nothing is loaded.',
     // An answer lists this many problems, so with the default it names each row that is left out.
     byDefault: 100,
   }),

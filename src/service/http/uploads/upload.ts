@@ -5,6 +5,7 @@ import Type from 'typebox';
 import { type ErrorCode, wrongParameter } from '../../../core/errors.ts';
 import type { TypeChoices } from '../../../encoding/infer/infer-types.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
+import type { RowLimit } from '../../loading/request/row-limit.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { Load } from '../answers/load-answers.ts';
 import { keyErrors, LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
@@ -64,6 +65,12 @@ const Loaded = Type.Object(
         Type.Integer({
           description:
             'The number of all problems of the rows that were left out, including those not listed. A row may have several.',
+        }),
+      ),
+      faulty_rows: Type.Optional(
+        Type.Integer({
+          description:
+            'The number of the rows that were left out in the file of `GET /api/v1/loads/{id}/faulty-rows`. Absent: there is no such file.',
         }),
       ),
       error_groups: Type.Optional(ProblemGroups),
@@ -181,7 +188,7 @@ export interface UploadChoices {
   textReading: TextReading | undefined;
   types: TypeChoices;
   /** undefined: no row may be left out. */
-  maxFaultyRows: number | undefined;
+  maxFaultyRows: RowLimit | undefined;
 }
 
 /** Returns what the parameters say about columns, texts and rows. @throws AppError `invalid-parameter` */

@@ -11,7 +11,7 @@ const allowedMethods = 'GET, POST, PUT, PATCH, DELETE';
 const allowedHeaders = 'Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Prefer';
 /** The headers of an answer that a page may read, in addition to those that it may always read. */
 const exposedHeaders =
-  'Content-Disposition, ETag, Idempotency-Replayed, Load-Id, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id';
+  'Content-Disposition, ETag, Faulty-Rows-Complete, Idempotency-Replayed, Load-Id, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id';
 /** How long a browser may keep the answer to a preflight request: two hours, the maximum of Chromium. */
 const preflightMaxAgeSeconds = 7200;
 

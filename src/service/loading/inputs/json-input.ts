@@ -21,7 +21,7 @@ import { readDefinition } from './read-definition.ts';
  * Returns the input for a JSON body.
  *
  * @param chunks the body in chunks of at most 64 KiB, so that no chunk blocks the event loop for long
- * @param spool keeps only the rows of the body; it remains empty if they are read once
+ * @param spool keeps only the rows of the body, or the beginning of a long one if they are read once
  * @param form the form in which the body has the rows
  */
 export function jsonInput(
@@ -79,6 +79,10 @@ class JsonInput implements LoadInput {
     return this.#scanner.patch;
   }
 
+  get isKept(): boolean {
+    return this.#kept !== undefined;
+  }
+
   /** An empty body of lines does not count as a list of rows, because it may be the body of a request that was cut off. */
   get hasRowList(): boolean {
     return this.#scanner.rowsSeen && !this.#isLines;
@@ -131,12 +135,22 @@ class JsonInput implements LoadInput {
 
   async read(sink: CellSink, signal: AbortSignal): Promise<void> {
     if (this.#kept) return this.#kept.read(sink, signal);
-    return this.#readOn(sink, signal, () => undefined);
+    let isShort = true;
+    await this.#readOn(sink, signal, (chunk) => {
+      isShort &&= this.#spool.size + chunk.length <= maxShortBytes;
+      return isShort ? this.#spool.write(chunk) : undefined;
+    });
+    if (isShort) this.#noteKept();
   }
 
   async readAndKeep(sink: CellSink, signal: AbortSignal): Promise<void> {
     if (this.#kept) return this.#kept.read(sink, signal);
     await this.#readOn(sink, signal, (chunk) => this.#spool.write(chunk));
+    this.#noteKept();
+  }
+
+  /** Call this when the spool has all rows. */
+  #noteKept(): void {
     this.#kept = jsonSource(this.#spool, this.#limits, this.#scanner.list, this.locate);
   }
 
@@ -179,6 +193,9 @@ class JsonInput implements LoadInput {
     this.#definition = await readDefinition(table);
   }
 }
+
+/** The rows of a body are always kept up to this length, which the spool keeps in memory, so that faulty rows can be read again. */
+const maxShortBytes = 256 * 1024;
 
 /** A reserve for white space around a definition of the full length. */
 const slackBytes = 1024 * 1024;

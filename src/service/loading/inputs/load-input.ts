@@ -43,6 +43,12 @@ export interface LoadInput extends RowSource {
   /** true: the input has a list of rows, which may be empty: a header, or an array of rows. Known after the rows were read. */
   readonly hasRowList: boolean;
 
+  /** The input whose cells are as they were sent; undefined: this one. */
+  readonly sent?: LoadInput | undefined;
+
+  /** false: the rows were read, and they were not stored. Undefined: the rows can always be read again. */
+  readonly isKept?: boolean | undefined;
+
   /** Counts what the file expands to; undefined: the upload is not a file, but its rows. */
   readonly expanded?: ExpandedBytes | undefined;
 

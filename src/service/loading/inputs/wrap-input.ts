@@ -35,6 +35,10 @@ export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
     get warnings() {
       return [...input.warnings, ...wrapper.warnings()];
     },
+    sent: input.sent ?? input,
+    get isKept() {
+      return input.isKept;
+    },
     expanded: input.expanded,
     get headerFaults() {
       return input.headerFaults ?? [];

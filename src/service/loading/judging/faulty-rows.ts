@@ -1,11 +1,20 @@
+import { type RowLimit, rowsOfLimit, textOfLimit } from '../request/row-limit.ts';
+
 /** Counts the rows of one upload that have problems and may be left out (`faulty_rows=leave_out`). */
 export class FaultyRows {
   count = 0;
-  /** The maximum number of rows that may be left out. With more, the upload is refused. */
-  readonly max: number;
+  /** The maximum number of rows that may be left out. With more, the upload is refused. Of a share it is known after the rows were read. */
+  max: number;
+  readonly #limit: RowLimit;
 
-  constructor(max: number) {
-    this.max = max;
+  constructor(limit: RowLimit) {
+    this.#limit = limit;
+    this.max = typeof limit === 'number' ? limit : Number.POSITIVE_INFINITY;
+  }
+
+  /** Call this with the number of all rows after the rows were read. */
+  setRows(rows: number): void {
+    this.max = rowsOfLimit(this.#limit, rows);
   }
 
   add(count: number): void {
@@ -20,7 +29,7 @@ export class FaultyRows {
   get reasonOfTooMany(): string {
     return this.max === 0
       ? 'No row may be left out, because max_faulty_rows is 0.'
-      : `More rows have problems than max_faulty_rows=${this.max} allows to leave out.`;
+      : `More rows have problems than max_faulty_rows=${textOfLimit(this.#limit)} allows to leave out.`;
   }
 }
 

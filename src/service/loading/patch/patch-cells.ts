@@ -40,7 +40,8 @@ export function patchCells(input: LoadInput, patchOf: () => readonly CellPatch[]
   });
   const readHead: LoadInput['readHead'] = async (sink, size, signal) =>
     through(sink) === sink ? input.readHead!(sink, size, signal) : undefined;
-  return input.readHead === undefined ? wrapped : Object.assign(wrapped, { readHead });
+  // The corrections belong to the rows as they were sent.
+  return Object.assign(wrapped, { sent: undefined }, input.readHead && { readHead });
 }
 
 interface Correction extends CellPatch {

@@ -9,9 +9,10 @@ import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
 import type { TransactionOptions } from '../../postgres/transaction.ts';
 import type { TableDescription } from '../../tables/definition.ts';
 import type { NeededRights } from '../../tables/loading/find-load-target.ts';
-import type { HeadSize } from '../inputs/load-input.ts';
+import type { HeadSize, LoadInput } from '../inputs/load-input.ts';
 import type { Provenance } from '../provenance/provenance.ts';
 import type { RowChange } from './row-change.ts';
+import type { RowLimit } from './row-limit.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
 export type OnConflict = 'fail' | 'skip' | 'update';
@@ -37,9 +38,11 @@ export interface LoadRequest {
   /** The columns of the primary key for a table that is created without a definition, or that an existing table must have. */
   primaryKey?: readonly string[] | undefined;
   /** The maximum number of rows with problems that are left out (`faulty_rows=leave_out`); undefined: no row may be left out. */
-  maxFaultyRows?: number | undefined;
+  maxFaultyRows?: RowLimit | undefined;
   /** Receives all problems. The answer lists only the first of them. */
   collector?: ProblemCollector | undefined;
+  /** Keeps the rows with problems before the rows without are committed. */
+  keepFaultyRows?: ((input: LoadInput) => Promise<void>) | undefined;
   /** The length of the body as it is sent; undefined: it is not known. */
   bytes?: number | undefined;
   /** The load is done and checked, and then rolled back. */
@@ -57,6 +60,8 @@ export interface LoadObserver {
   rows: () => number;
   /** Returns the number of problems found so far. The load sets it. */
   problems: () => number;
+  /** Whether the table has a column with the name of the column with the reasons. The load sets it. */
+  ownsProblemColumn: boolean;
   /** Called with the result before the transaction ends. It may be called again with another result. */
   committing(result: LoadResult): void;
 }
@@ -160,7 +165,7 @@ function needsOwnership(extraColumns: ExtraColumns, misfits: OnMisfit): string |
 }
 
 /** Returns the parameter that needs a temporary table. */
-function needsTemporary(onConflict: OnConflict, maxFaultyRows: number | undefined): string | undefined {
+function needsTemporary(onConflict: OnConflict, maxFaultyRows: RowLimit | undefined): string | undefined {
   if (onConflict !== 'fail') return `on_conflict=${onConflict}`;
   return maxFaultyRows === undefined ? undefined : 'faulty_rows=leave_out';
 }

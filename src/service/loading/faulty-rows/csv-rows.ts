@@ -1,0 +1,108 @@
+/**
+ * Writes kept rows as CSV (RFC 4180). A text file gets the delimiter and the quotes that give the same cells with the same parameters: a field
+ * in quotes is not always the same as one without. In other files each text is in quotes, as in exports.
+ */
+import { COMMA, CR, HASH, LF, QUOTE, SPACE, TAB } from '../../../core/bytes/ascii.ts';
+import { BYTES, FALSE, NULL, ROUNDED_NUMBER, STRING, TEXT, TRUE } from '../../../core/cells/cell-kind.ts';
+import { problemColumn } from '../../../core/identifiers.ts';
+import type { Chunks } from '../../tables/export/chunks.ts';
+import type { RowsWriter } from './rows-writer.ts';
+import type { SentRowReader, SentTable } from './sent-rows.ts';
+
+export function csvRows({ names, columns, delimiter, quoted, hasReasons }: SentTable): RowsWriter {
+  const isText = delimiter !== undefined;
+  const separator = isText ? delimiter.charCodeAt(0) : COMMA;
+  const signs = { separator, keepsSpace: quoted !== 'text' };
+  const formula = isText && quoted === undefined;
+  const endLine = (reason: string, out: Chunks) => {
+    if (hasReasons) {
+      appendByte(out, separator);
+      appendQuoted(out, Buffer.from(reason));
+    }
+    appendByte(out, LF);
+  };
+  return {
+    begin(out) {
+      for (const [index, name] of names.entries()) {
+        if (index > 0) appendByte(out, separator);
+        appendField(out, Buffer.from(name), index === 0, signs);
+      }
+      endLine(problemColumn, out);
+    },
+    row(row, out) {
+      for (const [index, column] of columns.entries()) {
+        if (index > 0) appendByte(out, separator);
+        const cell = row.cellOf.get(column);
+        if (cell === undefined) continue;
+        const kind = row.kinds[cell]!;
+        const value = textOf(row, cell);
+        if (kind === STRING && formula) appendQuoted(out, asFormula(value));
+        else if (kind === STRING || (kind === TEXT && value.length === 0)) appendQuoted(out, value);
+        else appendField(out, value, index === 0, signs);
+      }
+      endLine(row.reason, out);
+    },
+    end() {},
+  };
+}
+
+const trueText = Buffer.from('true');
+const falseText = Buffer.from('false');
+const noText = Buffer.alloc(0);
+
+/** Returns the value of a cell as text: for a number of a workbook the digits that it showed. */
+export function textOf({ bytes, kinds, starts, ends }: SentRowReader, cell: number): Buffer {
+  const kind = kinds[cell]!;
+  if (kind === NULL) return noText;
+  if (kind === TRUE || kind === FALSE) return kind === TRUE ? trueText : falseText;
+  const value = bytes.subarray(starts[cell]!, ends[cell]!);
+  if (kind === ROUNDED_NUMBER) return value.subarray(0, value.indexOf(0));
+  return kind === BYTES ? Buffer.from(`\\x${value.toString('hex')}`) : value;
+}
+
+function appendByte(out: Chunks, byte: number): void {
+  out.reserve(1);
+  out.bytes[out.length++] = byte;
+}
+
+interface Signs {
+  separator: number;
+  /** Quotes change nothing but keep white space around a value. */
+  keepsSpace: boolean;
+}
+
+function appendField(out: Chunks, value: Buffer, isFirst: boolean, signs: Signs): void {
+  if (needsQuotes(value, isFirst, signs)) appendQuoted(out, value);
+  else out.append(value);
+}
+
+function needsQuotes(value: Buffer, isFirst: boolean, { separator, keepsSpace }: Signs): boolean {
+  if (value.length === 0) return false;
+  if (isFirst && value[0] === HASH) return true;
+  if (keepsSpace && (isSpace(value[0]!) || isSpace(value[value.length - 1]!))) return true;
+  for (const byte of value)
+    if (byte === separator || byte === QUOTE || byte === LF || byte === CR) return true;
+  return false;
+}
+
+function isSpace(byte: number): boolean {
+  return byte === SPACE || byte === TAB;
+}
+
+function appendQuoted(out: Chunks, value: Buffer): void {
+  out.reserve(2 * value.length + 2);
+  const to = out.bytes;
+  let at = out.length;
+  to[at++] = QUOTE;
+  for (const byte of value) {
+    if (byte === QUOTE) to[at++] = QUOTE;
+    to[at++] = byte;
+  }
+  to[at++] = QUOTE;
+  out.length = at;
+}
+
+/** Returns the formula `="…"`, by which programs write texts that look like numbers. */
+function asFormula(value: Buffer): Buffer {
+  return Buffer.from(`="${value.toString().replaceAll('"', '""')}"`);
+}

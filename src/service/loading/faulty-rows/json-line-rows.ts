@@ -1,0 +1,44 @@
+/** Writes kept rows as NDJSON: the objects that were sent, with the reasons. The digits of numbers and the text of nested values are unchanged. */
+import { ARRAY, FALSE, NULL, NUMBER, OBJECT, ROUNDED_NUMBER, TRUE } from '../../../core/cells/cell-kind.ts';
+import { problemColumn } from '../../../core/identifiers.ts';
+import { textOf } from './csv-rows.ts';
+import type { RowsWriter } from './rows-writer.ts';
+import { REPEATED, type SentRowReader, type SentTable } from './sent-rows.ts';
+
+const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+export function jsonLineRows({ names, columns, hasReasons }: SentTable): RowsWriter {
+  const keys = new Map(columns.map((column, index) => [column, `${JSON.stringify(names[index])}:`]));
+  return {
+    begin() {},
+    row(row, out) {
+      const members: string[] = [];
+      for (let cell = 0; cell < row.count; cell++)
+        members.push(keys.get(row.columns[cell]!) + jsonOf(row, cell));
+      if (hasReasons) members.push(`${JSON.stringify(problemColumn)}:${JSON.stringify(row.reason)}`);
+      out.append(Buffer.from(`{${members.join(',')}}\n`));
+    },
+    end() {},
+  };
+}
+
+function jsonOf(row: SentRowReader, cell: number): string {
+  const kind = row.kinds[cell]!;
+  if (kind === NULL) return 'null';
+  const text = textOf(row, cell).toString();
+  if (kind === TRUE || kind === FALSE || kind === NUMBER) return text;
+  // The text of a nested value has line breaks only between its tokens.
+  if (kind === OBJECT || kind === ARRAY) return text.replaceAll(/[\r\n]/g, ' ');
+  if (kind === ROUNDED_NUMBER && number.test(text)) return text;
+  return kind === REPEATED && isJson(text) ? text.replaceAll(/[\r\n]/g, ' ') : JSON.stringify(text);
+}
+
+/** The kind of the value of a repeated key is not known. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

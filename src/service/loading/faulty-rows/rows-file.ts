@@ -1,0 +1,62 @@
+/** Writes the file with the kept rows of a load. */
+import { promisify } from 'node:util';
+import { inflateRaw } from 'node:zlib';
+import { limitExceeded } from '../../../core/limit-exceeded.ts';
+import { pauseForOthers } from '../../../core/pause-for-others.ts';
+import { Chunks } from '../../tables/export/chunks.ts';
+import { maxCellLength, maxSheetColumns } from '../../tables/export/workbook/sheet-limits.ts';
+import { workbook } from '../../tables/export/workbook/workbook.ts';
+import { csvRows } from './csv-rows.ts';
+import { jsonLineRows } from './json-line-rows.ts';
+import type { RowsWriter } from './rows-writer.ts';
+import { SentRowReader, type SentTable } from './sent-rows.ts';
+import { sheetOfRows } from './sheet-of-rows.ts';
+
+export const rowsFileFormats = ['csv', 'ndjson', 'xlsx'] as const;
+export type RowsFileFormat = (typeof rowsFileFormats)[number];
+
+const inflate = promisify(inflateRaw);
+
+/** Returns the format in which the rows were sent, or the nearest one that is written. */
+export function formatOfRows({ format, delimiter }: SentTable): RowsFileFormat {
+  if (delimiter !== undefined) return 'csv';
+  return format === 'json' || format === 'ndjson' ? 'ndjson' : 'xlsx';
+}
+
+/**
+ * Returns the bytes of the file.
+ *
+ * @param pieces the pieces of `KeptRows` after the first one
+ * @throws AppError `limit-exceeded` if a workbook cannot have the rows
+ */
+export function rowsFile(
+  table: SentTable,
+  pieces: AsyncIterable<Buffer>,
+  format: RowsFileFormat,
+): AsyncGenerator<Buffer> {
+  if (format === 'csv') return bytesOf(csvRows(table), pieces);
+  if (format === 'ndjson') return bytesOf(jsonLineRows(table), pieces);
+  const advice = 'Send format=csv or ndjson.';
+  if (table.longestValue > maxCellLength)
+    throw limitExceeded('A value is too long for a cell', maxCellLength, 'characters', advice);
+  if (table.names.length >= maxSheetColumns)
+    throw limitExceeded('The rows have too many columns for a workbook', maxSheetColumns, 'columns', advice);
+  const name = table.isComplete ? 'faulty rows' : `${table.rows} faulty rows of more`;
+  return workbook(bytesOf(sheetOfRows(table), pieces), name);
+}
+
+async function* bytesOf(file: RowsWriter, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const out = new Chunks();
+  file.begin(out);
+  for await (const piece of pieces) {
+    const rows = new SentRowReader(await inflate(piece));
+    while (rows.next()) {
+      file.row(rows, out);
+      await pauseForOthers();
+      for (let chunk = out.take(); chunk !== undefined; chunk = out.take()) yield chunk;
+    }
+  }
+  file.end(out);
+  out.flush();
+  for (let chunk = out.take(); chunk !== undefined; chunk = out.take()) yield chunk;
+}

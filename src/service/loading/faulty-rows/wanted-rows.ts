@@ -1,0 +1,50 @@
+/** Decides from the problems of a load which rows are kept. */
+import type { Problem } from '../../../core/errors.ts';
+import { pauseForOthers } from '../../../core/pause-for-others.ts';
+import { reasonOf } from './reason.ts';
+
+/** The maximum number of rows that are kept of a load, and the most bytes of them all and of one row. */
+export const keptRowLimits = { rows: 10_000, bytes: 16 * 1024 * 1024, rowBytes: 4 * 1024 * 1024 };
+
+export interface WantedRow {
+  row: number;
+  reason: Buffer;
+  /** Where the problems of the row are. */
+  places: { cell: string | undefined; pointer: string | undefined; column: string | undefined }[];
+}
+
+export interface WantedRows {
+  /** In ascending order. */
+  rows: WantedRow[];
+  /** Whether these are all rows with problems. */
+  areAll: boolean;
+}
+
+/** @param problems are in the order of their rows. Those without a row come first */
+export async function wantedRows(problems: Iterable<Problem>): Promise<WantedRows> {
+  const rows: WantedRow[] = [];
+  let areAll = true;
+  let bytes = 0;
+  let ofRow: Problem[] = [];
+  const endRow = (): void => {
+    const [first] = ofRow;
+    if (first?.row === undefined) return;
+    const reason = Buffer.from(reasonOf(ofRow));
+    bytes += reason.length;
+    const places = ofRow.map(({ cell, pointer, column }) => ({ cell, pointer, column }));
+    rows.push({ row: first.row, reason, places });
+  };
+  for (const problem of problems) {
+    // Only PostgreSQL's own refusals may be about a row whose number is not known.
+    if (problem.row === undefined && problem.code === 'refused-by-postgresql') areAll = false;
+    if (problem.row !== ofRow[0]?.row) {
+      endRow();
+      ofRow = [];
+      if (rows.length === keptRowLimits.rows || bytes > keptRowLimits.bytes) return { rows, areAll: false };
+      await pauseForOthers();
+    }
+    if (problem.row !== undefined) ofRow.push(problem);
+  }
+  endRow();
+  return { rows, areAll };
+}
