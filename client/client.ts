@@ -78,6 +78,7 @@ export function createClient({
     ...changeCalls(connection),
     ...uploadCalls(connection),
     ...loadCalls(connection),
+    ...foundCalls(connection),
   };
 }
 
@@ -224,6 +225,28 @@ function loadCalls(connection: Connection) {
     loads: (options: QueryOf<'listLoads'> & RequestOptions = {}): AsyncGenerator<ListedLoad> =>
       itemsOf(connection, 'loads', options),
 
+    /** Asks the service to cancel a load. @throws ProblemError `load-ended` */
+    cancel: (id: string, { signal }: RequestOptions = {}): Promise<Load> =>
+      send(
+        connection,
+        { method: 'POST', path: `${loadPath(id)}/cancel`, signal, isRepeatable: true },
+        jsonOf,
+      ),
+
+    /** Yields the load now and after each change, until it has ended. `resultOf` extracts the answer to the upload from the last one. */
+    watch(id: string, { signal }: RequestOptions = {}): AsyncGenerator<Load> {
+      const path = `${loadPath(id)}/events`;
+      const headers = { accept: 'text/event-stream' };
+      const open = (stop: AbortSignal): Promise<TransportAnswer> =>
+        send({ ...connection, retryMs: 0 }, { path, headers, signal: stop, isRepeatable: false }, wholeOf);
+      return watchLoad({ open, read: (stop) => describeLoad(id, { signal: stop }) }, signal);
+    },
+  };
+}
+
+/** What the service has found in the rows of a load that has ended. */
+function foundCalls(connection: Connection) {
+  return {
     /** Yields the stored problems of a load that has ended: at most 100,000. */
     problems: (
       id: string,
@@ -262,23 +285,6 @@ function loadCalls(connection: Connection) {
         body: body!,
         isComplete: headers.get('faulty-rows-complete') !== 'false',
       })),
-
-    /** Asks the service to cancel a load. @throws ProblemError `load-ended` */
-    cancel: (id: string, { signal }: RequestOptions = {}): Promise<Load> =>
-      send(
-        connection,
-        { method: 'POST', path: `${loadPath(id)}/cancel`, signal, isRepeatable: true },
-        jsonOf,
-      ),
-
-    /** Yields the load now and after each change, until it has ended. `resultOf` extracts the answer to the upload from the last one. */
-    watch(id: string, { signal }: RequestOptions = {}): AsyncGenerator<Load> {
-      const path = `${loadPath(id)}/events`;
-      const headers = { accept: 'text/event-stream' };
-      const open = (stop: AbortSignal): Promise<TransportAnswer> =>
-        send({ ...connection, retryMs: 0 }, { path, headers, signal: stop, isRepeatable: false }, wholeOf);
-      return watchLoad({ open, read: (stop) => describeLoad(id, { signal: stop }) }, signal);
-    },
   };
 }
 
