@@ -386,6 +386,9 @@ function reportLoaded(path: string, { table, load }: LoadedTable, isQuiet: boole
     updated,
     unchanged = 0,
     skipped,
+    missing = 0,
+    deleted = 0,
+    marked = 0,
     rows_left_out: leftOut = 0,
     left_out: problems = [],
     left_out_count: count = 0,
@@ -396,6 +399,10 @@ function reportLoaded(path: string, { table, load }: LoadedTable, isQuiet: boole
     const same = unchanged > 0 ? ` (${unchanged} unchanged)` : '';
     if (updated > 0) parts.push(`${inCount(updated, 'row')} updated${same}`);
     if (skipped > 0) parts.push(`${inCount(skipped, 'row')} skipped`);
+    if (deleted > 0) parts.push(`${inCount(deleted, 'row')} deleted`);
+    if (marked > 0) parts.push(`${inCount(marked, 'row')} marked`);
+    if (missing > deleted + marked)
+      parts.push(`${inCount(missing - deleted - marked, 'row')} missing and kept`);
     if (leftOut > 0) parts.push(`${inCount(leftOut, 'row')} left out`);
     const end = load.dry_run ? ' This was a dry run: nothing was changed.' : '';
     say(

@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 34ab013e1144e9e1eb592fc39413dfcf01f10824ba7f0aa2659831ca07484b2b.
+// The structure of the OpenAPI document has the SHA-256 da68238fcb28d4445b3b4a45947803a21704455b84af6559892c21dbe82da53a.
 
 export interface paths {
   '/healthz': {
@@ -1951,6 +1951,12 @@ export interface components {
       changed: number;
       /** @description Rows that were equal to a row of the table. */
       unchanged: number;
+      /** @description Rows of the table that the upload does not have. Present if `missing_rows` was sent and the rows could be compared. */
+      missing?: number;
+      /** @description Missing rows that were deleted (`missing_rows=delete`). */
+      deleted?: number;
+      /** @description Missing rows that were marked (`missing_rows=mark:…`). */
+      marked?: number;
     };
     RowChange: {
       /**
@@ -2116,6 +2122,12 @@ export interface components {
         changed: number;
         /** @description Rows that changed nothing: the existing row has the same values and is not written, or a later row of the upload has the same key. */
         unchanged: number;
+        /** @description Rows of the table that the upload does not have. Present if `missing_rows` was sent and the rows could be compared. */
+        missing?: number;
+        /** @description Missing rows that were deleted (`missing_rows=delete`). */
+        deleted?: number;
+        /** @description Missing rows that were marked (`missing_rows=mark:…`). */
+        marked?: number;
         /** @description Rows that were left out because they have problems (`faulty_rows=leave_out`). */
         rows_left_out?: number;
         /** @description The first 100 problems of the rows that were left out. */
@@ -2561,6 +2573,12 @@ export interface components {
         unchanged: number;
         /** @description The rows that were skipped, because their keys already existed. */
         skipped: number;
+        /** @description Rows of the table that the upload does not have. Present if `missing_rows` was sent and the rows could be compared. */
+        missing?: number;
+        /** @description Missing rows that were deleted (`missing_rows=delete`). */
+        deleted?: number;
+        /** @description Missing rows that were marked (`missing_rows=mark:…`). */
+        marked?: number;
         /** @description The rows that were left out, because they had problems (`faulty_rows`). */
         rows_left_out: number;
         /** @description The columns that got wider types (`misfits`). Absent if there are none. */
@@ -4179,6 +4197,12 @@ export interface operations {
         on_conflict?: 'fail' | 'skip' | 'update';
         /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
         conflict_key?: string;
+        /** @description What to do with rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted before the rows are loaded. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column; a row that returns gets false or NULL. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`. Default: the rows stay, and are not counted. */
+        missing_rows?: string;
+        /** @description With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows of the table: `500`, `10%` (in a URL `10%25`). If more are missing, the upload is refused with 409. Default: `10%`. */
+        max_missing_rows?: string;
+        /** @description With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing, separated by commas: `region,month`. NULL equals NULL. The data must have the columns. Default: none, so all rows can be missing. */
+        missing_within?: string;
         /** @description true: the load is done and checked, and then rolled back. The answer shows what would have happened. */
         dry_run?: boolean;
         /** @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays. */
@@ -4299,7 +4323,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`loses-data`](/docs/errors/loses-data): The change would lose a part of the table. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
@@ -4432,6 +4456,12 @@ export interface operations {
         on_conflict?: 'fail' | 'skip' | 'update';
         /** @description The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas. Default: the primary key, or else the first unique constraint, if the data has all of its columns. */
         conflict_key?: string;
+        /** @description What to do with rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted before the rows are loaded. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column; a row that returns gets false or NULL. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`. Default: the rows stay, and are not counted. */
+        missing_rows?: string;
+        /** @description With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows of the table: `500`, `10%` (in a URL `10%25`). If more are missing, the upload is refused with 409. Default: `10%`. */
+        max_missing_rows?: string;
+        /** @description With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing, separated by commas: `region,month`. NULL equals NULL. The data must have the columns. Default: none, so all rows can be missing. */
+        missing_within?: string;
         /** @description true: the load is done and checked, and then rolled back. The answer shows what would have happened. */
         dry_run?: boolean;
         /** @description What to do with rows that have a problem. `fail`: nothing is loaded. `leave_out`: these rows are left out and all others are loaded. `load.left_out` lists the problems. Of several rows with the same key, the first one without another problem stays. */
@@ -4581,7 +4611,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
       408: components['responses']['RequestTimeout'];
-      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
+      /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`loses-data`](/docs/errors/loses-data): The change would lose a part of the table. [`load-cancelled`](/docs/errors/load-cancelled): The load was cancelled. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];

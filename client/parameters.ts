@@ -98,6 +98,27 @@ export const uploadParameters: readonly UploadParameter[] = [
     endpoints: ['upload-json', 'upload-excel'],
   },
   {
+    name: 'missing_rows',
+    group: 'Existing table',
+    value: 'WHAT',
+    about: 'what happens to rows of the table that the upload lacks: keep, delete or mark:COLUMN',
+    endpoints: ['upload-json', 'upload-excel'],
+  },
+  {
+    name: 'max_missing_rows',
+    group: 'Existing table',
+    value: 'COUNT',
+    about: 'how many rows may be missing: 500 or 10%',
+    endpoints: ['upload-json', 'upload-excel'],
+  },
+  {
+    name: 'missing_within',
+    group: 'Existing table',
+    value: 'COLUMNS',
+    about: 'only rows whose values in these columns occur can be missing: region,month',
+    endpoints: ['upload-json', 'upload-excel'],
+  },
+  {
     name: 'dry_run',
     group: 'Rows with problems',
     default: false,

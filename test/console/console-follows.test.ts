@@ -744,10 +744,12 @@ test('every upload parameter has a control on the page, or a reason why it has n
   ];
   // The page sees whether the table exists, and takes the first key of the table.
   const needless = ['if_missing', 'conflict_key', 'misfits'];
+  // The page deletes and marks no rows.
+  const notOffered = ['missing_rows', 'max_missing_rows', 'missing_within'];
   const fields = new Set(
     [...fileParameters('spreadsheet'), ...fileParameters('json')].map(({ name }) => name),
   );
-  const known = new Set<string>([...fields, ...elsewhere, ...needless]);
+  const known = new Set<string>([...fields, ...elsewhere, ...needless, ...notOffered]);
   const missing = uploadParameters.map(({ name }) => name).filter((name) => !known.has(name));
   assert.deepEqual(missing, []);
   assert.ok(!fileParameters('json').some(({ name }) => name === 'encoding'));

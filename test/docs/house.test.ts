@@ -223,6 +223,7 @@ test('SQL is written only in the folders for it', () => {
     'src/service/loading/staged/',
     'src/service/loading/difference/',
     'src/service/loading/judging/',
+    'src/service/loading/missing/',
   ];
   const isInFolder = (file: string) => folders.some((folder) => file.startsWith(folder));
   const elsewhere = sourceFiles().filter((file) => !isInFolder(file));

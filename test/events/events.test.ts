@@ -68,6 +68,17 @@ suite('the events of uploads', () => {
     assert.equal(events[1]!.source, '/api/v1/table/told?schema=public');
   });
 
+  test('an upload that only deletes rows has an event with their number', async () => {
+    const query = '?if_exists=append&on_conflict=skip&primary_key=a&missing_rows=delete&max_missing_rows=1';
+    await upload('shrunk', [{ a: 1 }, { a: 2 }], '?primary_key=a');
+    const { body } = await upload('shrunk', [{ a: 1 }], query);
+    const [, , last, ...more] = await eventsOf('shrunk');
+    const numbers = { rows: 0, updated: 0, skipped: 1, missing: 1, deleted: 1, rows_left_out: 0 };
+    assert.deepEqual(last!.data, { schema: 'public', table: 'shrunk', load: body.load.id, ...numbers });
+    await upload('shrunk', [{ a: 1 }], query);
+    assert.deepEqual([more.length, (await eventsOf('shrunk')).length], [0, 3]);
+  });
+
   test('the event of a refused load says why, without a value', async () => {
     await upload('refused', [{ a: 1 }]);
     const answer = await upload('refused', [{ a: 'secret' }], '?if_exists=append');

@@ -43,6 +43,8 @@ suite('a privilege that is missing', () => {
     ['if_exists=truncate', 'SELECT, INSERT', `lacks TRUNCATE ${orders}`],
     ['if_exists=append&on_conflict=skip', 'INSERT', `lacks SELECT ${orders}`],
     ['if_exists=append&on_conflict=update', 'INSERT', `lacks SELECT and UPDATE ${orders}`],
+    ['if_exists=append&on_conflict=skip&missing_rows=delete', 'SELECT, INSERT', `lacks DELETE ${orders}`],
+    ['if_exists=append&on_conflict=skip&missing_rows=mark:gone', 'SELECT, INSERT', `lacks UPDATE ${orders}`],
     ['if_exists=replace', 'ALL', 'does not own the table "public"."orders", as if_exists=replace needs it'],
     [
       'if_exists=append&extra_columns=add',

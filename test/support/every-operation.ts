@@ -200,6 +200,10 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
     { a: 7, d: 0, b: 1 },
   ];
   await post(`${strict}&on_conflict=update`, { data: updated });
+  const missing = '&on_conflict=update&max_missing_rows=100%25&missing_rows';
+  const absent = `${strict}${missing}=delete&faulty_rows=leave_out&dry_run=true`;
+  for (const within of ['', '&missing_within=b,c'])
+    await post(`${absent}${within}`, { data: [...skipped, ...wrong, { ...row, a: 8, b: 'x' }] });
 
   const typed = {
     types: [
@@ -219,6 +223,8 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
   const inferred = [{ a: 1.5, b: 'x', c: { d: 1 }, e: true, f: '2024-01-01', g: '2024-01-01T00:00:00Z' }, {}];
   await post('/table/free.dotted/upload/json', { data: inferred });
   await post('/table/free/upload/json?primary_key=a', { data: inferred.slice(0, 1) });
+  for (const action of ['mark:e', 'delete'])
+    await post(`/table/free/upload/json?if_exists=append${missing}=${action}`, { data: [{ a: 2.5 }] });
   await upload('/table/sheet/upload/excel', csv);
   await upload('/table/sheet/upload/excel?if_exists=truncate&dry_run=true', csv);
   await upload('/table/book/upload/excel?primary_key=id', workbook);

@@ -43,6 +43,9 @@ export interface EventFacts {
     changed: number;
     unchanged: number;
     skipped: number;
+    missing?: number | undefined;
+    deleted?: number | undefined;
+    marked?: number | undefined;
     rows_left_out: number;
     widened?: WidenedColumn[];
   };

@@ -12,6 +12,7 @@ import { proveSchema } from '../tables/loading/schema-version.ts';
 import { type EndedUpload, loadWarnings } from './load-warnings.ts';
 import { numbersTaken } from './numbers-taken.ts';
 import type { LeftOut, LoadContext, LoadRequest, LoadResult } from './request/load-request.ts';
+import { maxListedChanges } from './request/row-change.ts';
 import type { LoadTarget } from './target/load-target.ts';
 
 /** A load that will be committed. */
@@ -70,7 +71,7 @@ export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: W
   const { request, target, loaded, problems, widened } = upload;
   const isTaking = request.dryRun && !target.isNew;
   const numbers = isTaking ? numbersTaken(table, upload.matcher, loaded) : [];
-  const { inserted: rows, skipped, changed, unchanged, conflictKey, leftOut, changes } = loaded;
+  const { inserted: rows, skipped, changed, unchanged, conflictKey, leftOut, missing } = loaded;
   return {
     isNew: target.isNew,
     tableChange: tableChangeOf(request, target),
@@ -80,12 +81,19 @@ export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: W
     updated: changed + unchanged,
     changed,
     unchanged,
-    changes,
+    ...missing?.counts,
+    changes: changesOf(loaded),
     widened,
     ...(conflictKey && { conflictKey }),
     ...(leftOut !== undefined && { leftOut: leftOutRows(leftOut, problems) }),
     warnings: loadWarnings({ ...upload, ofEnd: [...numbers, ...ofEnd] }),
   };
+}
+
+/** Returns the first differences between the upload and the table; undefined: they were not compared. */
+function changesOf({ changes, missing }: LoadedUpload['loaded']): LoadResult['changes'] {
+  if (missing?.changes === undefined) return changes;
+  return [...missing.changes, ...(changes ?? [])].slice(0, maxListedChanges);
 }
 
 function tableChangeOf({ ifExists }: LoadRequest, target: LoadTarget): LoadResult['tableChange'] {

@@ -24,6 +24,7 @@ import type { LoadInput } from './inputs/load-input.ts';
 import { cannotBeStaged, noGoodRow } from './judging/faulty-rows.ts';
 import { judgeRows, moveAtOnce, refuseUnstaged } from './judging/judge-rows.ts';
 import { type LoadedRows, receivedRows, straightRows } from './loaded-rows.ts';
+import { type MissingResult, removeMissingRows } from './missing/remove-missing-rows.ts';
 import { copyChanging } from './one-pass/copy-changing.ts';
 import type { RowChange } from './request/row-change.ts';
 import type { RowOptions } from './row-options.ts';
@@ -57,6 +58,8 @@ interface Attempt {
   refusal?: Refusal | undefined;
   /** PostgreSQL refused the keys of a new table. The rows are in the table, without these keys. */
   isOfKeys?: boolean;
+  /** The missing rows. They stay deleted or marked if the staged rows are moved again. */
+  missing?: MissingResult | undefined;
 }
 
 /**
@@ -77,7 +80,9 @@ export async function loadRows(
   await setSavepoint(client, savepoint);
   try {
     const first = await (isStagedAtOnce(load) ? stageAndMove(client, load) : copyStraight(client, load));
-    return withLeftOut('loaded' in first ? first.loaded : await loadRefused(client, load, first), load);
+    const loaded = 'loaded' in first ? first.loaded : await loadRefused(client, load, first);
+    await first.missing?.afterMove?.();
+    return withLeftOut({ ...loaded, missing: first.missing }, load);
   } catch (error) {
     if (!(error instanceof Error) || !isLackOfPrivilege(error)) throw error;
     await rollBackTo(client, savepoint).catch(() => {
@@ -132,7 +137,7 @@ function isStagedAtOnce({ target, options }: RowLoad): boolean {
   return options.conflict !== undefined || target.takesNoCopy || target.columns.some(isStagedAsText);
 }
 
-type Loaded = { loaded: LoadedRows };
+type Loaded = Pick<Attempt, 'missing'> & { loaded: LoadedRows };
 
 /** Copies the rows straight into the table. */
 async function copyStraight(client: ClientBase, load: RowLoad): Promise<Loaded | Refused> {
@@ -168,10 +173,27 @@ async function stageAndMove(client: ClientBase, load: RowLoad): Promise<Loaded |
   staged.beforeMove = async () => {
     load.changes = await listChanges(client, staged);
   };
+  const missing = await decideMissing(client, load, staged, copied);
   const { moved, refusal } = await moveAtOnce(client, target, staged);
-  return moved
-    ? { loaded: await stagedRows(client, load, staged, copied, moved) }
-    : { copied, staged, refusal };
+  if (!moved) return { copied, staged, refusal, missing };
+  return { loaded: await stagedRows(client, load, staged, copied, moved), missing };
+}
+
+/** Counts, deletes or marks the rows of the table that the upload does not have, if the request says so and the rows may be loaded. */
+async function decideMissing(
+  client: ClientBase,
+  load: RowLoad,
+  staged: StagedLoad,
+  copied: CopiedRows,
+): Promise<MissingResult | undefined> {
+  const { options, problems } = load;
+  const { missing: option } = options;
+  if (option === undefined || staged.conflict === undefined) return undefined;
+  if (problems.count > 0 && !mayLeaveOut(load)) {
+    if (option.action === 'keep') return undefined;
+    problems.throwIfAny();
+  }
+  return removeMissingRows(client, { ...load, option, staged, copied });
 }
 
 /** Stages rows that were refused after they were copied straight. Returns undefined if this is not possible. */

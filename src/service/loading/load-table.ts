@@ -25,6 +25,7 @@ import { originNames } from './provenance/provenance.ts';
 import { LoadProgress } from './request/load-progress.ts';
 import {
   addsRows,
+  changesMissingRows,
   type LoadContext,
   type LoadPhase,
   type LoadRequest,
@@ -92,8 +93,8 @@ export async function loadTable(
     input.expectColumns(await expectedBeforeInference(context, request, input, exists));
   const infer = () => inferWhereNeeded(context, request, input, mayBeNew);
   const inferred = outcome.inferred ?? (await timed(context, 'inference', infer));
-  // TRUNCATE locks the table until the transaction ends. So the whole upload is received first, because a client may be slow.
-  if (ifExists === 'truncate' && !inferred) await input.keep(signal);
+  // The table is then locked until the transaction ends. So the whole upload is received first, because a client may be slow.
+  if ((ifExists === 'truncate' || changesMissingRows(request)) && !inferred) await input.keep(signal);
   const read = await inNotations(request, input, inferred, !exists || !addsRows(request));
   const reload = (step: WideningStep) => withSecondReading(() => load(read, { inferred }, step));
   return exists && request.misfits !== 'fail' ? widenWhereNeeded(reload) : reload(undefined);

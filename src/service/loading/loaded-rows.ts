@@ -1,6 +1,7 @@
 import type { Warning } from '../../core/errors.ts';
 import type { CellPlaces } from '../../encoding/problems/cell-places.ts';
 import type { CopiedRows } from './copying/copy-rows.ts';
+import type { MissingResult } from './missing/remove-missing-rows.ts';
 import type { RowChange } from './request/row-change.ts';
 
 /** The result of loading the rows of an upload. */
@@ -20,6 +21,8 @@ export interface LoadedRows {
   leftOut?: number;
   /** The first differences; undefined: the rows were not compared with those of the table. */
   changes?: RowChange[] | undefined;
+  /** undefined: rows of the table that the upload does not have were neither counted nor changed. */
+  missing?: MissingResult | undefined;
   warnings: Warning[];
   /** The rows did not all have the same columns. */
   hasSeveralLists: boolean;

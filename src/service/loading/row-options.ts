@@ -4,9 +4,11 @@ import type { ColumnMatcher } from '../../encoding/columns/column-matching.ts';
 import type { WrittenLimits } from '../../encoding/encoders/written-bytes.ts';
 import { Misfits } from '../../encoding/widening/misfits.ts';
 import { FaultyRows } from './judging/faulty-rows.ts';
+import { missingOption } from './missing/missing-option.ts';
 import type { ChangingTypes, TableTypes } from './one-pass/one-pass.ts';
 import type { Provenance } from './provenance/provenance.ts';
 import type { LoadProgress } from './request/load-progress.ts';
+import type { MissingRows } from './request/load-request.ts';
 import type { ConflictOption } from './staged/conflict-rule.ts';
 import { conflictOption } from './target/conflict-option.ts';
 import type { LoadTarget } from './target/load-target.ts';
@@ -38,6 +40,8 @@ export interface RowOptions {
   keepsRows: boolean;
   /** Counts the rows with problems, which may be left out; undefined: no row may be left out. */
   faulty: FaultyRows | undefined;
+  /** What happens to rows of the table that the upload does not have; undefined: they are neither counted nor changed. */
+  missing: MissingRows | undefined;
   /** Looks for wider types for values that do not fit; undefined: such values are only problems. */
   misfits: Misfits | undefined;
   /** See `EncodingOptions`. */
@@ -67,6 +71,7 @@ export function rowOptions(
     freezes: target.isNew && (request.bytes ?? Number.POSITIVE_INFINITY) >= minFrozenBytes,
     keepsRows: request.dryRun,
     faulty: request.maxFaultyRows === undefined ? undefined : new FaultyRows(request.maxFaultyRows),
+    missing: missingOption(request, target),
     misfits: widening === 'seek' && !target.isNew ? new Misfits(request.misfits === 'widen_text') : undefined,
     mayWiden: request.misfits === 'fail' && !target.isNew,
     statementTimeoutMs: context.transaction.statementTimeoutMs ?? 0,

@@ -6,7 +6,19 @@ import type { LoadFacts, LoadSnapshot } from './load-record.ts';
 
 /** Returns the events of a load that is being committed. */
 export function eventsOfCommit(id: string, { schema, table }: LoadFacts, result: LoadResult): EventFacts[] {
-  const { tableChange, rows, updated, changed, unchanged, skipped, leftOut, widened } = result;
+  const {
+    tableChange,
+    rows,
+    updated,
+    changed,
+    unchanged,
+    skipped,
+    missing,
+    deleted,
+    marked,
+    leftOut,
+    widened,
+  } = result;
   const about = { schema, table, load: id, distribution: result.table.distribution };
   const numbers = {
     rows,
@@ -15,12 +27,13 @@ export function eventsOfCommit(id: string, { schema, table }: LoadFacts, result:
     changed,
     unchanged,
     skipped,
+    ...(missing !== undefined && { missing, deleted, marked }),
     rows_left_out: leftOut?.rows ?? 0,
     ...(widened.length > 0 && { widened }),
   };
   return [
     ...(tableChange === undefined ? [] : [{ ...about, type: `table.${tableChange}` as const }]),
-    ...(rows + updated === 0 && widened.length === 0
+    ...(rows + updated + (deleted ?? 0) + (marked ?? 0) === 0 && widened.length === 0
       ? []
       : [{ ...about, type: 'rows.loaded' as const, rows: numbers }]),
   ];

@@ -23,6 +23,10 @@ export interface ChangeCounts {
   inserted: number;
   changed: number;
   unchanged: number;
+  /** undefined: the upload did not ask for them. */
+  missing?: number | undefined;
+  deleted?: number | undefined;
+  marked?: number | undefined;
 }
 
 export interface StoredChanges {
@@ -34,9 +38,10 @@ export interface StoredChanges {
 }
 
 /** Returns the changes of a load as they are stored; undefined: its rows were not compared with those of the table. */
-export function storedChanges({ rows, changed, unchanged, changes }: LoadResult): StoredChanges | undefined {
+export function storedChanges(result: LoadResult): StoredChanges | undefined {
+  const { rows, changed, unchanged, missing, deleted, marked, changes } = result;
   if (changes === undefined) return undefined;
-  const counts = { inserted: rows, changed, unchanged };
+  const counts = { inserted: rows, changed, unchanged, missing, deleted, marked };
   const stored: StoredChanges = { counts, count: 0, bytes: 0, pages: [] };
   let size = firstPage;
   while (stored.count < Math.min(changes.length, maxListedChanges)) {

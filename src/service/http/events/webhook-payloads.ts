@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { type EventType, eventTypes, pingType } from '../../events/event.ts';
 import { DistributionDescriptionSchema } from '../../tables/definition.ts';
+import { missingCounts } from '../openapi/missing-counts.ts';
 import { WidenedColumns } from '../openapi/widened-columns.ts';
 
 const meanings: Record<EventType | typeof pingType, string> = {
@@ -53,6 +54,7 @@ const data: Record<EventType | typeof pingType, Record<string, Type.TSchema>> = 
     changed: Type.Integer({ description: 'The existing rows that got other values.' }),
     unchanged: Type.Integer({ description: 'The rows that changed nothing (`on_conflict=update`).' }),
     skipped: Type.Integer({ description: 'The rows that were skipped, because their keys already existed.' }),
+    ...missingCounts,
     rows_left_out: Type.Integer({
       description: 'The rows that were left out, because they had problems (`faulty_rows`).',
     }),

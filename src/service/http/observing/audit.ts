@@ -21,6 +21,10 @@ export interface AuditedChange {
   changed?: number;
   unchanged?: number;
   skipped?: number;
+  /** Rows of the table that the upload does not have, and what happened to them. */
+  missing?: number | undefined;
+  deleted?: number | undefined;
+  marked?: number | undefined;
   leftOut?: number;
   /** The columns that got wider types, with the names of both types. */
   widened?: { column: string; from: string; to: string }[];

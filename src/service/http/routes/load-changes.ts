@@ -20,6 +20,7 @@ import {
 } from '../answers/load-lists.ts';
 import { jsonContentType } from '../answers/problem-json.ts';
 import type { HttpContext } from '../context.ts';
+import { missingCounts } from '../openapi/missing-counts.ts';
 import { problemResponses, tokenErrors } from '../openapi/openapi.ts';
 import { queryParser } from '../query.ts';
 
@@ -62,6 +63,7 @@ const LoadChanges = Type.Object(
           inserted: Type.Integer({ description: 'Rows that the table did not have.' }),
           changed: Type.Integer({ description: 'Rows that changed a row of the table.' }),
           unchanged: Type.Integer({ description: 'Rows that were equal to a row of the table.' }),
+          ...missingCounts,
         },
         { title: 'ChangeCounts' },
       ),
@@ -129,8 +131,8 @@ export function loadChangesRoute(app: FastifyInstance, context: HttpContext): vo
 /** Returns the counts in the order of the documentation, which `jsonb` does not keep. */
 function shownCounts(counts: ChangeCounts | null | undefined): ChangeCounts | null {
   if (!counts) return null;
-  const { inserted, changed, unchanged } = counts;
-  return { inserted, changed, unchanged };
+  const { inserted, changed, unchanged, missing, deleted, marked } = counts;
+  return { inserted, changed, unchanged, missing, deleted, marked };
 }
 
 /** Returns the columns whose old values the caller may see: the role of the load still may read them. */

@@ -82,6 +82,8 @@ export async function admitUpload(
   // `extra_columns=add` may change the definition of the table, so its scope is checked before the rows are read.
   if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
   if (query.misfits !== 'fail') requireScope(table.grants, 'table:alter');
+  if (choices.missing !== undefined && choices.missing.action !== 'keep')
+    requireScope(table.grants, 'table:replace');
   operation.check(query, request.headers);
   const { schema, name, grants } = table;
   const { owner, subject, role } = grants;

@@ -88,7 +88,19 @@ async function keepRows(input: LoadInput, { run, signal, log }: Upload): Promise
 function reportLoaded(
   { measures }: HttpContext,
   { query: { dry_run }, body, onLoaded }: Upload,
-  { tableChange, rows, updated, changed, unchanged, skipped, leftOut, widened }: LoadResult,
+  {
+    tableChange,
+    rows,
+    updated,
+    changed,
+    unchanged,
+    skipped,
+    missing,
+    deleted,
+    marked,
+    leftOut,
+    widened,
+  }: LoadResult,
   { reading = { format: 'json' } }: LoadInput,
 ): void {
   onLoaded({
@@ -97,6 +109,7 @@ function reportLoaded(
     rows,
     ...(updated > 0 && { updated, changed, unchanged }),
     ...(skipped > 0 && { skipped }),
+    ...(missing !== undefined && { missing, deleted, marked }),
     ...(leftOut !== undefined && { leftOut: leftOut.rows }),
     ...(widened.length > 0 && { widened }),
   });
@@ -141,7 +154,7 @@ function sameFileSearch({ records }: HttpContext, { run, grants, query }: Upload
 
 /** Returns the request for the loader. @param table receives all problems, if the client prefers CSV */
 function loadRequestOf(upload: Upload, table: ProblemTable | undefined, startedAt: Date): LoadRequest {
-  const { schema, name, grants, signal, query, columns, types, maxFaultyRows, run } = upload;
+  const { schema, name, grants, signal, query, columns, types, maxFaultyRows, missing, run } = upload;
   const { provenance } = columns;
   return {
     schema,
@@ -154,6 +167,7 @@ function loadRequestOf(upload: Upload, table: ProblemTable | undefined, startedA
     types,
     onConflict: query.on_conflict,
     conflictKey: columns.conflictKey,
+    missing: missing && { ...missing, areKeysShown: grants.scopes.has('table:read') },
     primaryKey: columns.primaryKey,
     maxFaultyRows,
     collector: table ? bothCollectors(table, run.found) : run.found,
@@ -183,6 +197,9 @@ function answerOf(
     inserted: loaded.rows,
     changed: loaded.changed,
     unchanged: loaded.unchanged,
+    missing: loaded.missing,
+    deleted: loaded.deleted,
+    marked: loaded.marked,
     ...leftOutOf(loaded),
     ...(run.found.rows && { faulty_rows: run.found.rows.count }),
     ...(loaded.widened.length > 0 && { widened: loaded.widened }),

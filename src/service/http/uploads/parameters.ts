@@ -95,6 +95,24 @@ export const parameters = {
     long: 'The columns of the primary key, unique constraint or unique index that `on_conflict` uses, separated by commas.',
     byDefault: 'the primary key, or else the first unique constraint, if the data has all of its columns',
   }),
+  missing_rows: parameter('Existing table', uploads, optionalText(), {
+    value: 'WHAT',
+    short: 'what happens to rows of the table that the upload lacks: keep, delete or mark:COLUMN',
+    long: 'What to do with rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted before the rows are loaded. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column; a row that returns gets false or NULL. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`.',
+    byDefault: 'the rows stay, and are not counted',
+  }),
+  max_missing_rows: parameter('Existing table', uploads, optionalText(), {
+    value: 'COUNT',
+    short: 'how many rows may be missing: 500 or 10%',
+    long: 'With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows of the table: `500`, `10%` (in a URL `10%25`). If more are missing, the upload is refused with 409.',
+    byDefault: '`10%`',
+  }),
+  missing_within: parameter('Existing table', uploads, optionalText(), {
+    value: 'COLUMNS',
+    short: 'only rows whose values in these columns occur can be missing: region,month',
+    long: 'With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing, separated by commas: `region,month`. NULL equals NULL. The data must have the columns.',
+    byDefault: 'none, so all rows can be missing',
+  }),
   dry_run: parameter('Rows with problems', uploads, Type.Boolean({ default: false }), {
     short: 'load and check everything, then roll it back',
     long: 'true: the load is done and checked, and then rolled back. The answer shows what would have happened.',

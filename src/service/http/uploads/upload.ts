@@ -8,10 +8,12 @@ import type { TextReading } from '../../../encoding/text-reading/text-reading.ts
 import type { RowLimit } from '../../loading/request/row-limit.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
 import { Load } from '../answers/load-answers.ts';
+import { missingCounts } from '../openapi/missing-counts.ts';
 import { keyErrors, LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
 import { WidenedColumns } from '../openapi/widened-columns.ts';
 import { type ColumnChoices, columnChoicesOf } from './column-parameters.ts';
 import { maxFaultyRowsOf } from './faulty-row-parameters.ts';
+import { type MissingChoices, missingRowsOf } from './missing-row-parameters.ts';
 import type { UploadQuery } from './parameters.ts';
 import { textReadingOf, typeChoicesOf } from './text-parameters.ts';
 
@@ -50,6 +52,7 @@ const Loaded = Type.Object(
         description:
           'Rows that changed nothing: the existing row has the same values and is not written, or a later row of the upload has the same key.',
       }),
+      ...missingCounts,
       rows_left_out: Type.Optional(
         Type.Integer({
           description: 'Rows that were left out because they have problems (`faulty_rows=leave_out`).',
@@ -168,6 +171,7 @@ export const uploadErrors: ErrorCode[] = [
   'request-timeout',
   'table-exists',
   'dependent-objects',
+  'loses-data',
   'load-cancelled',
   ...keyErrors,
   'limit-exceeded',
@@ -189,6 +193,8 @@ export interface UploadChoices {
   types: TypeChoices;
   /** undefined: no row may be left out. */
   maxFaultyRows: RowLimit | undefined;
+  /** undefined: rows of the table that the upload does not have are neither counted nor changed. */
+  missing: MissingChoices | undefined;
 }
 
 /** Returns what the parameters say about columns, texts and rows. @throws AppError `invalid-parameter` */
@@ -208,5 +214,6 @@ export function uploadChoices(query: UploadQuery): UploadChoices {
     textReading: textReadingOf(query),
     types: typeChoicesOf(query),
     maxFaultyRows: maxFaultyRowsOf(query),
+    missing: missingRowsOf(query),
   };
 }

@@ -18,6 +18,19 @@ export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
 export type OnConflict = 'fail' | 'skip' | 'update';
 export type OnMisfit = 'fail' | 'widen' | 'widen_text';
 
+/** What happens to rows of the table that the upload does not have (`missing_rows`). */
+export interface MissingRows {
+  action: 'keep' | 'delete' | 'mark';
+  /** The column in which missing rows are marked. */
+  column?: string;
+  /** The maximum number of missing rows (`max_missing_rows`): rows, or a share of the rows of the table. */
+  max: { rows: number } | { percent: number };
+  /** Only rows whose combination of values in these columns occurs in the upload can be missing (`missing_within`). Empty: all rows can. */
+  within: readonly string[];
+  /** The caller may see values of the table. */
+  areKeysShown: boolean;
+}
+
 export interface LoadRequest {
   schema: string;
   name: string;
@@ -35,6 +48,8 @@ export interface LoadRequest {
   onConflict: OnConflict;
   /** The columns of the key by which `onConflict` compares rows; undefined: the first key whose columns the data has. */
   conflictKey?: readonly string[] | undefined;
+  /** undefined: rows that the upload does not have are kept, and not counted. */
+  missing?: MissingRows | undefined;
   /** The columns of the primary key for a table that is created without a definition, or that an existing table must have. */
   primaryKey?: readonly string[] | undefined;
   /** The maximum number of rows with problems that are left out (`faulty_rows=leave_out`); undefined: no row may be left out. */
@@ -100,6 +115,10 @@ export interface LoadResult {
   /** See `LoadedRows`. */
   changed: number;
   unchanged: number;
+  /** The number of rows of the table that the upload does not have, and how many of them were deleted or marked; undefined: not asked for. */
+  missing?: number | undefined;
+  deleted?: number | undefined;
+  marked?: number | undefined;
   /** The first differences; undefined: the rows were not compared with those of the table. */
   changes?: RowChange[] | undefined;
   /** The columns of an existing table that got wider types. */
@@ -134,6 +153,11 @@ export function addsRows({ ifExists }: LoadRequest): boolean {
   return ifExists === 'append' || ifExists === 'truncate';
 }
 
+/** Returns whether the load changes rows of the table that are not in the upload, so that no other session may write to the table meanwhile. */
+export function changesMissingRows({ missing }: LoadRequest): boolean {
+  return missing !== undefined && missing.action !== 'keep';
+}
+
 /** Returns the rights that the role needs on an existing table. */
 export function neededRights({
   ifExists,
@@ -141,6 +165,7 @@ export function neededRights({
   misfits,
   onConflict,
   maxFaultyRows,
+  missing,
 }: LoadRequest): NeededRights {
   const none = { privileges: [], ownership: undefined, temporary: undefined };
   if (ifExists === 'fail') return none;
@@ -151,7 +176,8 @@ export function neededRights({
       'INSERT',
       // Documentation of INSERT: the columns of the key are read.
       ...(onConflict === 'fail' ? [] : ['SELECT']),
-      ...(onConflict === 'update' ? ['UPDATE'] : []),
+      ...(onConflict === 'update' || missing?.action === 'mark' ? ['UPDATE'] : []),
+      ...(missing?.action === 'delete' ? ['DELETE'] : []),
     ],
     ownership: needsOwnership(extraColumns, misfits),
     temporary: needsTemporary(onConflict, maxFaultyRows),

@@ -17,7 +17,7 @@ export interface RowChange {
 /** The values are PostgreSQL's texts, cut as values of problems are. */
 export interface ChangedCell {
   column: string;
-  /** undefined: the row is new. */
+  /** undefined: the row is new, or the role may not read the column. */
   old?: string | null;
   /** undefined: the row is missing or was deleted. */
   new?: string | null;

@@ -37,8 +37,8 @@ export function createStagingTable(columns: LoadColumn[]): string {
   return `${discardTemporary};\n${createStagingTableAlone(columns)}`;
 }
 
-/** Creates the staging table in a session without objects of others. */
-export function createStagingTableAlone(columns: LoadColumn[]): string {
+/** Creates the staging table, or another one for rows, in a session without objects of others. */
+export function createStagingTableAlone(columns: LoadColumn[], table = stagingTable): string {
   const definitions = columns.map((column) => {
     // A check of a domain must not stop the staging. The rows that fail it are found afterwards.
     const stored = column.type.base ?? column.type;
@@ -46,7 +46,7 @@ export function createStagingTableAlone(columns: LoadColumn[]): string {
     return `${quoteIdentifier(column.name)} ${type}${isStagedAsText(column) ? '' : collation(column)}`;
   });
   const leading = [rowNumber, shapeNumber].map((name) => `${name} integer NOT NULL`);
-  return `CREATE TEMPORARY TABLE ${stagingTable} (${[...leading, ...definitions].join(', ')}) ON COMMIT DROP`;
+  return `CREATE TEMPORARY TABLE ${table} (${[...leading, ...definitions].join(', ')}) ON COMMIT DROP`;
 }
 
 /** Creates a view with the name of the staging table. */
@@ -75,9 +75,9 @@ export function hasShape(alias: string, shapes: readonly number[]): string {
  *
  * @param columns the columns that the next statements read
  */
-export function analyzeStagingTable(columns: readonly string[]): string {
+export function analyzeStagingTable(columns: readonly string[], table = stagingTable): string {
   const names = [...new Set(columns)].map((name) => `, ${quoteIdentifier(name)}`).join('');
-  return `ANALYZE ${stagingTable} (${shapeNumber}, ${rowNumber}${names})`;
+  return `ANALYZE ${table} (${shapeNumber}, ${rowNumber}${names})`;
 }
 
 /** Creates an index that finds the rows of one shape in their order. */
@@ -118,8 +118,12 @@ export const isReadable = quoteIdentifier(`tablewright readable ${unlike}`);
  *
  * @param inputCheck the function that finds invalid text, which then becomes NULL; undefined: invalid text fails the query
  */
-export function typedStagingTable(columns: LoadColumn[], inputCheck: string | undefined): string {
-  if (!columns.some(isStagedAsText)) return stagingTable;
+export function typedStagingTable(
+  columns: LoadColumn[],
+  inputCheck: string | undefined,
+  table = stagingTable,
+): string {
+  if (!columns.some(isStagedAsText)) return table;
   const list = columns.map((column) => {
     const name = quoteIdentifier(column.name);
     if (!isStagedAsText(column)) return name;
@@ -137,5 +141,5 @@ export function typedStagingTable(columns: LoadColumn[], inputCheck: string | un
     });
     list.push(`${checks.join(' AND ')} AS ${isReadable}`);
   }
-  return `(SELECT ${rowNumber}, ${shapeNumber}, ${list.join(', ')} FROM ${stagingTable})`;
+  return `(SELECT ${rowNumber}, ${shapeNumber}, ${list.join(', ')} FROM ${table})`;
 }

@@ -18,6 +18,7 @@ import {
   changeColumnsOf,
   type KindOfTable,
   kindOfTable,
+  type LockMode,
   lockByPrepare,
   lockTable,
   mayLockTable,
@@ -47,6 +48,8 @@ export interface ExistingTableOptions {
   origins: AddedColumn[];
   /** undefined: the columns keep their types. */
   widening?: TableWidening | undefined;
+  /** How the table is locked so that no other session may write to it until the transaction ends; undefined: others may write. Readers do not wait. */
+  againstWriters?: LockOptions | undefined;
 }
 
 interface AddedColumn {
@@ -64,15 +67,15 @@ export interface TableWidening {
 
 export async function openExistingTable(
   client: ClientBase,
-  { schema, name, truncate, admitSchema, addColumns, origins, widening }: ExistingTableOptions,
+  options: ExistingTableOptions,
 ): Promise<ExistingTable> {
+  const { schema, name, truncate, admitSchema, addColumns, origins, widening } = options;
   const relation = quoteQualified(schema, name);
   if (truncate) await refuseReferences(client, schema, name);
   if (truncate) await admitPartitions(client, relation, admitSchema);
   const mayAddColumns = addColumns !== undefined || origins.length > 0;
   if (mayAddColumns || widening !== undefined) await admitInheriting(client, relation, admitSchema);
-  if (widening !== undefined && !truncate) await lockInTries(client, relation, widening.lock);
-  else await lock(client, await lockingStatement(client, relation, truncate, mayAddColumns));
+  await lockAtOnce(client, relation, options, mayAddColumns);
   const treatment = await client.query<RowTreatment>(rowTreatment(relation));
   const { oid, kind, hasShortTrees, hasRowSecurity, hasRowTriggers, changesRows, ...others } =
     treatment.rows[0]!;
@@ -118,10 +121,21 @@ export async function openExistingTable(
   };
 }
 
-/**
- * Returns the statement that takes the strongest lock that will be needed, because two uploads that strengthen their locks later would
- * deadlock.
- */
+/** Takes the strongest lock that will be needed, because two uploads that strengthen their locks later would deadlock. */
+async function lockAtOnce(
+  client: ClientBase,
+  relation: string,
+  { truncate, widening, againstWriters }: ExistingTableOptions,
+  mayAddColumns: boolean,
+): Promise<void> {
+  if (widening !== undefined && !truncate)
+    await lockInTries(client, relation, 'ACCESS EXCLUSIVE', widening.lock);
+  else if (againstWriters !== undefined && !mayAddColumns)
+    await lockInTries(client, relation, 'SHARE ROW EXCLUSIVE', againstWriters);
+  else await lock(client, await lockingStatement(client, relation, truncate, mayAddColumns));
+}
+
+/** Returns the statement that takes the lock for rows, for TRUNCATE or for new columns. */
 async function lockingStatement(
   client: ClientBase,
   relation: string,
@@ -156,9 +170,14 @@ async function lock(client: ClientBase, statement: CallersStatement): Promise<vo
   }
 }
 
-/** Takes the lock for a change of the table in short attempts, because all readers wait for an attempt. The later statements have the usual time limit for locks. */
-async function lockInTries(client: ClientBase, relation: string, options: LockOptions): Promise<void> {
-  const statements = apartInCallersPath(lockTable(relation, 'ACCESS EXCLUSIVE'));
+/** Takes a lock in short attempts, because all writers, and with the strongest lock all readers, wait for an attempt. The later statements have the usual time limit for locks. */
+async function lockInTries(
+  client: ClientBase,
+  relation: string,
+  mode: LockMode,
+  options: LockOptions,
+): Promise<void> {
+  const statements = apartInCallersPath(lockTable(relation, mode));
   try {
     await new LockTries(client, relation, options).run((first) =>
       pipeline(client, [...first, ...statements]),

@@ -20,7 +20,13 @@ import { refuseDependents } from '../../tables/replace/refuse-dependents.ts';
 import type { LoadInput } from '../inputs/load-input.ts';
 import { columnsToAdd, refuseUnfitColumns } from '../provenance/origin-target.ts';
 import { originNames } from '../provenance/provenance.ts';
-import { addsRows, type LoadContext, type LoadRequest, neededRights } from '../request/load-request.ts';
+import {
+  addsRows,
+  changesMissingRows,
+  type LoadContext,
+  type LoadRequest,
+  neededRights,
+} from '../request/load-request.ts';
 import type { WideningStep } from '../widening/widen-where-needed.ts';
 import { sameNames } from './conflict-option.ts';
 import { openExistingTable } from './existing-table.ts';
@@ -94,6 +100,7 @@ export async function openTarget(
       widening: Array.isArray(widening)
         ? { columns: widening, lock, beforeChange: () => refuseDisagreement(client, options) }
         : undefined,
+      againstWriters: changesMissingRows(request) ? lock : undefined,
     });
     requirePrimaryKey(request, target);
     refuseUnfitColumns(request.provenance, target);

@@ -40,7 +40,7 @@ SELECT c.relkind::text AS kind, current_user::text AS role, current_database()::
   has_database_privilege(current_database(), 'TEMPORARY') AS "makesTemporary",
   ARRAY(SELECT p FROM unnest($3::text[]) p
     WHERE NOT has_table_privilege(c.oid, p)
-      AND NOT CASE WHEN p <> 'TRUNCATE' THEN has_any_column_privilege(c.oid, p) ELSE false END) AS lacking
+      AND NOT CASE WHEN p NOT IN ('DELETE', 'TRUNCATE') THEN has_any_column_privilege(c.oid, p) ELSE false END) AS lacking
 FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2 AND c.relkind <> 'S'
 WHERE n.nspname = $1`,
     values: [schema, name, privileges],

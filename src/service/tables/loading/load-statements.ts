@@ -7,12 +7,11 @@ import { isKnownToCitus } from '../../postgres/citus/sharded-tables.ts';
 import { quoteIdentifier, randomName, type Statement } from '../../postgres/sql.ts';
 import { hasShortTrees } from '../catalog/expressions.ts';
 
-/**
- * Returns a statement that locks a table.
- *
- * @param mode `ROW EXCLUSIVE` suffices for rows, and `ACCESS EXCLUSIVE` for new columns
- */
-export function lockTable(relation: string, mode: 'ROW EXCLUSIVE' | 'ACCESS EXCLUSIVE'): CallersStatement {
+/** `ROW EXCLUSIVE` suffices for rows, `SHARE ROW EXCLUSIVE` lets nobody else write, and new columns need `ACCESS EXCLUSIVE`. */
+export type LockMode = 'ROW EXCLUSIVE' | 'SHARE ROW EXCLUSIVE' | 'ACCESS EXCLUSIVE';
+
+/** Returns a statement that locks a table. */
+export function lockTable(relation: string, mode: LockMode): CallersStatement {
   return qualified`LOCK TABLE ${relation} IN ${mode} MODE`;
 }
 

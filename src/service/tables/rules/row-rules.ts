@@ -107,7 +107,7 @@ export async function readRowRules(client: ClientBase, schema: string, name: str
 
 // Catalogue columns that PostgreSQL has only since version 18 are read through JSON, because a query that names them fails in older
 // versions.
-const isEnforced = (constraint: string) =>
+export const isEnforced = (constraint: string) =>
   `coalesce((to_jsonb(${constraint})->>'conenforced')::boolean, true)`;
 
 /** Writes an operator with its schema, because the schema of an extension may not be in the search path. */
@@ -129,12 +129,12 @@ const baseOfDomain = (type: string) =>
                WHERE chain.typtype <> 'd' AND chain.oid <> ${type})`;
 
 /** The names of columns of a table, in the order of a list of their numbers. @param keys SQL of the list */
-const columnNames = (table: string, keys: string, condition = 'true') => `(
+export const columnNames = (table: string, keys: string, condition = 'true') => `(
     SELECT jsonb_agg(a.attname ORDER BY k.position) FROM unnest(${keys}) WITH ORDINALITY AS k(attnum, position)
     JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = k.attnum WHERE ${condition})`;
 
 /** An `Equality`. The parameters are SQL: an operator, and the types on both sides. */
-const equalityOf = (operator: string, left: string, right: string) =>
+export const equalityOf = (operator: string, left: string, right: string) =>
   `jsonb_build_object('operator', ${operatorName(operator)}, 'leftBase', ${baseOfDomain(left)}, 'rightBase', ${baseOfDomain(right)})`;
 
 /**

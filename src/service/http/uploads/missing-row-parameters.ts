@@ -1,0 +1,55 @@
+/** Reads the parameters about rows of the table that the upload does not have: `missing_rows`, `max_missing_rows`, `missing_within`. */
+import { wrongParameter } from '../../../core/errors.ts';
+import type { MissingRows } from '../../loading/request/load-request.ts';
+import { namesIn } from './column-parameters.ts';
+import type { UploadQuery } from './parameters.ts';
+import { splitList } from './split-list.ts';
+
+/** What the request says about missing rows. */
+export type MissingChoices = Omit<MissingRows, 'areKeysShown'>;
+
+/**
+ * @returns undefined: the rows are kept, and not counted
+ * @throws AppError `invalid-parameter`
+ */
+export function missingRowsOf(
+  query: Pick<
+    UploadQuery,
+    'missing_rows' | 'max_missing_rows' | 'missing_within' | 'on_conflict' | 'if_exists'
+  >,
+): MissingChoices | undefined {
+  const { missing_rows, max_missing_rows, missing_within, on_conflict, if_exists } = query;
+  const { action, column } = actionOf(missing_rows);
+  if (max_missing_rows !== undefined && action === 'keep') {
+    const detail = 'max_missing_rows needs missing_rows=delete or missing_rows=mark:<column>.';
+    throw wrongParameter('max_missing_rows', detail);
+  }
+  if (missing_within !== undefined && missing_rows === undefined)
+    throw wrongParameter('missing_within', 'missing_within needs missing_rows.');
+  if (on_conflict === 'fail' || if_exists !== 'append') {
+    if (action === 'keep') return undefined;
+    const detail = `missing_rows=${action} needs if_exists=append and on_conflict=update or skip, because it compares the rows of an existing table by their key.`;
+    throw wrongParameter('missing_rows', detail, on_conflict === 'fail' ? { code: 'no-key' } : {});
+  }
+  if (missing_rows === undefined) return undefined;
+  const within = namesIn('missing_within', missing_within) ?? [];
+  return { action, ...(column !== undefined && { column }), max: maxOf(max_missing_rows), within };
+}
+
+function actionOf(text = 'keep'): Pick<MissingRows, 'action' | 'column'> {
+  if (text === 'keep' || text === 'delete') return { action: text };
+  const [action, column, ...more] = splitList(text, ':');
+  if (action === 'mark' && column && more.length === 0) return { action, column };
+  const detail =
+    'missing_rows must be keep, delete or mark:<column>, as in missing_rows=mark:is_gone. Write a backslash before a colon or backslash in the name.';
+  throw wrongParameter('missing_rows', detail, { value: text });
+}
+
+function maxOf(text = '10%'): MissingRows['max'] {
+  if (/^\d{1,15}$/.test(text)) return { rows: Number(text) };
+  const percent = /^\d{1,3}(\.\d{1,4})?%$/.test(text) ? Number(text.slice(0, -1)) : 101;
+  if (percent <= 100) return { percent };
+  const detail =
+    'max_missing_rows must be a number of rows or a share of the rows of the table from 0% to 100%, such as 500 or 10% (in a URL 10%25).';
+  throw wrongParameter('max_missing_rows', detail, { value: text });
+}
