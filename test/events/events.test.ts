@@ -73,7 +73,17 @@ suite('the events of uploads', () => {
     await upload('shrunk', [{ a: 1 }, { a: 2 }], '?primary_key=a');
     const { body } = await upload('shrunk', [{ a: 1 }], query);
     const [, , last, ...more] = await eventsOf('shrunk');
-    const numbers = { rows: 0, updated: 0, skipped: 1, missing: 1, deleted: 1, rows_left_out: 0 };
+    const numbers = {
+      rows: 0,
+      inserted: 0,
+      updated: 0,
+      changed: 0,
+      unchanged: 0,
+      skipped: 1,
+      missing: 1,
+      deleted: 1,
+      rows_left_out: 0,
+    };
     assert.deepEqual(last!.data, { schema: 'public', table: 'shrunk', load: body.load.id, ...numbers });
     await upload('shrunk', [{ a: 1 }], query);
     assert.deepEqual([more.length, (await eventsOf('shrunk')).length], [0, 3]);
