@@ -737,15 +737,18 @@ test('the choices of a warning become buttons that change only what they name', 
 test('every upload parameter has a control on the page, or a reason why it has none', () => {
   // What the page decides with its other controls.
   const elsewhere = [
-    ...['schema', 'primary_key', 'rename', 'extra_columns', 'if_exists', 'on_conflict', 'dry_run'],
-    ...['faulty_rows', 'max_faulty_rows', 'values', 'languages', 'null_values', 'date_order', 'trim'],
-    ...['decimal_sign', 'thousands_sign', 'rows_at', 'sheet', 'header', 'header_row', 'header_rows'],
-    ...['range', 'table_range', 'hidden', 'footer', 'cell_errors'],
+    ...['schema', 'primary_key', 'rename', 'extra_columns', 'misfits', 'if_exists', 'on_conflict'],
+    ...['dry_run', 'faulty_rows', 'max_faulty_rows', 'values', 'languages', 'null_values', 'date_order'],
+    ...['trim', 'decimal_sign', 'thousands_sign', 'rows_at', 'sheet', 'header', 'header_row'],
+    ...['header_rows', 'range', 'table_range', 'hidden', 'footer', 'cell_errors'],
   ];
   // The page sees whether the table exists, and takes the first key of the table.
   const needless = ['if_missing', 'conflict_key', 'misfits'];
   // The page deletes and marks no rows.
   const notOffered = ['missing_rows', 'max_missing_rows', 'missing_within'];
+  const needless = ['if_missing', 'conflict_key'];
+  // The page writes no columns that the file does not have.
+  const notOffered = ['provenance'];
   const fields = new Set(
     [...fileParameters('spreadsheet'), ...fileParameters('json')].map(({ name }) => name),
   );
