@@ -743,12 +743,9 @@ test('every upload parameter has a control on the page, or a reason why it has n
     ...['header_rows', 'range', 'table_range', 'hidden', 'footer', 'cell_errors'],
   ];
   // The page sees whether the table exists, and takes the first key of the table.
-  const needless = ['if_missing', 'conflict_key', 'misfits'];
-  // The page deletes and marks no rows.
-  const notOffered = ['missing_rows', 'max_missing_rows', 'missing_within'];
   const needless = ['if_missing', 'conflict_key'];
-  // The page writes no columns that the file does not have.
-  const notOffered = ['provenance'];
+  // The page deletes and marks no rows, and writes no columns that the file does not have.
+  const notOffered = ['missing_rows', 'max_missing_rows', 'missing_within', 'provenance'];
   const fields = new Set(
     [...fileParameters('spreadsheet'), ...fileParameters('json')].map(({ name }) => name),
   );
