@@ -85,9 +85,9 @@ function aboutOf({ about, value, choices, default: byDefault }: UploadParameter)
   return `${about}: ${choices.slice(0, -1).join(separator)} or ${choices.at(-1)}`;
 }
 
-/** Returns the name of the option of a parameter: `if_exists` is `if-exists`. */
+/** Returns the name of the option of a parameter: `if_exists` is `if-exists`. `--profile` already names the service, so the parameter `profile` has another one. */
 export function optionOf(parameter: string): string {
-  return parameter.replaceAll('_', '-');
+  return parameter === 'profile' ? 'upload-profile' : parameter.replaceAll('_', '-');
 }
 
 /** Returns whether the option of a parameter takes no value: `trim=true` is `--trim`. */
@@ -279,6 +279,26 @@ export const commands = {
       ...connection,
     },
     examples: ['tablewright changes 01a2034e-08b4-7732-a995-a608bebf4157'],
+  },
+  profiles: {
+    usage: 'profiles [save|show|delete NAME] [options]',
+    about: 'list upload profiles, or save, show or delete one',
+    notes:
+      'An upload profile is a named set of load options that the service keeps.\nload and inspect use it with --upload-profile NAME.',
+    options: {
+      ...inGroup('Table', {
+        definition: { value: 'FILE', about: 'a JSON file with the definition of the table' },
+      }),
+      ...optionsOf(uploadParameters.filter(({ name }) => name !== 'profile' && name !== 'dry_run')),
+      'shared-with': { value: 'SCHEMA', about: 'the profile that all who may use this schema share' },
+      version: { value: 'NUMBER', about: 'with show: an earlier version' },
+      ...output,
+      ...connection,
+    },
+    examples: [
+      'tablewright profiles save monthly-orders --if-exists append --on-conflict update --trim',
+      'tablewright load november.xlsx --table orders --upload-profile monthly-orders',
+    ],
   },
   cancel: {
     usage: 'cancel ID [options]',

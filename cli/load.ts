@@ -125,7 +125,8 @@ function afterEarlierFile(file: FileLoad, earlier: LoadedTable | undefined): Fil
   if (!query.dry_run) return { ...file, query: { ...query, if_exists: 'append' } };
   const { if_exists: ifExists = 'fail', primary_key: _, ...others } = query;
   const wasCreated = earlier?.load.warnings.some(({ code }) => code === 'table-created');
-  if ((ifExists === 'append' || ifExists === 'truncate') && !wasCreated) return file;
+  const mayAppend = ifExists === 'append' || ifExists === 'truncate' || query.profile !== undefined;
+  if (mayAppend && !wasCreated) return file;
   const definition = earlier?.table as UploadDefinition | undefined;
   return { ...file, query: { ...others, if_exists: ifExists }, definition, isDefinitionOfEarlier: true };
 }

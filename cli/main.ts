@@ -27,6 +27,7 @@ const runs: Record<CommandName, (line: CommandLine) => Promise<number | undefine
   export: async (line) => (await import('./export.ts')).exportTable(line),
   loads: async (line) => (await import('./loads.ts')).loads(line),
   changes: async (line) => (await import('./changes.ts')).changes(line),
+  profiles: async (line) => (await import('./profiles.ts')).profiles(line),
   cancel: async (line) => (await import('./loads.ts')).cancel(line),
   mcp: async (line) => (await import('./mcp/mcp.ts')).mcp(line),
   serve: async (line) => (await import('./serve.ts')).serve(line),

@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 da68238fcb28d4445b3b4a45947803a21704455b84af6559892c21dbe82da53a.
+// The structure of the OpenAPI document has the SHA-256 d5e101c96f45b5ef0f2b2c29c16fb3ec5784ce941f210c92c3e4cb992077a498.
 
 export interface paths {
   '/healthz': {
@@ -146,6 +146,34 @@ export interface paths {
      */
     post: operations['createWebhook'];
     delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/profiles/{name}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read Profile
+     * @description Returns the profile that an upload with this name would use, or an earlier version of it.
+     */
+    get: operations['readProfile'];
+    /**
+     * Save Profile
+     * @description Saves upload parameters, a definition and the names of a file's columns under a name. Another content makes a new version; the same content keeps the version. What no upload accepts is refused. A subject may have 1,000 profiles, and the newest 20 versions of each are kept. Only the subject that has created a shared profile may change it. Needs the scope `profile:manage`.
+     */
+    put: operations['saveProfile'];
+    post?: never;
+    /**
+     * Delete Profile
+     * @description Removes a profile with all its versions. Loads that were accepted with it are not affected. Needs the scope `profile:manage`.
+     */
+    delete: operations['deleteProfile'];
     options?: never;
     head?: never;
     patch?: never;
@@ -425,6 +453,26 @@ export interface paths {
      * @description Sends an event of the type `webhook.ping` to the webhook. List Deliveries shows what became of it. Needs the scope `webhook:manage`.
      */
     post: operations['pingWebhook'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/profiles': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Profiles
+     * @description Lists the profiles of the subject of the token, and those that are shared with schemas that the token may use, ordered by name.
+     */
+    get: operations['listProfiles'];
+    put?: never;
+    post?: never;
     delete?: never;
     options?: never;
     head?: never;
@@ -941,12 +989,14 @@ export interface components {
         | 'insufficient-scope'
         | 'schema-forbidden'
         | 'permission-denied'
+        | 'profile-not-owned'
         | 'path-not-found'
         | 'schema-not-found'
         | 'table-not-found'
         | 'load-not-found'
         | 'no-faulty-rows'
         | 'webhook-not-found'
+        | 'profile-not-found'
         | 'method-not-allowed'
         | 'not-acceptable'
         | 'request-timeout'
@@ -973,6 +1023,7 @@ export interface components {
         | 'unsupported-file'
         | 'idempotency-key-reused'
         | 'invalid-webhook'
+        | 'invalid-profile'
         | 'too-many-uploads'
         | 'too-many-requests'
         | 'queue-full'
@@ -1755,6 +1806,64 @@ export interface components {
     WebhookList: {
       webhooks: components['schemas']['ListedWebhook'][];
     };
+    /** @description A table definition. With `extra_columns=add` it may have only constraints. */
+    UploadDefinition: {
+      /** @description Ignored: the path names the table. */
+      name?: unknown;
+      /** @description Ignored: the query names the schema. */
+      schema?: unknown;
+      /** @description The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows. */
+      columns?: components['schemas']['ColumnDefinition'][];
+      /**
+       * @description A comment (COMMENT ON). Empty, null or absent: none.
+       * @example One row for each order
+       */
+      comment?: string | null;
+      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
+      unlogged?: boolean | null;
+      constraints?: components['schemas']['Constraints'] | null;
+      /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
+      indexes?: components['schemas']['Index'][] | null;
+      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
+      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
+      distribution?: components['schemas']['Distribution'] | null;
+    };
+    ProfileContent: {
+      /**
+       * @description Upload parameters with their values, as in a query. All but `dry_run` and `profile`. Numbers and booleans become their texts.
+       * @example {
+       *       "if_exists": "append",
+       *       "on_conflict": "update",
+       *       "rename": "Order no:order_no"
+       *     }
+       */
+      parameters?: {
+        [key: string]: string | boolean | number;
+      };
+      table?: components['schemas']['UploadDefinition'];
+      /** @description The column names of the file for which the profile is made. The service keeps them, so that a page can offer the profile for the next file with this header. */
+      headers?: string[];
+    };
+    Profile: {
+      name: string;
+      /** @description From 1. Each change makes a new version. */
+      version: number;
+      shared_with: string | null;
+      /** @description Whether the subject of the token may change and delete it. */
+      is_own: boolean;
+      subject: string | null;
+      /** @description The upload parameters, with their values as in a query. */
+      parameters: {
+        [key: string]: string;
+      };
+      headers: string[] | null;
+      /**
+       * Format: date-time
+       * @description When the version was saved.
+       */
+      saved_at: string;
+      table: components['schemas']['UploadDefinition'] | null;
+    };
     ListedTable: {
       schema: string;
       name: string;
@@ -1845,6 +1954,13 @@ export interface components {
       };
       dry_run: boolean;
       subject: string | null;
+      /** @description The profile that the upload named, with the version that it had when it was accepted. */
+      profile?: {
+        name: string;
+        version: number;
+        /** @description The schema of the profile. Absent: it was of the subject alone. */
+        shared_with?: string;
+      };
       /** @description The bytes of the body that have arrived. */
       bytes_received: number;
       bytes_expected: number | null;
@@ -1903,6 +2019,13 @@ export interface components {
       };
       dry_run: boolean;
       subject: string | null;
+      /** @description The profile that the upload named, with the version that it had when it was accepted. */
+      profile?: {
+        name: string;
+        version: number;
+        /** @description The schema of the profile. Absent: it was of the subject alone. */
+        shared_with?: string;
+      };
       /** @description The bytes of the body that have arrived. */
       bytes_received: number;
       bytes_expected: number | null;
@@ -2048,27 +2171,29 @@ export interface components {
        */
       event: string;
     };
-    /** @description A table definition. With `extra_columns=add` it may have only constraints. */
-    UploadDefinition: {
-      /** @description Ignored: the path names the table. */
-      name?: unknown;
-      /** @description Ignored: the query names the schema. */
-      schema?: unknown;
-      /** @description The columns, in the order of the table. Required, unless `extra_columns=add` takes the columns from the rows. */
-      columns?: components['schemas']['ColumnDefinition'][];
+    ListedProfile: {
+      name: string;
+      /** @description From 1. Each change makes a new version. */
+      version: number;
+      shared_with: string | null;
+      /** @description Whether the subject of the token may change and delete it. */
+      is_own: boolean;
+      subject: string | null;
+      /** @description The upload parameters, with their values as in a query. */
+      parameters: {
+        [key: string]: string;
+      };
+      headers: string[] | null;
       /**
-       * @description A comment (COMMENT ON). Empty, null or absent: none.
-       * @example One row for each order
+       * Format: date-time
+       * @description When the version was saved.
        */
-      comment?: string | null;
-      /** @description true: the table is faster to write and empty after a crash of PostgreSQL, and it is on no standby (UNLOGGED). Default: false. */
-      unlogged?: boolean | null;
-      constraints?: components['schemas']['Constraints'] | null;
-      /** @description The indexes besides those of the keys. They are made after the rows are loaded. */
-      indexes?: components['schemas']['Index'][] | null;
-      /** @description The enums and domains that the table needs, a domain after the types below it. Those that are missing in the schema of the table are made. */
-      types?: (components['schemas']['EnumDefinition'] | components['schemas']['DomainDefinition'])[] | null;
-      distribution?: components['schemas']['Distribution'] | null;
+      saved_at: string;
+      has_table: boolean;
+    };
+    ProfileList: {
+      profiles: components['schemas']['ListedProfile'][];
+      next: string | null;
     };
     Correction: {
       /** @description The number of the data row, as `errors` name it. It needs `column`. */
@@ -2110,6 +2235,13 @@ export interface components {
          * @description The id of the load, for `GET /api/v1/loads/{id}`. It is also in the header `Load-Id`. Absent if the service records no loads.
          */
         id?: string;
+        /** @description The profile that the upload named, with the version that it had when it was accepted. */
+        profile?: {
+          name: string;
+          version: number;
+          /** @description The schema of the profile. Absent: it was of the subject alone. */
+          shared_with?: string;
+        };
         /** @description Rows loaded. */
         rows: number;
         /** @description Rows left out because their key already exists (`on_conflict=skip`). */
@@ -3095,7 +3227,7 @@ export interface operations {
       408: components['responses']['RequestTimeout'];
       /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`loses-data`](/docs/errors/loses-data): The change would lose a part of the table. [`lock-too-long`](/docs/errors/lock-too-long): The change would lock the table for too long. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
-      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The table is not the one that If-Match names. */
+      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The version is not the one that If-Match names. */
       412: components['responses']['PreconditionFailed'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
@@ -3258,7 +3390,7 @@ export interface operations {
       406: components['responses']['NotAcceptable'];
       /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
-      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The table is not the one that If-Match names. */
+      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The version is not the one that If-Match names. */
       412: components['responses']['PreconditionFailed'];
       /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`idempotency-key-reused`](/docs/errors/idempotency-key-reused): Another request has used the key. */
       422: components['responses']['UnprocessableContent'];
@@ -3335,7 +3467,7 @@ export interface operations {
       408: components['responses']['RequestTimeout'];
       /** @description [`write-conflict`](/docs/errors/write-conflict): A concurrent transaction conflicts with the request. [`table-exists`](/docs/errors/table-exists): The table already exists. [`dependent-objects`](/docs/errors/dependent-objects): Other objects depend on the table. [`idempotency-key-in-use`](/docs/errors/idempotency-key-in-use): A request with the key is still running. */
       409: components['responses']['Conflict'];
-      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The table is not the one that If-Match names. */
+      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The version is not the one that If-Match names. */
       412: components['responses']['PreconditionFailed'];
       /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
       413: components['responses']['ContentTooLarge'];
@@ -3432,6 +3564,206 @@ export interface operations {
       /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
       415: components['responses']['UnsupportedMediaType'];
       /** @description [`invalid-webhook`](/docs/errors/invalid-webhook): The webhook is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  readProfile: {
+    parameters: {
+      query?: {
+        /** @description Only the profile that is shared with this schema. Without it: the own one of the subject, or else the shared one. */
+        shared_with?: string;
+        /** @description One of the newest 20 versions. Default: the newest. */
+        version?: number;
+      };
+      header?: never;
+      path: {
+        /**
+         * @description The name of the profile: 1 to 63 bytes of UTF-8, case-sensitive.
+         * @example monthly-orders
+         */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The profile. */
+      200: {
+        headers: {
+          /** @description The version, for `If-Match`. */
+          ETag?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Profile'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`profile-not-found`](/docs/errors/profile-not-found): No such profile. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  saveProfile: {
+    parameters: {
+      query?: {
+        /** @description The schema with which the profile is shared. Without it the profile is the own one of the subject. */
+        shared_with?: string;
+      };
+      header?: {
+        /** @description The `ETag` of the version that the request replaces, so that two editors do not overwrite each other (412). */
+        'If-Match'?: string;
+        /** @description `*`: only if there is no such profile (412). */
+        'If-None-Match'?: string;
+      };
+      path: {
+        /**
+         * @description The name of the profile: 1 to 63 bytes of UTF-8, case-sensitive.
+         * @example monthly-orders
+         */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ProfileContent'];
+      };
+    };
+    responses: {
+      /** @description The profile, with its version. */
+      200: {
+        headers: {
+          /** @description The version, for `If-Match`. */
+          ETag?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Profile'];
+        };
+      };
+      /** @description The profile was created. */
+      201: {
+        headers: {
+          /** @description The version, for `If-Match`. */
+          ETag?: string;
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Profile'];
+        };
+      };
+      /** @description [`invalid-json`](/docs/errors/invalid-json): The body is not valid JSON. [`invalid-content-encoding`](/docs/errors/invalid-content-encoding): The body is not encoded as Content-Encoding says. */
+      400: components['responses']['BadRequest'];
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`profile-not-owned`](/docs/errors/profile-not-owned): The profile belongs to another subject. */
+      403: components['responses']['Forbidden'];
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
+      408: components['responses']['RequestTimeout'];
+      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The version is not the one that If-Match names. */
+      412: components['responses']['PreconditionFailed'];
+      /** @description [`limit-exceeded`](/docs/errors/limit-exceeded): The upload is over a limit. */
+      413: components['responses']['ContentTooLarge'];
+      /** @description [`unsupported-media-type`](/docs/errors/unsupported-media-type): The content type is not accepted. */
+      415: components['responses']['UnsupportedMediaType'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. [`invalid-profile`](/docs/errors/invalid-profile): The profile is not valid. [`invalid-definition`](/docs/errors/invalid-definition): The table definition is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
+  deleteProfile: {
+    parameters: {
+      query?: {
+        /** @description The schema with which the profile is shared. Without it the profile is the own one of the subject. */
+        shared_with?: string;
+      };
+      header?: {
+        /** @description The `ETag` of the version that the request replaces, so that two editors do not overwrite each other (412). */
+        'If-Match'?: string;
+        /** @description `*`: only if there is no such profile (412). */
+        'If-None-Match'?: string;
+      };
+      path: {
+        /**
+         * @description The name of the profile: 1 to 63 bytes of UTF-8, case-sensitive.
+         * @example monthly-orders
+         */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The profile was removed. */
+      204: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': unknown;
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`profile-not-owned`](/docs/errors/profile-not-owned): The profile belongs to another subject. */
+      403: components['responses']['Forbidden'];
+      /** @description [`profile-not-found`](/docs/errors/profile-not-found): No such profile. */
+      404: components['responses']['NotFound'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`precondition-failed`](/docs/errors/precondition-failed): The version is not the one that If-Match names. */
+      412: components['responses']['PreconditionFailed'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
       422: components['responses']['UnprocessableContent'];
       /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
       429: components['responses']['TooManyRequests'];
@@ -4171,6 +4503,53 @@ export interface operations {
       503: components['responses']['ServiceUnavailable'];
     };
   };
+  listProfiles: {
+    parameters: {
+      query?: {
+        /** @description Only profiles with this name. */
+        name?: string;
+        /** @description The maximum number of profiles of the answer. */
+        limit?: number;
+        /** @description The value of `next` of the page before. */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The profiles. */
+      200: {
+        headers: {
+          /** @description The quota (draft-ietf-httpapi-ratelimit-headers), such as `"requests";q=30000;w=60`. Absent if the service has no such limit. */
+          'RateLimit-Policy'?: string;
+          /** @description What is left of the quota, and the seconds until it is full again, such as `"requests";r=29999;t=60`. Absent if the service has no such limit. */
+          RateLimit?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ProfileList'];
+        };
+      };
+      /** @description [`missing-token`](/docs/errors/missing-token): An access token is needed. [`invalid-token`](/docs/errors/invalid-token): The access token is not valid. */
+      401: components['responses']['Unauthorized'];
+      /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
+      403: components['responses']['Forbidden'];
+      /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
+      406: components['responses']['NotAcceptable'];
+      /** @description [`invalid-parameter`](/docs/errors/invalid-parameter): A parameter is not valid. */
+      422: components['responses']['UnprocessableContent'];
+      /** @description [`too-many-requests`](/docs/errors/too-many-requests): Too many requests of one caller. */
+      429: components['responses']['TooManyRequests'];
+      /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
+      500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
+      /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-busy`](/docs/errors/database-busy): The table was locked or the statement took too long. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
+      503: components['responses']['ServiceUnavailable'];
+    };
+  };
   uploadTableFromJson: {
     parameters: {
       query?: {
@@ -4179,6 +4558,8 @@ export interface operations {
          * @example public
          */
         schema?: string;
+        /** @description The name of a profile (docs/loading.md). Its parameters and its definition count as if they had been sent; those of the request win. A profile of the subject of the token comes before a shared one. Default: none. */
+        profile?: string;
         /** @description For uploads without a definition: the columns of the primary key, separated by commas: `order_no,line`. A new table gets this key. An existing table must already have it, so you can repeat the same upload. Write a backslash before a comma or backslash in a name. Default: none. */
         primary_key?: string;
         /** @description New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. A header matches exactly or, if no header matches exactly, ignoring case. A JSON key must match exactly. A name that the data does not have gives the warning `nothing-renamed`. Default: none. */
@@ -4317,7 +4698,7 @@ export interface operations {
       401: components['responses']['Unauthorized'];
       /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
       403: components['responses']['Forbidden'];
-      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. [`profile-not-found`](/docs/errors/profile-not-found): No such profile. */
       404: components['responses']['NotFound'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
@@ -4344,6 +4725,8 @@ export interface operations {
   inspectJson: {
     parameters: {
       query?: {
+        /** @description The name of a profile (docs/loading.md). Its parameters and its definition count as if they had been sent; those of the request win. A profile of the subject of the token comes before a shared one. Default: none. */
+        profile?: string;
         /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide. */
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
@@ -4412,6 +4795,8 @@ export interface operations {
       401: components['responses']['Unauthorized'];
       /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
       403: components['responses']['Forbidden'];
+      /** @description [`profile-not-found`](/docs/errors/profile-not-found): No such profile. */
+      404: components['responses']['NotFound'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
@@ -4426,6 +4811,8 @@ export interface operations {
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
       /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`storage-full`](/docs/errors/storage-full): The service has no room left for the upload. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };
@@ -4438,6 +4825,8 @@ export interface operations {
          * @example public
          */
         schema?: string;
+        /** @description The name of a profile (docs/loading.md). Its parameters and its definition count as if they had been sent; those of the request win. A profile of the subject of the token comes before a shared one. Default: none. */
+        profile?: string;
         /** @description For uploads without a definition: the columns of the primary key, separated by commas: `order_no,line`. A new table gets this key. An existing table must already have it, so you can repeat the same upload. Write a backslash before a comma or backslash in a name. Default: none. */
         primary_key?: string;
         /** @description New names for headers or keys: `Order no:order_no,Total:total`. Write a backslash before a comma, colon or backslash in a name. A header matches exactly or, if no header matches exactly, ignoring case. A JSON key must match exactly. A name that the data does not have gives the warning `nothing-renamed`. Default: none. */
@@ -4605,7 +4994,7 @@ export interface operations {
       401: components['responses']['Unauthorized'];
       /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. [`schema-forbidden`](/docs/errors/schema-forbidden): The request may not use the schema. [`permission-denied`](/docs/errors/permission-denied): The PostgreSQL role lacks a privilege. */
       403: components['responses']['Forbidden'];
-      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. */
+      /** @description [`schema-not-found`](/docs/errors/schema-not-found): No such schema. [`table-not-found`](/docs/errors/table-not-found): No such table. [`profile-not-found`](/docs/errors/profile-not-found): No such profile. */
       404: components['responses']['NotFound'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
@@ -4632,6 +5021,8 @@ export interface operations {
   inspectExcel: {
     parameters: {
       query?: {
+        /** @description The name of a profile (docs/loading.md). Its parameters and its definition count as if they had been sent; those of the request win. A profile of the subject of the token comes before a shared one. Default: none. */
+        profile?: string;
         /** @description How texts become dates, numbers, times and booleans. `strict`: in the notation of PostgreSQL, or in the one that `date_order`, `decimal_sign` and `thousands_sign` name. `natural`: each column in the one notation that all of its values have: `17-Jan-94`, `August 1, 2017`, `€ 1.234,50`, `(80.50)`, `12 %` (0.12), `2:30 PM`, `Yes` and `No`. The warning `natural-values` names each such column. A column that several notations fit stays text, and `other-notation` offers them; the other parameters then decide. */
         values?: 'strict' | 'natural';
         /** @description Languages besides English, by their tags (BCP 47): `de,fr`. With `values=natural` or a `date_order`, the names of their months and weekdays are read; with `values=natural` also their words for yes and no. At most 10. Default: English only. */
@@ -4719,6 +5110,8 @@ export interface operations {
       401: components['responses']['Unauthorized'];
       /** @description [`insufficient-scope`](/docs/errors/insufficient-scope): The access token lacks a scope. */
       403: components['responses']['Forbidden'];
+      /** @description [`profile-not-found`](/docs/errors/profile-not-found): No such profile. */
+      404: components['responses']['NotFound'];
       /** @description [`not-acceptable`](/docs/errors/not-acceptable): The service answers only JSON. */
       406: components['responses']['NotAcceptable'];
       /** @description [`request-timeout`](/docs/errors/request-timeout): The request did not arrive in time. */
@@ -4733,6 +5126,8 @@ export interface operations {
       429: components['responses']['TooManyRequests'];
       /** @description [`internal-error`](/docs/errors/internal-error): The service failed. */
       500: components['responses']['InternalServerError'];
+      /** @description [`not-enabled`](/docs/errors/not-enabled): The service has no schema of its own. */
+      501: components['responses']['NotImplemented'];
       /** @description [`token-keys-unavailable`](/docs/errors/token-keys-unavailable): The keys of the identity provider cannot be fetched. [`database-unavailable`](/docs/errors/database-unavailable): The database cannot be reached. [`service-busy`](/docs/errors/service-busy): The service has no connection or file left. [`shutting-down`](/docs/errors/shutting-down): The service is starting or stopping. */
       503: components['responses']['ServiceUnavailable'];
     };

@@ -8,8 +8,15 @@ import { fromJson, toJson } from './exact-json.ts';
 import { ConnectionError, type Problem, type ProblemDocument, ProblemError } from './problem-error.ts';
 import { type Connection, type SentRequest, send } from './send.ts';
 import { fetchTransport, type Transport, type TransportAnswer } from './transport.ts';
-import { type ChangeOptions, type LoadOptions, type RequestOptions, sendOnce, upload } from './upload.ts';
-import { type UploadSource, uploadBody } from './upload-body.ts';
+import {
+  type ChangeOptions,
+  type LoadOptions,
+  type LoadQuery,
+  type RequestOptions,
+  sendOnce,
+  upload,
+} from './upload.ts';
+import { type UploadDefinition, type UploadSource, uploadBody } from './upload-body.ts';
 import { hasEnded, type Load, resultOf, watchLoad } from './watch-load.ts';
 
 export type { components, operations } from './api-types.ts';
@@ -34,6 +41,16 @@ export type ListedType = Schemas['ListedTypes']['types'][number];
 export type ListedLoad = Schemas['ListedLoad'];
 export type LoadChanges = Schemas['LoadChanges'];
 export type RowChange = Schemas['RowChange'];
+export type Profile = Schemas['Profile'] & { etag: string };
+export type ListedProfile = Schemas['ListedProfile'];
+
+/** What a profile keeps. The service accepts numbers and booleans as values of parameters, too. */
+export interface ProfileContent {
+  parameters?: Omit<LoadQuery, 'profile' | 'dry_run'> | undefined;
+  table?: UploadDefinition | undefined;
+  /** The column names of the file. */
+  headers?: string[] | undefined;
+}
 
 export type InspectOptions = QueryOf<'inspectJson'> &
   QueryOf<'inspectExcel'> &
@@ -79,6 +96,7 @@ export function createClient({
     ...uploadCalls(connection),
     ...loadCalls(connection),
     ...foundCalls(connection),
+    ...profileCalls(connection),
   };
 }
 
@@ -215,6 +233,58 @@ function uploadCalls(connection: Connection) {
   };
 }
 
+/** Which profile is changed: that of the subject, or the one that is shared with a schema. */
+interface ProfileOptions extends RequestOptions {
+  shared_with?: string | undefined;
+  /** `etag` of the version that is replaced, so that two editors do not overwrite each other. */
+  ifMatch?: string | undefined;
+}
+
+function profileCalls(connection: Connection) {
+  return {
+    /** Yields the profiles that the token may use, ordered by name. Requests one page after the other. */
+    profiles: (options: QueryOf<'listProfiles'> & RequestOptions = {}): AsyncGenerator<ListedProfile> =>
+      itemsOf(connection, 'profiles', options),
+
+    /** Reads the profile that an upload with this name would use. `etag` is its version, for `ifMatch`. */
+    profile: (name: string, options: QueryOf<'readProfile'> & RequestOptions = {}): Promise<Profile> =>
+      get(connection, profilePath(name), options, withEtag),
+
+    /**
+     * Saves a profile. Another content makes a new version.
+     *
+     * @throws ProblemError `precondition-failed` if the profile has another version than `ifMatch`
+     */
+    saveProfile(
+      name: string,
+      content: ProfileContent,
+      { signal, ifMatch, ...query }: ProfileOptions & { ifNoneMatch?: '*' | undefined } = {},
+    ): Promise<Profile> {
+      const { ifNoneMatch, ...address } = query;
+      const headers = {
+        'content-type': 'application/json',
+        'if-match': ifMatch,
+        'if-none-match': ifNoneMatch,
+      };
+      const isRepeatable = ifMatch === undefined && ifNoneMatch === undefined;
+      const sent = { method: 'PUT', path: profilePath(name), query: address, headers, signal } as const;
+      const body = JSON.stringify(content);
+      return send(connection, { ...sent, isRepeatable, open: () => ({ content: body }) }, withEtag);
+    },
+
+    /** Deletes a profile with all its versions. */
+    async deleteProfile(name: string, { signal, ifMatch, ...query }: ProfileOptions = {}): Promise<void> {
+      const sent = { method: 'DELETE', path: profilePath(name), query, signal, isRepeatable: false } as const;
+      await send(connection, { ...sent, headers: { 'if-match': ifMatch } }, async () => {});
+    },
+  };
+}
+
+const withEtag = async (answer: TransportAnswer): Promise<Profile> => ({
+  ...(await jsonOf(answer)),
+  etag: answer.headers.get('etag'),
+});
+
 function loadCalls(connection: Connection) {
   const describeLoad = (id: string, options: RequestOptions = {}): Promise<Load> =>
     get(connection, loadPath(id), options);
@@ -320,6 +390,10 @@ const maxProblems = 100_000;
 
 function tablePath(name: string): string {
   return `/table/${encodeURIComponent(name)}`;
+}
+
+function profilePath(name: string): string {
+  return `/profiles/${encodeURIComponent(name)}`;
 }
 
 function loadPath(id: string): string {

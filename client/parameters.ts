@@ -25,6 +25,13 @@ export const uploadParameters: readonly UploadParameter[] = [
     endpoints: ['upload-json', 'upload-excel'],
   },
   {
+    name: 'profile',
+    group: 'Table',
+    value: 'NAME',
+    about: 'the saved profile whose parameters apply',
+    endpoints: ['upload-json', 'upload-excel', 'inspect-json', 'inspect-excel'],
+  },
+  {
     name: 'primary_key',
     group: 'Table',
     value: 'COLUMNS',

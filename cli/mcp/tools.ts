@@ -62,10 +62,15 @@ export const tools: Record<string, Tool> = {
     about:
       'Loads a file into a table, all or nothing. Check it first (check_file). Without if_exists the table is created; append adds rows, with on_conflict=update also changes rows by their key.',
     ...ofUploads,
-    danger: ({ table, file, schema, if_exists: choice }) =>
-      choice === 'truncate' || choice === 'replace'
-        ? `Remove all rows of the table ${shown(table ?? tableOf(file), schema)} and load the file ${shown(file)} in their place?`
-        : undefined,
+    danger: ({ table, file, schema, if_exists: choice, profile }) => {
+      const what = `the table ${shown(table ?? tableOf(file), schema)}`;
+      if (choice === 'truncate' || choice === 'replace')
+        return `Remove all rows of ${what} and load the file ${shown(file)} in their place?`;
+      // The parameters of a profile are not known here, and they may replace rows.
+      return profile === undefined
+        ? undefined
+        : `Load the file ${shown(file)} into ${what} with the profile ${shown(profile)}, which may remove rows?`;
+    },
     run: loadFile,
   },
   list_tables: {

@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { asOptions } from '../../cli/as-options.ts';
-import { commands, type Option } from '../../cli/commands.ts';
+import { commands, type Option, optionOf } from '../../cli/commands.ts';
 import { harmless, harmlessJson } from '../../cli/harmless.ts';
 import { commandHelp, generalHelp } from '../../cli/help.ts';
 import { progressText } from '../../cli/progress.ts';
@@ -876,10 +876,37 @@ test('messages name the options of the command line', async () => {
   assert.doesNotMatch(err, /if_exists/);
 });
 
+test('a profile is saved, used, shown, listed and deleted', async () => {
+  const save = ['profiles', 'save', 'monthly', '--if-exists', 'replace', '--trim', '--rename', 'id:nr'];
+  assert.match((await run(save)).out, /^Profile monthly is saved as version 1\./);
+  const loaded = await run([
+    'load',
+    'orders.xlsx',
+    '--table',
+    'profiled',
+    '--upload-profile',
+    'monthly',
+    '--json',
+  ]);
+  assert.deepEqual(JSON.parse(loaded.out).load.profile, { name: 'monthly', version: 1 }, loaded.err);
+  assert.match((await run(['profiles', 'show', 'monthly'])).out, /^--if-exists replace$/m);
+  assert.match((await run(['profiles'])).out, /monthly +1 .*--if-exists replace --rename id:nr --trim true/);
+  const wrong = await run(['profiles', 'save', 'wrong', '--rename', 'x']);
+  assert.deepEqual([wrong.code, /--rename|rename/.test(wrong.err)], [1, true], wrong.err);
+  for (const line of [
+    ['profiles', 'keep', 'x'],
+    ['profiles', 'save'],
+    ['profiles', 'show', 'x', '--trim'],
+  ])
+    assert.equal((await run(line)).code, 2);
+  assert.equal((await run(['profiles', 'delete', 'monthly'])).code, 0);
+  assert.equal((await run(['profiles', 'show', 'monthly'])).code, 1);
+});
+
 test('what a message advises can be typed as it is shown', async () => {
   const options: Record<string, Option> = { ...commands.load.options, ...commands.create.options };
   for (const name of [...uploadParameters.map(({ name }) => name), 'if_not_exists']) {
-    const option = name.replaceAll('_', '-');
+    const option = optionOf(name);
     const { value } = options[option]!;
     const typed = value === undefined ? `--${option}` : `--${option} true`;
     assert.equal(

@@ -74,6 +74,7 @@ test('the document has a title, a description and a version', () => {
 
 test('the operations of the contract are there', () => {
   assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
+    'delete /api/v1/profiles/{name}',
     'delete /api/v1/table/{table_name}',
     'delete /api/v1/webhooks/{id}',
     'get /api/v1/events',
@@ -83,6 +84,8 @@ test('the operations of the contract are there', () => {
     'get /api/v1/loads/{id}/events',
     'get /api/v1/loads/{id}/faulty-rows',
     'get /api/v1/loads/{id}/problems',
+    'get /api/v1/profiles',
+    'get /api/v1/profiles/{name}',
     'get /api/v1/table/{table_name}',
     'get /api/v1/table/{table_name}/rows',
     'get /api/v1/tables',
@@ -101,6 +104,7 @@ test('the operations of the contract are there', () => {
     'post /api/v1/table/{table_name}/upload/json',
     'post /api/v1/webhooks',
     'post /api/v1/webhooks/{id}/ping',
+    'put /api/v1/profiles/{name}',
     'put /api/v1/table/{table_name}',
   ]);
 });
@@ -281,8 +285,9 @@ test('each operation can be sent twice with all of its examples, as the referenc
   await service.rows('CREATE SCHEMA archive');
   for (const { method, path, operation } of operations) {
     const { operationId, parameters = [], requestBody } = operation;
-    // There is no load and no webhook with the id of the examples, and the stream of events has no end.
-    if (!path.startsWith('/api/v1/') || path.includes('{id}') || /events|webhooks/.test(path)) continue;
+    // There is no load, no webhook and no profile with the id of the examples, and the stream of events has no end.
+    if (!path.startsWith('/api/v1/') || path.includes('{id}') || /events|webhooks|profiles/.test(path))
+      continue;
     const sent = parameters.flatMap(({ name, in: place, schema }) =>
       schema.examples === undefined ? [] : [{ name, place, value: String(schema.examples[0]) }],
     );

@@ -198,6 +198,7 @@ suite('a request', () => {
         `loads/${id}/events`,
         'events',
         'webhooks',
+        'profiles',
       ])
         assertProblem(await other.get(`/api/v1/${path}`), 501, 'not-enabled');
       assert.equal((await other.post('/table/created', { table })).status, 201);

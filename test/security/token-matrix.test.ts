@@ -67,9 +67,26 @@ const requests: Record<string, (row: Row, token: string) => Promise<TestAnswer>>
   'Delete Webhook': (_, token) => withWebhook((path) => service.request('DELETE', path, { token })),
   'List Deliveries': (_, token) => withWebhook((path) => service.get(`${path}/deliveries`, { token })),
   'Ping Webhook': (_, token) => withWebhook((path) => service.request('POST', `${path}/ping`, { token })),
+  'Save Profile': (_, token) => saveProfile(token),
+  'Delete Profile': async (_, token) => {
+    await saveProfile();
+    return service.request('DELETE', profile, { token });
+  },
+  'Read Profile': async (_, token) => {
+    await saveProfile();
+    return service.get(profile, { token });
+  },
+  'List Profiles': (_, token) => service.get('/api/v1/profiles', { token }),
   'Inspect Json': (_, token) => service.post('/api/v1/inspect/json', { data: [{ a: 1 }] }, { token }),
   'Inspect Excel': (_, token) => sendForm('/api/v1/inspect/excel', [['a'], [1]], token),
 };
+
+const profile = '/api/v1/profiles/of-matrix';
+
+function saveProfile(token?: string): Promise<TestAnswer> {
+  const headers = { 'content-type': 'application/json' };
+  return service.request('PUT', profile, { ...(token !== undefined && { token }), headers, body: '{}' });
+}
 
 /** Nothing listens on this port. */
 const webhook = { url: 'http://127.0.0.1:1/' };

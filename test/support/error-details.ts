@@ -13,6 +13,8 @@ export const errorDetails: Partial<Record<ErrorCode, string>> = {
   'insufficient-scope': 'This needs the scope table:create, which the access token does not have.',
   'schema-forbidden': 'The access token does not allow the schema "public".',
   'permission-denied': 'The access token\'s role "reporting" does not exist, or this service may not use it.',
+  'profile-not-owned':
+    'The profile "team" of the schema "public" belongs to another subject. Use another name, or leave shared_with out to have a profile of your own.',
   'path-not-found': 'There is nothing at /api/v2/table/orders. The API reference is at /docs.',
   'schema-not-found': 'There is no schema "sales".',
   'table-not-found': 'There is no table "order" in the schema "public". Did you mean "orders"?',
@@ -21,6 +23,8 @@ export const errorDetails: Partial<Record<ErrorCode, string>> = {
   'no-faulty-rows': 'No row of the load has a problem.',
   'webhook-not-found':
     "The subject of the access token has no webhook with this id. GET /api/v1/webhooks lists the subject's webhooks.",
+  'profile-not-found':
+    'There is no profile "monthly-orders" of the subject of the access token, and none is shared with a schema that the token may use. GET /api/v1/profiles lists them.',
   'method-not-allowed': 'The methods of this path: GET, HEAD.',
   'not-acceptable': 'The service answers application/json and application/problem+json only.',
   'request-timeout': 'No byte of the body arrived for 1 s (BODY_IDLE_TIMEOUT_MS).',
@@ -60,6 +64,7 @@ export const errorDetails: Partial<Record<ErrorCode, string>> = {
     'Another request was answered under this Idempotency-Key. Send a new key for a new request.',
   'invalid-webhook':
     'The host 192.168.0.1 has no address, or one in a private or special network that WEBHOOK_PRIVATE_NETWORKS does not allow.',
+  'invalid-profile': 'A profile cannot have the parameter dry_run, which belongs to one upload.',
   'too-many-uploads':
     'Too many uploads are running: the limit is 1 upload (MAX_UPLOADS). No place became free within 0 s (UPLOAD_WAIT_MS). Try again later.',
   'too-many-requests':

@@ -259,6 +259,7 @@ export async function runEveryOperation(service: ServiceClient): Promise<string[
   answers.push(`types: ${JSON.stringify(kinds.filter(([schema]: string[]) => schema === 'pg_catalog'))}`);
   answers.push(`events: ${await eventsOfLoad(service)}`);
   await useWebhook(service, note);
+  await useProfile(service, note);
   return answers;
 }
 
@@ -280,6 +281,21 @@ async function eventsOfLoad(service: ServiceClient): Promise<string[]> {
   while (!text.includes('rows.loaded')) text += Buffer.from((await chunks.next()).value!).toString();
   end.abort();
   return [...text.matchAll(/^event: (\S+)$/gm)].map(([, type]) => type!);
+}
+
+async function useProfile(
+  service: ServiceClient,
+  note: (what: string, answer: TestAnswer) => void,
+): Promise<void> {
+  const path = '/api/v1/profiles/own?shared_with=public';
+  const headers = { 'content-type': 'application/json' };
+  for (const rename of ['x:a', 'y:a']) {
+    const body = JSON.stringify({ parameters: { if_exists: 'append', rename } });
+    await service.request('PUT', path, { headers, body });
+  }
+  note('profile', await service.post('/table/told/upload/json?profile=own', { data: [{ y: 3 }] }));
+  note('profiles', { ...(await service.get('/api/v1/profiles')), body: {} });
+  note('deleted', await service.request('DELETE', path));
 }
 
 async function useWebhook(

@@ -229,6 +229,27 @@ export const provocations: Partial<Record<ErrorCode, Provocation>> = {
     request: 'GET /api/v1/webhooks/3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e/deliveries',
     send: (service) => service.get('/api/v1/webhooks/3f0c5a1e-6c1f-4a7e-9d7e-0b1f2a3c4d5e/deliveries'),
   },
+  'profile-not-found': {
+    request: 'GET /api/v1/profiles/monthly-orders',
+    send: (service) => service.get('/api/v1/profiles/monthly-orders'),
+  },
+  'profile-not-owned': {
+    request: 'DELETE /api/v1/profiles/team?shared_with=public, of another subject',
+    send: async (service) => {
+      const path = '/api/v1/profiles/team?shared_with=public';
+      const headers = { 'content-type': 'application/json' };
+      await service.request('PUT', path, { headers, body: '{}' });
+      return service.request('DELETE', path, { token: await service.token({ subject: 'another' }) });
+    },
+  },
+  'invalid-profile': {
+    request: 'PUT /api/v1/profiles/monthly-orders\n\n{"parameters": {"dry_run": true}}',
+    send: (service) => {
+      const headers = { 'content-type': 'application/json' };
+      const body = '{"parameters": {"dry_run": true}}';
+      return service.request('PUT', '/api/v1/profiles/monthly-orders', { headers, body });
+    },
+  },
   'invalid-webhook': json('/webhooks', '{"url": "https://192.168.0.1/hook"}'),
   'load-ended': {
     request: 'POST /api/v1/loads/{id}/cancel, of a load that is committed',

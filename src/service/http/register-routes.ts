@@ -22,6 +22,7 @@ import { listTablesRoute } from './routes/list-tables.ts';
 import { listTypesRoute } from './routes/list-types.ts';
 import { loadChangesRoute } from './routes/load-changes.ts';
 import { loadProblemsRoute } from './routes/load-problems.ts';
+import { profileRoutes, saveProfileRoute } from './routes/profiles.ts';
 import { readRowsRoute } from './routes/read-rows.ts';
 import { renameTableRoute } from './routes/rename-table.ts';
 import { uploadExcel, uploadExcelRoute } from './routes/upload-excel.ts';
@@ -51,6 +52,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     alterTableRoute(api, context);
     renameTableRoute(api, context);
     createWebhookRoute(api, context);
+    saveProfileRoute(api, context);
   });
   await app.register(async (api) => {
     ignoreBodies(api);
@@ -68,6 +70,7 @@ export async function registerRoutes(app: FastifyInstance, context: HttpContext)
     faultyRowsRoute(api, context);
     cancelLoadRoute(api, context);
     webhookRoutes(api, context);
+    profileRoutes(api, context);
   });
   await app.register(async (api) => {
     acceptBodies(api, jsonMediaTypes);

@@ -153,7 +153,8 @@ async function loadWithin(
   if (target.isNew) await target.continueNumbering(client, loaded.places);
 
   const received = receivedRows(loaded);
-  if (received === 0 && input.definition === undefined) requireRowList(request, input, target, matcher);
+  const hasDefinition = input.definition !== undefined && input.isDefinitionOfProfile !== true;
+  if (received === 0 && !hasDefinition) requireRowList(request, input, target, matcher);
   if (received > 0) matcher.refuseExtraColumns();
   const ofName = target.isNew ? await warnOfNewName(client, request) : [];
   if ((loaded.leftOut ?? 0) > 0) await request.keepFaultyRows?.(input);

@@ -1,5 +1,6 @@
 /** The data of a load that the service stores in the table of loads. */
 import type { ErrorCode } from '../../core/errors.ts';
+import type { UsedProfile } from '../profiles/profile.ts';
 import type { LoadState } from './load-state.ts';
 import type { StoredChanges } from './stored-changes.ts';
 
@@ -17,6 +18,8 @@ export interface LoadFacts {
   role: string | undefined;
   /** The length of the body; undefined: it is not known. */
   bytesExpected: number | undefined;
+  /** The profile whose parameters the load has; undefined: none. */
+  profile?: UsedProfile | undefined;
 }
 
 /** The answer to a request, as it is stored. */

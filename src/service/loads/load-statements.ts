@@ -39,11 +39,12 @@ const columns = {
   digest: 'bytea',
   faulty_rows: 'int4',
   faulty_row_bytes: 'int8',
+  profile: 'jsonb',
   answer_body: 'bytea',
 };
 
 /** The columns that are written only once. */
-const fixed = 'id operation table_schema table_name dry_run owner subject role created_at'.split(' ');
+const fixed = 'id operation table_schema table_name dry_run owner subject role profile created_at'.split(' ');
 
 const names = Object.keys(columns).join(', ');
 const typed = Object.entries(columns)
@@ -77,6 +78,7 @@ function rowOf(snapshot: LoadSnapshot): Record<string, unknown> {
     // PostgreSQL stores neither NUL nor half of a surrogate pair.
     subject: facts.subject?.replaceAll('\0', '').toWellFormed(),
     role: facts.role,
+    profile: facts.profile,
     process: snapshot.process,
     bytes_expected: facts.bytesExpected,
     bytes_received: snapshot.bytesReceived,
@@ -189,7 +191,7 @@ export function requestCancel({ quoted }: ServiceSchema, id: string): Statement 
   };
 }
 
-const viewColumns = `id, state, operation, table_schema AS schema, table_name AS table, dry_run AS "dryRun", subject,
+const viewColumns = `id, state, operation, table_schema AS schema, table_name AS table, dry_run AS "dryRun", subject, profile,
   bytes_expected::float8 AS "bytesExpected", bytes_received::float8 AS "bytesReceived",
   rows_read::float8 AS "rowsRead", problems_found::float8 AS "problemsFound", coalesce(problems_stored, 0) AS "problemsStored",
   change_counts AS "changeCounts", coalesce(changes_stored, 0) AS "changesStored", owner, role,

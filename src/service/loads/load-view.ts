@@ -1,4 +1,5 @@
 /** A load as a caller sees it. */
+import type { UsedProfile } from '../profiles/profile.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
@@ -12,6 +13,7 @@ export interface LoadView {
   table: string;
   dryRun: boolean;
   subject: string | null;
+  profile: UsedProfile | null;
   bytesExpected: number | null;
   bytesReceived: number;
   rowsRead: number;
@@ -56,6 +58,7 @@ export function viewOf(run: LoadRun): LoadView {
     table: facts.table,
     dryRun: facts.dryRun,
     subject: facts.subject ?? null,
+    profile: facts.profile ?? null,
     bytesExpected: facts.bytesExpected ?? null,
     bytesReceived,
     rowsRead,

@@ -221,4 +221,33 @@ export const migrations: readonly Migration[] = [
         PRIMARY KEY (load, piece))`,
     ],
   },
+  {
+    version: 12,
+    name: 'profiles',
+    statements: (schema) => [
+      // `shared_with` is the schema whose users may use the profile; null: only its owner may.
+      `CREATE TABLE ${schema}.profiles (
+        id pg_catalog.uuid PRIMARY KEY,
+        name pg_catalog.text NOT NULL,
+        owner pg_catalog.bytea NOT NULL,
+        subject pg_catalog.text,
+        shared_with pg_catalog.text,
+        version pg_catalog.int4 NOT NULL)`,
+      `CREATE UNIQUE INDEX profiles_own ON ${schema}.profiles (owner, name) WHERE shared_with IS NULL`,
+      `CREATE UNIQUE INDEX profiles_shared ON ${schema}.profiles (name, shared_with) WHERE shared_with IS NOT NULL`,
+      `CREATE INDEX profiles_owner ON ${schema}.profiles (owner)`,
+      // `definition` is the text of a definition as JSON. `bytes` is the size of the version.
+      `CREATE TABLE ${schema}.profile_versions (
+        profile pg_catalog.uuid NOT NULL REFERENCES ${schema}.profiles ON DELETE CASCADE,
+        version pg_catalog.int4 NOT NULL,
+        parameters pg_catalog.json NOT NULL,
+        definition pg_catalog.text,
+        headers pg_catalog.json,
+        bytes pg_catalog.int4 NOT NULL,
+        created_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+        PRIMARY KEY (profile, version))`,
+      // The name and the version of the profile with which the load was accepted. The profile may have been deleted since.
+      `ALTER TABLE ${schema}.loads ADD COLUMN profile pg_catalog.jsonb`,
+    ],
+  },
 ];

@@ -17,6 +17,8 @@ export interface StoredRequest {
   /** Identifies the caller, for the limit of uploads that run at the same time. */
   caller: string;
   requestId: string;
+  /** The JSON text of the definition of the load's profile. It is stored as a text, so that it stays as it is. */
+  definition?: string | undefined;
 }
 
 /**
@@ -120,7 +122,7 @@ export function takeQueuedLoad(
           AND coalesce((q.request ->> 'notBefore')::float8, 0) <= ${epoch}
         ORDER BY coalesce(r.loads, 0), coalesce(array_position($4::bytea[], q.owner), 0), q.id
         LIMIT 1 FOR UPDATE OF q SKIP LOCKED)
-      RETURNING id, operation, table_schema AS schema, table_name AS "table", dry_run AS "dryRun", owner, subject, role,
+      RETURNING id, operation, table_schema AS schema, table_name AS "table", dry_run AS "dryRun", owner, subject, role, profile,
         bytes_expected::float8 AS "bytesExpected", bytes_received::float8 AS "bytesReceived",
         spool_bytes::float8 AS "storedBytes", ${attempts('l')} AS attempts,
         created_at AS "createdAt", request`,

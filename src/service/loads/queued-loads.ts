@@ -336,7 +336,8 @@ const notEnded = 'The work after an asynchronous load could not be completed; th
 
 function takenOf(row: Record<string, unknown>): TakenLoad {
   const { id, bytesReceived, storedBytes, attempts, createdAt, request, ...facts } = row;
-  const given = facts as unknown as LoadFacts & Record<'subject' | 'role' | 'bytesExpected', unknown>;
+  const given = facts as unknown as LoadFacts &
+    Record<'subject' | 'role' | 'bytesExpected' | 'profile', unknown>;
   return {
     id: id as string,
     bytesReceived: bytesReceived as number,
@@ -349,6 +350,7 @@ function takenOf(row: Record<string, unknown>): TakenLoad {
       subject: given.subject ?? undefined,
       role: given.role ?? undefined,
       bytesExpected: given.bytesExpected ?? undefined,
+      profile: given.profile ?? undefined,
     },
   };
 }

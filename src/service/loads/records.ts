@@ -9,6 +9,7 @@ import type { EventFeed } from '../events/event-feed.ts';
 import { insertEvents } from '../events/outbox.ts';
 import type { Webhooks } from '../events/webhooks.ts';
 import type { LastStatement } from '../postgres/transaction.ts';
+import type { Profiles } from '../profiles/profiles.ts';
 import { LoadRun } from './load-run.ts';
 import type { Loads } from './loads.ts';
 import type { QueueCounts } from './queue-statements.ts';
@@ -20,6 +21,7 @@ export interface OpenedRecords {
   queuedLoads: QueuedLoads;
   events: EventFeed;
   webhooks: Webhooks;
+  profiles: Profiles;
 }
 
 /** The part of `Loads` that runs uploads. */

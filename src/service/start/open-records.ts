@@ -16,6 +16,7 @@ import type { Log } from '../postgres/log.ts';
 import { excessiveRights } from '../postgres/role-rights.ts';
 import { checkServerVersion } from '../postgres/server-version.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
+import { Profiles } from '../profiles/profiles.ts';
 
 /**
  * Opens the records. The caller must end them with `Records.stop`.
@@ -52,7 +53,8 @@ export async function openRecords(
   events.start();
   const addresses = new WebhookAddresses(config.webhooks.privateNetworks);
   const webhooks = new Webhooks({ schema: serviceSchema, pool, recordPool, feed: events, addresses, log });
-  return { loads, events, queuedLoads, webhooks };
+  const profiles = new Profiles(serviceSchema, pool);
+  return { loads, events, queuedLoads, webhooks, profiles };
 }
 
 async function warnOfRights(pool: Pool, log: Log): Promise<void> {

@@ -126,6 +126,16 @@ export async function admitTableRequest(
   scope: Scope,
 ): Promise<TableRequest> {
   const admitted = await admitRequest(request, reply, context, scope);
+  return tableRequestOf(request, context, admitted, schema);
+}
+
+/** Checks the names of schema and table of an admitted request. @throws AppError `invalid-parameter`, `schema-forbidden` */
+export function tableRequestOf(
+  request: FastifyRequest,
+  context: HttpContext,
+  admitted: AdmittedRequest,
+  schema: string,
+): TableRequest {
   const { grants, signal } = admitted;
   const { table_name: name } = request.params as { table_name: string };
   refuseDotSegment(name);

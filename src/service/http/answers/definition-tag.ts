@@ -18,24 +18,40 @@ export function definitionTag({ distribution, ...table }: TableDescription): str
 export function matchOf(
   request: FastifyRequest,
 ): ((table: TableDescription | undefined) => void) | undefined {
+  const check = tagCheckOf(request, 'table');
+  return check && ((table) => check(table && definitionTag(table)));
+}
+
+/** Returns a function that checks a tag, or that there is none, with the two headers; undefined: the request has neither. @param what the thing that has the tag */
+export function tagCheckOf(
+  request: FastifyRequest,
+  what: 'table' | 'profile',
+): ((tag: string | undefined) => void) | undefined {
   const { 'if-match': match, 'if-none-match': noneMatch } = request.headers;
   if (match === undefined && noneMatch === undefined) return undefined;
-  return (table) => {
-    const tag = table === undefined ? undefined : definitionTag(table);
+  return (tag) => {
     // The strong comparison: a weak tag, which a proxy may make of the one that it passes on, matches nothing.
-    if (match !== undefined && !isListed(match, tag))
-      throw new AppError('precondition-failed', tag === undefined ? missing : changed);
+    if (match !== undefined && !isListed(match, tag)) {
+      const detail = tag === undefined ? `The ${what} does not exist, and If-Match was sent.` : changed[what];
+      throw new AppError('precondition-failed', detail);
+    }
     if (noneMatch !== undefined && isListed(noneMatch.replaceAll('W/"', '"'), tag))
-      throw new AppError('precondition-failed', exists);
+      throw new AppError('precondition-failed', exists[what]);
   };
 }
 
-const missing = 'The table does not exist, and If-Match was sent.';
-const changed =
-  'The definition of the table has changed since the answer whose ETag was sent as If-Match. Describe the table again.';
-const exists = 'The table exists with a definition that If-None-Match excludes.';
+const changed = {
+  table:
+    'The definition of the table has changed since the answer whose ETag was sent as If-Match. Describe the table again.',
+  profile:
+    'The profile has another version than the answer whose ETag was sent as If-Match. Read the profile again.',
+};
+const exists = {
+  table: 'The table exists with a definition that If-None-Match excludes.',
+  profile: 'The profile exists, and If-None-Match excludes it.',
+};
 
-/** @param tag that of the table; undefined: there is no table */
+/** @param tag undefined: there is no such thing */
 function isListed(header: string, tag: string | undefined): boolean {
   if (tag === undefined) return false;
   return (

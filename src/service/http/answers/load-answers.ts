@@ -32,6 +32,17 @@ const answered = Type.Object(
 
 export const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
+export const LoadProfile = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.Integer(),
+    shared_with: Type.Optional(
+      Type.String({ description: 'The schema of the profile. Absent: it was of the subject alone.' }),
+    ),
+  },
+  { description: 'The profile that the upload named, with the version that it had when it was accepted.' },
+);
+
 const members = {
   id: Type.String({ format: 'uuid' }),
   state: Type.String({ enum: [...loadStates], description: 'See docs/loads.md.' }),
@@ -39,6 +50,7 @@ const members = {
   table: Type.Object({ schema: Type.String(), name: Type.String() }),
   dry_run: Type.Boolean(),
   subject: nullable(Type.String({ description: 'The subject of the access token.' })),
+  profile: Type.Optional(LoadProfile),
   bytes_received: Type.Integer({ description: 'The bytes of the body that have arrived.' }),
   bytes_expected: nullable(Type.Integer({ description: 'The length of the body; null: it is not known.' })),
   rows_read: Type.Integer({ description: 'The rows that were read so far.' }),
@@ -65,6 +77,7 @@ export function shownLoad(view: LoadView): Record<string, unknown> {
     table: { schema: view.schema, name: view.table },
     dry_run: view.dryRun,
     subject: view.subject,
+    ...(view.profile && { profile: view.profile }),
     bytes_received: view.bytesReceived,
     bytes_expected: view.bytesExpected,
     rows_read: view.rowsRead,
@@ -110,8 +123,13 @@ export function loadsOf(grants: Grants, scopeForAll: Scope): Visible {
   return {
     maySee: (schema) => allowsSchema(grants, schema),
     owner: scopes.has(scopeForAll) ? undefined : owner,
-    schemas: schemas?.map((pattern) => pattern.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%')),
+    schemas: likePatterns(schemas),
   };
+}
+
+/** Returns patterns of names with `*` as patterns of LIKE. */
+export function likePatterns(schemas: string[] | undefined): string[] | undefined {
+  return schemas?.map((pattern) => pattern.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%'));
 }
 
 /** Returns the load id in the path. @throws AppError `load-not-found` if it is not a UUID */

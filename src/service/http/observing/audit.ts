@@ -1,5 +1,5 @@
 /**
- * The audit log: one line for each request that changes tables, webhooks or loads, that exports rows, or that was refused or failed although its token is valid. It says
+ * The audit log: one line for each request that changes tables, webhooks, profiles or loads, that exports rows, or that was refused or failed although its token is valid. It says
  * who changed what, and how that ended. It never contains the value of a cell, a token, or the text of an error, because that may
  * quote the request.
  */
@@ -30,16 +30,21 @@ export interface AuditedChange {
   widened?: { column: string; from: string; to: string }[];
 }
 
-/** A change of a webhook or a load. */
+/** A change of a webhook, a load or a profile. */
 export interface OtherChange {
   outcome: 'committed';
-  change: 'webhook-created' | 'webhook-deleted' | 'cancel-requested';
+  change: 'webhook-created' | 'webhook-deleted' | 'cancel-requested' | 'profile-saved' | 'profile-deleted';
   /** The id of the webhook. */
   webhook?: string;
   /** The scheme, host and port of the webhook. The rest of its URL may have a secret. */
   origin?: string;
   /** The id and the table of the load. */
   load?: string;
+  profile?: string;
+  /** The version that was written. */
+  version?: number;
+  /** The schema with which the profile is shared. */
+  sharedWith?: string;
   schema?: string;
   table?: string;
 }
@@ -62,7 +67,9 @@ export type Operation =
   | 'upload-excel'
   | 'create-webhook'
   | 'delete-webhook'
-  | 'cancel-load';
+  | 'cancel-load'
+  | 'save-profile'
+  | 'delete-profile';
 
 const changes = new WeakMap<FastifyRequest, AuditedChange | OtherChange | AuditedExport>();
 

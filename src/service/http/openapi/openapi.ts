@@ -55,6 +55,7 @@ export async function registerOpenApi(app: FastifyInstance, limits: LimitsConfig
       tags: [
         { name: 'tables', description: 'Create tables, load rows into them, describe them.' },
         { name: 'loads', description: 'Uploads as things: their states, their progress and their answers.' },
+        { name: 'profiles', description: 'Saved parameters of uploads.' },
         { name: 'events', description: 'What happened to tables.' },
         { name: 'health', description: 'For load balancers and process managers.' },
       ],

@@ -14,7 +14,9 @@ import {
   tokenErrors,
   Warnings,
 } from '../openapi/openapi.ts';
+import { checkSent, sentQueryOf } from '../profiles/sent-query.ts';
 import { queryParser } from '../query.ts';
+import { requireScope } from '../tokens/auth.ts';
 import { bodyOfRequest } from '../uploads/admit-upload.ts';
 import { querySchema } from '../uploads/parameters.ts';
 import {
@@ -166,6 +168,7 @@ const Inspected = Type.Object(
 
 export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): void {
   const parseQuery = queryParser(Query, querySchema('upload-excel').properties);
+  const isKnown = (name: string) => Object.hasOwn(Query.properties, name);
   app.post(
     '/api/v1/inspect/excel',
     {
@@ -184,14 +187,22 @@ export function inspectExcelRoute(app: FastifyInstance, context: HttpContext): v
             description: 'What the file contains.',
             content: { 'application/json': { schema: Inspected } },
           },
-          ...problemResponses(...tokenErrors, ...spreadsheetErrors),
+          ...problemResponses(...tokenErrors, ...spreadsheetErrors, 'profile-not-found', 'not-enabled'),
         },
       },
     },
     async (request, reply) => {
-      const query = parseQuery(request.query);
-      const choices = { textReading: textReadingOf(query), types: typeChoicesOf(query) };
-      const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
+      const asked = await sentQueryOf(request, reply, context, isKnown);
+      const { query, choices } = checkSent(asked, request.query, () => {
+        const parsed = parseQuery(asked.query);
+        return {
+          query: parsed,
+          choices: { textReading: textReadingOf(parsed), types: typeChoicesOf(parsed) },
+        };
+      });
+      const { grants, caller, signal } =
+        asked.admitted ?? (await admitRequest(request, reply, context, undefined));
+      requireScope(grants, 'table:load');
       const sent = { query, body: bodyOfRequest(request, context), caller, signal };
       const { limits } = context.config;
       return context.lines.uploads.use({ caller }, signal, () =>

@@ -14,7 +14,9 @@ import {
   tokenErrors,
   Warnings,
 } from '../openapi/openapi.ts';
+import { checkSent, sentQueryOf } from '../profiles/sent-query.ts';
 import { queryParser } from '../query.ts';
+import { requireScope } from '../tokens/auth.ts';
 import { bodyOfRequest } from '../uploads/admit-upload.ts';
 import { flatteningOf, jsonFormOf, jsonLimitsOf } from '../uploads/json-body.ts';
 import { querySchema } from '../uploads/parameters.ts';
@@ -91,6 +93,8 @@ const errors: ErrorCode[] = [
   'invalid-content-encoding',
   'invalid-data',
   'storage-full',
+  'profile-not-found',
+  'not-enabled',
 ];
 
 const documentation = {
@@ -115,13 +119,21 @@ const documentation = {
 
 export function inspectJsonRoute(app: FastifyInstance, context: HttpContext): void {
   const parseQuery = queryParser(Query);
+  const isKnown = (name: string) => Object.hasOwn(Query.properties, name);
   const { limits } = context.config;
   app.post('/api/v1/inspect/json', { schema: documentation }, async (request, reply) => {
-    const query = parseQuery(request.query);
-    const choices = { textReading: textReadingOf(query), types: typeChoicesOf(query) };
-    const form = jsonFormOf(request, query.rows_at);
-    const flattening = flatteningOf(query);
-    const { caller, signal } = await admitRequest(request, reply, context, 'table:load');
+    const asked = await sentQueryOf(request, reply, context, isKnown);
+    const { choices, form, flattening } = checkSent(asked, request.query, () => {
+      const query = parseQuery(asked.query);
+      return {
+        choices: { textReading: textReadingOf(query), types: typeChoicesOf(query) },
+        form: jsonFormOf(request, query.rows_at),
+        flattening: flatteningOf(query),
+      };
+    });
+    const { grants, caller, signal } =
+      asked.admitted ?? (await admitRequest(request, reply, context, undefined));
+    requireScope(grants, 'table:load');
     return context.lines.uploads.use({ caller }, signal, async () => {
       const spool = new Spool({ maxBytes: limits.maxBodyBytes });
       try {

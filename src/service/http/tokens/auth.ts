@@ -23,7 +23,8 @@ export type Scope =
   | 'load:read-all'
   | 'load:cancel-all'
   | 'event:read'
-  | 'webhook:manage';
+  | 'webhook:manage'
+  | 'profile:manage';
 
 /**
  * The form of the header (RFC 6750 section 2.1). A second "Bearer" is accepted, because users who paste a whole header into a

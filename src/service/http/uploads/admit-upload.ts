@@ -10,11 +10,12 @@ import { maxSmallBytes } from '../../loading/load-known.ts';
 import type { KeptAnswer, LoadFacts } from '../../loads/load-record.ts';
 import type { LoadRun } from '../../loads/load-run.ts';
 import { isCompared } from '../../loads/same-file.ts';
-import { admitTableRequest, type TableRequest } from '../admission/table-request.ts';
+import { admitRequest, type TableRequest, tableRequestOf } from '../admission/table-request.ts';
 import type { WaitingLine } from '../admission/waiting-line.ts';
 import type { HttpContext } from '../context.ts';
 import { factsOf } from '../observing/access-log.ts';
 import { type AuditedChange, noteChange } from '../observing/audit.ts';
+import { checkSent, sentQueryOf } from '../profiles/sent-query.ts';
 import { requireScope, type Scope } from '../tokens/auth.ts';
 import { BodyDigest } from '../wire/body-digest.ts';
 import type { FormBody } from '../wire/multipart.ts';
@@ -29,8 +30,10 @@ export interface Upload<Query extends UploadQuery = UploadQuery>
     UploadChoices {
   operation: UploadOperation<Query>;
   query: Query;
-  /** The query as it was sent. An asynchronous upload stores it for later. */
+  /** The query as it was sent, with the parameters of its profile. An asynchronous upload stores it for later. */
   sentQuery: Record<string, unknown>;
+  /** The JSON text of the definition of the profile; undefined: none. */
+  definition: string | undefined;
   body: UploadBody;
   /** The line in which the upload waits for a place. */
   line: WaitingLine;
@@ -75,16 +78,20 @@ export async function admitUpload(
   context: HttpContext,
   operation: UploadOperation,
 ): Promise<Upload> {
-  const query = operation.parseQuery(request.query);
-  const choices = uploadChoices(query);
-  const scope = scopeOf(query.if_exists);
-  const table = await admitTableRequest(request, reply, context, query.schema, scope);
+  const sent = await sentQueryOf(request, reply, context);
+  const [query, choices] = checkSent(sent, request.query, () => {
+    const parsed = operation.parseQuery(sent.query);
+    return [parsed, uploadChoices(parsed)] as const;
+  });
+  const admitted = sent.admitted ?? (await admitRequest(request, reply, context, undefined));
+  requireScope(admitted.grants, scopeOf(query.if_exists));
+  const table = tableRequestOf(request, context, admitted, query.schema);
   // `extra_columns=add` may change the definition of the table, so its scope is checked before the rows are read.
   if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
   if (query.misfits !== 'fail') requireScope(table.grants, 'table:alter');
   if (choices.missing !== undefined && choices.missing.action !== 'keep')
     requireScope(table.grants, 'table:replace');
-  operation.check(query, request.headers);
+  checkSent(sent, request.query, () => operation.check(query, request.headers));
   const { schema, name, grants } = table;
   const { owner, subject, role } = grants;
   const line = lineOf(request, context, operation, query);
@@ -100,14 +107,12 @@ export async function admitUpload(
       subject,
       role,
       bytesExpected: length === undefined ? undefined : Number(length),
+      profile: sent.profile?.used,
     },
     { bytesReceived: body.bytesReceived, isReceived: () => request.raw.complete },
   );
-  const key = requestKeyOf(request, context.records, {
-    owner,
-    claim: run.id,
-    headers: { [loadIdHeader]: run.id },
-  });
+  const claimed = { owner, claim: run.id, headers: { [loadIdHeader]: run.id } };
+  const key = requestKeyOf(request, context.records, claimed, sent.profile?.tag);
   const digest = digestOf(run, key?.digest);
   run.cancelled.addEventListener('abort', () => table.cancel(run.cancelled.reason));
   return {
@@ -115,7 +120,8 @@ export async function admitUpload(
     ...choices,
     operation,
     query,
-    sentQuery: request.query as Record<string, unknown>,
+    sentQuery: sent.query,
+    definition: sent.profile?.definition,
     body: { ...body, digest },
     line,
     key,

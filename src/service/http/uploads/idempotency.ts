@@ -23,18 +23,20 @@ export type DigestedKey = RequestKey & { digest: BodyDigest };
 /**
  * Returns the key of the request; undefined: it has none.
  *
+ * @param also what belongs to the request besides its URL and body
  * @throws AppError `invalid-parameter`; `not-enabled` if the service cannot store keys
  */
 export function requestKeyOf(
   request: FastifyRequest,
   records: Records,
   claimed: Omit<RequestKey, 'key' | 'digest'>,
+  also?: string,
 ): DigestedKey | undefined {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return undefined;
   records.require();
   const key = checkedKey('Idempotency-Key', 'header', String(header));
-  return { ...claimed, key, digest: new BodyDigest(request) };
+  return { ...claimed, key, digest: new BodyDigest(request, also) };
 }
 
 /**

@@ -3,8 +3,10 @@ import { AppError, type ErrorBody, type Warning } from '../../../core/errors.ts'
 import type { ProblemCollector } from '../../../encoding/problems/problems.ts';
 import { keepFaultyRows } from '../../loading/faulty-rows/keep-faulty-rows.ts';
 import type { LoadInput } from '../../loading/inputs/load-input.ts';
+import { readDefinition } from '../../loading/inputs/read-definition.ts';
 import { readText } from '../../loading/inputs/read-text.ts';
 import { renameColumns } from '../../loading/inputs/rename-columns.ts';
+import { useDefinition } from '../../loading/inputs/use-definition.ts';
 import { loadTable } from '../../loading/load-table.ts';
 import type { LoadContext, LoadRequest, LoadResult } from '../../loading/request/load-request.ts';
 import type { AnswerKeeper } from '../../loads/idempotency-key.ts';
@@ -42,7 +44,8 @@ async function loadInput(
 ): Promise<KeptAnswer> {
   const since = performance.now();
   const { run, body, log } = upload;
-  const input = readText(renameColumns(unread, upload.columns.rename), upload.textReading);
+  const renamed = readText(renameColumns(unread, upload.columns.rename), upload.textReading);
+  const input = useDefinition(renamed, await definitionOf(upload));
   const table = prefersCsv(body.headers.accept) ? new ProblemTable() : undefined;
   run.toAnswer = (loaded) => answerOf(loaded, upload, input, table, performance.now() - since);
   const startedAt = run.start();
@@ -82,6 +85,11 @@ async function keepRows(input: LoadInput, { run, signal, log }: Upload): Promise
   } catch (error) {
     if (!signal.aborted) log.warn({ err: error }, 'the faulty rows of a load could not be kept');
   }
+}
+
+/** Returns the definition of the profile; undefined: none. */
+async function definitionOf({ definition }: Upload): Promise<unknown> {
+  return definition === undefined ? undefined : readDefinition(Buffer.from(definition));
 }
 
 /** Reports the rows to the audit log, and to the metrics if they are committed. */
@@ -191,6 +199,7 @@ function answerOf(
   const { query, run } = upload;
   const load = {
     ...(run.shownId !== undefined && { id: run.shownId }),
+    ...(run.facts.profile && { profile: run.facts.profile }),
     rows: loaded.rows,
     skipped: loaded.skipped,
     updated: loaded.updated,

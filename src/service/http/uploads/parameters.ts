@@ -46,6 +46,12 @@ export const parameters = {
     short: 'the schema of the table',
     long: 'The schema of the table.',
   }),
+  profile: parameter('Table', everywhere, optionalText(), {
+    value: 'NAME',
+    short: 'the saved profile whose parameters apply',
+    long: 'The name of a profile (docs/loading.md). Its parameters and its definition count as if they had been sent; those of the request win. A profile of the subject of the token comes before a shared one.',
+    byDefault: 'none',
+  }),
   primary_key: parameter('Table', uploads, optionalText(), {
     value: 'COLUMNS',
     short: 'the columns of the primary key of a new table: order_no,line',

@@ -48,6 +48,7 @@ export async function storeUpload(
     schemas: grants.schemas,
     caller,
     requestId: upload.requestId,
+    definition: upload.definition,
   };
   const readAgain = async (chunks: () => AsyncGenerator<Buffer>): Promise<void> => {
     if (upload.key) await operation.readBody(context, { ...body, chunks }, signal);
@@ -140,7 +141,7 @@ function uploadOf(
 ): Upload {
   const { statementTimeoutMs, lockTimeoutMs, serviceSchema } = context.config.database;
   const { schema, table: name, owner, subject, role } = facts;
-  const { query: sentQuery, headers, caller, requestId } = request;
+  const { query: sentQuery, headers, caller, requestId, definition } = request;
   const query = operation.parseQuery(sentQuery);
   const scopes = new Set(request.scopes);
   const digest = digestOf(running.run, undefined);
@@ -150,6 +151,7 @@ function uploadOf(
     operation,
     query,
     sentQuery,
+    definition,
     schema,
     name,
     caller,

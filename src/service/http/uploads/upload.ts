@@ -7,7 +7,7 @@ import type { TypeChoices } from '../../../encoding/infer/infer-types.ts';
 import type { TextReading } from '../../../encoding/text-reading/text-reading.ts';
 import type { RowLimit } from '../../loading/request/row-limit.ts';
 import { TableDescriptionSchema } from '../../tables/definition.ts';
-import { Load } from '../answers/load-answers.ts';
+import { Load, LoadProfile } from '../answers/load-answers.ts';
 import { missingCounts } from '../openapi/missing-counts.ts';
 import { keyErrors, LocatedProblem, ProblemGroups, tableErrors, Warnings } from '../openapi/openapi.ts';
 import { WidenedColumns } from '../openapi/widened-columns.ts';
@@ -38,6 +38,7 @@ const Loaded = Type.Object(
             'The id of the load, for `GET /api/v1/loads/{id}`. It is also in the header `Load-Id`. Absent if the service records no loads.',
         }),
       ),
+      profile: Type.Optional(LoadProfile),
       rows: Type.Integer({ description: 'Rows loaded.' }),
       skipped: Type.Integer({
         description: 'Rows left out because their key already exists (`on_conflict=skip`).',
@@ -168,6 +169,7 @@ export const uploadErrors: ErrorCode[] = [
   'invalid-json',
   'invalid-content-encoding',
   'table-not-found',
+  'profile-not-found',
   'request-timeout',
   'table-exists',
   'dependent-objects',

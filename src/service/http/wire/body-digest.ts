@@ -12,9 +12,12 @@ export class BodyDigest {
   #isComplete = false;
   #file: Buffer | undefined;
 
-  /** @param request undefined: the digest of the request is not needed */
-  constructor(request?: FastifyRequest) {
-    this.#target = `${request?.method} ${request?.url}`;
+  /**
+   * @param request undefined: the digest of the request is not needed
+   * @param also what belongs to the request besides its URL and body; default: nothing
+   */
+  constructor(request?: FastifyRequest, also = '') {
+    this.#target = `${request?.method} ${request?.url}${also}`;
   }
 
   /** Passes on the chunks of a body and adds them to the digest. */

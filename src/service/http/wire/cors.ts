@@ -8,7 +8,8 @@ import type { FastifyInstance } from 'fastify';
 const anyOrigin = '*';
 
 const allowedMethods = 'GET, POST, PUT, PATCH, DELETE';
-const allowedHeaders = 'Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Prefer';
+const allowedHeaders =
+  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer';
 /** The headers of an answer that a page may read, in addition to those that it may always read. */
 const exposedHeaders =
   'Content-Disposition, ETag, Faulty-Rows-Complete, Idempotency-Replayed, Load-Id, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id';

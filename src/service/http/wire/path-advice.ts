@@ -12,6 +12,6 @@ function nearPath(path: string): string {
   return path
     .replace(/\/{2,}/g, '/')
     .replace(/(.)\/$/, '$1')
-    .replace(/^\/(?:api\/)?(?=(?:tables?|types|loads|inspect|events|webhooks)(?:\/|$))/, '/api/v1/')
+    .replace(/^\/(?:api\/)?(?=(?:tables?|types|loads|inspect|events|webhooks|profiles)(?:\/|$))/, '/api/v1/')
     .replace(/^\/api\/v1\/tables\/(?=.)/, '/api/v1/table/');
 }

@@ -40,6 +40,9 @@ export interface LoadInput extends RowSource {
   /** The cells that the upload has corrected. Known after the rows were read. */
   readonly corrected?: readonly CorrectedCell[] | undefined;
 
+  /** true: the definition was not sent with the upload, so an upload without rows has nothing to load. */
+  readonly isDefinitionOfProfile?: boolean;
+
   /** true: the input has a list of rows, which may be empty: a header, or an array of rows. Known after the rows were read. */
   readonly hasRowList: boolean;
 

@@ -23,6 +23,8 @@ export interface InputWrapper {
   /** Called after a whole pass. */
   afterPass?(): void;
   locate?: LoadInput['locate'];
+  /** Returns another definition than that of the input. */
+  definition?(): unknown;
   /** Default: the columns are passed on to the input. */
   expectColumns?: LoadInput['expectColumns'];
 }
@@ -59,7 +61,10 @@ export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
       return input.rowsBefore ?? 0;
     },
     get definition() {
-      return input.definition;
+      return wrapper.definition ? wrapper.definition() : input.definition;
+    },
+    get isDefinitionOfProfile() {
+      return wrapper.definition ? input.definition === undefined : (input.isDefinitionOfProfile ?? false);
     },
     get corrected() {
       return wrapper.corrected?.() ?? input.corrected;
