@@ -745,7 +745,7 @@ test('every upload parameter has a control on the page, or a reason why it has n
   // The page sees whether the table exists, and takes the first key of the table.
   const needless = ['if_missing', 'conflict_key'];
   // The page deletes and marks no rows, and writes no columns that the file does not have.
-  const notOffered = ['missing_rows', 'max_missing_rows', 'missing_within', 'provenance'];
+  const notOffered = ['missing_rows', 'max_missing_rows', 'missing_within', 'provenance', 'profile'];
   const fields = new Set(
     [...fileParameters('spreadsheet'), ...fileParameters('json')].map(({ name }) => name),
   );

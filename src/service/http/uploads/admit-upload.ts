@@ -16,7 +16,7 @@ import type { HttpContext } from '../context.ts';
 import { factsOf } from '../observing/access-log.ts';
 import { type AuditedChange, noteChange } from '../observing/audit.ts';
 import { checkSent, sentQueryOf } from '../profiles/sent-query.ts';
-import { requireScope, type Scope } from '../tokens/auth.ts';
+import { type Grants, requireScope, type Scope } from '../tokens/auth.ts';
 import { BodyDigest } from '../wire/body-digest.ts';
 import type { FormBody } from '../wire/multipart.ts';
 import { readBody } from '../wire/request-body.ts';
@@ -86,11 +86,7 @@ export async function admitUpload(
   const admitted = sent.admitted ?? (await admitRequest(request, reply, context, undefined));
   requireScope(admitted.grants, scopeOf(query.if_exists));
   const table = tableRequestOf(request, context, admitted, query.schema);
-  // `extra_columns=add` may change the definition of the table, so its scope is checked before the rows are read.
-  if (query.extra_columns === 'add') requireScope(table.grants, 'table:create');
-  if (query.misfits !== 'fail') requireScope(table.grants, 'table:alter');
-  if (choices.missing !== undefined && choices.missing.action !== 'keep')
-    requireScope(table.grants, 'table:replace');
+  requireMoreScopes(query, choices, table.grants);
   checkSent(sent, request.query, () => operation.check(query, request.headers));
   const { schema, name, grants } = table;
   const { owner, subject, role } = grants;
@@ -141,6 +137,13 @@ export function digestOf(run: LoadRun, ofKey: BodyDigest | undefined): BodyDiges
   const digest = ofKey ?? new BodyDigest();
   run.digest = () => digest.file();
   return digest;
+}
+
+/** Requires the scopes for what an upload does besides loading rows, before the rows are read. @throws AppError `insufficient-scope` */
+function requireMoreScopes(query: UploadQuery, { missing }: UploadChoices, grants: Grants): void {
+  if (query.extra_columns === 'add') requireScope(grants, 'table:create');
+  if (query.misfits !== 'fail') requireScope(grants, 'table:alter');
+  if (missing !== undefined && missing.action !== 'keep') requireScope(grants, 'table:replace');
 }
 
 /** Returns the scope that an upload with this `if_exists` needs. */

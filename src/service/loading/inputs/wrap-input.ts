@@ -70,6 +70,14 @@ export function wrapInput(input: LoadInput, wrapper: InputWrapper): LoadInput {
       return wrapper.corrected?.() ?? input.corrected;
     },
     ...(expectColumns && { expectColumns }),
+    ...wrappedPasses(input, wrapper),
+  };
+}
+
+type Passes = Pick<LoadInput, 'open' | 'readHead' | 'read' | 'readAndKeep' | 'keep' | 'close'>;
+
+function wrappedPasses(input: LoadInput, wrapper: InputWrapper): Passes {
+  return {
     open: () => input.open(),
     ...(wrapper.keepsCells &&
       input.readHead && {
