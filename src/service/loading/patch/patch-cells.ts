@@ -55,12 +55,17 @@ class PatchSink extends ForwardingSink {
   readonly #input: Pick<LoadInput, 'locate' | 'nameMatching'>;
   readonly #corrections: readonly Correction[];
   /** By the number of the data row; undefined: no row has begun. */
-  #byRow: Map<number, Correction[]> | undefined;
+  #byRow: Map<number, RowCorrections> | undefined;
   readonly #names: string[] = [];
-  readonly #letters: (string | undefined)[] = [];
+  readonly #columnsByName = new Map<string, number>();
+  /** The first column with each name. Unused if names are exact. */
+  readonly #columnsByLooseName = new Map<string, number>();
+  /** The letters of the columns; unused if the cells have no addresses. */
+  readonly #letters: string[] = [];
+  readonly #columnsByLetters = new Map<string, number>();
   #row = 0;
   /** The corrections of the current row; undefined: it has none. */
-  #ofRow: Correction[] | undefined;
+  #ofRow: RowCorrections | undefined;
 
   constructor(inner: CellSink, input: LoadInput, patches: readonly CellPatch[]) {
     super(inner);
@@ -70,13 +75,17 @@ class PatchSink extends ForwardingSink {
 
   override column(column: number, name: string, place?: number, type?: string): void {
     this.#names[column] = name;
+    this.#columnsByName.set(name, column);
+    if (this.#isLoose) setFirst(this.#columnsByLooseName, looseName(name), column);
     super.column(column, name, place, type);
+    if (this.#ofRow !== undefined && this.#ofRow.byLetters.size > 0) this.#readLetters();
   }
 
   override beginRow(row: number): void {
     this.#row = row;
     this.#byRow ??= this.#groupByRow(row);
     this.#ofRow = this.#byRow.get(row);
+    if (this.#ofRow !== undefined && this.#ofRow.byLetters.size > 0) this.#readLetters();
     super.beginRow(row);
   }
 
@@ -99,10 +108,10 @@ class PatchSink extends ForwardingSink {
   }
 
   override endRow(): void {
-    for (const correction of this.#ofRow ?? []) {
+    for (const correction of this.#ofRow?.all ?? []) {
       if (correction.isDone) continue;
-      const column = this.#names.findIndex((_, index) => this.#find(index) === correction);
-      if (column >= 0) this.#correct(column, correction, null);
+      const column = this.#columnOf(correction);
+      if (column !== undefined && this.#find(column) === correction) this.#correct(column, correction, null);
     }
     super.endRow();
   }
@@ -122,8 +131,8 @@ class PatchSink extends ForwardingSink {
   }
 
   /** @param first the number of the first data row, from which the rows of the sheet are counted */
-  #groupByRow(first: number): Map<number, Correction[]> {
-    const found = new Map<number, Correction[]>();
+  #groupByRow(first: number): Map<number, RowCorrections> {
+    const found = new Map<number, RowCorrections>();
     const { cell = '', sheet } = this.#input.locate(first, -1, '');
     const firstSheetRow = Number(/(\d+):\d+$/.exec(cell)?.[1]);
     for (const correction of this.#corrections) {
@@ -140,50 +149,54 @@ class PatchSink extends ForwardingSink {
         if (address.sheet !== undefined && address.sheet.toLowerCase() !== sheet?.toLowerCase()) continue;
         row = address.sheetRow - firstSheetRow + first;
       }
-      const ofRow = found.get(row!);
-      if (ofRow === undefined) found.set(row!, [correction]);
-      else ofRow.push(correction);
+      const ofRow = found.get(row!) ?? new RowCorrections();
+      ofRow.add(correction, this.#isLoose);
+      found.set(row!, ofRow);
     }
     return found;
   }
 
   /** Returns the correction of a cell of the current row. @throws AppError `invalid-parameter` if two corrections are of the cell, or if `cell` and `column` disagree */
   #find(column: number): Correction | undefined {
-    const found = this.#ofRow!.filter((correction) => this.#isOf(correction, column));
-    if (found.length < 2) return found[0];
-    const exact = found.filter((correction) => correction.column === this.#names[column]);
-    if (exact.length === 1 && found.every(({ cell }) => cell === undefined)) return exact[0];
-    const { index } = found[1]!;
-    throw faultAt(
-      index,
-      '',
-      'repeated-cell',
-      `The corrections ${found[0]!.index + 1} and ${index + 1} are of the same cell.`,
-    );
+    const { byLetters, byName, byLooseName } = this.#ofRow!;
+    const name = this.#names[column]!;
+    const addressed = byLetters.size > 0 ? byLetters.get(this.#letters[column] ?? '') : undefined;
+    if (addressed !== undefined) this.#requireName(addressed, name);
+    const exact = byName.get(name);
+    if (exact !== undefined && addressed === undefined) return exact;
+    const similar = byLooseName.size > 0 ? byLooseName.get(looseName(name)) : undefined;
+    const named = exact ?? similar?.find((one) => !this.#columnsByName.has(one.column!));
+    if (addressed !== undefined && named !== undefined) throw repeatedCell(addressed, named);
+    const second = exact ?? similar?.findLast((one) => !this.#columnsByName.has(one.column!));
+    if (named !== undefined && named !== second) throw repeatedCell(named, second!);
+    return addressed ?? named;
   }
 
-  #isOf({ cell, column: name, index }: Correction, column: number): boolean {
-    const actual = this.#names[column]!;
-    if (cell === undefined) return this.#isNamed(name!, actual);
-    if (cell.letters !== this.#lettersOf(column)) return false;
-    if (name === undefined || this.#isNamed(name, actual)) return true;
-    const detail = `The cell ${addressText(cell)} is in the column "${shortenValue(actual)}", not in "${shortenValue(name)}".`;
+  /** @throws AppError `invalid-parameter` if a correction with an address names another column than the one of its cell */
+  #requireName({ cell, column: name, index }: Correction, actual: string): void {
+    if (name === undefined || name === actual) return;
+    if (this.#isLoose && looseName(name) === looseName(actual) && !this.#columnsByName.has(name)) return;
+    const detail = `The cell ${addressText(cell!)} is in the column "${shortenValue(actual)}", not in "${shortenValue(name)}".`;
     throw faultAt(index, '/column', 'no-such-cell', detail);
   }
 
-  #isNamed(name: string, actual: string): boolean {
-    if (name === actual) return true;
-    return (
-      this.#input.nameMatching === 'loose' &&
-      looseName(name) === looseName(actual) &&
-      !this.#names.includes(name)
-    );
+  #columnOf({ cell, column }: Correction): number | undefined {
+    if (cell !== undefined) return this.#columnsByLetters.get(cell.letters);
+    return this.#columnsByName.get(column!) ?? this.#columnsByLooseName.get(looseName(column!));
   }
 
-  #lettersOf(column: number): string {
-    this.#letters[column] ??=
-      /([A-Z]+)\d+$/.exec(this.#input.locate(this.#row, column, this.#names[column]!).cell ?? '')?.[1] ?? '';
-    return this.#letters[column]!;
+  get #isLoose(): boolean {
+    return this.#input.nameMatching === 'loose';
+  }
+
+  /** Reads the letters of the columns that came since the last call. */
+  #readLetters(): void {
+    for (let column = this.#letters.length; column < this.#names.length; column++) {
+      const { cell = '' } = this.#input.locate(this.#row, column, this.#names[column]!);
+      const letters = /([A-Z]+)\d+$/.exec(cell)?.[1] ?? '';
+      this.#letters.push(letters);
+      this.#columnsByLetters.set(letters, column);
+    }
   }
 
   #correct(column: number, correction: Correction, from: string | null): void {
@@ -211,8 +224,47 @@ class PatchSink extends ForwardingSink {
     if (typeof value === 'boolean') return value ? TRUE : FALSE;
     if (value instanceof JsonNumber) return NUMBER;
     // A person writes a value of a file as text, and the type of the column decides how it is read.
-    return this.#input.nameMatching === 'loose' ? TEXT : STRING;
+    return this.#isLoose ? TEXT : STRING;
   }
+}
+
+/** The corrections of one row, found in the same time however many they are. */
+class RowCorrections {
+  readonly all: Correction[] = [];
+  /** Those with an address. */
+  readonly byLetters = new Map<string, Correction>();
+  /** The others. */
+  readonly byName = new Map<string, Correction>();
+  /** The same by `looseName`; empty if names are exact. */
+  readonly byLooseName = new Map<string, Correction[]>();
+
+  /** @throws AppError `invalid-parameter` if the row has a correction with the same address or name */
+  add(correction: Correction, isLoose: boolean): void {
+    const { cell, column } = correction;
+    const same = cell === undefined ? this.byName.get(column!) : this.byLetters.get(cell.letters);
+    if (same !== undefined) throw repeatedCell(same, correction);
+    this.all.push(correction);
+    if (cell !== undefined) {
+      this.byLetters.set(cell.letters, correction);
+      return;
+    }
+    this.byName.set(column!, correction);
+    if (!isLoose) return;
+    const loose = looseName(column!);
+    const similar = this.byLooseName.get(loose);
+    if (similar === undefined) this.byLooseName.set(loose, [correction]);
+    else similar.push(correction);
+  }
+}
+
+function repeatedCell(one: Correction, other: Correction): AppError {
+  const [first, second] = one.index < other.index ? [one, other] : [other, one];
+  const detail = `The corrections ${first.index + 1} and ${second.index + 1} are of the same cell.`;
+  return faultAt(second.index, '', 'repeated-cell', detail);
+}
+
+function setFirst(columns: Map<string, number>, name: string, column: number): void {
+  if (!columns.has(name)) columns.set(name, column);
 }
 
 const maxListed = 100;
