@@ -10,8 +10,8 @@ import type { Visible } from './load-statements.ts';
  * Returns whether an upload is compared with earlier ones. Short JSON is not, because programs send equal rows on purpose, and because a
  * small append must not wait for a further statement.
  */
-export function isCompared({ operation, bytesExpected }: LoadFacts): boolean {
-  return operation === 'upload-excel' || bytesExpected === undefined || bytesExpected > maxSmallBytes;
+export function isCompared(operation: LoadFacts['operation'], bytes: number | undefined): boolean {
+  return operation === 'upload-excel' || bytes === undefined || bytes > maxSmallBytes;
 }
 
 export interface EarlierLoad {

@@ -109,7 +109,7 @@ export async function admitUpload(
   );
   const claimed = { owner, claim: run.id, headers: { [loadIdHeader]: run.id } };
   const key = requestKeyOf(request, context.records, claimed, sent.profile?.tag);
-  const digest = digestOf(run, key?.digest);
+  const digest = digestOf(run, key?.digest, body.bytesReceived);
   run.cancelled.addEventListener('abort', () => table.cancel(run.cancelled.reason));
   return {
     ...table,
@@ -132,10 +132,15 @@ export async function admitUpload(
 }
 
 /** Returns the digest that the body computes, for its key and to compare its file with earlier ones; undefined: it needs none. */
-export function digestOf(run: LoadRun, ofKey: BodyDigest | undefined): BodyDigest | undefined {
-  if (!isCompared(run.facts)) return ofKey;
+export function digestOf(
+  run: LoadRun,
+  ofKey: BodyDigest | undefined,
+  bytesReceived: () => number,
+): BodyDigest | undefined {
+  const { operation, bytesExpected } = run.facts;
+  if (!isCompared(operation, bytesExpected)) return ofKey;
   const digest = ofKey ?? new BodyDigest();
-  run.digest = () => digest.file();
+  run.digest = () => (isCompared(operation, bytesReceived()) ? digest.file() : undefined);
   return digest;
 }
 

@@ -144,7 +144,7 @@ function uploadOf(
   const { query: sentQuery, headers, caller, requestId, definition } = request;
   const query = operation.parseQuery(sentQuery);
   const scopes = new Set(request.scopes);
-  const digest = digestOf(running.run, undefined);
+  const digest = digestOf(running.run, undefined, () => bytesReceived);
   return {
     ...running,
     ...uploadChoices(query),
