@@ -76,6 +76,18 @@ export const sharedDefinition = {
   constraints: { primary_key: { name: '', columns: ['batch', 'n'] } },
 };
 
+/** The profile of uploads that have all rows of a table. */
+export const wholeProfile = {
+  name: 'whole',
+  parameters: {
+    if_exists: 'append',
+    on_conflict: 'update',
+    missing_rows: 'delete',
+    max_missing_rows: '100%',
+    faulty_rows: 'leave_out',
+  },
+};
+
 /** Returns an operation of a kind that is possible in the table's state. */
 export function makeOperation(maker: Maker): Operation {
   const { random, table, isLarge } = maker;
@@ -127,6 +139,8 @@ const kindsWithTable: Kind[] = [
   { make: (maker) => upsert(maker, 'update', 'csv'), needs: hasKey },
   { make: (maker) => upsert(maker, 'skip', 'json'), needs: hasKey },
   { make: (maker) => upsert(maker, 'skip', 'xlsx'), needs: hasKey },
+  { make: (maker) => alignRows(maker, 'json'), needs: hasKey },
+  { make: (maker) => alignRows(maker, 'csv'), needs: hasKey },
   { make: addColumn, needs: ({ columns }) => columns.length < mostColumns },
   { make: appendToShared },
   { make: appendToShared },
@@ -192,7 +206,7 @@ function upload(maker: Maker, ifExists: IfExists, { format, isDefined }: UploadO
   };
 }
 
-function upsert(maker: Maker, onConflict: 'update' | 'skip', format: Format): Operation {
+function upsert(maker: Maker, onConflict: 'update' | 'skip', format: Format) {
   const { table, random } = maker;
   const state = table.possible[0]!;
   const fresh = newRows(maker, format);
@@ -221,6 +235,22 @@ function upsert(maker: Maker, onConflict: 'update' | 'skip', format: Format): Op
       updated: onConflict === 'update' ? count : 0,
     },
     change: { table, after: { ...state, rows: after } },
+    rows,
+  };
+}
+
+/** Updates the table and deletes the rows that the upload does not have. A row with a problem is left out. */
+function alignRows(maker: Maker, format: Format): Operation {
+  const { change, load, rows } = upsert(maker, 'update', format);
+  const sent = new Set(rows.map(([id]) => Number(id)));
+  const after = new Map([...change.after.rows].filter(([id]) => sent.has(id)));
+  const faulty = [maker.nextNumber(), 'wrong', 'no number', '2026-02-30'];
+  return {
+    ...rowsRequest(maker, `profile=${wholeProfile.name}`, format, baseColumns, [...rows, faulty]),
+    kind: `${nameOf(format)} update with a profile that deletes missing rows and leaves out faulty ones`,
+    status: 200,
+    load,
+    change: { ...change, after: { ...change.after, rows: after } },
   };
 }
 

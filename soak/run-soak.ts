@@ -26,7 +26,13 @@ import {
 import { findLeftovers, findUnended, sessionsTableSql } from './leftovers.ts';
 import { type Machinery, startMachinery, type WayKind } from './machinery.ts';
 import { type MemoryWatch, watchMemory } from './memory.ts';
-import { makeOperation, type Operation, sharedDefinition, type TableChange } from './operations.ts';
+import {
+  makeOperation,
+  type Operation,
+  sharedDefinition,
+  type TableChange,
+  wholeProfile,
+} from './operations.ts';
 import { Random } from './random.ts';
 import { type Outcome, type Sending, send } from './send.ts';
 
@@ -178,6 +184,12 @@ class Run {
     await this.#receiver.register(service);
     const made = await service.post(`/table/${sharedTable}`, { table: sharedDefinition });
     if (made.status !== 201) throw new Error(`the shared table was not made: ${JSON.stringify(made.body)}`);
+    const { name, parameters } = wholeProfile;
+    const saved = await service.request('PUT', `/api/v1/profiles/${name}`, {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ parameters }),
+    });
+    if (saved.status !== 201) throw new Error(`the profile was not saved: ${JSON.stringify(saved.body)}`);
   }
 
   async runAll(): Promise<void> {
