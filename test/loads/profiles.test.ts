@@ -273,6 +273,36 @@ suite('an upload with a profile', () => {
     );
   });
 
+  test('a parameter of the profile that only says more about another one does not prevent the request from turning that one off', async () => {
+    await saved('careful', {
+      parameters: {
+        if_exists: 'append',
+        on_conflict: 'update',
+        conflict_key: 'a',
+        missing_rows: 'delete',
+        max_missing_rows: '5',
+        faulty_rows: 'leave_out',
+        max_faulty_rows: '3',
+      },
+    });
+    await service.rows('CREATE TABLE careful (a int PRIMARY KEY)');
+    for (const [query, rows] of [
+      ['missing_rows=keep', [1, 2]],
+      ['missing_rows=keep&faulty_rows=fail', [3]],
+      ['missing_rows=keep&on_conflict=fail', [4]],
+    ] as const) {
+      const { status, body } = await load('careful', `profile=careful&${query}`, {
+        data: rows.map((a) => ({ a })),
+      });
+      assert.equal(status, 200, JSON.stringify(body));
+    }
+    assertProblem(
+      await load('careful', 'profile=careful&max_missing_rows=2', { data: [{ a: 1 }] }),
+      409,
+      'loses-data',
+    );
+  });
+
   test('the parameters need the scopes, the schema and the role of the uploader', async () => {
     const subject = 'limited';
     const all = { token: await tokenOf(subject) };

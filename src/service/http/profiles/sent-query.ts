@@ -47,7 +47,9 @@ export async function sentQueryOf(
   const profile = await context.lines.describes.use({ caller }, signal, () =>
     profiles.read(readerOf(grants), { name, preferred: schema }),
   );
-  const kept = Object.entries(profile.parameters).filter(([parameter]) => isKnown(parameter));
+  const kept = Object.entries(profile.parameters).filter(
+    ([parameter]) => isKnown(parameter) && !isNeedless(parameter, query),
+  );
   return {
     query: { ...Object.fromEntries(kept), ...query },
     profile: {
@@ -57,6 +59,19 @@ export async function sentQueryOf(
     },
     admitted,
   };
+}
+
+/** Parameters that say more about another parameter, and the value of that parameter with which they are refused. */
+const details: Record<string, [parameter: string, value: string]> = {
+  conflict_key: ['on_conflict', 'fail'],
+  max_faulty_rows: ['faulty_rows', 'fail'],
+  max_missing_rows: ['missing_rows', 'keep'],
+};
+
+/** Returns whether the request sends a value of another parameter with which the parameter of the profile has no meaning. */
+function isNeedless(parameter: string, sent: Record<string, unknown>): boolean {
+  const [other, value] = details[parameter] ?? [];
+  return other !== undefined && sent[other] === value;
 }
 
 /** Runs a check of the parameters. If it refuses one that the profile has, the error says so. */
