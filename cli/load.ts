@@ -215,14 +215,14 @@ async function reportAnswer(
   return isWritten && areRowsWritten ? exitCodes.done : exitCodes.refused;
 }
 
-/** Shows what a load with `--on-conflict update` would change. The dry run has ended, so its result does not depend on this. */
+/** Shows what a load that compares keys would change. The dry run has ended, so its result does not depend on this. */
 async function showChanges(
   client: Client,
   answer: LoadedTable | Load,
   options: CommandLine['options'],
 ): Promise<void> {
   if (!('load' in answer) || !answer.load.dry_run || options.json || options.quiet) return;
-  if (answer.load.id === undefined || options['on-conflict'] !== 'update') return;
+  if (answer.load.id === undefined || answer.load.conflict_key === undefined) return;
   await noteChanges(client, answer.load.id).catch(() => {});
 }
 
