@@ -81,8 +81,9 @@ function runLine(command: string): Promise<{ stdout: string }> {
 }
 
 for (const [index, { command, shown }] of examples.entries()) {
-  test(`example ${index + 1} is answered as README shows`, () =>
-    sendShown(command, shown, { url: service.url, token, folder: root }));
+  test(`example ${index + 1} is answered as README shows`, async () => {
+    await sendShown(command, shown, { url: service.url, token, folder: root });
+  });
 }
 
 test('the command for a monthly workbook updates the rows of the month before', async () => {

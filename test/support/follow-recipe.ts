@@ -18,12 +18,14 @@ export interface RecipePlace {
 }
 
 export async function followRecipe({ steps }: Recipe, place: RecipePlace): Promise<void> {
+  /** `load.id` of the last upload. */
+  let loadId = '';
   for (const step of steps) {
     if (step.kind === 'file') await writeFile(join(place.folder, step.name), step.content);
     else if (step.kind === 'statement') await place.pool.query(step.sql);
     else if (step.kind === 'query') assert.deepEqual(await shownRows(step.sql, place), step.rows);
     else if (step.command.startsWith('npx tablewright ')) await runShown(step.command, step.shown, place);
-    else await sendShown(step.command, step.shown, place);
+    else loadId = (await sendShown(step.command.replace('$LOAD_ID', loadId), step.shown, place)) ?? loadId;
   }
 }
 
@@ -31,18 +33,20 @@ export async function followRecipe({ steps }: Recipe, place: RecipePlace): Promi
  * Sends the request of a command, and compares the answer with the one that a page shows.
  *
  * @param shown undefined: any successful answer
+ * @returns `load.id` of the answer of an upload
  */
 export async function sendShown(
   command: string,
   shown: string | undefined,
   place: Omit<RecipePlace, 'pool'>,
-): Promise<void> {
-  const { status, body } = await sendExample(command, place.url, place.token, place.folder);
+): Promise<string | undefined> {
+  const { status, body, loadId } = await sendExample(command, place.url, place.token, place.folder);
   if (shown === undefined) assert.ok([200, 201, 204].includes(status), body);
   else {
     const answer = comparable(`${status}\n${body}`);
     if (!isShownAnswer(answer, comparable(shown))) assert.equal(answer, comparable(shown));
   }
+  return loadId;
 }
 
 /** Runs commands with the command line of this folder, and compares what they print with what a page shows. */

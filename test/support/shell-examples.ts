@@ -15,6 +15,8 @@ export interface ShellExample {
 export interface HttpAnswer {
   status: number;
   body: string;
+  /** `load.id` of the answer of an upload. */
+  loadId?: string | undefined;
 }
 
 /** The address of the service in the document. */
@@ -46,7 +48,7 @@ async function sendByCurl(command: string, token: string, folder: string): Promi
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const end = output.lastIndexOf('\n');
   if (end < 0) throw new Error(`${command}\n${errors}`);
-  return { status: Number(output.slice(end + 1)), body: withoutLoadId(output.slice(0, end)) };
+  return answerOf(Number(output.slice(end + 1)), output.slice(0, end));
 }
 
 /** Sends the request of a curl command without curl. It supports the options that the documents use, and `gzip -c FILE |` before curl. */
@@ -88,7 +90,11 @@ export async function sendByFetch(command: string, token: string, folder: string
     headers,
     ...(body !== undefined && { body }),
   });
-  return { status: answer.status, body: withoutLoadId(await answer.text()) };
+  return answerOf(answer.status, await answer.text());
+}
+
+function answerOf(status: number, body: string): HttpAnswer {
+  return { status, body: withoutLoadId(body), loadId: /"load":\{"id":"([\da-f-]{36})"/.exec(body)?.[1] };
 }
 
 /** Splits a command as a shell does: it handles quotes, backslashes at the end of a line, and `$TOKEN` outside of single quotes. */
