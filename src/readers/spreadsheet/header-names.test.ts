@@ -33,6 +33,10 @@ test('a header without letters or digits is named by its column in snake_case', 
   assert.match(names.warnings[0]!.detail, /under the header "%", which has no letter or digit; it/);
 });
 
+test('the column with the reasons of faulty rows keeps its name in snake_case', () => {
+  assert.deepEqual(nameColumns(['_problem', 'Problem'], 'snake_case', 1).named, ['_problem', 'problem']);
+});
+
 test('headers are converted to snake_case', () => {
   const expected: [text: string, name: string | undefined][] = [
     ['Order ID', 'order_id'],

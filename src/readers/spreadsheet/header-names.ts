@@ -1,7 +1,7 @@
 /** Makes unique column names from the cells of a header. */
 
 import type { Warning } from '../../core/errors.ts';
-import { maxIdentifierBytes } from '../../core/identifiers.ts';
+import { maxIdentifierBytes, problemColumn } from '../../core/identifiers.ts';
 import { columnLetters } from './cell-address.ts';
 
 export interface ColumnNames {
@@ -151,8 +151,9 @@ export function namesColumn(text: string, style: 'exact' | 'snake_case'): boolea
 
 const nameLetter = /[\p{L}\p{M}\p{N}]/u;
 
-/** Converts `Order ID` and `orderId` to `order_id`. Letters of all scripts are kept. */
+/** Converts `Order ID` and `orderId` to `order_id`. Letters of all scripts are kept, and the name of the column with the reasons of faulty rows. */
 function toSnakeCase(text: string): string {
+  if (text === problemColumn) return text;
   return text
     .normalize('NFC')
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1_$2')
