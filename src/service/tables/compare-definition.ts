@@ -161,11 +161,16 @@ function compareStorage(prepared: PreparedTable, existing: TableDescription, rep
 
 type Report = (pointer: string, detail: string, code?: ProblemCode) => void;
 
-/** Describes the columns, the checks and the indexes of the definition as PostgreSQL reads them. The checks are named after their places. */
+/**
+ * Describes the columns, the checks and the indexes of the definition as PostgreSQL reads them. The checks are named after their places.
+ *
+ * @param onMade called with the temporary table of the definition
+ */
 export async function describeAlone(
   client: ClientBase,
   prepared: PreparedTable,
   extraFunctions: readonly string[],
+  onMade: (relation: string) => Promise<void> = async () => {},
 ): Promise<TableDescription> {
   const temporaryName = randomName('comparison');
   try {
@@ -174,6 +179,7 @@ export async function describeAlone(
       const indexes = prepared.indexes.map((index) => createIndex(relation, index, undefined));
       const statements = [createTemporaryTable(prepared, temporaryName), ...indexes];
       await pipeline(client, apartInCallersPath(...statements));
+      await onMade(relation);
       const facts = await readTable(client, 'pg_temp', temporaryName, true);
       const { schema, name } = prepared;
       const description = await toDescription(schema, name, facts!, extraFunctions, undefined);

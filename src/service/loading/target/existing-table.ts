@@ -12,6 +12,7 @@ import { apartInCallersPath, queryInCallersPath } from '../../postgres/search-pa
 import { quoteQualified } from '../../postgres/sql.ts';
 import { setLockTimeout } from '../../postgres/transaction-settings.ts';
 import { admitInheriting, admitPartitions } from '../../tables/catalog/partitions.ts';
+import { admitChanges } from '../../tables/change-memory.ts';
 import { checkTexts, isTable } from '../../tables/describe-table.ts';
 import { workSequentially } from '../../tables/distribution/place-table.ts';
 import {
@@ -218,6 +219,7 @@ export function addedColumn({ name, type }: AddedColumn): Warning {
 }
 
 async function add(client: ClientBase, relation: string, columns: AddedColumn[]): Promise<void> {
+  await admitChanges(client, relation, { changes: columns.length, added: columns.length });
   try {
     await queryInCallersPath(client, changeColumnsOf(relation, { added: columns, converted: [] }));
   } catch (error) {

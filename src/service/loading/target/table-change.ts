@@ -4,6 +4,7 @@
  */
 
 import type { InferredColumn, TypeInference } from '../../../encoding/infer/infer-types.ts';
+import { areTooMany } from '../../tables/change-memory.ts';
 import type { ColumnConversion } from '../../tables/loading/load-statements.ts';
 
 export interface TableChange {
@@ -19,7 +20,7 @@ export interface ConvertedColumn {
 }
 
 /**
- * Returns the change; undefined: no conversion is exact, or a new column is not behind all others.
+ * Returns the change; undefined: no conversion is exact, a new column is not behind all others, or the changes are too many.
  *
  * @param head the columns of the table
  * @param inference the types of all rows
@@ -44,7 +45,9 @@ export function changeOfTable(
     if (conversion === undefined) return undefined;
     converted.push({ name, type, conversion });
   }
-  return { added: columns.slice(head.length).map(({ name, type }) => ({ name, type })), converted };
+  const added = columns.slice(head.length).map(({ name, type }) => ({ name, type }));
+  const many = { changes: added.length + converted.length, added: added.length };
+  return areTooMany({ tables: 1, columns: head.length, trees: 0 }, many) ? undefined : { added, converted };
 }
 
 /**

@@ -8,6 +8,7 @@ import { pipeline } from '../../postgres/pipeline.ts';
 import { apartInCallersPath } from '../../postgres/search-path.ts';
 import { quoteIdentifier, quoteQualified } from '../../postgres/sql.ts';
 import { isRefusalOfInput } from '../../postgres/sqlstate.ts';
+import { admitChanges } from '../change-memory.ts';
 import { refuseColumnDependents } from './column-dependents.ts';
 
 /**
@@ -21,6 +22,7 @@ export async function widenColumns(
   relation: string,
   widenings: Widening[],
 ): Promise<void> {
+  await admitChanges(client, relation, { changes: widenings.length });
   await refuseColumnDependents(client, relation, widenings);
   const names = widenings.map(({ column }) => column.name);
   const { rows: sequences } = await client.query<OwnedSequence>(ownedSequences, [relation, names]);

@@ -3,6 +3,7 @@ import type { ClientBase } from 'pg';
 import { AppError } from '../../../../core/errors.ts';
 import { runAndUndo } from '../../../postgres/savepoints.ts';
 import { quoteQualified } from '../../../postgres/sql.ts';
+import { admitChanges, readShape } from '../../change-memory.ts';
 import { describeAlone } from '../../compare-definition.ts';
 import type { Conversion, NoConversion } from '../../conversion/conversion.ts';
 import { readCastFacts, readTargetColumns } from '../../conversion/conversion-facts.ts';
@@ -50,6 +51,9 @@ export async function planChanges(
   const matched = matchColumns(table, options.table, problems);
   const facts = await readAlterFacts(client, oid, matched.dropped);
   refuseOtherOwner(table, facts);
+  const relation = quoteQualified(table.schema, table.name);
+  // The names change in a copy of the table first.
+  await admitChanges(client, relation, { changes: matched.renames.length });
   const existing = await renameInDescription(client, table, matched.renames);
   const fallen = new Set(facts.fallen);
   const sent = completeSent(existing, options.table, matched, fallen, problems);
@@ -58,9 +62,15 @@ export async function planChanges(
   const changes = diffDefinition(comparison, target, problems);
   refuseInCitus(table, changes, target, matched, problems);
   await throwIfAny(problems);
+  const remembered = changes.filter(({ change }) => !forgotten.includes(change));
+  const added = changes.filter(({ change }) => change === 'add-column').length;
+  await admitChanges(client, relation, { changes: remembered.length, added, addedTrees: target.addedTrees });
   await refuseDependentsOf(client, table, changes, matched);
   return { changes, comparison, target };
 }
+
+/** The changes that leave the columns and checks of the table as they are. */
+const forgotten: readonly Change['change'][] = ['set-comment', 'add-index', 'drop-index', 'rename-index'];
 
 function refuseOtherOwner({ schema, name }: TableDescription, { isOwner, owner }: AlterFacts): void {
   if (isOwner) return;
@@ -74,13 +84,18 @@ async function readTarget(
   { sent, matched }: Comparison,
   options: PrepareOptions,
   problems: DefinitionProblems,
-): Promise<Target> {
+): Promise<Target & { addedTrees: number }> {
   const read = async (table: unknown) => {
     const resolved = await resolveDefinition(client, { ...options, table });
     for (const problem of await problems.list()) resolved.problems.add(problem);
     const prepared = await checkDefinition(client, resolved);
     resolved.admitSequences();
-    return { prepared, described: await describeAlone(client, prepared, options.extraFunctions ?? []) };
+    let addedTrees = 0;
+    const measure = async (relation: string) => {
+      addedTrees = (await readShape(client, relation)).trees;
+    };
+    const described = await describeAlone(client, prepared, options.extraFunctions ?? [], measure);
+    return { prepared, described, addedTrees };
   };
   let target = await read(sent.definition);
   const retyped = changedTypes(sent.columns, target.described);
