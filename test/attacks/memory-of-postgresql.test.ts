@@ -503,3 +503,78 @@ test('PostgreSQL does not gather rows with long generated values', async () => {
     { count: 500, h: 0, min: 300_000 },
   ]);
 });
+
+suite('many changes of a table with long defaults, for each of which PostgreSQL keeps the whole table', () => {
+  const numbered = (name: string, count: number, column: object) =>
+    Array.from({ length: count }, (_, index) => ({ name: `${name}${index}`, ...column }));
+  const long = { default: `greatest(${listOf(200, '1')})`, default_is_expression: true };
+  const checks = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      expression: `greatest(${listOf(200, 'c0')}) > ${index}`,
+    }));
+  const put = (table: string, query: string, body: object) =>
+    service.request('PUT', `/table/${table}${query}`, {
+      body: JSON.stringify({ table: body }),
+      headers: { 'content-type': 'application/json' },
+    });
+  const row = (name: string, value: number) =>
+    Object.fromEntries(numbered(name, 250, {}).map((column) => [column.name, value]));
+  const upload = (table: string, query: string, data: object[]) =>
+    service.post(`/table/${table}/upload/json?if_exists=append&${query}`, { data });
+
+  const ways: Record<string, [of: object, change: (table: string) => Promise<TestAnswer>]> = {
+    'new defaults': [{}, (table) => put(table, '', { columns: numbered('c', 300, long) })],
+    'generated columns': [
+      {},
+      (table) =>
+        put(table, '', {
+          columns: [
+            ...numbered('c', 300, {}),
+            ...numbered('g', 300, { type: 'int', generated: `greatest(${listOf(200, 'c0')})` }),
+          ],
+        }),
+    ],
+    checks: [{}, (table) => put(table, '', { constraints: { checks: checks(300) } })],
+    'new names': [
+      long,
+      (table) =>
+        put(table, '', {
+          columns: numbered('d', 300, {}).map((column, index) => ({ ...column, renamed_from: `c${index}` })),
+        }),
+    ],
+    'new types': [
+      long,
+      (table) => put(table, '?dry_run=true', { columns: numbered('c', 300, { type: 'bigint' }) }),
+    ],
+    'extra_columns=add': [long, (table) => upload(table, 'extra_columns=add', [row('e', 1)])],
+    'misfits=widen': [long, (table) => upload(table, 'misfits=widen', [row('c', 2 ** 40)])],
+  };
+  for (const [name, [of, change]] of Object.entries(ways))
+    test(name, async () => {
+      const table = name.replaceAll(/\W/g, '_');
+      const columns = numbered('c', 300, { type: 'int', ...of });
+      assert.equal((await service.post(`/table/${table}`, { table: { columns } })).status, 201);
+      const answer = await send(() => change(table), 250);
+      assertProblem(answer, 413, 'limit-exceeded');
+      assert.match(answer.body.detail, /Make the changes in several requests/);
+    });
+
+  test('300 of them that are short are made', async () => {
+    const columns = numbered('c', 300, { type: 'int' });
+    assert.equal((await service.post('/table/changed', { table: { columns } })).status, 201);
+    const body = { columns: numbered('c', 300, { type: 'bigint', default: '1', is_nullable: false }) };
+    const { status } = await send(() => put('changed', '', body), 250);
+    assert.equal(status, 200);
+  });
+
+  test('one of 300 checks that PostgreSQL refuses', async () => {
+    const all = checks(300);
+    all[150] = { expression: `greatest(${listOf(200, 'c0')}, 'x'::text) > 0` };
+    const body = { table: { columns: [{ name: 'c0', type: 'int' }], constraints: { checks: all } } };
+    const { status, body: refusal } = await send(() => service.post('/table/refused', body), 250);
+    assert.deepEqual(
+      [status, refusal.errors.map(({ pointer }: { pointer: string }) => pointer)],
+      [422, ['/table/constraints/checks/150/expression']],
+    );
+  });
+});

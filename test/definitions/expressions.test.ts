@@ -208,6 +208,21 @@ suite('what is refused, with its place', () => {
       ],
     ));
 
+  test('by PostgreSQL, in a table of half as many columns as possible', () =>
+    refuse(
+      {
+        columns: [
+          { name: 'a', type: 'integer' },
+          ...Array.from({ length: 900 }, (_, index) => ({
+            name: `c${index}`,
+            type: index === 500 ? 'date' : 'integer',
+            generated: 'a',
+          })),
+        ],
+      },
+      [['/table/columns/501/generated', 'invalid-expression', /"c500" is of type date/]],
+    ));
+
   test('a generated column of another one, and one with a default', () =>
     refuse(
       {

@@ -236,7 +236,7 @@ export function addColumn(table: PreparedTable, relation: string): CallersStatem
   return [...create, qualified`ALTER TABLE ${relation} ADD COLUMN ${clause}`, ...give];
 }
 
-export function generatedClause({ kind, sql }: NonNullable<PreparedColumn['generated']>): string {
+function generatedClause({ kind, sql }: NonNullable<PreparedColumn['generated']>): string {
   return ` GENERATED ALWAYS AS (${sql}) ${kind.toUpperCase()}`;
 }
 

@@ -2,6 +2,7 @@
  * Parses an expression with the parser of PostgreSQL itself (libpg-query, a WebAssembly module). It is loaded when the first expression is
  * parsed, because it takes 25 ms and 30 MB. A module that fails, for example because its stack is full, is not used again.
  */
+import { setFlagsFromString } from 'node:v8';
 import { HEAVY, Pace } from '../../../core/pause-for-others.ts';
 
 /** A node of PostgreSQL's raw parse tree as JSON: an object with one member, which is named after its kind. Absent members are zero, false or empty. */
@@ -61,7 +62,11 @@ interface Module {
 
 const loaded: { module: Promise<Module> | undefined } = { module: undefined };
 
+/** Without them V8 also compiles the module with its optimizing compiler, for which the process needs 550 MB for some seconds, and the parser is not faster. */
+const baselineOnly = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
+
 async function load(): Promise<Module> {
+  for (const flag of baselineOnly) setFlagsFromString(flag);
   const { default: create } = await import('libpg-query/wasm/libpg-query.js');
   return create() as Promise<Module>;
 }
