@@ -47,8 +47,12 @@ export async function lockAndMatch(
 export function changedMeanwhile(error: unknown): AppError | undefined {
   const isOther =
     isUndefinedTable(error) || isOtherKindOfObject(error) || wasRefused(error, 'the table has changed');
-  if (!isOther) return undefined;
+  return isOther ? goneMeanwhile(error) : undefined;
+}
+
+/** Returns the error for a table that is no longer the one that was found. */
+export function goneMeanwhile(cause?: unknown): AppError {
   const detail =
     'Another session dropped, renamed or replaced the table at this moment. Send the request again.';
-  return new AppError('write-conflict', detail, { cause: error });
+  return new AppError('write-conflict', detail, { cause });
 }

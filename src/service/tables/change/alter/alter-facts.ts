@@ -8,6 +8,7 @@ import { quoteIdentifier, quoteQualified, randomName } from '../../../postgres/s
 import { asLackOfTemporary } from '../../../postgres/temporary-privilege.ts';
 import type { TableDescription } from '../../definition.ts';
 import { readTable, toDescription } from '../../describe-table.ts';
+import { goneMeanwhile } from '../found-table.ts';
 
 export interface AlterFacts {
   isOwner: boolean;
@@ -16,14 +17,18 @@ export interface AlterFacts {
   fallen: string[];
 }
 
-/** @param dropped the names of the dropped columns */
+/**
+ * @param dropped the names of the dropped columns
+ * @throws AppError `write-conflict` if the table is gone
+ */
 export async function readAlterFacts(
   client: ClientBase,
   oid: number,
   dropped: string[],
 ): Promise<AlterFacts> {
   const { rows } = await client.query<AlterFacts>(alterFacts, [oid, dropped]);
-  return rows[0]!;
+  if (rows[0] === undefined) throw goneMeanwhile();
+  return rows[0];
 }
 
 /** A foreign key to the table itself falls with the key that it refers to. */

@@ -11,7 +11,7 @@ import * as ddl from '../../ddl.ts';
 import type { TableDescription } from '../../definition.ts';
 import { describeFound } from '../../describe-table.ts';
 import { resolveDefinition } from '../../resolve-definition.ts';
-import { requireTable } from '../found-table.ts';
+import { changedMeanwhile as goneWhilePlanned, requireTable } from '../found-table.ts';
 import { type Change, type Loss, losses } from './change.ts';
 import { plain } from './column-changes.ts';
 import { isObject } from './match-columns.ts';
@@ -77,7 +77,9 @@ async function alter(client: ClientBase, facts: TableFacts, options: AlterOption
   };
   for (let tries = 1; ; tries++) {
     options.onFound(found.table);
-    const plan = await planChanges(client, found, options);
+    const plan = await planChanges(client, found, options).catch((error) => {
+      throw goneWhilePlanned(error) ?? error;
+    });
     const { changes } = plan;
     const { table } = found;
     if (options.isDryRun || changes.length === 0) return { table, changes, counted: [], isCreated: false };

@@ -15,6 +15,7 @@ import { readLoadColumns } from '../../loading/read-load-columns.ts';
 import { checkDefinition, throwIfAny } from '../../prepare-table.ts';
 import { dependentObjects } from '../../replace/refuse-dependents.ts';
 import { resolveDefinition } from '../../resolve-definition.ts';
+import { goneMeanwhile } from '../found-table.ts';
 import { type AlterFacts, findDependents, readAlterFacts, renameInDescription } from './alter-facts.ts';
 import type { Change } from './change.ts';
 import { changedTypes, type Target } from './column-changes.ts';
@@ -134,10 +135,11 @@ async function readConversions(
   const columns = names.map((name) => prepared.columns.find((column) => column.name === name)!);
   const to = await runAndUndo(client, 'types', () => readTargetColumns(client, columns));
   // The columns are renamed before their types change.
-  const changes = names.map((name, place) => ({
-    from: { ...from.get(oldNames.get(name)!)!, name },
-    to: to[place]!,
-  }));
+  const changes = names.map((name, place) => {
+    const old = from.get(oldNames.get(name)!);
+    if (old === undefined) throw goneMeanwhile();
+    return { from: { ...old, name }, to: to[place]! };
+  });
   const facts = await readCastFacts(client, changes);
   return new Map(changes.map((change, place) => [names[place]!, planConversion(change, facts)]));
 }
