@@ -5,6 +5,7 @@ import type {
   ListedTable,
   ListedType,
   Load,
+  LoadChanges,
   LoadQuery,
   Problem,
   TableDescription,
@@ -64,6 +65,14 @@ export interface State {
   done: { words: string; hash: string } | undefined;
   loads: Remote<{ loads: ListedLoad[]; hasMore: boolean }>;
   oneLoad: Remote<Load>;
+  /** A page of the changes of a load or a check. */
+  changes: Remote<ChangesPage>;
+  /** The load to which `changes` belong. */
+  changesOf: string | undefined;
+  /** The file with the rows with problems that was saved. */
+  faultyRows: Remote<{ name: string; isComplete: boolean }>;
+  /** The load to which `faultyRows` belong. */
+  faultyRowsOf: string | undefined;
   dialog: Dialog | undefined;
   /** false: the page waits for the service, but the service does not respond. */
   isAnswering: boolean;
@@ -212,6 +221,17 @@ export interface RowRules {
   extraColumns: ValueOf<'extra_columns'>;
   /** The parameter `misfits`: what happens to values that do not fit the types of the existing table. */
   misfits: ValueOf<'misfits'>;
+  missing: MissingRows;
+}
+
+/** What happens to rows of the table that the file does not have: the parameters `missing_rows`, `max_missing_rows` and `missing_within`. */
+export interface MissingRows {
+  action: 'keep' | 'delete' | 'mark';
+  /** The column that marks the rows. */
+  column: string;
+  /** A number or a share, as the user writes it. An empty text: the default. */
+  max: string;
+  within: string;
 }
 
 export interface Checked {
@@ -283,6 +303,12 @@ export interface TablePlan {
 
 export type DownloadFormat = 'csv' | 'xlsx';
 
+export interface ChangesPage {
+  list: LoadChanges;
+  /** The number of changes before the page. */
+  after: number;
+}
+
 export interface TableName {
   schema: string;
   name: string;
@@ -330,6 +356,7 @@ export const noRules: RowRules = {
   maxFaulty: Number(defaultOf('max_faulty_rows')),
   extraColumns: defaultOf('extra_columns'),
   misfits: defaultOf('misfits'),
+  missing: { action: 'keep', column: '', max: '', within: '' },
 };
 
 export function initialState(session: Session, route: Route): State {
@@ -349,6 +376,10 @@ export function initialState(session: Session, route: Route): State {
     done: undefined,
     loads: { is: 'none' },
     oneLoad: { is: 'none' },
+    changes: { is: 'none' },
+    changesOf: undefined,
+    faultyRows: { is: 'none' },
+    faultyRowsOf: undefined,
     dialog: undefined,
     isAnswering: true,
     announcement: '',

@@ -1,12 +1,14 @@
 /** Step 3: the dry run, and changes after which it is done again. */
 import { hasEnded, type Load } from '../../client/client.ts';
+import { isCompared } from '../derived/changes.ts';
 import type { OfferedChoice } from '../derived/choices.ts';
 import { type Fix, withFix } from '../derived/fixes.ts';
 import { planFaults, requestText } from '../derived/request.ts';
 import { plural } from '../derived/words.ts';
 import { type Failure, failureFrom } from '../failure.ts';
 import { type LoadResult, resultIn } from '../load-outcome.ts';
-import { type Checked, noRules, type Reading } from '../state.ts';
+import { type Checked, type MissingRows, noRules, type Reading } from '../state.ts';
+import { showChanges } from './changes.ts';
 import { changeRows, lookUpTarget, showStep } from './columns.ts';
 import { inspect } from './file.ts';
 import type { Page } from './page.ts';
@@ -46,7 +48,7 @@ export async function check(page: Page): Promise<void> {
     shownProblem: undefined,
     announcement: 'The file is being checked.',
   }));
-  await page.remote(
+  const isChecked = await page.remote(
     'check',
     async (signal, progress) => {
       let id: string | undefined;
@@ -73,6 +75,10 @@ export async function check(page: Page): Promise<void> {
     },
     { also: (found) => (found ? { announcement: foundWords(found.failure) } : {}) },
   );
+  const { check: found } = page.state;
+  if (!isChecked || found.is !== 'ready') return;
+  const { load } = found.value.result ?? {};
+  if (load?.id !== undefined && isCompared(load)) await showChanges(page, load.id, 0);
 }
 
 /** Does the check again. If the change concerns how the file is read, its columns are read again first. */
@@ -112,6 +118,12 @@ export function applyFix(page: Page, fix: Fix): void {
   const { reading, ...others } = withFix(page.state, fix);
   page.set(others);
   checkWith(page, reading);
+}
+
+/** Changes what happens to missing rows, and does the check again. */
+export function checkMissing(page: Page, to: Partial<MissingRows>): void {
+  changeRows(page, { missing: { ...page.state.rows.missing, ...to } });
+  check(page);
 }
 
 export function keepFaultyRows(page: Page): void {

@@ -4,10 +4,12 @@
  */
 import type { Store } from '../store.ts';
 import * as changeColumns from './change-columns.ts';
+import * as changes from './changes.ts';
 import * as check from './check.ts';
 import * as columns from './columns.ts';
 import * as dialogs from './dialogs.ts';
 import * as download from './download.ts';
+import * as faultyRows from './faulty-rows.ts';
 import * as file from './file.ts';
 import * as followLoad from './follow-load.ts';
 import * as load from './load.ts';
@@ -30,6 +32,8 @@ const steps = {
   ...table,
   ...changeColumns,
   ...download,
+  ...changes,
+  ...faultyRows,
 };
 
 type Steps = typeof steps;

@@ -1,5 +1,6 @@
 /** Sends the file as the page plans it, for a check or a load. */
 import type { Load, LoadedTable } from '../../client/client.ts';
+import { countedMissing } from '../derived/missing-rows.ts';
 import { uploadPlan } from '../derived/request.ts';
 import { jsonWithDefinition } from '../file/json-with-definition.ts';
 import type { Page } from './page.ts';
@@ -19,6 +20,7 @@ export async function sendUpload(
   const { content, name, password } = state.file!;
   const { kind, schema, table, query, definition } = uploadPlan(state);
   const sent = {
+    ...(options.dry_run && countedMissing(state)),
     ...query,
     ...options,
     onSent(bytes: number) {

@@ -2,7 +2,7 @@
 import type { ColumnPlan, State } from '../state.ts';
 import { withKey } from './columns.ts';
 import type { GroupedProblems } from './problems.ts';
-import { escapedItem } from './request.ts';
+import { escapedItem } from './words.ts';
 
 export type Fix =
   | { is: 'text'; column: string; label: string }

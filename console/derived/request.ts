@@ -4,7 +4,9 @@ import { withoutDefaults } from '../parameters.ts';
 import type { ChosenFile, State } from '../state.ts';
 import { definitionOf, isChanged } from './columns.ts';
 import { readingQuery } from './file.ts';
+import { missingFault, missingQuery } from './missing-rows.ts';
 import { keepsDefinition, mayHaveKey, mayKeepDefinition } from './target.ts';
+import { escapedItem } from './words.ts';
 
 export interface UploadPlan {
   kind: ChosenFile['kind'];
@@ -37,6 +39,7 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
       ...(mayKeepDefinition(state) && { misfits: rows.misfits }),
     }),
     ...(rows.leaveOutFaulty && { faulty_rows: 'leave_out' as const, max_faulty_rows: rows.maxFaulty }),
+    ...missingQuery(state),
     ...readingQuery({ ...reading, rowsAt: isElsewhere ? rowsAt : undefined }, kind),
     ...(renamed.length > 0 && {
       rename: renamed.map(({ header, name }) => `${escapedItem(header)}:${escapedItem(name)}`).join(','),
@@ -46,13 +49,8 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
   return { kind, schema: target.schema, table: target.table, query, definition };
 }
 
-/** Escapes a name for a query parameter that is a list: commas, colons and backslashes get a backslash. */
-export function escapedItem(name: string): string {
-  return name.replace(/[\\,:]/g, '\\$&');
-}
-
 /** Returns in words what the user must correct before the file can be checked. The page shows only the first. */
-export function planFaults(state: Pick<State, 'columns' | 'target' | 'existing'>): string[] {
+export function planFaults(state: Pick<State, 'columns' | 'target' | 'existing' | 'rows'>): string[] {
   const { columns, target, existing } = state;
   const keeps = keepsDefinition(state);
   const faults: string[] = [];
@@ -62,6 +60,8 @@ export function planFaults(state: Pick<State, 'columns' | 'target' | 'existing'>
   if (target.schema === '') faults.push('Name the schema.');
   if (existing.is === 'ready' && existing.value !== null && target.ifExists === 'fail')
     faults.push('Choose what happens to the existing table.');
+  const missing = missingFault(state);
+  if (missing !== undefined) faults.push(missing);
   if (included.length === 0) faults.push('Include at least one column.');
   const seen = new Set<string>();
   for (const { name, header, type, reference } of included) {

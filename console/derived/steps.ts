@@ -11,9 +11,13 @@ export function waitsForService({
   tableChange,
   download,
   plan,
+  changes,
+  faultyRows,
 }: State): boolean {
   return (
-    [inspection, check, tableChange, download, plan].some((remote) => remote.is === 'busy') ||
+    [inspection, check, tableChange, download, plan, changes, faultyRows].some(
+      (remote) => remote.is === 'busy',
+    ) ||
     isReadAgain ||
     isRunning(load)
   );

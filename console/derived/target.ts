@@ -1,5 +1,7 @@
 /** What the page derives from the target table, whether it exists or not. */
+import type { LoadResult } from '../load-outcome.ts';
 import type { ColumnPlan, State, Target } from '../state.ts';
+import { plural } from './words.ts';
 
 /** Proposes a table name: the name of the file in lower case without its extension (`orders` for `orders.csv.gz`). */
 export function tableNameOf(fileName: string): string {
@@ -94,6 +96,15 @@ export function lossWords({ existing, target }: Pick<State, 'existing' | 'target
   if (target.ifExists === 'truncate') return `The existing rows of ${table} are deleted first.`;
   if (target.ifExists === 'replace') return `A new table with the rows of the file replaces ${table}.`;
   return undefined;
+}
+
+/** Warns that the load deletes missing rows; undefined: it deletes none. */
+export function deletedWords(
+  { target }: Pick<State, 'target'>,
+  { deleted = 0 }: LoadResult['load'],
+): string | undefined {
+  if (deleted === 0) return undefined;
+  return `${plural(deleted, 'row')} of ${target.schema}.${target.table} that the file does not have ${deleted === 1 ? 'is' : 'are'} deleted.`;
 }
 
 export function targetOf(fileName: string): Target {

@@ -48,3 +48,8 @@ export function shownValue(value: unknown): string | null {
       ? JSON.stringify(value)
       : String(value);
 }
+
+/** Escapes a name for a query parameter that is a list: commas, colons and backslashes get a backslash. */
+export function escapedItem(name: string): string {
+  return name.replace(/[\\,:]/g, '\\$&');
+}

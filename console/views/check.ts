@@ -5,15 +5,19 @@ import { offeredChoices } from '../derived/choices.ts';
 import { canLeaveOut, fixesOf } from '../derived/fixes.ts';
 import { type GroupedProblems, groupProblems, placeOf } from '../derived/problems.ts';
 import { requestText } from '../derived/request.ts';
-import { lossWords, mayKeepDefinition } from '../derived/target.ts';
+import { deletedWords, lossWords, mayKeepDefinition } from '../derived/target.ts';
 import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
 import type { LoadResult } from '../load-outcome.ts';
 import type { Checked, ShownProblem, State, Target } from '../state.ts';
+import { differenceView } from './difference.ts';
+import { faultyRowsButtons } from './faulty-rows.ts';
+import { missingRefusal } from './missing-refusal.ts';
 import {
   bar,
   busy,
   button,
+  type Child,
   changedFileBox,
   data,
   failureBox,
@@ -34,6 +38,7 @@ export function checkView(state: State, actions: Actions): VNode {
         ? changedFileBox(check.failure, actions)
         : failureBox(check.failure, actions.check),
       tableExists(check.failure.code),
+      missingRefusal(state, check.failure, actions),
     ],
     check.is === 'ready' && checked(state, check.value, actions),
     (check.is === 'none' || check.is === 'failed') &&
@@ -80,7 +85,7 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
   const isStale = requestText(state) !== state.checkedRequest;
   const { result, failure } = found;
   const warnings = result?.load.warnings ?? failure?.warnings ?? [];
-  const loss = result ? lossWords(state) : undefined;
+  const loss = result ? (lossWords(state) ?? deletedWords(state, result.load)) : undefined;
   return [
     isStale
       ? h('div', { class: 'notice warn', role: 'status' }, [
@@ -92,6 +97,7 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
     failure ? problems(state, found, actions) : h('div', null),
     warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice) ??
       h('div', null),
+    (result && differenceView(state, result.load, actions)) ?? h('div', null),
     h('div', { class: 'action-bar' }, [
       h('div', { class: 'action-text' }, [
         result ? 'The load does the same, and keeps the rows.' : 'Nothing was changed.',
@@ -99,7 +105,7 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
       ]),
       stepButton('Back to the columns', 'columns', actions),
       button('Check again', actions.check),
-      button(loss ? lossButton[state.target.ifExists] : 'Load', actions.load, {
+      button(loss ? (lossButton[state.target.ifExists] ?? 'Delete and load') : 'Load', actions.load, {
         kind: 'main',
         disabled: !result || isStale,
         id: 'load',
@@ -113,11 +119,14 @@ const lossButton: Partial<Record<Target['ifExists'], string>> = {
   replace: 'Replace and load',
 };
 
-function passed({ target }: State, load: LoadResult['load'], actions: Actions): VNode {
-  const { rows, updated, skipped, rows_left_out: leftOut = 0, left_out: problems = [] } = load;
+function passed(state: State, load: LoadResult['load'], actions: Actions): VNode {
+  const { target } = state;
+  const { rows, updated, changed, unchanged, skipped } = load;
+  const { rows_left_out: leftOut = 0, left_out: problems = [] } = load;
   const parts = [
     rows > 0 || updated + skipped + leftOut === 0 ? `${plural(rows, 'row')} would be loaded` : '',
-    updated > 0 ? `${plural(updated, 'row')} would be updated` : '',
+    changed > 0 ? `${plural(changed, 'row')} would be changed` : '',
+    unchanged > 0 ? `${plural(unchanged, 'row')} would stay unchanged` : '',
     skipped > 0 ? `${plural(skipped, 'row')} would be left out, because the key already exists` : '',
     leftOut > 0 ? `${plural(leftOut, 'row')} with problems would be left out` : '',
   ].filter(Boolean);
@@ -148,6 +157,7 @@ function passed({ target }: State, load: LoadResult['load'], actions: Actions): 
         rest > 0 && h('p', null, `and ${plural(rest, 'more problem')}`),
       ]),
       h('p', { class: 'notice-actions' }, button('Do not leave out rows', actions.keepFaultyRows)),
+      load.id !== undefined && faultyRowsButtons(state, load.id, target.table, actions),
     ],
   ]);
 }
@@ -178,10 +188,21 @@ function problems(state: State, { failure, all, isReadingAll, openGroup }: Check
             ),
           isReadingAll && busy('All problems are being read.'),
         ]),
+      isAboutRows && canLeaveOut(groups) && failure!.loadId && repairHint(state, failure!.loadId, actions),
     ]),
     groups.map((group) => problemGroup(state, group, (openGroup ?? groups[0]?.key) === group.key, actions)),
     state.shownProblem && shownRow(state.shownProblem, actions),
   ]);
+}
+
+/** After a refusal nothing was loaded, and the file has only the rows with problems. */
+function repairHint(state: State, load: string, actions: Actions): Child {
+  return [
+    faultyRowsButtons(state, load, state.target.table, actions),
+    h('p', { class: 'hint' }, [
+      'This file has only the rows with problems. Leave them out and load the other rows; then you can drop the repaired file.',
+    ]),
+  ];
 }
 
 const problemHeight = 34;

@@ -28,10 +28,6 @@ export function fileView(
   { file, inspection, reading, target, isTargetChosen }: State,
   actions: Actions,
 ): VNode {
-  const choose = (files: FileList | null | undefined): void => {
-    const [first] = files ?? [];
-    if (first) actions.chooseFile(first);
-  };
   return h('section', { class: 'file-step' }, [
     h('h1', null, 'Load a file into a table'),
     h('p', { class: 'lead' }, [
@@ -44,7 +40,7 @@ export function fileView(
         '.',
         file === undefined && [' ', button('Choose another table', actions.forgetFile, { kind: 'quiet' })],
       ]),
-    dropPlace(choose),
+    dropPlace(actions.chooseFile, 'Drop a file here, or choose one', 'file'),
     file &&
       inspection.is === 'busy' &&
       h('div', { class: 'card' }, [h('p', null, data(file.name)), inspecting(file, inspection.sentBytes)]),
@@ -65,7 +61,12 @@ export function fileView(
   ]);
 }
 
-function dropPlace(choose: (files: FileList | null | undefined) => void): VNode {
+/** A place for a file. @param id the id of its input */
+export function dropPlace(onFile: (file: File) => void, title: string, id: string): VNode {
+  const choose = (files: FileList | null | undefined): void => {
+    const [first] = files ?? [];
+    if (first) onFile(first);
+  };
   const mark = (event: DragEvent, isOver: boolean): void => {
     if (event.type !== 'dragleave') event.preventDefault();
     (event.currentTarget as HTMLElement).classList.toggle('over', isOver);
@@ -83,7 +84,7 @@ function dropPlace(choose: (files: FileList | null | undefined) => void): VNode 
     h('input', {
       type: 'file',
       class: 'unseen',
-      id: 'file',
+      id,
       accept: extensions,
       // A browser opens the file dialog only with the space bar, so Enter has to be handled here.
       onKeyDown: ({ key, currentTarget }) => {
@@ -91,7 +92,7 @@ function dropPlace(choose: (files: FileList | null | undefined) => void): VNode 
       },
       onChange: ({ currentTarget }) => choose(currentTarget.files),
     }),
-    h('span', { class: 'drop-title' }, 'Drop a file here, or choose one'),
+    h('span', { class: 'drop-title' }, title),
     h('span', { class: 'drop-kinds' }, '.xlsx  .xls  .xlsb  .ods  .parquet  .csv  .tsv  .json  .ndjson'),
   ]);
 }

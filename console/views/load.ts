@@ -1,6 +1,7 @@
 /** Step 4: the load, its progress and its result. */
 import type { VNode } from 'preact';
 import type { Actions } from '../actions/create-actions.ts';
+import { isCompared } from '../derived/changes.ts';
 import { offeredChoices } from '../derived/choices.ts';
 import { psqlText } from '../derived/commands.ts';
 import { type Bar, lostWords, rowsBar, sendingBar } from '../derived/load.ts';
@@ -10,6 +11,8 @@ import type { Failure } from '../failure.ts';
 import { h } from '../h.ts';
 import { type LoadOutcome, type LoadResult, recordOf } from '../load-outcome.ts';
 import type { LoadProgress, State } from '../state.ts';
+import { differenceView } from './difference.ts';
+import { repairView } from './faulty-rows.ts';
 import {
   bar,
   busy,
@@ -123,10 +126,12 @@ function loaded(
 ): Child {
   const { rows: added, updated, skipped, rows_left_out: leftOut = 0, warnings, duration_ms: ms } = load;
   const time = ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
-  const counts = { added, updated, skipped, ...(leftOut > 0 && { 'left out': leftOut }) };
+  const compared = { ...(leftOut > 0 && { 'left out': leftOut }) };
+  const counts = isCompared(load) ? compared : { added, updated, skipped, ...compared };
   const numbers = Object.entries(counts).map(
     ([name, count]) => [`Rows ${name}`, countInWords(count)] as const,
   );
+  const facts = [...numbers, ['Time', time] as const];
   return [
     h('h1', null, 'Loaded'),
     h('p', { class: 'lead' }, [
@@ -137,7 +142,8 @@ function loaded(
       ]),
       '.',
     ]),
-    factList('numbers', [...numbers, ['Time', time]]),
+    differenceView(state, load, actions, facts) ?? factList('numbers', facts),
+    leftOut > 0 && load.id !== undefined && repairView(state, load.id, table.name, actions),
     warningList(warnings, (warning) => offeredChoices(state, warning, 'name'), actions.takeChoice),
     rows && [h('h2', null, `First ${plural(rows.rows.length, 'row')}`), rowsGrid(table.columns, rows.rows)],
     rowsFailure &&

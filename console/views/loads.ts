@@ -5,7 +5,10 @@ import type { Actions } from '../actions/create-actions.ts';
 import { hashOf } from '../derived/routes.ts';
 import { countInWords, plural, sizeInWords } from '../derived/words.ts';
 import { h } from '../h.ts';
+import type { LoadResult } from '../load-outcome.ts';
 import type { State } from '../state.ts';
+import { differenceView } from './difference.ts';
+import { faultyRowsButtons } from './faulty-rows.ts';
 import { busy, button, type Child, data, factList, failureBox, remoteView, warningList } from './parts.ts';
 import { problemList } from './problem-list.ts';
 import { VirtualRows } from './virtual-grid.ts';
@@ -58,18 +61,19 @@ function moment(text: string): string {
   return text.replace('T', ' ').replace(/\.\d+Z$/, ' UTC');
 }
 
-export function oneLoadView({ oneLoad }: State, actions: Actions): VNode {
-  if (oneLoad.is === 'ready') return h('section', null, loadDetails(oneLoad.value, actions));
+export function oneLoadView(state: State, actions: Actions): VNode {
+  const { oneLoad } = state;
+  if (oneLoad.is === 'ready') return h('section', null, loadDetails(state, oneLoad.value, actions));
   return h('section', null, [
     h('h1', null, 'Load'),
     oneLoad.is === 'failed' ? failureBox(oneLoad.failure) : busy('The load is being read.'),
   ]);
 }
 
-function loadDetails(load: Load, actions: Actions): Child[] {
+function loadDetails(state: State, load: Load, actions: Actions): Child[] {
   const { table, answer } = load;
   const body = answer?.body as
-    | { detail?: string; errors?: Problem[]; error_count?: number; load?: { warnings?: [] } }
+    | { detail?: string; errors?: Problem[]; error_count?: number; load?: LoadResult['load'] }
     | null
     | undefined;
   const errors = body?.errors ?? [];
@@ -98,6 +102,16 @@ function loadDetails(load: Load, actions: Actions): Child[] {
       () => [],
       () => {},
     ),
+    load.faulty_rows > 0 && [
+      faultyRowsButtons(state, load.id, table.name, actions),
+      load.state === 'committed' &&
+        h(
+          'p',
+          null,
+          button('Load the repaired file', () => actions.loadInto(table)),
+        ),
+    ],
+    body?.load && differenceView(state, body.load, actions),
     errors.length > 0 && problemList(errors, body?.error_count ?? errors.length),
   ];
 }

@@ -3,6 +3,7 @@ import { Component, type ComponentChildren, createRef, type VNode } from 'preact
 import type { Problem } from '../../client/client.ts';
 import type { Actions } from '../actions/create-actions.ts';
 import type { OfferedChoice } from '../derived/choices.ts';
+import { hashOf } from '../derived/routes.ts';
 import { withVisibleControls } from '../derived/words.ts';
 import type { Failure, Warning } from '../failure.ts';
 import { type Attributes, h } from '../h.ts';
@@ -185,6 +186,9 @@ export function changedFileBox(failure: Failure, actions: Pick<Actions, 'showSte
 
 const maxWarnings = 50;
 
+/** The warning that the same file was loaded before comes first: rows may be added twice. */
+const isSameFile = ({ code }: Warning): boolean => code === 'same-file';
+
 /** @param choicesOf returns the choices that the page offers for a warning */
 export function warningList(
   warnings: Warning[],
@@ -193,14 +197,15 @@ export function warningList(
 ): VNode | null {
   if (warnings.length === 0) return null;
   const rest = warnings.length - maxWarnings;
+  const ordered = [...warnings].sort((one, other) => Number(isSameFile(other)) - Number(isSameFile(one)));
   return h('details', { class: 'notice warn', open: true }, [
     h('summary', null, h('span', { class: 'notice-title' }, `Warnings (${warnings.length})`)),
     h('ul', null, [
-      warnings.slice(0, maxWarnings).map((warning, index) => {
+      ordered.slice(0, maxWarnings).map((warning, index) => {
         const id = `warning-${index}`;
         const choices = choicesOf(warning);
         return h('li', null, [
-          h('span', { id }, data(warning.detail)),
+          h('span', { id }, isSameFile(warning) ? sameFile(warning) : data(warning.detail)),
           choices.length !== 0 &&
             h('div', { class: 'fixes' }, [
               choices.map((choice) =>
@@ -212,6 +217,20 @@ export function warningList(
     ]),
     rest > 0 && h('p', null, `and ${rest} more`),
   ]);
+}
+
+/** The text of the warning names the earlier load, if the token may see it. */
+function sameFile({ detail }: Warning): Child {
+  const earlier = /, at (\S+?)(?:\.\d+)?Z by the load ([\da-f-]{36})/.exec(detail);
+  if (earlier === null) return h('strong', null, data(detail));
+  const [found, moment, id] = earlier as unknown as [string, string, string];
+  return [
+    h('strong', null, 'The same file was loaded into this table before'),
+    `, at ${moment.replace('T', ' ')} UTC (`,
+    h('a', { href: hashOf({ page: 'one-load', id }) }, 'the earlier load'),
+    ')',
+    data(detail.slice(earlier.index + found.length)),
+  ];
 }
 
 export function busy(words: string): VNode {

@@ -741,11 +741,12 @@ test('every upload parameter has a control on the page, or a reason why it has n
     ...['dry_run', 'faulty_rows', 'max_faulty_rows', 'values', 'languages', 'null_values', 'date_order'],
     ...['trim', 'decimal_sign', 'thousands_sign', 'rows_at', 'sheet', 'header', 'header_row'],
     ...['header_rows', 'range', 'table_range', 'hidden', 'footer', 'cell_errors'],
+    ...['missing_rows', 'max_missing_rows', 'missing_within'],
   ];
   // The page sees whether the table exists, and takes the first key of the table.
   const needless = ['if_missing', 'conflict_key'];
-  // The page deletes and marks no rows, and writes no columns that the file does not have.
-  const notOffered = ['missing_rows', 'max_missing_rows', 'missing_within', 'provenance', 'profile'];
+  // The page writes no columns that the file does not have, and sends the settings of a profile one by one.
+  const notOffered = ['provenance', 'profile'];
   const fields = new Set(
     [...fileParameters('spreadsheet'), ...fileParameters('json')].map(({ name }) => name),
   );

@@ -7,6 +7,7 @@ import { h } from '../../h.ts';
 import { labelled } from '../../parameters.ts';
 import { noRules, type State } from '../../state.ts';
 import { checkbox, data, field, select, textInput } from '../parts.ts';
+import { missingFields } from './missing-fields.ts';
 
 const existsLabels = {
   append: 'Add the rows to it',
@@ -61,6 +62,7 @@ export function targetFields(state: State, actions: Actions): VNode {
             name: 'on_conflict',
           }),
         ),
+      missingFields(state, actions),
       mayKeepDefinition(state) &&
         field(
           'Columns that the table does not have',

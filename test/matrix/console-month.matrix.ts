@@ -1,0 +1,258 @@
+/** The file of each month in the console, in a real browser: the first load, the next file, its rows with problems, and the same file again. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import * as library from '@e965/xlsx';
+import type { Browser, Page } from 'playwright-core';
+import { readConfig } from '../../src/core/settings/config.ts';
+import { type Service, startService } from '../../src/service/service.ts';
+import { noBrowser, startBrowser } from '../support/browser.ts';
+import { inWindow, isAccessible, tabTo } from '../support/console-page.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { freePort } from '../support/free-port.ts';
+import { type ServiceClient, serviceClient, testEnvironment } from '../support/service.ts';
+import { bookOf } from '../support/workbook.ts';
+
+describe('a file that comes each month, in the console', { skip: noBrowser }, () => {
+  let database: TestDatabase;
+  let folder: string;
+  let url: string;
+  let service: Service;
+  let client: ServiceClient;
+  let browser: Browser;
+
+  before(async () => {
+    database = await createTestDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'tablewright-console-'));
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    service = await startService(readConfig(testEnvironment(database, folder, { PORT: String(port) })));
+    client = await serviceClient(url);
+    browser = await startBrowser();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+    await database?.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  type Row = (string | number)[];
+  const header: Row = ['sku', 'price', 'stock'];
+  const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
+  async function choose(page: Page, name: string, buffer: Buffer, input = '#file'): Promise<void> {
+    await page.setInputFiles(input, { name, mimeType: xlsx, buffer });
+    await page.locator('.columns-step h1', { hasText: name }).waitFor();
+    await page.waitForSelector('.editor-row');
+  }
+
+  const bookWith = (...rows: Row[]): Buffer => bookOf({ Stock: [header, ...rows] });
+  const press = (page: Page, name: string): Promise<void> =>
+    page.getByRole('button', { name, exact: true }).click();
+  const rowsOf = async (table: string) =>
+    (await database.pool.query(`SELECT sku, price::text, stock::int FROM ${table} ORDER BY sku`)).rows.map(
+      (row) => Object.values(row),
+    );
+
+  async function load(page: Page): Promise<void> {
+    await page.locator('.check-step .notice.good').waitFor();
+    await page.click('#load');
+    await page.getByRole('heading', { name: 'Loaded' }).waitFor();
+  }
+
+  /** Returns the count that the page shows with the label. */
+  const count = (page: Page, label: string): Promise<string> =>
+    page
+      .locator('.numbers > div', { has: page.getByText(label, { exact: true }) })
+      .locator('dd')
+      .innerText();
+
+  async function saved(page: Page, button: string): Promise<{ name: string; content: Buffer }> {
+    const [file] = await Promise.all([page.waitForEvent('download'), press(page, button)]);
+    return { name: file.suggestedFilename(), content: await readFile((await file.path())!) };
+  }
+
+  /** Writes numbers into the cells, as a person does in a spreadsheet program. */
+  function repaired(file: Buffer, cells: Record<string, number>): Buffer {
+    const book = library.read(file);
+    const sheet = book.Sheets[book.SheetNames[0]!]!;
+    for (const [cell, value] of Object.entries(cells)) sheet[cell] = { t: 'n', v: value };
+    return library.write(book, { type: 'buffer', bookType: 'xlsx' }) as Buffer;
+  }
+
+  /** Opens step 2 with a file for an existing table, whose rows update those with the same key. */
+  async function update(page: Page, table: string, name: string, content: Buffer): Promise<void> {
+    await page.goto(`${url}/#/tables/public/${table}`);
+    await press(page, 'Load a file into it');
+    await choose(page, name, content);
+    await page.locator('select[name=on_conflict]').selectOption('update');
+  }
+
+  const narrow = { width: 360, height: 740 };
+
+  async function isNotWiderThanTheScreen(page: Page): Promise<void> {
+    const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+    assert.ok(width <= narrow.width, `the page is ${width} px wide`);
+  }
+
+  async function inPage(work: (page: Page) => Promise<void>, viewport?: typeof narrow) {
+    const token = await client.token();
+    await inWindow(browser, { url, token, ...(viewport && { viewport }) }, work);
+  }
+
+  test('the next file updates its table after the page has shown the difference, and repaired rows follow', async () => {
+    await inPage(async (page) => {
+      const first = Array.from({ length: 20 }, (_, at): Row => [`A${at + 10}`, 1.5, at]);
+      await choose(page, 'stock.xlsx', bookWith(...first));
+      await page.getByLabel('sku is in the primary key').check();
+      await page.click('#check');
+      await load(page);
+      assert.equal(await count(page, 'Rows added'), '20');
+
+      // 15 rows are unchanged, 1 is changed, 1 is new, 3 have problems, and 1 (A29) is missing.
+      const next: Row[] = first.slice(0, 19).map((row) => [...row]);
+      next[1]![1] = 2.25;
+      for (const [at, word] of [
+        [4, 'much'],
+        [5, 'n.n.'],
+        [6, '?'],
+      ] as const)
+        next[at]![2] = word;
+      next.push(['B10', 9, 90]);
+      await update(page, 'stock', 'december.xlsx', bookWith(...next));
+      await page.locator('select[name=missing_rows]').selectOption('delete');
+      await isAccessible(page, 'missing rows');
+      await page.click('#check');
+      await page.locator('.notice.bad', { hasText: '3 problems in the data' }).waitFor();
+      const csv = await saved(page, 'Download the rows with problems (.csv)');
+      assert.equal(csv.name, 'stock-faulty-rows.csv');
+      assert.equal(csv.content.toString().trim().split('\n').length, 4);
+      await isAccessible(page, 'refused');
+      await press(page, 'Leave out the rows with problems');
+
+      await page.locator('.difference .grid').waitFor();
+      const counts = ['New', 'Changed', 'Unchanged', 'Missing', 'Deleted'];
+      const shown = await Promise.all(counts.map((label) => count(page, label)));
+      assert.deepEqual(shown, ['1', '1', '15', '1', '1']);
+      const change = page.locator('.change.changed');
+      assert.match(await change.innerText(), /changed[\s\S]*A11/);
+      assert.equal(await change.locator('del bdi').innerText(), '1.5');
+      assert.equal(await change.locator('ins bdi').innerText(), '2.25');
+      assert.match(await page.locator('.change.inserted').innerText(), /new[\s\S]*B10/);
+      assert.match(await page.locator('.change.deleted').innerText(), /deleted[\s\S]*A29/);
+      await page.getByText('1 to 3 of 3 changes').waitFor();
+      await page.getByText('1 row of public.stock that the file does not have is deleted.').waitFor();
+      await isAccessible(page, 'difference');
+      await load(page);
+      assert.equal(await count(page, 'Rows left out'), '3');
+      await isAccessible(page, 'rows to repair');
+
+      const file = await saved(page, 'Download the rows with problems (.xlsx)');
+      assert.equal(file.name, 'stock-faulty-rows.xlsx');
+      const whole = repaired(file.content, { C2: 40, C3: 50, C4: 60 });
+      await choose(page, file.name, whole, '#repaired');
+      assert.equal(await page.locator('input[name=table]').inputValue(), 'stock');
+      // The file has only the repaired rows, so no row may be missing.
+      assert.equal(await page.locator('select[name=missing_rows]').inputValue(), 'keep');
+      await page.click('#check');
+      await load(page);
+      assert.equal(await count(page, 'Changed'), '3');
+
+      const expected = [...next.filter(([sku]) => sku !== 'A29')].map((row) => [...row]);
+      for (const [at, stock] of [
+        [4, 40],
+        [5, 50],
+        [6, 60],
+      ] as const)
+        expected[at]![2] = stock;
+      assert.deepEqual(
+        await rowsOf('stock'),
+        expected.map(([sku, price, stock]) => [sku, String(price), stock]),
+      );
+    });
+  });
+
+  test('too many missing rows are refused with what to do, and can be marked instead', async () => {
+    await database.pool.query(`CREATE TABLE shelf (sku text PRIMARY KEY, price numeric, stock bigint, is_gone boolean);
+      INSERT INTO shelf SELECT 'A' || i, i, i FROM generate_series(10, 309) i`);
+    await inPage(async (page) => {
+      const kept = Array.from({ length: 150 }, (_, at): Row => [`A${at + 10}`, at + 0.5, at + 10]);
+      await update(page, 'shelf', 'half.xlsx', bookWith(...kept));
+      await page.locator('select[name=missing_rows]').selectOption('delete');
+      await page.click('#check');
+      await page.locator('.notice.bad', { hasText: 'lacks 150 of the 300 rows' }).waitFor();
+      await isAccessible(page, 'too many missing rows');
+      await press(page, 'Allow 150 missing rows');
+      await page.getByText('150 rows of public.shelf that the file does not have are deleted.').waitFor();
+      await page.getByText('1 to 100 of 300 changes').waitFor();
+
+      await press(page, 'Back to the columns');
+      assert.equal(await page.locator('input[name=max_missing_rows]').inputValue(), '150');
+      await page.locator('select[name=missing_rows]').selectOption('mark');
+      await page.getByText('Choose the column that marks missing rows.').waitFor();
+      await page.locator('select[name=missing_column]').selectOption('is_gone');
+      await page.click('#check');
+      await page.getByText('1 to 100 of 300 changes').waitFor();
+      await tabTo(page, /^Next changes$/);
+      await page.keyboard.press('Enter');
+      await page.getByText('101 to 200 of 300 changes').waitFor();
+      await isNotWiderThanTheScreen(page);
+      await press(page, 'Next changes');
+      await page.getByText('201 to 300 of 300 changes').waitFor();
+      assert.ok(await page.getByRole('button', { name: 'Next changes' }).isDisabled());
+      await press(page, 'Previous changes');
+      await page.getByText('101 to 200 of 300 changes').waitFor();
+      await load(page);
+      assert.equal(await count(page, 'Marked'), '150');
+      await press(page, 'Show the changes');
+      await page.getByText('1 to 100 of 300 changes').waitFor();
+    }, narrow);
+    const { rows } = await database.pool.query(
+      `SELECT is_gone, count(*)::int AS count FROM shelf GROUP BY 1 ORDER BY 1`,
+    );
+    assert.deepEqual(rows, [
+      { is_gone: true, count: 150 },
+      { is_gone: null, count: 150 },
+    ]);
+  });
+
+  test('the same file again is warned about with a link, and the page of the load has its rows with problems', async () => {
+    await database.pool.query('CREATE TABLE twice (sku text, price numeric, stock bigint)');
+    await inPage(async (page) => {
+      const book = bookWith(['A1', 1, 1], ['A2', 2, 'many']);
+      const begin = async () => {
+        await page.goto(`${url}/#/tables/public/twice`);
+        await press(page, 'Load a file into it');
+        await choose(page, 'twice.xlsx', book);
+        await page.locator('input[name=leave_out_faulty]').check();
+        await page.click('#check');
+        await page.locator('.check-step .notice.good').waitFor();
+      };
+      await begin();
+      assert.equal(await page.locator('.notice.warn strong').count(), 0);
+      await load(page);
+      await begin();
+      const [first] = await page.locator('.notice.warn li').allInnerTexts();
+      assert.match(first!, /^The same file was loaded into this table before, at 20[-\d]+ [:\d]+ UTC/);
+      await isAccessible(page, 'same file');
+      await page.getByRole('link', { name: 'the earlier load' }).click();
+      await page.getByText('committed').waitFor();
+      const { content } = await saved(page, 'Download the rows with problems (.xlsx)');
+      await page.getByText('The browser saves').waitFor();
+      await isAccessible(page, 'page of a load with problems');
+      await press(page, 'Load the repaired file');
+      await press(page, 'Choose another file');
+      await choose(page, 'repaired.xlsx', repaired(content, { C2: 7 }));
+      await page.click('#check');
+      await load(page);
+    });
+    assert.deepEqual(await rowsOf('twice'), [
+      ['A1', '1', 1],
+      ['A2', '2', 7],
+    ]);
+  });
+});
