@@ -2,6 +2,7 @@
 import type {
   components,
   ListedLoad,
+  ListedProfile,
   ListedTable,
   ListedType,
   Load,
@@ -65,6 +66,11 @@ export interface State {
   done: { words: string; hash: string } | undefined;
   loads: Remote<{ loads: ListedLoad[]; hasMore: boolean }>;
   oneLoad: Remote<Load>;
+  /** The saved settings that the token may use. */
+  profiles: ListedProfile[];
+  savedProfile: Remote<true>;
+  /** The name of the settings that are used for the file. */
+  usedProfile: Remote<string>;
   /** A page of the changes of a load or a check. */
   changes: Remote<ChangesPage>;
   /** The load to which `changes` belong. */
@@ -320,6 +326,7 @@ export type Dialog =
   /** A sign-in link: its token belongs to another user, or the service does not accept it. */
   | { is: 'link'; token: string; subject: string | undefined; problem: string | undefined }
   | { is: 'download' }
+  | { is: 'profile'; name: string; isShared: boolean }
   | { is: 'drop'; typed: string }
   | { is: 'rename'; to: TableName & { comment: string } }
   | {
@@ -376,6 +383,7 @@ export function initialState(session: Session, route: Route): State {
     done: undefined,
     loads: { is: 'none' },
     oneLoad: { is: 'none' },
+    savedProfile: { is: 'none' },
     changes: { is: 'none' },
     changesOf: undefined,
     faultyRows: { is: 'none' },
@@ -407,6 +415,8 @@ export function emptyWork() {
     },
     isTargetChosen: false,
     existing: { is: 'none' },
+    profiles: [],
+    usedProfile: { is: 'none' },
     types: [],
     rows: noRules,
     check: { is: 'none' },

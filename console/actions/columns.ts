@@ -1,6 +1,6 @@
 /** Step 2: the columns, the table to which the rows go, and whether it exists. */
-import { type ListedType, ProblemError } from '../../client/client.ts';
-import type { ColumnPlan, RowRules, Step, Target } from '../state.ts';
+import { type ListedProfile, type ListedType, ProblemError } from '../../client/client.ts';
+import type { ColumnPlan, Reading, RowRules, Step, Target } from '../state.ts';
 import type { Page } from './page.ts';
 
 /** Asks the service whether the target table exists, 300 ms after the last change of its name. */
@@ -42,6 +42,20 @@ export async function readTypes({ client, set, state: { file } }: Page): Promise
   set((state) => (state.file === file ? { types } : {}));
 }
 
+/** The most profiles that the page lists. */
+const maxProfiles = 1000;
+
+/** Asks for the profiles. If the request fails, for example because the service keeps no records, the page offers none. */
+export async function readProfiles({ client, set }: Page): Promise<void> {
+  const profiles: ListedProfile[] = [];
+  try {
+    for await (const profile of client.profiles()) if (profiles.push(profile) === maxProfiles) break;
+  } catch {
+    return;
+  }
+  set({ profiles });
+}
+
 export function changeTarget(page: Page, to: Partial<Target>): void {
   page.set(({ target }) => ({ target: { ...target, ...to } }));
   if (to.schema !== undefined || to.table !== undefined) lookUpTarget(page);
@@ -65,4 +79,13 @@ export function changeColumns(page: Page, columns: ColumnPlan[]): void {
 
 export function changeRows(page: Page, to: Partial<RowRules>): void {
   page.set(({ rows }) => ({ rows: { ...rows, ...to } }));
+}
+
+/** Stores what the user types. The file is read again only when the user leaves the field. */
+export function noteReading(page: Page, change: Partial<Reading>): void {
+  page.set(({ reading }) => ({ reading: { ...reading, ...change } }));
+}
+
+export function openReading(page: Page, isReadingOpen: boolean): void {
+  if (page.state.isReadingOpen !== isReadingOpen) page.set({ isReadingOpen });
 }

@@ -16,6 +16,7 @@ import * as load from './load.ts';
 import { createPage, type Page } from './page.ts';
 import * as pages from './pages.ts';
 import * as problems from './problems.ts';
+import * as profiles from './profiles.ts';
 import * as signIn from './sign-in.ts';
 import * as table from './table.ts';
 
@@ -34,6 +35,7 @@ const steps = {
   ...download,
   ...changes,
   ...faultyRows,
+  ...profiles,
 };
 
 type Steps = typeof steps;

@@ -1,11 +1,9 @@
 /** The rows with problems of a check or a load: saving them as a file, and loading the repaired file. */
 
 import { type RepairFormat, repairedReading, repairedTarget } from '../derived/faulty-rows.ts';
-import { kindOf } from '../derived/file.ts';
 import { collectFile } from '../file/collect-file.ts';
 import { saveFile } from '../save-file.ts';
-import { lookUpTarget, readTypes } from './columns.ts';
-import { forgetFile, inspect } from './file.ts';
+import { openFile } from './file.ts';
 import type { Page } from './page.ts';
 import { wasStopped } from './requests.ts';
 
@@ -29,18 +27,9 @@ export async function saveFaultyRows(
 }
 
 /** Reads the repaired file with the settings of the file whose rows it has. */
-export async function chooseRepaired(page: Page, content: File): Promise<void> {
+export function chooseRepaired(page: Page, content: File): void {
   const { file: first, reading, columns, target, rows } = page.state;
   if (first === undefined) return;
-  const { name, size } = content;
-  forgetFile(page);
-  page.set({
-    file: { name, size, kind: kindOf(name), content },
-    columns,
-    ...repairedTarget({ target, rows }),
-    isTargetChosen: true,
-  });
-  lookUpTarget(page);
-  readTypes(page);
-  await inspect(page, repairedReading(reading, first, content));
+  const kept = { columns, ...repairedTarget({ target, rows }), isTargetChosen: true };
+  openFile(page, content, kept, repairedReading(reading, first, content));
 }

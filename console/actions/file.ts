@@ -4,30 +4,36 @@ import { withPlans } from '../derived/columns.ts';
 import { kindOf, proposedReading, readingQuery, readingWith } from '../derived/file.ts';
 import { inspectionOfJson, inspectionOfSheet } from '../derived/inspection.ts';
 import { targetOf } from '../derived/target.ts';
-import { type ChosenFile, emptyReading, emptyWork, type Reading } from '../state.ts';
-import { lookUpTarget, readTypes } from './columns.ts';
+import { type ChosenFile, emptyReading, emptyWork, type Reading, type State } from '../state.ts';
+import { lookUpTarget, readProfiles, readTypes } from './columns.ts';
 import { forgetKeptLoad } from './kept-load.ts';
 import type { Page } from './page.ts';
 
 export function chooseFile(page: Page, content: File): void {
-  const kind = kindOf(content.name);
   const { reading, columns, target, rows, file, isTargetChosen } = page.state;
   // A user who chooses a file of the same name again has corrected it, so the choices are kept.
   const isAgain = file?.name === content.name;
-  forgetFile(page);
-  page.set({
-    file: { name: content.name, size: content.size, kind, content },
+  const kept = {
     target: isTargetChosen ? target : { ...targetOf(content.name), schema: target.schema },
     isTargetChosen,
     ...(isAgain && { columns, target, rows }),
-  });
-  inspect(page, isAgain ? reading : emptyReading);
+  };
+  openFile(page, content, kept, isAgain ? reading : emptyReading);
+}
+
+/** Reads a file in place of the present one. @param kept the choices for it */
+export function openFile(page: Page, content: File, kept: Partial<State>, reading: Reading): void {
+  const { name, size } = content;
+  forgetFile(page);
+  page.set({ file: { name, size, kind: kindOf(name), content }, ...kept });
+  inspect(page, reading);
   lookUpTarget(page);
   readTypes(page);
+  readProfiles(page);
 }
 
 export function forgetFile(page: Page): void {
-  for (const key of ['inspection', 'top', 'check'] as const) page.stop(key);
+  for (const key of ['inspection', 'top', 'check', 'usedProfile'] as const) page.stop(key);
   forgetKeptLoad();
   page.set({ ...emptyWork(), load: undefined });
 }
@@ -107,15 +113,6 @@ export function closeTop(page: Page): void {
 /** Reads the file again with a changed parameter. Earlier changes are kept, even those that the service has not answered yet. */
 export function changeReading(page: Page, change: Partial<Reading>): void {
   inspect(page, readingWith(page.state.reading, change));
-}
-
-/** Stores what the user types. The file is read again only when the user leaves the field. */
-export function noteReading(page: Page, change: Partial<Reading>): void {
-  page.set(({ reading }) => ({ reading: { ...reading, ...change } }));
-}
-
-export function openReading(page: Page, isReadingOpen: boolean): void {
-  if (page.state.isReadingOpen !== isReadingOpen) page.set({ isReadingOpen });
 }
 
 type Asked = { signal: AbortSignal; onSent: (bytes: number) => void };

@@ -4,6 +4,7 @@ import type { Reading, State } from '../state.ts';
 import { readingQuery, readingWith } from './file.ts';
 import { isFileParameter } from './file-parameters.ts';
 import { keepsDefinition } from './target.ts';
+import { splitItems } from './words.ts';
 
 type Choice = NonNullable<Warning['choices']>[number];
 
@@ -49,13 +50,19 @@ function readingOf(reading: Reading, { parameters, type }: Choice): Reading | un
   for (const [name, value] of Object.entries(parameters)) {
     // The page sends a definition with all columns, so the choice `extra_columns` has no effect in it.
     if (name === 'extra_columns' && type !== undefined) continue;
-    const change = isFileParameter(name)
-      ? { more: { ...changed.more, [name]: value } }
-      : changes[name]?.(value, changed);
-    if (change === undefined) return undefined;
-    changed = readingWith(changed, change);
+    const next = withParameter(changed, name, value);
+    if (next === undefined) return undefined;
+    changed = next;
   }
   return changed;
+}
+
+/** Returns the settings with a parameter of how the file is read; undefined: the page has no field for it. */
+export function withParameter(reading: Reading, name: string, value: string): Reading | undefined {
+  const change = isFileParameter(name)
+    ? { more: { ...reading.more, [name]: value } }
+    : changes[name]?.(value, reading);
+  return change && readingWith(reading, change);
 }
 
 /** How the value of each parameter changes the settings of the page. */
@@ -66,6 +73,8 @@ const changes: Record<string, (value: string, reading: Reading) => Partial<Readi
   thousands_sign: (value) => ({ thousandsSign: value as Reading['thousandsSign'] }),
   trim: (value) => ({ trim: value === 'true' }),
   values: (value) => ({ isNatural: value === 'natural' }),
+  languages: (languages) => ({ languages }),
+  table_range: (tableRange) => ({ tableRange, range: '', headerRow: undefined }),
   sheet: (sheet) => ({ sheet, headerRow: undefined, hasHeader: true, range: '', tableRange: '' }),
   header: (value) => ({ hasHeader: value !== 'false', headerRow: undefined }),
   header_row: (value) => ({ hasHeader: true, headerRow: value === 'auto' ? 'auto' : Number(value) }),
@@ -98,18 +107,7 @@ export function withThousandsSign(
 
 /** Appends the items of one list to another, without repeating any. */
 function joinedItems(list: string, more: string): string {
-  return [...new Set([...itemsOf(list), ...itemsOf(more)])].join(',');
-}
-
-/** Splits a list at its commas. Commas inside an item have a backslash before them, and the backslash is kept. */
-function itemsOf(list: string): string[] {
-  if (list === '') return [];
-  const items = [''];
-  for (const [part] of list.matchAll(/\\?./gsu)) {
-    if (part === ',') items.push('');
-    else items[items.length - 1] += part;
-  }
-  return items;
+  return [...new Set([...splitItems(list, ','), ...splitItems(more, ',')])].join(',');
 }
 
 /** Returns the label of the button, which says what the choice does. */
@@ -126,7 +124,7 @@ function labelOf({ parameters, type }: Choice, column = ''): string {
 
 const words: Record<string, (value: string) => string> = {
   null_values: (value) =>
-    `Treat ${itemsOf(value)
+    `Treat ${splitItems(value, ',')
       .map((item) => `“${item.replace(/\\(.)/gs, '$1')}”`)
       .join(', ')} as empty`,
   date_order: (value) => `Read dates as ${orders[value] ?? value}`,

@@ -53,3 +53,14 @@ export function shownValue(value: unknown): string | null {
 export function escapedItem(name: string): string {
   return name.replace(/[\\,:]/g, '\\$&');
 }
+
+/** Splits a list at its separators. Separators inside an item have a backslash before them, and the backslash is kept. */
+export function splitItems(list: string, separator: ',' | ':'): string[] {
+  if (list === '') return [];
+  const items = [''];
+  for (const [part] of list.matchAll(/\\?./gsu)) {
+    if (part === separator) items.push('');
+    else items[items.length - 1] += part;
+  }
+  return items;
+}

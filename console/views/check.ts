@@ -26,6 +26,7 @@ import {
   stepButton,
   warningList,
 } from './parts.ts';
+import { saveButton } from './profiles.ts';
 import { VirtualGrid, VirtualRows } from './virtual-grid.ts';
 
 export function checkView(state: State, actions: Actions): VNode {
@@ -103,6 +104,7 @@ function checked(state: State, found: Checked, actions: Actions): VNode[] {
         result ? 'The load does the same, and keeps the rows.' : 'Nothing was changed.',
         loss ? h('strong', { class: 'bad-text' }, [' ', data(loss)]) : null,
       ]),
+      saveButton(state, actions),
       stepButton('Back to the columns', 'columns', actions),
       button('Check again', actions.check),
       button(loss ? (lossButton[state.target.ifExists] ?? 'Delete and load') : 'Load', actions.load, {

@@ -9,6 +9,7 @@ import { h } from '../h.ts';
 import { serviceUrl } from '../service-url.ts';
 import type { ColumnPlan, Dialog, State } from '../state.ts';
 import { button, type Child, checkbox, codeBlock, data, field, Modal, select, textInput } from './parts.ts';
+import { profileFields } from './profiles.ts';
 import { downloadFields, dropFields, renameFields } from './table/table-dialogs.ts';
 
 export function dialogView(state: State, actions: Actions): VNode | null {
@@ -32,6 +33,8 @@ export function dialogView(state: State, actions: Actions): VNode | null {
         codeBlock(text, 'Command', actions.copy),
       ]);
     }
+    case 'profile':
+      return modal('profile', 'Save these settings', onClose, profileFields(state, dialog, actions));
     case 'link':
       return linkDialog(state, dialog, onClose, actions);
     case 'download':

@@ -26,6 +26,7 @@ import {
   stepButton,
   warningList,
 } from './parts.ts';
+import { saveButton } from './profiles.ts';
 import { rowsGrid } from './tables.ts';
 
 const stateInWords: Record<string, string> = {
@@ -149,6 +150,9 @@ function loaded(
     rowsFailure &&
       h('p', { class: 'hint' }, ['The rows of the table cannot be shown here. ', data(rowsFailure.detail)]),
     codeBlock(psqlText(table.schema, table.name), 'Command for psql', actions.copy),
-    h('div', { class: 'action-bar' }, button('Load another file', actions.forgetFile, { kind: 'main' })),
+    h('div', { class: 'action-bar' }, [
+      saveButton(state, actions),
+      button('Load another file', actions.forgetFile, { kind: 'main' }),
+    ]),
   ];
 }

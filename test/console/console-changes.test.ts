@@ -1,7 +1,7 @@
 /** What the console concludes about loads that come again: differences, missing rows and repaired files. These are pure functions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LoadChanges, RowChange, TableDescription } from '../../client/client.ts';
+import type { LoadChanges, Profile, RowChange, TableDescription } from '../../client/client.ts';
 import {
   cellOfChange,
   columnsOfChanges,
@@ -12,10 +12,22 @@ import {
 import { repairedReading, repairedTarget } from '../../console/derived/faulty-rows.ts';
 import { readingQuery } from '../../console/derived/file.ts';
 import { countedMissing, markColumns, missingToAllow } from '../../console/derived/missing-rows.ts';
+import {
+  choicesOfProfile,
+  fitsHeader,
+  type ProfileChoices,
+  profileOf,
+} from '../../console/derived/profiles.ts';
 import { planFaults, uploadPlan } from '../../console/derived/request.ts';
 import { deletedWords } from '../../console/derived/target.ts';
 import type { LoadResult } from '../../console/load-outcome.ts';
-import { emptyReading, initialState, type MissingRows, type State } from '../../console/state.ts';
+import {
+  type ColumnPlan,
+  emptyReading,
+  initialState,
+  type MissingRows,
+  type State,
+} from '../../console/state.ts';
 
 const load = (facts: Partial<LoadResult['load']>): LoadResult['load'] => ({
   ...{ rows: 0, skipped: 0, updated: 0, inserted: 0, changed: 0, unchanged: 0 },
@@ -146,4 +158,47 @@ test('repaired rows are added, so no row is deleted because it is not in their f
   });
   assert.deepEqual([target.ifExists, target.onConflict], ['append', 'update']);
   assert.deepEqual([rows.missing.action, rows.leaveOutFaulty, rows.maxFaulty], ['keep', false, 100]);
+});
+
+test('saved settings make the choices from which they were saved', () => {
+  const first = stateWith({ action: 'mark', column: 'gone:1', max: '5%', within: 'region' });
+  const plan = { header: 'Order: no', name: 'id', isIncluded: true } as ColumnPlan;
+  const state: State = {
+    ...first,
+    file: { name: 'a.xlsx', size: 1, kind: 'spreadsheet', content: new File(['x'], 'a.xlsx') },
+    columns: [plan],
+    reading: {
+      ...emptyReading,
+      ...{ nullValues: 'a\\,b,-', dateOrder: 'dmy', decimalSign: ',', languages: 'de', headerRow: 3 },
+      more: { column_names: 'snake_case' },
+    },
+    rows: { ...first.rows, leaveOutFaulty: true, maxFaulty: 7, misfits: 'widen' },
+  };
+  const { parameters } = profileOf(state);
+  const texts = Object.fromEntries(Object.entries(parameters!).map(([name, value]) => [name, String(value)]));
+  const choices = choicesOfProfile({ parameters: texts, table: null }) as ProfileChoices;
+  assert.deepEqual(choices.reading, state.reading);
+  assert.deepEqual(choices.rows, state.rows);
+  assert.deepEqual(choices.target, { ifExists: 'append', onConflict: 'update' });
+  assert.deepEqual(choices.columns([{ ...plan, name: 'Order: no' }]), [plan]);
+});
+
+test('settings for which the page has no field are not used', () => {
+  const unknown = (parameters: Record<string, string>, table: object | null = null) =>
+    choicesOfProfile({ parameters, table } as Pick<Profile, 'parameters' | 'table'>);
+  assert.deepEqual(unknown({ provenance: 'load_id:_load', trim: 'true' }), ['provenance']);
+  assert.deepEqual(unknown({ max_faulty_rows: '1%' }), ['max_faulty_rows']);
+  const columns = [{ name: 'a', type: 'bigint', is_nullable: false }];
+  const key = { primary_key: { columns: ['a'] } };
+  const { columns: withTable } = unknown({}, { columns, constraints: key }) as ProfileChoices;
+  const [kept, left] = withTable([{ name: 'a' }, { name: 'b' }] as ColumnPlan[]);
+  assert.deepEqual([kept!.type, kept!.keyPlace, left!.isIncluded], ['bigint', 1, false]);
+  const checks = [{ expression: 'a > 0' }];
+  assert.deepEqual(unknown({}, { columns, constraints: { ...key, checks } }), ['a part of the definition']);
+});
+
+test('settings fit a file with the same header in any order', () => {
+  assert.ok(fitsHeader({ headers: ['a', 'b'] }, ['b', 'a']));
+  assert.ok(!fitsHeader({ headers: ['a', 'b'] }, ['a', 'b', 'c']));
+  assert.ok(!fitsHeader({ headers: null }, []));
 });

@@ -255,4 +255,58 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
       ['A2', '2', 7],
     ]);
   });
+
+  test('settings are saved, offered for the next file with the same header, and deleted', async () => {
+    await database.pool.query(
+      'CREATE TABLE shop (sku text PRIMARY KEY, price numeric, pieces bigint, day date)',
+    );
+    const bookOfDay = (day: string) =>
+      bookOf({
+        Shop: [
+          ['sku', 'price', 'stock: now', 'day'],
+          ['A1', '-', 1, day],
+        ],
+      });
+    await inPage(async (page) => {
+      await update(page, 'shop', 'november.xlsx', bookOfDay('01.11.2026'));
+      await page.getByLabel('Name of the column for stock: now').fill('pieces');
+      await page.getByText('How values are read').click();
+      await page.getByLabel('Texts that mean NULL').fill('-');
+      await page.keyboard.press('Tab');
+      await page.getByLabel('Order of dates in texts').selectOption('dmy');
+      await page.locator('select[name=missing_rows]').selectOption('delete');
+      await page.click('#check');
+      await page.locator('.check-step .notice.good').waitFor();
+      await press(page, 'Save these settings');
+      await page.locator('input[name=profile]').fill('monthly shop');
+      await isAccessible(page, 'save settings');
+      await page.click('#save-profile');
+      await page.getByText('The settings are saved as monthly shop').waitFor();
+      await press(page, 'Close');
+      await load(page);
+
+      await page.goto(`${url}/#/tables/public/shop`);
+      await press(page, 'Load a file into it');
+      await choose(page, 'december.xlsx', bookOfDay('01.12.2026'));
+      const offer = page.getByRole('button', { name: 'Use the settings “monthly shop”' });
+      await offer.waitFor();
+      await isAccessible(page, 'offered settings');
+      await offer.click();
+      await page.getByText('The settings monthly shop are used.').first().waitFor();
+      assert.equal(await page.getByLabel('Name of the column for stock: now').inputValue(), 'pieces');
+      assert.equal(await page.locator('select[name=missing_rows]').inputValue(), 'delete');
+      await page.click('#check');
+      await load(page);
+      assert.equal(await count(page, 'Changed'), '1');
+
+      await press(page, 'Load another file');
+      await choose(page, 'other.xlsx', bookWith(['A1', 1, 1]));
+      await page.getByText('Saved settings (1)').click();
+      assert.equal(await offer.count(), 0);
+      await press(page, 'Delete monthly shop');
+      await page.getByText('Saved settings (1)').waitFor({ state: 'detached' });
+    });
+    const { rows } = await database.pool.query('SELECT sku, price, pieces::int, day::text FROM shop');
+    assert.deepEqual(rows, [{ sku: 'A1', price: null, pieces: 1, day: '2026-12-01' }]);
+  });
 });

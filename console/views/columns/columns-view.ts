@@ -9,6 +9,7 @@ import { h } from '../../h.ts';
 import type { Inspection, State } from '../../state.ts';
 import { inspecting } from '../file.ts';
 import { button, type Child, changedFileBox, data, failureBox, warningList } from '../parts.ts';
+import { profileOffer } from '../profiles.ts';
 import { columnEditor } from './column-editor.ts';
 import { arraysOf, previewGrid, sheetTabs } from './file-panel.ts';
 import { headerButton, headerChoice } from './header-choice.ts';
@@ -30,6 +31,7 @@ export function columnsView(state: State, actions: Actions): VNode {
     inspection.is === 'ready' && [
       sheetTabs(inspection.value, state.reading, actions),
       arraysOf(inspection.value, state.reading, actions),
+      profileOffer(state, inspection.value, actions),
       filePanel(state, inspection.value, actions),
       panel(
         'table-title',

@@ -1,0 +1,63 @@
+/** Saved settings for a file that comes again: saving, using and deleting them. */
+import type { ListedProfile } from '../../client/client.ts';
+import { readingQuery } from '../derived/file.ts';
+import { choicesOfProfile, profileOf } from '../derived/profiles.ts';
+import { readProfiles, showStep } from './columns.ts';
+import { inspect } from './file.ts';
+import type { Page } from './page.ts';
+
+export function openProfile(page: Page): void {
+  const name = page.state.target.table;
+  page.set({ dialog: { is: 'profile', name, isShared: false }, savedProfile: { is: 'none' } });
+}
+
+export async function saveProfile(page: Page, name: string, isShared: boolean): Promise<void> {
+  const { schema } = page.state.target;
+  const isSaved = await page.remote('savedProfile', async (signal) => {
+    await page.client.saveProfile(name, profileOf(page.state), {
+      signal,
+      ...(isShared && { shared_with: schema }),
+    });
+    return true;
+  });
+  if (!isSaved) return;
+  page.say(`The settings ${name} are saved.`);
+  await readProfiles(page);
+}
+
+/** Makes the choices of a profile. The table that the user has chosen stays. */
+export async function useProfile(
+  page: Page,
+  { name, shared_with: shared, is_own }: ListedProfile,
+): Promise<void> {
+  await page.remote('usedProfile', async (signal) => {
+    const where = is_own && shared === null ? {} : { shared_with: shared ?? undefined };
+    const choices = choicesOfProfile(await page.client.profile(name, { signal, ...where }));
+    if (Array.isArray(choices))
+      throw new Error(
+        `The page has no field for ${choices.join(', ')}. Use these settings with ?profile=${name}.`,
+      );
+    const { file, reading, isTargetChosen } = page.state;
+    if (file === undefined) return name;
+    const isReadAgain =
+      JSON.stringify(readingQuery(choices.reading, file.kind)) !==
+      JSON.stringify(readingQuery(reading, file.kind));
+    if (isReadAgain && !(await inspect(page, choices.reading))) return name;
+    const { schema } = page.state.target;
+    page.set(({ target, columns }) => ({
+      target: { ...target, ...choices.target, ...(isTargetChosen && { schema }) },
+      rows: choices.rows,
+      columns: choices.columns(columns),
+      announcement: `The settings ${name} are used.`,
+    }));
+    showStep(page, 'columns');
+    return name;
+  });
+}
+
+export async function deleteProfile(page: Page, { name, shared_with: shared }: ListedProfile): Promise<void> {
+  await page.client
+    .deleteProfile(name, { ...(shared !== null && { shared_with: shared }) })
+    .catch((error: unknown) => page.say(page.failureOf(error).detail));
+  await readProfiles(page);
+}

@@ -1,0 +1,107 @@
+/** Saved settings for a file that comes again. */
+import type { VNode } from 'preact';
+import type { ListedProfile } from '../../client/client.ts';
+import type { Actions } from '../actions/create-actions.ts';
+import { fitsHeader } from '../derived/profiles.ts';
+import { h } from '../h.ts';
+import type { Dialog, Inspection, State } from '../state.ts';
+import { busy, button, type Child, checkbox, data, failureBox, field, textInput } from './parts.ts';
+
+/** The button that opens the dialog for saving. */
+export function saveButton({ file, session }: State, actions: Actions): VNode | false {
+  const maySave = file !== undefined && session.scopes.includes('profile:manage');
+  return maySave && button('Save these settings', actions.openProfile, { kind: 'quiet' });
+}
+
+export function profileFields(
+  { savedProfile, profiles, target }: State,
+  { name, isShared }: Extract<Dialog, { is: 'profile' }>,
+  actions: Actions,
+): Child {
+  const change = (to: { name?: string; isShared?: boolean }): void =>
+    actions.showDialog({ is: 'profile', name, isShared, ...to });
+  if (savedProfile.is === 'ready') {
+    return h('p', { class: 'notice good', role: 'status' }, [
+      'The settings are saved as ',
+      data(name),
+      '. The page offers them when a file with the same header comes.',
+    ]);
+  }
+  const shared = isShared ? target.schema : null;
+  const isThere = profiles.some((one) => one.name === name && one.shared_with === shared && one.is_own);
+  return h('div', { class: 'stack' }, [
+    h('p', null, [
+      'Saved are the names and types of the columns, how values are read, and what happens to existing, missing and wrong rows. The file and its rows are not saved.',
+    ]),
+    field(
+      'Name',
+      textInput(name, (to) => change({ name: to }), { name: 'profile' }),
+      isThere ? 'This replaces the settings with this name' : '\u00a0',
+    ),
+    checkbox(
+      ['Share with everyone who may use the schema ', data(target.schema)],
+      isShared,
+      (to) => change({ isShared: to }),
+      { name: 'shared' },
+    ),
+    savedProfile.is === 'busy' && busy('The settings are being saved.'),
+    savedProfile.is === 'failed' && failureBox(savedProfile.failure),
+    h('div', { class: 'action-bar' }, [
+      button('Save', () => actions.saveProfile(name, isShared), {
+        kind: 'main',
+        id: 'save-profile',
+        disabled: name.trim() === '' || savedProfile.is === 'busy',
+      }),
+    ]),
+  ]);
+}
+
+/** The saved settings that fit the file, and a list of all. */
+export function profileOffer(
+  { profiles, usedProfile }: State,
+  { header }: Inspection,
+  actions: Actions,
+): Child {
+  if (profiles.length === 0) return null;
+  const fitting = profiles.filter((profile) => fitsHeader(profile, header));
+  const used = usedProfile.is === 'ready' ? usedProfile.value : undefined;
+  return h('div', { class: 'profiles' }, [
+    usedProfile.is === 'failed' && failureBox(usedProfile.failure),
+    used !== undefined
+      ? h('p', { class: 'notice good', role: 'status' }, ['The settings ', data(used), ' are used.'])
+      : fitting.length > 0 &&
+        h('div', { class: 'notice good' }, [
+          h('p', null, 'Settings were saved for a file with the same header.'),
+          h('div', { class: 'notice-actions' }, [
+            fitting.map((profile) =>
+              button(['Use the settings “', data(profile.name), '”', sharedWords(profile)], () =>
+                actions.useProfile(profile),
+              ),
+            ),
+          ]),
+        ]),
+    h('details', { class: 'more' }, [
+      h('summary', null, `Saved settings (${profiles.length})`),
+      h('ul', null, [profiles.map((profile) => h('li', null, profileLine(profile, actions)))]),
+    ]),
+  ]);
+}
+
+function profileLine(profile: ListedProfile, actions: Actions): Child {
+  const { name } = profile;
+  return [
+    data(name),
+    sharedWords(profile),
+    ' ',
+    button('Use', () => actions.useProfile(profile), { kind: 'quiet', 'aria-label': `Use ${name}` }),
+    profile.is_own &&
+      button('Delete', () => actions.deleteProfile(profile), {
+        kind: 'quiet',
+        'aria-label': `Delete ${name}`,
+      }),
+  ];
+}
+
+function sharedWords({ shared_with: schema }: ListedProfile): Child {
+  return schema !== null && [' of the schema ', data(schema)];
+}
