@@ -32,6 +32,8 @@ const notTested = [
   'SHUTDOWN_GRACE_MS',
   'DATABASE_POOL_SIZE',
   'MAX_CONNECTIONS',
+  // test/operations/export.test.ts
+  'EXPORT_TIMEOUT_MS',
 ];
 
 const longText = 'x'.repeat(5000);
