@@ -214,6 +214,15 @@ suite('a correction that cannot be made is refused, and nothing is loaded', () =
   });
 });
 
+test('a correction of a repeated key replaces all of its values', async () => {
+  const body = '{"patch":[{"row":1,"column":"a","value":5}],"data":[{"a":1,"a":2},{"a":3}]}';
+  const headers = { 'content-type': 'application/json' };
+  const { body: answer } = await service.request('POST', `${path}/json`, { body, headers });
+  const corrected = [{ pointer: '/data/0/a', row: 1, column: 'a', from: '1', to: '5' }];
+  assert.deepEqual([answer.load?.corrected, answer.load?.corrected_count], [corrected, 1]);
+  assert.deepEqual(await content(), [{ a: '5' }, { a: '3' }]);
+});
+
 test('other corrections are another request for an idempotency key', async () => {
   const headers = { 'idempotency-key': 'corrections' };
   const one = [{ row: 1, column: 'a', value: '2' }];

@@ -113,8 +113,6 @@ function isVisible({ facts }: LoadRun, { owner, maySee }: Visible): boolean {
   return (owner === undefined || owner.equals(facts.owner)) && maySee(facts.schema);
 }
 
-/** The lists of a load are stored with its record. */
-
 /** Returns a load of this process that has no record; undefined: it has ended, but it is not known how. */
 function viewOfUnrecorded(run: LoadRun): LoadView | undefined {
   return run.hasEnded && !run.isAnswered ? undefined : { ...viewOf(run), ...nothingStored };

@@ -104,7 +104,8 @@ class PatchSink extends ForwardingSink {
   override fault(column: number, fault: number, bytes: Buffer, start: number, end: number): void {
     const correction = this.#ofRow && column >= 0 ? this.#find(column) : undefined;
     if (correction === undefined) super.fault(column, fault, bytes, start, end);
-    else this.#correct(column, correction, shortenBytes(bytes, start, end));
+    // A repeated key has another value of the cell, which is corrected already.
+    else if (!correction.isDone) this.#correct(column, correction, shortenBytes(bytes, start, end));
   }
 
   override endRow(): void {
