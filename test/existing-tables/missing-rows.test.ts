@@ -98,6 +98,20 @@ test('more missing rows than max_missing_rows are refused, also in a dry run', a
   }
 });
 
+test('the list of changes shows missing rows with the texts of changed ones', async () => {
+  const table = await create(
+    'id int PRIMARY KEY, flag boolean, note text',
+    `VALUES (1, true, 'a'), (2, true, repeat('b', 300))`,
+  );
+  const answer = await send(table, [{ id: 1, flag: false, note: 'a' }], `&missing_rows=delete${allowed}`);
+  const { body } = await service.get(`/api/v1/loads/${answer.body.load.id}/changes`);
+  const note = { column: 'note', old: `${'b'.repeat(99)}…` };
+  assert.deepEqual(body.changes, [
+    { kind: 'deleted', key: { id: '2' }, cells: [{ column: 'flag', old: 'true' }, note] },
+    { kind: 'changed', row: 1, key: { id: '1' }, cells: [{ column: 'flag', old: 'true', new: 'false' }] },
+  ]);
+});
+
 test('an upload without rows, without good rows or without keys is refused', async () => {
   const table = await create('id int PRIMARY KEY, n int', 'VALUES (1, 1)');
   const query = `&missing_rows=delete${allowed}`;

@@ -3,6 +3,7 @@ import { wrongParameter } from '../../../core/errors.ts';
 import type { MissingRows } from '../../loading/request/load-request.ts';
 import { namesIn } from './column-parameters.ts';
 import type { UploadQuery } from './parameters.ts';
+import { rowLimitOf } from './row-limit-parameter.ts';
 import { splitList } from './split-list.ts';
 
 /** What the request says about missing rows. */
@@ -33,7 +34,12 @@ export function missingRowsOf(
   }
   if (missing_rows === undefined) return undefined;
   const within = namesIn('missing_within', missing_within) ?? [];
-  return { action, ...(column !== undefined && { column }), max: maxOf(max_missing_rows), within };
+  return {
+    action,
+    ...(column !== undefined && { column }),
+    max: rowLimitOf(max_missing_rows ?? '10%'),
+    within,
+  };
 }
 
 function actionOf(text = 'keep'): Pick<MissingRows, 'action' | 'column'> {
@@ -43,13 +49,4 @@ function actionOf(text = 'keep'): Pick<MissingRows, 'action' | 'column'> {
   const detail =
     'missing_rows must be keep, delete or mark:<column>, as in missing_rows=mark:is_gone. Write a backslash before a colon or backslash in the name.';
   throw wrongParameter('missing_rows', detail, { value: text });
-}
-
-function maxOf(text = '10%'): MissingRows['max'] {
-  if (/^\d{1,15}$/.test(text)) return { rows: Number(text) };
-  const percent = /^\d{1,3}(\.\d{1,4})?%$/.test(text) ? Number(text.slice(0, -1)) : 101;
-  if (percent <= 100) return { percent };
-  const detail =
-    'max_missing_rows must be a number of rows or a share of the rows of the table from 0% to 100%, such as 500 or 10% (in a URL 10%25).';
-  throw wrongParameter('max_missing_rows', detail, { value: text });
 }

@@ -15,18 +15,13 @@ import { isMoved } from '../staged/merge-statements.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
 import { hasShape, rowNumber, shapeNumber, typedStagingTable, unlike } from '../staged/staging-table.ts';
 import { findsUnchanged, ifReadable, record, sameTyped } from '../staged/unchanged-rows.ts';
+import { textOf } from './text-of-value.ts';
 
 /** The maximum size of all listed differences, in characters of names and values. */
 const maxCharacters = 16 * 1024 * 1024;
 
 /** The number of cells that are read at once, so that no batch takes longer than a few milliseconds. */
 const cellsPerBatch = 10_000;
-
-/** The longest stored value, in bytes, of which PostgreSQL makes the text. Of texts it reads only the beginning, so they have no such limit. */
-const maxStoredBytes = 8192;
-
-/** One character more than is shown, so that a cut value is seen. */
-const maxRead = 101;
 
 /** Returns the differences; undefined: PostgreSQL cannot find them, because the table is sharded, PostgreSQL computes the key, or a text cannot be read. */
 export async function listChanges(client: ClientBase, load: StagedLoad): Promise<RowChange[] | undefined> {
@@ -92,7 +87,7 @@ function openCursor(
   const { key, shapes } = load.conflict!;
   const keyColumns = key.columns.map((name) => columns.find((column) => column.name === name)!);
   const texts = (alias: string, of: LoadColumn[]) =>
-    list(of.map((column) => cutText(sameTyped(alias, column), column)));
+    list(of.map((column) => textOf(sameTyped(alias, column), column)));
   const differs = compared.map(
     (column) =>
       `${record([sameTyped('t', column)])} OPERATOR(pg_catalog.*<>) ${record([sameTyped('s', column)])}`,
@@ -118,14 +113,6 @@ LEFT JOIN LATERAL (${matches}) t ON ${hasShape('s', shapes)} ORDER BY s.${rowNum
 
 function list(values: string[], type = 'text'): string {
   return `pg_catalog.array_to_json(ARRAY[${values.join(', ')}]::pg_catalog.${type}[])`;
-}
-
-/** Returns an SQL expression of the beginning of the value's text. PostgreSQL makes no long text for it. */
-function cutText(value: string, { type }: LoadColumn): string {
-  const { category, paddedBytes } = type.base ?? type;
-  const text = `pg_catalog.left(${value}::pg_catalog.text, ${maxRead})`;
-  if (category === 'S' && paddedBytes === undefined) return text;
-  return `CASE WHEN pg_catalog.pg_column_size(${value}) OPERATOR(pg_catalog.>) ${maxStoredBytes} THEN '...' ELSE ${text} END`;
 }
 
 function toChange(

@@ -2,11 +2,13 @@
  * The statements that find the missing rows of a table, and delete or mark them. While they run, no other session may write to the table, so the place
  * of a row (`tableoid` and `ctid`) names it.
  */
+import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type CallersStatement, qualified } from '../../postgres/callers-statement.ts';
 import { quoteIdentifier, quoteLiteral, type Statement } from '../../postgres/sql.ts';
 import { type Equality, equal } from '../../tables/rules/equality.ts';
 import type { ReferringKey } from '../../tables/rules/referring-keys.ts';
 import type { InputRule } from '../../tables/rules/row-rules.ts';
+import { textOf } from '../difference/text-of-value.ts';
 import { hasShape, rowNumber } from '../staged/staging-table.ts';
 
 const missingTable = 'pg_temp."tablewright missing rows"';
@@ -33,6 +35,8 @@ export interface Search {
   /** The staging table, `typedStagingTable`, or the table of faulty-keys.ts. */
   sent: string;
   key: Compared;
+  /** The columns of the key with their types. */
+  keyColumns: LoadColumn[];
   /** undefined: all rows of the table are compared. */
   within: Compared | undefined;
   mark: Mark | undefined;
@@ -126,11 +130,11 @@ WHERE EXISTS (SELECT FROM ${from} t JOIN ${missingTable} m ON ${isAt('t', 'm')} 
 
 /** Reads the keys of the first missing rows to which rows with the foreign key refer, and the number `count` of all of these missing rows. */
 export function readReferencedRows(
-  { from, key: { columns } }: Search,
+  { from, keyColumns }: Search,
   key: ReferringKey,
   limit: number,
 ): CallersStatement {
-  return qualified`SELECT ${textsOf(columns)} AS key, pg_catalog.count(*) OVER ()::pg_catalog.float8 AS count
+  return qualified`SELECT ${textsOf(keyColumns)} AS key, pg_catalog.count(*) OVER ()::pg_catalog.float8 AS count
 FROM ${from} t JOIN ${missingTable} m ON ${isAt('t', 'm')}
 WHERE EXISTS (SELECT FROM ${key.relation} r WHERE ${refers(key)}${isNotMissing(key)}) ORDER BY m.in_table, m.place LIMIT ${limit}`;
 }
@@ -149,20 +153,16 @@ function isNotMissing({ isSelf }: ReferringKey): string {
 
 /** Reads the key and the other values of the first missing rows as texts. */
 export function readMissingRows(
-  { from, key }: Search,
-  others: readonly string[],
+  { from, keyColumns }: Search,
+  others: readonly LoadColumn[],
   limit: number,
 ): CallersStatement {
-  return qualified`SELECT ${textsOf(key.columns)} AS key, ${textsOf(others)} AS old FROM ${from} t JOIN ${missingTable} m ON ${isAt('t', 'm')}
+  return qualified`SELECT ${textsOf(keyColumns)} AS key, ${textsOf(others)} AS old FROM ${from} t JOIN ${missingTable} m ON ${isAt('t', 'm')}
 ORDER BY m.in_table, m.place LIMIT ${limit}`;
 }
 
-/** The output function of a type, unlike a cast to text, is never a function of another role. */
-function textsOf(columns: readonly string[]): string {
-  const texts = columns.map((name) => {
-    const value = `t.${quoteIdentifier(name)}`;
-    return `CASE WHEN ${value} IS NOT NULL THEN pg_catalog.left(pg_catalog.format('%s', ${value}), 200) END`;
-  });
+function textsOf(columns: readonly LoadColumn[]): string {
+  const texts = columns.map((column) => textOf(`t.${quoteIdentifier(column.name)}`, column));
   return `ARRAY[${texts.join(', ')}]::pg_catalog.text[]`;
 }
 

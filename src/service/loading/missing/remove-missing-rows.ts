@@ -21,6 +21,7 @@ import { noGoodRow } from '../judging/faulty-rows.ts';
 import { rowProblem, type Violation } from '../judging/row-problem.ts';
 import type { MissingRows } from '../request/load-request.ts';
 import { maxListedChanges, type RowChange } from '../request/row-change.ts';
+import { rowsOfLimit, textOfLimit } from '../request/row-limit.ts';
 import type { ConflictRule } from '../staged/conflict-rule.ts';
 import { inputRules, makeInputCheck } from '../staged/input-check.ts';
 import type { StagedLoad } from '../staged/staged-load.ts';
@@ -203,6 +204,7 @@ async function searchOf(
       areNullsEqual: key.nullsNotDistinct,
       shapes: shapesWith(sent, key.columns),
     },
+    keyColumns: key.columns.map((name) => columns.find((column) => column.name === name)!),
     within: option.within.length === 0 ? undefined : withinOf(sent, option.within),
     mark: markOf(option, target.columns),
   };
@@ -274,16 +276,14 @@ async function refuseTooMany(
   { action, max, within }: MissingRows,
   missing: number,
 ): Promise<void> {
-  if (missing === 0 || ('rows' in max && missing <= max.rows)) return;
+  if (missing === 0 || (typeof max === 'number' && missing <= max)) return;
   const { rows } = await queryInCallersPath<{ count: number }>(client, statements.countRows(search));
   const all = rows[0]!.count;
-  // The share has at most four decimals, and is multiplied as a whole number, because 0.29 % of 10,000 is 28.999… as doubles.
-  const allowed = 'rows' in max ? max.rows : Math.floor((Math.round(max.percent * 10_000) * all) / 1_000_000);
+  const allowed = rowsOfLimit(max, all);
   if (missing <= allowed) return;
-  const limit = 'rows' in max ? `max_missing_rows=${max.rows}` : `max_missing_rows=${max.percent}%`;
   const scope =
     within.length > 0 ? '' : ' If the upload is only a part of the rows, name the part with missing_within.';
-  const detail = `The upload lacks ${missing} of the ${all} rows of the table, and ${limit} allows ${allowed}. To ${action} them, send max_missing_rows=${missing}.${scope}`;
+  const detail = `The upload lacks ${missing} of the ${all} rows of the table, and max_missing_rows=${textOfLimit(max)} allows ${allowed}. To ${action} them, send max_missing_rows=${missing}.${scope}`;
   throw new AppError('loses-data', detail);
 }
 
@@ -294,9 +294,7 @@ async function readChanges(
   { readable }: statements.FactsOfTable,
 ): Promise<RowChange[]> {
   const { columns } = search.key;
-  const others = readable.filter(
-    (name) => !columns.includes(name) && staged.columns.some((one) => one.name === name),
-  );
+  const others = staged.columns.filter(({ name }) => !columns.includes(name) && readable.includes(name));
   // The list has a limited number of cells, so that wide rows do not make it large.
   const limit = Math.ceil(maxListedChanges / Math.max(others.length, 1));
   const { rows } = await queryInCallersPath<{ key: (string | null)[]; old: (string | null)[] }>(
@@ -308,7 +306,7 @@ async function readChanges(
   return rows.map(({ key, old }) => ({
     kind,
     key: Object.fromEntries(columns.map((column, at) => [column, shown(key[at])])),
-    cells: others.map((column, at) => ({ column, old: shown(old[at]) })),
+    cells: others.map(({ name }, at) => ({ column: name, old: shown(old[at]) })),
   }));
 }
 

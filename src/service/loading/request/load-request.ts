@@ -23,8 +23,8 @@ export interface MissingRows {
   action: 'keep' | 'delete' | 'mark';
   /** The column in which missing rows are marked. */
   column?: string;
-  /** The maximum number of missing rows (`max_missing_rows`): rows, or a share of the rows of the table. */
-  max: { rows: number } | { percent: number };
+  /** The maximum number of missing rows (`max_missing_rows`). Of a share, all rows are those of the table. */
+  max: RowLimit;
   /** Only rows whose combination of values in these columns occurs in the upload can be missing (`missing_within`). Empty: all rows can. */
   within: readonly string[];
   /** The caller may see values of the table. */

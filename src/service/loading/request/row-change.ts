@@ -1,4 +1,4 @@
-/** A difference between the rows of an upload and the rows of the table before it. A load lists only the first ones (difference/read-changes.ts). */
+/** A difference between the rows of an upload and the rows of the table before it. A load lists only the first ones (difference/list-changes.ts). */
 
 /** The maximum number of differences of one load that are listed. */
 export const maxListedChanges = 10_000;
