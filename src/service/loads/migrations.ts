@@ -184,7 +184,7 @@ export const migrations: readonly Migration[] = [
     statements: (schema) => [
       // The SHA-256 of the file of a committed load. null: the load is not compared with later ones.
       `ALTER TABLE ${schema}.loads ADD COLUMN digest pg_catalog.bytea`,
-      `CREATE INDEX loads_digest ON ${schema}.loads (digest) WHERE digest IS NOT NULL`,
+      `CREATE INDEX loads_digest ON ${schema}.loads (digest, table_schema, table_name, id) WHERE digest IS NOT NULL`,
       // The loads that have created or replaced their table.
       `CREATE INDEX loads_created ON ${schema}.loads (table_schema, table_name, id) WHERE answer_status = 201`,
     ],

@@ -22,7 +22,8 @@ export interface EarlierLoad {
 
 /**
  * Reads the last committed load of a file into this table as an `EarlierLoad`: if possible, one that the caller may see. After a load that
- * has created or replaced the table (201), the loads before it do not count.
+ * has created or replaced the table (201), the loads before it do not count. Only the newest ones are searched, because a job may load the
+ * same file again and again.
  */
 export function readEarlierLoad(
   { quoted }: ServiceSchema,
@@ -31,10 +32,13 @@ export function readEarlierLoad(
   { owner }: Visible,
 ): Statement {
   return {
-    text: `SELECT id, ended_at AS "endedAt", $4::bytea IS NULL OR owner = $4 AS "isVisible" FROM ${quoted}.loads l
-      WHERE digest = $1 AND table_schema = $2 AND table_name = $3 AND NOT EXISTS (
-        SELECT FROM ${quoted}.loads WHERE table_schema = $2 AND table_name = $3 AND answer_status = 201 AND id > l.id)
-      ORDER BY 3 DESC, id DESC LIMIT 1`,
+    text: `SELECT * FROM (
+        SELECT id, ended_at AS "endedAt", $4::bytea IS NULL OR owner = $4 AS "isVisible" FROM ${quoted}.loads
+        WHERE digest = $1 AND table_schema = $2 AND table_name = $3 AND id >= coalesce((
+          SELECT id FROM ${quoted}.loads WHERE table_schema = $2 AND table_name = $3 AND answer_status = 201
+          ORDER BY id DESC LIMIT 1), '00000000-0000-0000-0000-000000000000')
+        ORDER BY id DESC LIMIT 1000) newest
+      ORDER BY "isVisible" DESC, id DESC LIMIT 1`,
     values: [digest, schema, table, owner ?? null],
   };
 }
