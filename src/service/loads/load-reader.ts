@@ -14,8 +14,7 @@ import { type LoadFilter, listLoads, readLoad, type Visible, watchLoad } from '.
 import { type LoadView, viewOf } from './load-view.ts';
 import { changeList } from './stored-changes.ts';
 import { itemsFrom, readPage, type StoredList } from './stored-pages.ts';
-import { problemList } from './stored-problems.ts';
-import { readPiece } from './stored-rows.ts';
+import { faultyRowsList, problemList } from './stored-problems.ts';
 
 /** How often a watched load is checked for changes, if this process runs it. */
 const ownMs = 250;
@@ -76,8 +75,8 @@ export class LoadReader {
 
   /** Reads a piece of the stored rows of a load. Returns undefined if they have been removed, or if there are no more. */
   async readPiece(id: string, number: number): Promise<Buffer | undefined> {
-    const [piece] = await readRows<{ rows: Buffer }>(this.#pool, readPiece(this.#schema, id, number));
-    return piece?.rows;
+    const page = readPage(this.#schema, faultyRowsList, id, number);
+    return (await readRows<{ items: Buffer }>(this.#pool, page))[0]?.items;
   }
 
   /** Reads a page of loads without their answers, the newest first. */

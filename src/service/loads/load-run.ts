@@ -10,9 +10,8 @@ import type { KeptAnswer, LoadFacts, LoadSnapshot } from './load-record.ts';
 import { canReach, hasEnded, type LoadState } from './load-state.ts';
 import { commitLoad } from './load-statements.ts';
 import { changeList, type StoredChanges, storedChanges } from './stored-changes.ts';
-import { type KeptList, type StoredPage, storePages, storePagesAtCommit } from './stored-pages.ts';
-import { FoundProblems, problemList } from './stored-problems.ts';
-import { faultyRowsList, storeRows, storeRowsAtCommit } from './stored-rows.ts';
+import { type StoredList, type StoredPage, storePages, storePagesAtCommit } from './stored-pages.ts';
+import { FoundProblems, faultyRowsList, problemList } from './stored-problems.ts';
 
 export interface RunOptions {
   id: string;
@@ -128,7 +127,6 @@ export class LoadRun implements LoadObserver {
     return [
       commitLoad(schema, this.#committed()),
       ...storePagesAtCommit(schema, this.id, this.#pages),
-      ...storeRowsAtCommit(schema, this.id, this.found.rows),
       ...insertEvents(schema, this.#events),
     ];
   }
@@ -152,11 +150,11 @@ export class LoadRun implements LoadObserver {
   storeFound(schema: ServiceSchema): Statement[] {
     if (!storesProblems.has(this.state)) return [];
     const pages = this.state === 'checked' ? this.#pages : this.found.pages();
-    return [...storePages(schema, this.id, pages), ...storeRows(schema, this.id, this.found.rows)];
+    return storePages(schema, this.id, pages);
   }
 
   /** Returns the lists that are stored with the end of the load. */
-  storedLists(): KeptList[] {
+  storedLists(): StoredList[] {
     const { stored, changes } = this.snapshot();
     return [
       ...(stored ? [problemList] : []),

@@ -213,12 +213,12 @@ export const migrations: readonly Migration[] = [
       // How many rows with problems of the load `load_faulty_rows` has, and the length of their pieces. null: none were stored.
       `ALTER TABLE ${schema}.loads ADD COLUMN faulty_rows pg_catalog.int4, ADD COLUMN faulty_row_bytes pg_catalog.int8`,
       `CREATE INDEX loads_with_faulty_rows ON ${schema}.loads (owner, id) WHERE faulty_row_bytes IS NOT NULL`,
-      // The rows as they were sent, in pieces of a form of the service. The piece 0 describes the columns.
+      // The rows as they were sent, in pieces of a form of the service. `first` is the number of the piece; the piece 0 describes the columns.
       `CREATE TABLE ${schema}.load_faulty_rows (
         load pg_catalog.uuid NOT NULL REFERENCES ${schema}.loads ON DELETE CASCADE,
-        piece pg_catalog.int4 NOT NULL,
+        first pg_catalog.int4 NOT NULL,
         rows pg_catalog.bytea NOT NULL,
-        PRIMARY KEY (load, piece))`,
+        PRIMARY KEY (load, first))`,
     ],
   },
   {

@@ -21,7 +21,7 @@ async function read({ pages }: StoredChanges, after: number, end: number): Promi
   const all: RowChange[] = [];
   const pageAt = async (at: number) => {
     const page = pages.findLast(({ first }) => first <= at);
-    return page && { first: page.first, items: page.json.toString() };
+    return page && { first: page.first, items: page.bytes.toString() };
   };
   for await (const list of itemsFrom<RowChange>(after, end, pageAt)) all.push(...list);
   return all;
@@ -55,7 +55,7 @@ test('the first 10,000 changes are stored, and any part of them is read without 
 test('of long changes as many are stored as fit into the limit, and no more', async () => {
   const changes = changesOf(maxListedChanges, 'ä😀"'.repeat(1000));
   const stored = storedChanges(resultOf(changes))!;
-  const lengths = stored.pages.map(({ json }) => json.length);
+  const lengths = stored.pages.map(({ bytes }) => bytes.length);
   assert.ok(stored.bytes <= maxChangeBytes && stored.bytes > maxChangeBytes - 10_000, `${stored.bytes}`);
   assert.ok(Math.max(...lengths) < 300 * 1024, `${lengths}`);
   assert.deepEqual(await read(stored, 0, stored.count), changes.slice(0, stored.count));

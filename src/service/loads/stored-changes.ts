@@ -6,6 +6,7 @@ import type { StoredList, StoredPage } from './stored-pages.ts';
 export const changeList: StoredList = {
   table: 'load_changes',
   items: 'changes',
+  type: 'json',
   count: 'changes_stored',
   bytes: 'change_bytes',
   kept: { loads: 1000, bytes: 64 * 1024 * 1024 },
@@ -53,7 +54,7 @@ export function storedChanges(result: LoadResult): StoredChanges | undefined {
       size = Math.ceil(size / 2);
       continue;
     }
-    stored.pages.push({ list: changeList, first, json });
+    stored.pages.push({ list: changeList, first, bytes: json });
     stored.count += page.length;
     stored.bytes += json.length;
     size = Math.max(1, Math.min(maxPage, Math.round((page.length * pageBytes) / json.length)));

@@ -1,31 +1,28 @@
-/** Stores lists with loads, such as their problems. A list is stored in pages of JSON, so that the database has one row for many items. */
+/** Stores lists with loads, such as their problems. A list is stored in pages, so that the database has one row for many items. */
 import { type CallersStatement, qualified } from '../postgres/callers-statement.ts';
 import type { ServiceSchema } from '../postgres/service-schema.ts';
 import { bytesLiteral, type Statement } from '../postgres/sql.ts';
 
-/** What is stored with loads, and how much of it is kept. */
-export interface KeptList {
-  /** The table of the stored rows. */
+/** A kind of lists, and how much of it is kept. */
+export interface StoredList {
+  /** The table of the pages. */
   table: string;
-  /** The columns of the table of loads: how many items are stored, and the length of their JSON. null: none were stored. */
+  /** The column with the items of a page, and its type. */
+  items: string;
+  type: 'json' | 'bytea';
+  /** The columns of the table of loads: how many items are stored, and the length of all pages. null: none were stored. */
   count: string;
   bytes: string;
   /** For each subject, the lists of its newest loads are kept: of this many loads, and up to this many bytes. That of the newest load is always kept. */
   kept: { loads: number; bytes: number };
 }
 
-/** A kind of lists. */
-export interface StoredList extends KeptList {
-  /** The column with the items of a page. */
-  items: string;
-}
-
 export interface StoredPage {
   list: StoredList;
-  /** The number of the first item of the page, from 0. */
+  /** The number of the first item of the page, from 0. Of bytes: the number of the page. */
   first: number;
-  /** A list as JSON. */
-  json: Buffer;
+  /** A list as JSON, or bytes of any form. */
+  bytes: Buffer;
 }
 
 /** The maximum number of items of a page. */
@@ -33,12 +30,12 @@ export const pageItems = 1000;
 
 /** Returns the statements that store pages of a load. An earlier statement of the same transaction must have recorded the end of the load. */
 export function storePages({ quoted }: ServiceSchema, id: string, pages: StoredPage[]): Statement[] {
-  return pages.map(({ list, first, json }) => ({
+  return pages.map(({ list, first, bytes }) => ({
     text: `INSERT INTO ${quoted}.${list.table} (load, first, ${list.items})
-      SELECT id, $2::int4, $3::json FROM ${quoted}.loads
+      SELECT id, $2::int4, $3::${list.type} FROM ${quoted}.loads
       WHERE id = $1 AND ${list.count} IS NOT NULL
       ON CONFLICT (load, first) DO NOTHING`,
-    values: [id, first, json],
+    values: [id, first, bytes],
   }));
 }
 
@@ -49,13 +46,17 @@ export function storePagesAtCommit(
   pages: StoredPage[],
 ): CallersStatement[] {
   return pages.map(
-    ({ list, first, json }) => qualified`INSERT INTO ${quoted}.${list.table} (load, first, ${list.items})
-      VALUES ('${id}'::pg_catalog.uuid, ${first}, pg_catalog.convert_from(${bytesLiteral(json)}, 'UTF8')::pg_catalog.json)`,
+    ({ list, first, bytes }) => qualified`INSERT INTO ${quoted}.${list.table} (load, first, ${list.items})
+      VALUES ('${id}'::pg_catalog.uuid, ${first}, ${list.type === 'json' ? jsonLiteral(bytes) : bytesLiteral(bytes)})`,
   );
 }
 
+function jsonLiteral(json: Buffer): string {
+  return `pg_catalog.convert_from(${bytesLiteral(json)}, 'UTF8')::pg_catalog.json`;
+}
+
 /** Removes the lists of a subject's older loads, if there are more than `kept`. */
-export function removeOlderPages({ quoted }: ServiceSchema, list: KeptList, owner: Buffer): Statement {
+export function removeOlderPages({ quoted }: ServiceSchema, list: StoredList, owner: Buffer): Statement {
   const { table, count, bytes, kept } = list;
   const text = `WITH older AS (
       SELECT id FROM (
@@ -68,10 +69,10 @@ export function removeOlderPages({ quoted }: ServiceSchema, list: KeptList, owne
   return { text, values: [owner] };
 }
 
-/** Reads the page of a load with the item number `at`: the number of its first item, and the text of the JSON list. There may be no such page. */
+/** Reads the page of a load with the item number `at`: the number of its first item, and the text of the JSON list or the bytes. There may be no such page. */
 export function readPage({ quoted }: ServiceSchema, list: StoredList, id: string, at: number): Statement {
   return {
-    text: `SELECT first, ${list.items}::text AS items FROM ${quoted}.${list.table}
+    text: `SELECT first, ${list.items}${list.type === 'json' ? '::text' : ''} AS items FROM ${quoted}.${list.table}
       WHERE load = $1 AND first <= $2 ORDER BY first DESC LIMIT 1`,
     values: [id, at],
   };

@@ -1,4 +1,4 @@
-/** Stores the problems of loads: all that were found, at most 100,000 for each load. */
+/** Stores the problems of loads, at most 100,000 for each load, and the rows that have them as they were sent (loading/faulty-rows/). */
 import type { Problem } from '../../core/errors.ts';
 import type { KeptRows } from '../loading/faulty-rows/keep-faulty-rows.ts';
 import { ProblemLines } from './problem-lines.ts';
@@ -7,9 +7,19 @@ import { pageItems, type StoredList, type StoredPage } from './stored-pages.ts';
 export const problemList: StoredList = {
   table: 'load_problems',
   items: 'problems',
+  type: 'json',
   count: 'problems_stored',
   bytes: 'problem_bytes',
   kept: { loads: 1000, bytes: 256 * 1024 * 1024 },
+};
+
+export const faultyRowsList: StoredList = {
+  table: 'load_faulty_rows',
+  items: 'rows',
+  type: 'bytea',
+  count: 'faulty_rows',
+  bytes: 'faulty_row_bytes',
+  kept: problemList.kept,
 };
 
 /** Collects the problems of a load. */
@@ -38,12 +48,14 @@ export class FoundProblems extends ProblemLines {
 
   pages(): StoredPage[] {
     const order = this.inOrder();
-    return Array.from({ length: Math.ceil(order.length / pageItems) }, (_, page) => {
+    const problems = Array.from({ length: Math.ceil(order.length / pageItems) }, (_, page) => {
       const first = page * pageItems;
       const lines = this.join(order.subarray(first, first + pageItems));
       // The last comma is left out.
-      return { list: problemList, first, json: Buffer.concat([open, lines.subarray(0, -1), close]) };
+      return { list: problemList, first, bytes: Buffer.concat([open, lines.subarray(0, -1), close]) };
     });
+    const pieces = this.rows?.pieces ?? [];
+    return [...problems, ...pieces.map((bytes, first) => ({ list: faultyRowsList, first, bytes }))];
   }
 }
 

@@ -51,18 +51,25 @@ type Page = Static<ReturnType<typeof pageQuery>>;
 
 export interface LoadListRequest extends AdmittedLoadRequest {
   view: LoadView;
-  /** Does work in the line of the request. */
+  /** Does work in a place of its own in the line, so that a slow client does not keep a connection to PostgreSQL. */
   inLine: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
-/** Admits a request for a list of a load, and reads the load. @throws AppError the errors of `admitLoadRequest`, `load-not-found` */
+/**
+ * Admits a request for a list of a load, and reads the load.
+ *
+ * @param isOwn true: only the uploader may see the list
+ * @throws AppError the errors of `admitLoadRequest`, `load-not-found`
+ */
 export async function admitListRequest(
   request: FastifyRequest,
   reply: FastifyReply,
   context: HttpContext,
+  isOwn = false,
 ): Promise<LoadListRequest> {
   const admitted = await admitLoadRequest(request, reply, context);
-  const { loads, visible, caller, signal } = admitted;
+  const { loads, grants, caller, signal } = admitted;
+  const visible = isOwn ? { ...admitted.visible, owner: grants.owner } : admitted.visible;
   const id = loadIdOf(request);
   const inLine: LoadListRequest['inLine'] = (work) => context.lines.describes.use({ caller }, signal, work);
   const view = await inLine(() => loads.reader.read(id, visible));
@@ -92,7 +99,7 @@ export function sendPage(
   return reply.send(Readable.from(text, { highWaterMark: 1 }));
 }
 
-/** Yields the lists. Each is read in its own place in the line, so that a slow client does not keep a connection to PostgreSQL. */
+/** Yields the lists, each of which is read in its own place in the line. */
 export async function* readInLine<Item>(
   lists: AsyncGenerator<Item[]>,
   inLine: LoadListRequest['inLine'],

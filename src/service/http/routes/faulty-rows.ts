@@ -5,7 +5,8 @@ import { AppError } from '../../../core/errors.ts';
 import { formatOfRows, rowsFile, rowsFileFormats } from '../../loading/faulty-rows/rows-file.ts';
 import type { SentTable } from '../../loading/faulty-rows/sent-rows.ts';
 import type { LoadView } from '../../loads/load-view.ts';
-import { admitLoadRequest, LoadPath, loadIdOf, loadNotFound } from '../answers/load-answers.ts';
+import { LoadPath } from '../answers/load-answers.ts';
+import { admitListRequest } from '../answers/load-lists.ts';
 import type { HttpContext } from '../context.ts';
 import { acceptedFormat, contentTypes, xlsxType } from '../exports/export-parameters.ts';
 import { breakOff, sendFile } from '../exports/send-file.ts';
@@ -65,15 +66,8 @@ export function faultyRowsRoute(app: FastifyInstance, context: HttpContext): voi
   const parseQuery = queryParser(Query);
   app.get('/api/v1/loads/:id/faulty-rows', { schema: documentation }, async (request, reply) => {
     const query = parseQuery(request.query);
-    const { loads, visible, grants, caller, signal } = await admitLoadRequest(request, reply, context);
-    const id = loadIdOf(request);
-    // Each part is read in its own place in the line, so that a slow client does not keep a connection to PostgreSQL.
-    const inLine = <Result>(read: () => Promise<Result>) =>
-      context.lines.describes.use({ caller }, signal, read);
-    const ownOnly = { ...visible, owner: grants.owner };
-    const view = await inLine(() => loads.reader.read(id, ownOnly));
-    if (view === undefined) throw loadNotFound();
-    const readPiece = (number: number) => inLine(() => loads.reader.readPiece(id, number));
+    const { loads, view, inLine, signal } = await admitListRequest(request, reply, context, true);
+    const readPiece = (number: number) => inLine(() => loads.reader.readPiece(view.id, number));
     const first = view.faultyRows === 0 ? undefined : await readPiece(0);
     if (first === undefined) throw noFaultyRows(view);
     const table = JSON.parse(first.toString()) as SentTable;
