@@ -302,10 +302,11 @@ async function tryUpload(chosen: Model): Promise<string> {
   assert.deepEqual(await storedIn(table, chosen), rows ?? before, about);
   for (const found of [dry, result]) {
     const leftOut = found?.leftOut?.rows ?? 0;
-    const counts = found && { rows: found.rows, changed: found.changed, unchanged: found.unchanged, leftOut };
+    const { inserted: rows, changed, unchanged } = found?.counts ?? { inserted: 0, changed: 0, unchanged: 0 };
+    const counts = found && { rows, changed, unchanged, leftOut };
     assert.deepEqual(counts, expected?.counts, about);
     assert.deepEqual(found?.changes?.map(inOrder), expected?.changes.map(inOrder), about);
-    assert.equal(found?.updated, found && found.changed + found.unchanged, about);
+    assert.equal(found?.updated, found && changed + unchanged, about);
   }
   await database.pool.query(`DROP TABLE ${table} CASCADE`);
   return expected === undefined ? 'refused' : expected.changes.length > 0 ? 'changed' : 'same';

@@ -59,9 +59,7 @@ async function storeKinds(token: string): Promise<string> {
   );
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   const { counts, count, bytes, pages } = storedChanges({
-    rows: 1,
-    changed: 1,
-    unchanged: 7,
+    counts: { inserted: 1, changed: 1, unchanged: 7 },
     changes: kinds,
   } as LoadResult)!;
   const id = idOf(answer);

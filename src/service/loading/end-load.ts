@@ -71,17 +71,14 @@ export function resultOf(upload: LoadedUpload, table: TableDescription, ofEnd: W
   const { request, target, loaded, problems, widened } = upload;
   const isTaking = request.dryRun && !target.isNew;
   const numbers = isTaking ? numbersTaken(table, upload.matcher, loaded) : [];
-  const { inserted: rows, skipped, changed, unchanged, conflictKey, leftOut, missing } = loaded;
+  const { inserted, skipped, changed, unchanged, conflictKey, leftOut, missing } = loaded;
   return {
     isNew: target.isNew,
     tableChange: tableChangeOf(request, target),
     table,
-    rows,
+    counts: { inserted, changed, unchanged, ...missing?.counts },
     skipped,
     updated: changed + unchanged,
-    changed,
-    unchanged,
-    ...missing?.counts,
     changes: changesOf(loaded),
     widened,
     ...(conflictKey && { conflictKey }),

@@ -6,34 +6,20 @@ import type { LoadFacts, LoadSnapshot } from './load-record.ts';
 
 /** Returns the events of a load that is being committed. */
 export function eventsOfCommit(id: string, { schema, table }: LoadFacts, result: LoadResult): EventFacts[] {
-  const {
-    tableChange,
-    rows,
-    updated,
-    changed,
-    unchanged,
-    skipped,
-    missing,
-    deleted,
-    marked,
-    leftOut,
-    widened,
-  } = result;
+  const { tableChange, counts, updated, skipped, leftOut, widened } = result;
+  const { inserted, deleted = 0, marked = 0 } = counts;
   const about = { schema, table, load: id, distribution: result.table.distribution };
   const numbers = {
-    rows,
-    inserted: rows,
+    rows: inserted,
     updated,
-    changed,
-    unchanged,
     skipped,
-    ...(missing !== undefined && { missing, deleted, marked }),
+    ...counts,
     rows_left_out: leftOut?.rows ?? 0,
     ...(widened.length > 0 && { widened }),
   };
   return [
     ...(tableChange === undefined ? [] : [{ ...about, type: `table.${tableChange}` as const }]),
-    ...(rows + updated + (deleted ?? 0) + (marked ?? 0) === 0 && widened.length === 0
+    ...(inserted + updated + deleted + marked === 0 && widened.length === 0
       ? []
       : [{ ...about, type: 'rows.loaded' as const, rows: numbers }]),
   ];

@@ -1,9 +1,9 @@
 /** A load as a caller sees it. */
+import type { RowCounts } from '../loading/request/row-change.ts';
 import type { UsedProfile } from '../profiles/profile.ts';
 import type { KeptAnswer, LoadFacts } from './load-record.ts';
 import type { LoadRun } from './load-run.ts';
 import type { LoadState } from './load-state.ts';
-import type { ChangeCounts } from './stored-changes.ts';
 
 export interface LoadView {
   id: string;
@@ -21,7 +21,7 @@ export interface LoadView {
   /** The number of stored problems, which can be read. */
   problemsStored: number;
   /** undefined or null: the rows were not compared with those of the table, or the load has not ended. */
-  changeCounts?: ChangeCounts | null | undefined;
+  changeCounts?: RowCounts | null | undefined;
   changesStored: number;
   owner: Buffer;
   role: string | null;

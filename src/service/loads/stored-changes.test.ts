@@ -6,7 +6,7 @@ import { maxChangeBytes, type StoredChanges, storedChanges } from './stored-chan
 import { itemsFrom } from './stored-pages.ts';
 
 const resultOf = (changes: RowChange[] | undefined): LoadResult =>
-  ({ rows: 1, changed: 2, unchanged: 3, changes }) as LoadResult;
+  ({ counts: { inserted: 1, changed: 2, unchanged: 3 }, changes }) as LoadResult;
 
 const changesOf = (count: number, value: string): RowChange[] =>
   Array.from({ length: count }, (_, row) => ({

@@ -1,6 +1,6 @@
 /** Stores the differences of loads from their tables: the first 10,000 for each load, and their counts. */
 import type { LoadResult } from '../loading/request/load-request.ts';
-import { maxListedChanges } from '../loading/request/row-change.ts';
+import { maxListedChanges, type RowCounts } from '../loading/request/row-change.ts';
 import type { StoredList, StoredPage } from './stored-pages.ts';
 
 export const changeList: StoredList = {
@@ -19,19 +19,8 @@ const firstPage = 20;
 const maxPage = 1000;
 const pageBytes = 256 * 1024;
 
-/** The counts of a load whose rows were compared with those of the table. */
-export interface ChangeCounts {
-  inserted: number;
-  changed: number;
-  unchanged: number;
-  /** undefined: the upload did not ask for them. */
-  missing?: number | undefined;
-  deleted?: number | undefined;
-  marked?: number | undefined;
-}
-
 export interface StoredChanges {
-  counts: ChangeCounts;
+  counts: RowCounts;
   /** The number and the length of the stored changes. */
   count: number;
   bytes: number;
@@ -40,9 +29,8 @@ export interface StoredChanges {
 
 /** Returns the changes of a load as they are stored; undefined: its rows were not compared with those of the table. */
 export function storedChanges(result: LoadResult): StoredChanges | undefined {
-  const { rows, changed, unchanged, missing, deleted, marked, changes } = result;
+  const { counts, changes } = result;
   if (changes === undefined) return undefined;
-  const counts = { inserted: rows, changed, unchanged, missing, deleted, marked };
   const stored: StoredChanges = { counts, count: 0, bytes: 0, pages: [] };
   let size = firstPage;
   while (stored.count < Math.min(changes.length, maxListedChanges)) {

@@ -1,9 +1,13 @@
 /** `GET /api/v1/loads/{id}/changes`: the first differences of a load from its table, by pages. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { type ChangedCell, maxListedChanges, type RowChange } from '../../loading/request/row-change.ts';
+import {
+  type ChangedCell,
+  maxListedChanges,
+  type RowChange,
+  type RowCounts,
+} from '../../loading/request/row-change.ts';
 import type { LoadView } from '../../loads/load-view.ts';
-import type { ChangeCounts } from '../../loads/stored-changes.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { readableColumns } from '../../tables/readable-columns.ts';
 import { LoadPath, nullable } from '../answers/load-answers.ts';
@@ -129,7 +133,7 @@ export function loadChangesRoute(app: FastifyInstance, context: HttpContext): vo
 }
 
 /** Returns the counts in the order of the documentation, which `jsonb` does not keep. */
-function shownCounts(counts: ChangeCounts | null | undefined): ChangeCounts | null {
+function shownCounts(counts: RowCounts | null | undefined): RowCounts | null {
   if (!counts) return null;
   const { inserted, changed, unchanged, missing, deleted, marked } = counts;
   return { inserted, changed, unchanged, missing, deleted, marked };

@@ -11,7 +11,7 @@ import type { TableDescription } from '../../tables/definition.ts';
 import type { NeededRights } from '../../tables/loading/find-load-target.ts';
 import type { HeadSize, LoadInput } from '../inputs/load-input.ts';
 import type { Provenance } from '../provenance/provenance.ts';
-import type { RowChange } from './row-change.ts';
+import type { RowChange, RowCounts } from './row-change.ts';
 import type { RowLimit } from './row-limit.ts';
 
 export type IfExists = 'fail' | 'append' | 'truncate' | 'replace';
@@ -107,18 +107,10 @@ export interface LoadResult {
   /** What happened to the table besides new rows. */
   tableChange: 'created' | 'replaced' | 'emptied' | undefined;
   table: TableDescription;
-  /** The number of rows added. */
-  rows: number;
+  counts: RowCounts;
   skipped: number;
   /** The number of rows that met a row of the table or of the same upload: `changed` and `unchanged`. */
   updated: number;
-  /** See `LoadedRows`. */
-  changed: number;
-  unchanged: number;
-  /** The number of rows of the table that the upload does not have, and how many of them were deleted or marked; undefined: not asked for. */
-  missing?: number | undefined;
-  deleted?: number | undefined;
-  marked?: number | undefined;
   /** The first differences; undefined: the rows were not compared with those of the table. */
   changes?: RowChange[] | undefined;
   /** The columns of an existing table that got wider types. */

@@ -3,6 +3,18 @@
 /** The maximum number of differences of one load that are listed. */
 export const maxListedChanges = 10_000;
 
+/** How many rows were added, changed and so on. */
+export interface RowCounts {
+  inserted: number;
+  /** See `LoadedRows`. */
+  changed: number;
+  unchanged: number;
+  /** The number of rows of the table that the upload does not have, and how many of them were deleted or marked; undefined: not asked for. */
+  missing?: number | undefined;
+  deleted?: number | undefined;
+  marked?: number | undefined;
+}
+
 export interface RowChange {
   /** `missing`, `deleted` and `marked`: a row of the table that the upload does not have. */
   kind: 'inserted' | 'changed' | 'missing' | 'deleted' | 'marked';
