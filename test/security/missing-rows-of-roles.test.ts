@@ -51,6 +51,15 @@ test('rows that row-level security hides are not missing, and rows that policies
   assert.equal((await service.rows('SELECT FROM policed')).length, 8);
 });
 
+test('a role that may not lock rows is told so if a DELETE could change rows of other tables', async () => {
+  await create('unlocked', 'SELECT, INSERT, DELETE');
+  assert.equal((await send('unlocked', [1, 2, 3], 'missing_rows=delete')).body.load?.deleted, 6);
+  await service.rows(`CREATE TABLE locking (of int REFERENCES unlocked ON DELETE CASCADE);
+    GRANT SELECT ON locking TO ${role}`);
+  const refused = await send('unlocked', [1], 'missing_rows=delete');
+  assert.match(assertProblem(refused, 403, 'permission-denied').detail, /needs the privilege UPDATE/);
+});
+
 test('a role without SELECT on referring rows deletes nothing that they would follow', async () => {
   await create('followed', 'SELECT, INSERT, UPDATE, DELETE');
   await service.rows('CREATE TABLE following (of int REFERENCES followed ON DELETE SET NULL)');

@@ -3,6 +3,7 @@ import type { ClientBase } from 'pg';
 import { AppError, maxListedProblems, type Problem } from '../../../core/errors.ts';
 import { shortenValue } from '../../../encoding/problems/problems.ts';
 import { queryInCallersPath } from '../../postgres/search-path.ts';
+import { isLackOfPrivilege } from '../../postgres/sqlstate.ts';
 import { type ReferringKey, readReferringKeys } from '../../tables/rules/referring-keys.ts';
 import {
   countReferringRows,
@@ -16,7 +17,7 @@ import {
  * or SET DEFAULT prevents the DELETE, and PostgreSQL itself checks the others.
  *
  * @param areKeysShown the caller may see the keys of the missing rows
- * @throws AppError `dependent-objects`
+ * @throws AppError `dependent-objects`; `permission-denied` if the role may not lock rows
  */
 export async function refuseReferring(
   client: ClientBase,
@@ -25,7 +26,7 @@ export async function refuseReferring(
   areKeysShown: boolean,
 ): Promise<void> {
   const keys = await readReferringKeys(client, relation);
-  if (keys.some(({ action }) => action !== null)) await queryInCallersPath(client, lockMissingRows(search));
+  if (keys.some(({ action }) => action !== null)) await lock(client, search);
   const errors: Problem[] = [];
   let count = 0;
   for (const key of keys) {
@@ -40,6 +41,17 @@ export async function refuseReferring(
     errors: errors.slice(0, maxListedProblems),
     errorCount: count,
   });
+}
+
+async function lock(client: ClientBase, search: Search): Promise<void> {
+  try {
+    await queryInCallersPath(client, lockMissingRows(search));
+  } catch (error) {
+    if (!(error instanceof Error) || !isLackOfPrivilege(error)) throw error;
+    const detail =
+      'missing_rows=delete needs the privilege UPDATE on the table, too, because other tables refer to it with ON DELETE CASCADE, SET NULL or SET DEFAULT, and the missing rows must be locked.';
+    throw new AppError('permission-denied', detail, { cause: error });
+  }
 }
 
 interface FoundProblems {
