@@ -4,7 +4,7 @@ import { pauseForOthers } from '../../../core/pause-for-others.ts';
 import { reasonOf } from './reason.ts';
 
 /** The maximum number of rows that are kept of a load, and the most bytes of them all and of one row. */
-export const keptRowLimits = { rows: 10_000, bytes: 16 * 1024 * 1024, rowBytes: 4 * 1024 * 1024 };
+export const keptRowLimits = { rows: 10_000, bytes: 4 * 1024 * 1024, rowBytes: 4 * 1024 * 1024 };
 
 export interface WantedRow {
   row: number;
