@@ -27,6 +27,7 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
   const isLeftOut = columns.some(({ isIncluded }) => !isIncluded);
   const needsDefinition = !keeps && (isLeftOut || columns.some(isChanged));
   const renamed = columns.filter(({ header, name, isIncluded }) => isIncluded && name !== header);
+  const names = [...renamed.map(({ header, name }) => [header, name] as const), ...leftOutNames(state)];
   const rowsAt = inspection.is === 'ready' ? inspection.value.rowsAt : undefined;
   const isElsewhere = rowsAt !== undefined && rowsAt !== '' && rowsAt !== '/data';
   const extraColumns = isLeftOut ? 'ignore' : mayKeepDefinition(state) ? rows.extraColumns : 'fail';
@@ -41,12 +42,23 @@ export function uploadPlan(state: PlanFacts): UploadPlan {
     ...(rows.leaveOutFaulty && { faulty_rows: 'leave_out' as const, max_faulty_rows: rows.maxFaulty }),
     ...missingQuery(state),
     ...readingQuery({ ...reading, rowsAt: isElsewhere ? rowsAt : undefined }, kind),
-    ...(renamed.length > 0 && {
-      rename: renamed.map(({ header, name }) => `${escapedItem(header)}:${escapedItem(name)}`).join(','),
-    }),
+    ...(names.length > 0 && { rename: names.map((pair) => pair.map(escapedItem).join(':')).join(',') }),
   };
   const definition = needsDefinition ? definitionOf(columns) : undefined;
   return { kind, schema: target.schema, table: target.table, query, definition };
+}
+
+/** The service loads each column whose name the existing table has. So a column that is left out gets a name that the table does not have. */
+function leftOutNames(state: PlanFacts): [header: string, name: string][] {
+  const { columns, existing } = state;
+  if (!mayKeepDefinition(state)) return [];
+  const table = existing.is === 'ready' ? (existing.value?.columns ?? []) : [];
+  const taken = new Set([...table, ...columns].map(({ name }) => name.toLowerCase()));
+  let number = 0;
+  const free = (): string => {
+    for (;;) if (!taken.has(`left_out_${++number}`)) return `left_out_${number}`;
+  };
+  return columns.filter(({ isIncluded }) => !isIncluded).map(({ header }) => [header, free()]);
 }
 
 /** Returns in words what the user must correct before the file can be checked. The page shows only the first. */

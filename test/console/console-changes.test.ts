@@ -202,3 +202,12 @@ test('settings fit a file with the same header in any order', () => {
   assert.ok(!fitsHeader({ headers: ['a', 'b'] }, ['a', 'b', 'c']));
   assert.ok(!fitsHeader({ headers: null }, []));
 });
+
+test('a column that is left out gets a name that the existing table does not have', () => {
+  const plans = ['id', 'Gone', 'left_out_1'].map(
+    (name, at) => ({ header: name, name, isIncluded: at === 0 }) as ColumnPlan,
+  );
+  const { query } = uploadPlan({ ...stateWith({}), columns: plans });
+  assert.equal(query.extra_columns, 'ignore');
+  assert.equal(query.rename, 'Gone:left_out_2,left_out_1:left_out_3');
+});

@@ -309,4 +309,17 @@ describe('a file that comes each month, in the console', { skip: noBrowser }, ()
     const { rows } = await database.pool.query('SELECT sku, price, pieces::int, day::text FROM shop');
     assert.deepEqual(rows, [{ sku: 'A1', price: null, pieces: 1, day: '2026-12-01' }]);
   });
+
+  test('a column that is left out keeps its values in an existing table', async () => {
+    await database.pool.query(
+      `CREATE TABLE partly (sku text PRIMARY KEY, price numeric, stock bigint); INSERT INTO partly VALUES ('A1', 1, 1)`,
+    );
+    await inPage(async (page) => {
+      await update(page, 'partly', 'partly.xlsx', bookWith(['A1', 2, 2]));
+      await page.getByLabel('Load price').uncheck();
+      await page.click('#check');
+      await load(page);
+    });
+    assert.deepEqual(await rowsOf('partly'), [['A1', '1', 2]]);
+  });
 });
