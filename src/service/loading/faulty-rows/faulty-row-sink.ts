@@ -127,7 +127,7 @@ export class FaultyRowSink implements CellSink {
 
   #add(column: number, kind: number, bytes: Buffer, start: number, end: number): void {
     if (column === this.#ignored || this.#isTooLong) return;
-    this.#isTooLong = this.#rows.rowBytes + end - start > keptRowLimits.rowBytes;
+    this.#isTooLong = this.#rows.rowBytes + end - start > keptRowLimits.bytes;
     if (this.#isTooLong) return;
     if (end - start > measuredBytes)
       this.longestValue = Math.max(this.longestValue, bytes.toString('utf8', start, end).length);

@@ -3,8 +3,8 @@ import type { Problem } from '../../../core/errors.ts';
 import { pauseForOthers } from '../../../core/pause-for-others.ts';
 import { reasonOf } from './reason.ts';
 
-/** The maximum number of rows that are kept of a load, and the most bytes of them all and of one row. */
-export const keptRowLimits = { rows: 10_000, bytes: 4 * 1024 * 1024, rowBytes: 4 * 1024 * 1024 };
+/** The maximum number of rows that are kept of a load, and of their bytes. They are written at once when the load ends, so more would block the event loop for too long. */
+export const keptRowLimits = { rows: 10_000, bytes: 4 * 1024 * 1024 };
 
 export interface WantedRow {
   row: number;
