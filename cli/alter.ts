@@ -46,6 +46,9 @@ interface Step {
   loses: string | null;
 }
 
+/** Whether a value changes is known only when all rows are read. */
+const onlyLossy = 'refused without --allow lossy_types if a value would change';
+
 function show(table: string, changes: Step[], isPlan: boolean): void {
   if (changes.length === 0) say(`${table} is already what the definition says.`);
   for (const { detail, sql, rewrites, scans, lock, loses } of changes) {
@@ -53,7 +56,7 @@ function show(table: string, changes: Step[], isPlan: boolean): void {
       rewrites && 'writes all rows',
       scans && 'reads all rows',
       (rewrites || scans) && lock === 'ACCESS EXCLUSIVE' && 'readers wait',
-      loses && `needs --allow ${loses}`,
+      loses && (loses === 'lossy_types' ? onlyLossy : `needs --allow ${loses}`),
     ].filter(Boolean);
     say(`${table}: ${detail}${effects.length === 0 ? '' : ` (${effects.join(', ')})`}`);
     if (isPlan) note(sql);

@@ -3,7 +3,11 @@ import { uploadParameters } from '../client/parameters.ts';
 import { isFlag, optionOf } from './commands.ts';
 import { note } from './print.ts';
 
-const known: ReadonlySet<string> = new Set(['if_not_exists', ...uploadParameters.map(({ name }) => name)]);
+const known: ReadonlySet<string> = new Set([
+  'if_not_exists',
+  'allow',
+  ...uploadParameters.map(({ name }) => name),
+]);
 
 /**
  * Returns the text with its parameters written as options: `if_exists=append` is `--if-exists append`, `trim=true` is `--trim`, and a

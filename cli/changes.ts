@@ -46,7 +46,7 @@ function* linesOf({
     .join(', ');
   if (values === 'none') yield 'The load is of another subject, so its rows are not shown.';
   for (const { kind, row, key, cells } of changes) {
-    const place = row === undefined ? '' : ` (row ${row})`;
+    const place = row === undefined ? '' : ` (data row ${row})`;
     yield `${kind} ${pairs(Object.entries(key))}${place}`;
     for (const [sign, side] of [
       ['-', 'old'],

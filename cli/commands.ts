@@ -115,6 +115,10 @@ export const commands = {
       ...file,
       ...optionsOf(uploadParameters),
       ...inGroup('Rows with problems', {
+        patch: {
+          value: 'FILE',
+          about: 'a JSON file with corrections of cells: [{"cell": "D18", "value": "5"}]',
+        },
         problems: { value: 'FILE', about: 'write all problems into this CSV file' },
         'faulty-rows-file': {
           value: 'FILE',

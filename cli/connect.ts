@@ -128,7 +128,9 @@ function readProfile(wanted = process.env.TABLEWRIGHT_PROFILE): Place {
   const path = join(folder, 'tablewright', 'profiles.json');
   if (!existsSync(path)) {
     if (wanted !== undefined)
-      throw new WrongUse(`There is no profile "${wanted}", because there is no ${path}.`);
+      throw new WrongUse(
+        `There is no profile "${wanted}", because there is no ${path}. An upload profile is --upload-profile.`,
+      );
     return {};
   }
   const profiles = parsed(path);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
   ConnectionError,
+  type Correction,
   hasEnded,
   type Load,
   type LoadedTable,
@@ -28,7 +29,7 @@ import { inCount, note, say, sayJson } from './print.ts';
 import { checkProblemsFile, writeProblems } from './problems-file.ts';
 import { type Progress, showProgress } from './progress.ts';
 import { errorDocument, exitCodeOf, isAnswerLost, noteProblems, reportError } from './report-error.ts';
-import { expandPaths, openSource, readDefinition, type Source, standardInput } from './source.ts';
+import { expandPaths, openSource, readDefinition, readPatch, type Source, standardInput } from './source.ts';
 import { hasObject, withDefinition } from './with-definition.ts';
 import { needsPassword, passwordsOf, type WithPassword } from './workbook-password.ts';
 
@@ -40,7 +41,7 @@ export async function load(line: CommandLine): Promise<number> {
   if (table === undefined && paths.includes(standardInput)) {
     throw new WrongUse('The standard input has no name: name the table with --table.');
   }
-  for (const name of ['problems', 'faulty-rows-file', 'idempotency-key']) {
+  for (const name of ['patch', 'problems', 'faulty-rows-file', 'idempotency-key']) {
     if (paths.length > 1 && options[name] !== undefined)
       throw new WrongUse(`--${name} needs exactly one file.`);
   }
@@ -56,7 +57,8 @@ export async function load(line: CommandLine): Promise<number> {
     throw new WrongUse('--async with --dry-run needs exactly one file.');
   const path = options.definition as string | undefined;
   const definition = path === undefined ? undefined : readDefinition(path);
-  const all = { line, query: queryOf(options), definition, withPassword: passwordsOf(line) };
+  const patch = typeof options.patch === 'string' ? readPatch(options.patch) : undefined;
+  const all = { line, query: queryOf(options), definition, patch, withPassword: passwordsOf(line) };
   return withClient(line, (connected) => loadFiles(connected, paths, all), true);
 }
 
@@ -64,7 +66,7 @@ export async function load(line: CommandLine): Promise<number> {
 async function loadFiles(
   connected: Connected,
   paths: string[],
-  all: Pick<FileLoad, 'line' | 'query' | 'definition' | 'withPassword'>,
+  all: Pick<FileLoad, 'line' | 'query' | 'definition' | 'patch' | 'withPassword'>,
 ): Promise<number> {
   const { options } = all.line;
   const table = options.table as string | undefined;
@@ -110,6 +112,7 @@ interface FileLoad {
   table: string;
   query: LoadQuery;
   definition: UploadDefinition | undefined;
+  patch: Correction[] | undefined;
   /** true: `definition` comes from an earlier file of the same command, not from the user. */
   isDefinitionOfEarlier?: boolean;
   onLoaded: (answer: LoadedTable) => void;
@@ -233,12 +236,12 @@ async function writeProblemsOf(
 ): Promise<void> {
   if (!(error instanceof ProblemError) || error.errorCount === 0) return;
   await writeProblems(client, options.problems, error.loadId);
-  await writeFaultyRows(client, options['faulty-rows-file'], error.loadId);
+  if (error.code === 'invalid-data') await writeFaultyRows(client, options['faulty-rows-file'], error.loadId);
 }
 
-function uploadOf({ query, table, definition }: FileLoad, source: Source): LoadOptions {
+function uploadOf({ query, table, definition, patch }: FileLoad, source: Source): LoadOptions {
   const { file, bytes, name, kind } = source;
-  return { ...query, table, file, bytes, name, kind, ...(kind === 'spreadsheet' && { definition }) };
+  return { ...query, table, file, bytes, name, kind, ...(kind === 'spreadsheet' && { definition, patch }) };
 }
 
 /** @param isCertain true: nothing was loaded; false: the load may have been committed */
@@ -282,9 +285,11 @@ function reportSkipped(paths: string[], isJson: boolean): void {
 
 async function sourceOf(
   path: string,
-  { line, definition, isDefinitionOfEarlier }: FileLoad,
+  { line, definition, patch, isDefinitionOfEarlier }: FileLoad,
 ): Promise<Source> {
   const source = await openSource(path, line.options.kind as string | undefined);
+  if (patch !== undefined && source.kind !== 'spreadsheet')
+    throw new WrongUse('--patch corrects cells of workbooks and text files. Correct the JSON itself.');
   if (isDefinitionOfEarlier && source.kind === 'json' && hasObject(source)) {
     throw new WrongUse(
       `--dry-run cannot check ${path} after another file, because it is a JSON object. Check it alone.`,

@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { basename, extname, join } from 'node:path';
 import process from 'node:process';
 import { Readable } from 'node:stream';
-import type { FileKind, UploadDefinition } from '../client/client.ts';
+import type { Correction, FileKind, UploadDefinition } from '../client/client.ts';
 import { WrongUse } from './exit-codes.ts';
 import { type ByteStream, fileStream } from './file-stream.ts';
 import { type Packing, packingOf, unpackedPath, unpackedStart, unpackedStream } from './packed-file.ts';
@@ -162,6 +162,17 @@ async function openStandardInput(kind: FileKind | undefined): Promise<Source> {
     start,
     file,
   };
+}
+
+/** @returns what the file has; the service checks it. @throws WrongUse if the file is not a JSON array */
+export function readPatch(path: string): Correction[] {
+  try {
+    const value = JSON.parse(readFileSync(path, 'utf8'));
+    if (!Array.isArray(value)) throw new Error('it is not a JSON array');
+    return value;
+  } catch (error) {
+    throw new WrongUse(`The corrections "${path}" cannot be read: ${(error as Error).message}`);
+  }
 }
 
 /** @throws WrongUse if the file is not a JSON object */

@@ -22,7 +22,14 @@ import { hasEnded, type Load, resultOf, watchLoad } from './watch-load.ts';
 export type { components, operations } from './api-types.ts';
 export type { Transport, TransportAnswer, TransportRequest } from './transport.ts';
 export type { ChangeOptions, LoadOptions, LoadQuery, RequestOptions } from './upload.ts';
-export type { FileContent, FileKind, Rows, UploadDefinition, UploadSource } from './upload-body.ts';
+export type {
+  Correction,
+  FileContent,
+  FileKind,
+  Rows,
+  UploadDefinition,
+  UploadSource,
+} from './upload-body.ts';
 export type { Load, Problem, ProblemDocument };
 export { ConnectionError, hasEnded, ProblemError, resultOf };
 

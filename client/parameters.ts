@@ -108,14 +108,14 @@ export const uploadParameters: readonly UploadParameter[] = [
     name: 'missing_rows',
     group: 'Existing table',
     value: 'WHAT',
-    about: 'what happens to rows of the table that the upload lacks: keep, delete or mark:COLUMN',
+    about: 'rows of the table that the upload lacks: keep, delete or mark:COLUMN',
     endpoints: ['upload-json', 'upload-excel'],
   },
   {
     name: 'max_missing_rows',
     group: 'Existing table',
     value: 'COUNT',
-    about: 'how many rows may be missing: 500 or 10%',
+    about: 'how many rows may be missing: 500, or 5%. Default: 10%',
     endpoints: ['upload-json', 'upload-excel'],
   },
   {

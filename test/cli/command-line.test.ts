@@ -293,11 +293,29 @@ suite('load', () => {
     const unwritable = await run([...load.slice(0, -1), 'nowhere/repair.csv']);
     assert.equal(unwritable.code, 2);
     assert.match(unwritable.err, /of --faulty-rows-file cannot be written: /);
-    const whole = await run(
-      ['load', '-', '--table', 'faulty', '--if-exists', 'append', '--faulty-rows-file', 'none.csv'],
-      '{"m":1}\n',
-    );
+    await writeFile(join(folder, 'faulty.csv'), 'n,m\n1,2\n');
+    const whole = await run([...load.slice(0, -1), 'none.csv']);
     assert.match(whole.err, /^none\.csv was not written\. No faulty rows/m);
+  });
+
+  test('--patch corrects cells, and a request that is wrong itself writes no file of rows', async () => {
+    await writeFile(join(folder, 'wrong.csv'), 'n;t\n2;b\nx;c\n');
+    await writeFile(join(folder, 'patch.json'), '[{"cell":"A3","value":"3"}]');
+    const load = ['load', 'wrong.csv', '--table', 'patched', '--primary-key', 'n', '--if-exists', 'append'];
+    const done = await run([...load, '--patch', 'patch.json', '--json']);
+    assert.equal(done.code, 0, done.err);
+    const { corrected } = JSON.parse(done.out).load;
+    assert.deepEqual(corrected, [{ cell: 'A3', row: 2, column: 'n', from: 'x', to: '3' }]);
+    assert.equal(
+      (await run(['load', '-', '--table', 'patched', '--patch', 'patch.json'], '{"n":1}')).code,
+      2,
+    );
+    await writeFile(join(folder, 'patch.json'), '{}');
+    assert.match((await run([...load, '--patch', 'patch.json'])).err, /it is not a JSON array/);
+    const marked = [...load, '--on-conflict', 'update', '--missing-rows', 'mark:gone'];
+    const refused = await run([...marked, '--faulty-rows-file', 'no.csv']);
+    assert.match(refused.err, /The table has no column "gone"/);
+    assert.doesNotMatch(refused.err, /no\.csv/);
   });
 
   test('all files are loaded although nobody reads the output, and a list ends then', async () => {
@@ -738,7 +756,9 @@ test('tables become what files of definitions say, and --plan only shows it', as
   assert.match(plan.out, /"a" becomes bigint instead of integer \(writes all rows, readers wait\)\n/);
   assert.match(plan.err, /ALTER TABLE "public"\."altered" DROP COLUMN "b";/);
   assert.match(plan.err, /Nothing was changed\./);
-  assert.match((await run(['alter', file])).err, /loses-data/);
+  const lost = await run(['alter', file]);
+  assert.match(lost.err, /loses-data/);
+  assert.match(lost.err, /Send --allow drop_columns to drop them/);
   const done = await run(['alter', file, '--allow', 'drop_columns', '--max-lock-ms', '60000', '--json']);
   assert.equal(JSON.parse(done.out).changes.length, 2, done.err);
   assert.equal((await run(['alter'])).code, 2);
@@ -1010,15 +1030,19 @@ test('a dry run shows what would change, and the command changes shows it of eve
   const load = ['load', 'stock.csv', '--if-exists', 'append', '--on-conflict', 'update'];
   const shown = [
     '1 inserted, 1 changed, 1 unchanged',
-    'changed sku=2 (row 2)',
+    'changed sku=2 (data row 2)',
     '- price=2.00, note=old',
     '+ price=2.50, note=a\\u001b[2J',
-    'inserted sku=3 (row 3)',
+    'inserted sku=3 (data row 3)',
     '+ price=3.00',
   ];
   const trial = await run([...load, '--dry-run']);
   assert.equal(trial.code, 0, trial.err);
   assert.ok(trial.err.includes(`${shown.join('\n')}\n`), trial.err);
+  const saved = await run(['profiles', 'save', 'stock', '--if-exists', 'append', '--on-conflict', 'update']);
+  assert.equal(saved.code, 0, saved.err);
+  const byProfile = await run(['load', 'stock.csv', '--upload-profile', 'stock', '--dry-run']);
+  assert.ok(byProfile.err.includes(`${shown.join('\n')}\n`), byProfile.err);
   const { load: loaded } = JSON.parse((await run([...load, '--json'])).out);
   assert.deepEqual((await run(['changes', loaded.id])).out.trimEnd().split('\n'), shown);
   const cut = await run(['changes', loaded.id, '--limit', '1']);

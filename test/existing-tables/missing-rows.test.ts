@@ -266,6 +266,33 @@ test('missing_within limits the comparison to combinations of values in the uplo
   assertProblem(answer, 422, 'invalid-parameter');
 });
 
+test('max_missing_rows is a share of the rows that missing_within compares', async () => {
+  const table = await create(
+    'id int PRIMARY KEY, region text',
+    `SELECT n, CASE WHEN n <= 4 THEN 'n' ELSE 's' END FROM generate_series(1, 100) n`,
+  );
+  const data = [1, 2, 3].map((id) => ({ id, region: 'n' }));
+  const query = '&missing_rows=delete&missing_within=region';
+  const { detail } = assertProblem(await send(table, data, query), 409, 'loses-data');
+  assert.match(
+    detail,
+    /^The upload lacks 1 of the 4 rows of the table that `missing_within` compares, .* allows 0\./,
+  );
+  assert.equal((await counts(send(table, data, `${query}&max_missing_rows=25%25`))).deleted, 1);
+});
+
+test('a file of repaired rows deletes and marks nothing', async () => {
+  const table = await create(`${plain}, gone boolean`, `SELECT n, 'row ' || n FROM generate_series(1, 10) n`);
+  const data = [{ id: 1, note: 'repaired', _problem: 'note: too long' }];
+  for (const action of ['delete', 'mark:gone']) {
+    const answer = await send(table, data, `&missing_rows=${action}${allowed}`);
+    assert.match(assertProblem(answer, 422, 'invalid-parameter').detail, /_problem.*missing_rows=keep/);
+  }
+  assert.deepEqual(await counts(send(table, data, '&missing_rows=keep')), { updated: 1, missing: 9 });
+  const owner = await create(`${plain}, _problem text`, `SELECT n, 'row ' || n FROM generate_series(1, 3) n`);
+  assert.equal((await counts(send(owner, data, `&missing_rows=delete${allowed}`))).deleted, 2);
+});
+
 test('a row whose key has NULL is kept, unless the key has NULLS NOT DISTINCT', async () => {
   const distinct = await create('a int, b int, UNIQUE (a, b)', 'VALUES (1, 1), (2, NULL), (NULL, NULL)');
   const query = `&missing_rows=delete${allowed}`;

@@ -103,14 +103,14 @@ export const parameters = {
   }),
   missing_rows: parameter('Existing table', uploads, optionalText(), {
     value: 'WHAT',
-    short: 'what happens to rows of the table that the upload lacks: keep, delete or mark:COLUMN',
+    short: 'rows of the table that the upload lacks: keep, delete or mark:COLUMN',
     long: 'What to do with rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted before the rows are loaded. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column; a row that returns gets false or NULL. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`.',
     byDefault: 'the rows stay, and are not counted',
   }),
   max_missing_rows: parameter('Existing table', uploads, Type.Optional(RowLimitSchema), {
     value: 'COUNT',
-    short: 'how many rows may be missing: 500 or 10%',
-    long: 'With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows of the table: `500`, `10%` (in a URL `10%25`). If more are missing, the upload is refused with 409.',
+    short: 'how many rows may be missing: 500, or 5%. Default: 10%',
+    long: 'With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows that are compared (all rows of the table, or those of `missing_within`): `500`, `10%` (in a URL `10%25`). If more are missing, the upload is refused with 409.',
     byDefault: '`10%`',
   }),
   missing_within: parameter('Existing table', uploads, optionalText(), {

@@ -35,7 +35,10 @@ function checkMark(name: string, columns: LoadColumn[], origins: readonly string
     return wrongParameter('missing_rows', `${needs}, and "${shortenValue(name)}" ${what}.`);
   };
   const column = columns.find((one) => one.name === name);
-  if (column === undefined) throw refusal('is no column of it');
+  if (column === undefined) {
+    const detail = `The table has no column "${shortenValue(name)}" in which missing rows could be marked. Add one of the type boolean, date or timestamp first (Alter Table).`;
+    throw wrongParameter('missing_rows', detail);
+  }
   if (origins.includes(name)) throw refusal('is a column of provenance');
   if (column.isGenerated) throw refusal('is computed by PostgreSQL');
   if (isBoolean(column.type)) return;

@@ -112,9 +112,10 @@ function isAt(row: string, missing: string): string {
 
 export const analyzeMissingRows = `ANALYZE ${missingTable}`;
 
-/** Returns one row `count`: the rows of the table that the role sees. */
-export function countRows({ from }: Search): CallersStatement {
-  return qualified`SELECT pg_catalog.count(*)::pg_catalog.float8 AS count FROM ${from} t`;
+/** Returns one row `count`: the rows of the table that the role sees and that can be missing. */
+export function countRows({ from, sent, within }: Search): CallersStatement {
+  const part = within ? ` WHERE ${occurs(within, sent).join(' OR ')}` : '';
+  return qualified`SELECT pg_catalog.count(*)::pg_catalog.float8 AS count FROM ${from} t${part}`;
 }
 
 /** Locks the missing rows, so that no other session can begin to refer to one of them. */

@@ -5,6 +5,7 @@
  */
 import type { ClientBase } from 'pg';
 import { AppError, maxListedProblems, wrongParameter } from '../../../core/errors.ts';
+import { problemColumn } from '../../../core/identifiers.ts';
 import type { LoadColumn } from '../../../encoding/columns/load-column.ts';
 import { type Problems, shortenValue } from '../../../encoding/problems/problems.ts';
 import type { CallersStatement } from '../../postgres/callers-statement.ts';
@@ -65,7 +66,10 @@ export async function removeMissingRows(
   const { option, target, staged } = load;
   const { action } = option;
   if (target.isNew) return resultOf(action, 0, 0, []);
-  if (action !== 'keep') refuseWithoutRows(load);
+  if (action !== 'keep') {
+    refuseRepairedRows(load, action);
+    refuseWithoutRows(load);
+  }
   if (!isComparable(staged.conflict!, staged.columns)) {
     if (action === 'keep') return undefined;
     const list = staged.conflict!.key.columns.map((name) => `"${shortenValue(name)}"`).join(', ');
@@ -137,6 +141,13 @@ function resultOf(
 ): MissingResult {
   const done = action === 'delete' ? { deleted: changed } : action === 'mark' ? { marked: changed } : {};
   return { counts: { missing, ...done }, changes };
+}
+
+/** A file of repaired rows has only the rows that an earlier upload left out, so the rows of that upload would be missing. */
+function refuseRepairedRows({ options }: MissingLoad, action: MissingRows['action']): void {
+  if (!options.matcher.ignored.some(({ name }) => name === problemColumn)) return;
+  const detail = `The data has the column "${problemColumn}", so it has only the rows that another upload left out, and missing_rows=${action} would ${action} all others. Send missing_rows=keep. If the data has all rows, remove the column.`;
+  throw wrongParameter('missing_rows', detail);
 }
 
 /** An export that is empty by accident, or all of whose rows have problems, must not empty a table. */
@@ -281,9 +292,12 @@ async function refuseTooMany(
   const all = rows[0]!.count;
   const allowed = rowsOfLimit(max, all);
   if (missing <= allowed) return;
-  const scope =
-    within.length > 0 ? '' : ' If the upload is only a part of the rows, name the part with missing_within.';
-  const detail = `The upload lacks ${missing} of the ${all} rows of the table, and max_missing_rows=${textOfLimit(max)} allows ${allowed}. To ${action} them, send max_missing_rows=${missing}.${scope}`;
+  const isPart = within.length > 0;
+  const scope = isPart
+    ? ''
+    : ' If the upload is only a part of the rows, name the part with `missing_within`.';
+  const compared = isPart ? 'rows of the table that `missing_within` compares' : 'rows of the table';
+  const detail = `The upload lacks ${missing} of the ${all} ${compared}, and max_missing_rows=${textOfLimit(max)} allows ${allowed}. To ${action} them, send max_missing_rows=${missing}.${scope}`;
   throw new AppError('loses-data', detail);
 }
 

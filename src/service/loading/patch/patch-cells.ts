@@ -127,7 +127,7 @@ class PatchSink extends ForwardingSink {
 
   #missingCell({ index, row, cell, column }: Correction): Problem {
     const place = cell === undefined ? `row ${row}, column "${shortenValue(column!)}"` : addressText(cell);
-    const detail = `The correction ${index + 1} names a cell that the data does not have: ${place}. Rows count from the first row below the header; blank rows are none.`;
+    const detail = `Correction ${index + 1} names a cell that the data does not have: ${place}. Row 1 is the first row below the header. A blank row has no cells.`;
     return { parameter: 'patch', pointer: `/${index}`, code: 'no-such-cell', detail };
   }
 

@@ -39,11 +39,12 @@ export function diffDefinition(
   const { comment } = target.prepared;
   const isSameStorage = sent.keepsUnlogged || target.prepared.isUnlogged === (existing.unlogged ?? false);
   const hasComment = sent.keepsComment || comment === existing.comment;
+  const mayBeRenamed = sent.columns.some((column) => column.existing === undefined);
   return [
     ...matched.renames.map(([from, to]) => renameColumn(relation, from, to)),
     ...parts.dropped,
     ...parts.renamed,
-    ...dropColumns(relation, existing, matched.dropped),
+    ...dropColumns(relation, existing, matched.dropped, mayBeRenamed),
     ...columns,
     ...(isSameStorage ? [] : [setStorage(relation, target.prepared.isUnlogged)]),
     ...parts.added,
@@ -105,14 +106,22 @@ function renameColumn(relation: string, from: string, to: string): Change {
 }
 
 /** Generated columns go first, because they need the others. */
-function dropColumns(relation: string, existing: TableDescription, dropped: string[]): Change[] {
+function dropColumns(
+  relation: string,
+  existing: TableDescription,
+  dropped: string[],
+  mayBeRenamed: boolean,
+): Change[] {
+  const hint = mayBeRenamed
+    ? '; to rename it instead, write its name into `renamed_from` of the new column'
+    : '';
   const generated = new Set(existing.columns.filter((one) => one.generated).map(({ name }) => name));
   const ordered = dropped.toSorted((a, b) => Number(generated.has(b)) - Number(generated.has(a)));
   return ordered.map((name) => ({
     ...plain,
     change: 'drop-column',
     name,
-    detail: `${shown(name)} is dropped with its values`,
+    detail: `${shown(name)} is dropped with its values${hint}`,
     statements: [qualified`ALTER TABLE ${relation} DROP COLUMN ${quoteIdentifier(name)}`],
     clauses: [`DROP COLUMN ${quoteIdentifier(name)}`],
     loses: 'drop_columns',
