@@ -122,7 +122,7 @@ export const uploadParameters: readonly UploadParameter[] = [
     name: 'missing_within',
     group: 'Existing table',
     value: 'COLUMNS',
-    about: 'only rows whose values in these columns occur can be missing: region,month',
+    about: 'only compare rows whose values in these columns occur: region,month',
     endpoints: ['upload-json', 'upload-excel'],
   },
   {

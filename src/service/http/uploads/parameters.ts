@@ -115,7 +115,7 @@ export const parameters = {
   }),
   missing_within: parameter('Existing table', uploads, optionalText(), {
     value: 'COLUMNS',
-    short: 'only rows whose values in these columns occur can be missing: region,month',
+    short: 'only compare rows whose values in these columns occur: region,month',
     long: 'With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing, separated by commas: `region,month`. NULL equals NULL. The data must have the columns.',
     byDefault: 'none, so all rows can be missing',
   }),
