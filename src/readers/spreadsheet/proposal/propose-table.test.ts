@@ -47,6 +47,18 @@ test('a plain table is proposed as a whole, and nothing is left out', async () =
   assert.deepEqual(otherTables, []);
 });
 
+test('a further part of the table, below another line of the header, is named with the request that loads it', async () => {
+  const page = ['Order,Amount', 'A-1,10.5', 'A-2,7'];
+  const other = ['Place,Amount', 'A-1,10.5', 'A-2,7'];
+  const pages = await csv(['Report', '', ...page, '', 'Report', '', ...page, 'A-3,8']);
+  assert.deepEqual(pages.table?.leftOut, [
+    'rows 1 and 7',
+    'A3:B5, a table with the same header (to load it, too, send range=A3:B5 and if_exists=append)',
+  ]);
+  const { table } = await csv(['Report', '', ...other, '', 'Report', '', ...page, 'A-3,8']);
+  assert.deepEqual(table?.leftOut, ['rows 1 and 7', 'A3:B5, which looks like another table']);
+});
+
 test('title rows are above the header', async () => {
   for (const titles of [
     [['Quarterly report']],

@@ -3,6 +3,7 @@
 import { type CellRange, columnLetters, maxSheetColumn } from '../cell-address.ts';
 import { BLANK } from './cell-class.ts';
 import { type FoundTable, findTables } from './find-tables.ts';
+import { isSameRow } from './find-header.ts';
 import { findValuesWithoutHeader } from './find-values.ts';
 import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
 
@@ -57,7 +58,13 @@ export function proposeTable(outline: SheetOutline): SheetProposal {
       ...placeOf(table),
       score: table.score,
       opened: openedRange(table, around, others),
-      leftOut: describeLeftOut(around, others),
+      leftOut: [
+        ...describeLeftOut(
+          around,
+          others.filter((one) => !hasSameHeader(table, one)),
+        ),
+        ...describeParts(others.filter((one) => hasSameHeader(table, one))),
+      ],
     },
     reasons: [
       headerReason(table),
@@ -306,6 +313,22 @@ function describeLeftOut({ above, below, beside }: Surroundings, others: Cells[]
   if (tables.length === 1) parts.push(`${tables[0]}, which looks like another table`);
   if (tables.length > 1) parts.push(`${tables.join(', ')}, which look like other tables`);
   return parts;
+}
+
+/** Returns whether the other table is likely a further part of the table, such as the next page of a printed report. */
+function hasSameHeader(table: FoundTable, other: FoundTable): boolean {
+  if (table.headerRows > 1 || other.headerRows > 1) return false;
+  if (other.firstColumn !== table.firstColumn || other.lastColumn !== table.lastColumn) return false;
+  return isSameRow(table, table.rows[0]!, other.rows[0]!);
+}
+
+function describeParts(parts: Cells[]): string[] {
+  if (parts.length === 0) return [];
+  const ranges = parts.slice(0, maxOtherTables).map(rangeOf);
+  const what = parts.length === 1 ? 'a table' : 'tables';
+  return [
+    `${ranges.join(', ')}, ${what} with the same header (to load ${parts.length === 1 ? 'it' : 'each'}, too, send range=${ranges[0]} and if_exists=append)`,
+  ];
 }
 
 function columnsInWords(columns: number[]): string {
