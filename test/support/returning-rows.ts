@@ -72,7 +72,7 @@ export function predict(old: readonly Stored[], upload: Upload, key: Key): Outco
   const areKeysRead = !sent.some(isKeyFault);
   if (changesMissing && !(areKeysRead && sent.some((row) => isComparable(row, key)))) return refused(422);
   const missing = missingRows(old, upload, key);
-  if (changesMissing && missing.length > allowedRows(upload.max, old.length)) return refused(409);
+  if (changesMissing && missing.length > allowedRows(upload.max, comparedRows(old, upload).length)) return refused(409);
   if (faulty === 'fail' && good.length < encodable.length) return refused(422);
   if (good.length === 0 && sent.length > 0) return refused(422);
 
@@ -98,16 +98,20 @@ export function predict(old: readonly Stored[], upload: Upload, key: Key): Outco
   };
 }
 
-function missingRows(old: readonly Stored[], { sent, within, action }: Upload, key: Key): Stored[] {
+function missingRows(old: readonly Stored[], upload: Upload, key: Key): Stored[] {
+  const { sent, action } = upload;
   const present = presentKeys(sent, key);
-  const combinations = new Set(sent.map((row) => keyOf(row, within)));
-  return old.filter(
+  return comparedRows(old, upload).filter(
     (row) =>
       isComparable(row, key) &&
       !present.has(keyOf(row, key.columns)) &&
-      combinations.has(keyOf(row, within)) &&
       !(action === 'mark' && row.gone),
   );
+}
+
+function comparedRows(old: readonly Stored[], { sent, within }: Upload): Stored[] {
+  const combinations = new Set(sent.map((row) => keyOf(row, within)));
+  return old.filter((row) => combinations.has(keyOf(row, within)));
 }
 
 function presentKeys(sent: Row[], key: Key): Set<string> {
