@@ -72,7 +72,8 @@ export function predict(old: readonly Stored[], upload: Upload, key: Key): Outco
   const areKeysRead = !sent.some(isKeyFault);
   if (changesMissing && !(areKeysRead && sent.some((row) => isComparable(row, key)))) return refused(422);
   const missing = missingRows(old, upload, key);
-  if (changesMissing && missing.length > allowedRows(upload.max, comparedRows(old, upload).length)) return refused(409);
+  if (changesMissing && missing.length > allowedRows(upload.max, comparedRows(old, upload).length))
+    return refused(409);
   if (faulty === 'fail' && good.length < encodable.length) return refused(422);
   if (good.length === 0 && sent.length > 0) return refused(422);
 
@@ -103,9 +104,7 @@ function missingRows(old: readonly Stored[], upload: Upload, key: Key): Stored[]
   const present = presentKeys(sent, key);
   return comparedRows(old, upload).filter(
     (row) =>
-      isComparable(row, key) &&
-      !present.has(keyOf(row, key.columns)) &&
-      !(action === 'mark' && row.gone),
+      isComparable(row, key) && !present.has(keyOf(row, key.columns)) && !(action === 'mark' && row.gone),
   );
 }
 
