@@ -2,8 +2,8 @@
 
 import { type CellRange, columnLetters, maxSheetColumn } from '../cell-address.ts';
 import { BLANK } from './cell-class.ts';
-import { type FoundTable, findTables } from './find-tables.ts';
 import { isSameRow } from './find-header.ts';
+import { type FoundTable, findTables } from './find-tables.ts';
 import { findValuesWithoutHeader } from './find-values.ts';
 import type { OutlineRow, SheetOutline } from './sheet-outline.ts';
 
