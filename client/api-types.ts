@@ -1,5 +1,5 @@
 // The types of the API. `npm run types` makes this file from the OpenAPI document: do not change it by hand.
-// The structure of the OpenAPI document has the SHA-256 d5e101c96f45b5ef0f2b2c29c16fb3ec5784ce941f210c92c3e4cb992077a498.
+// The structure of the OpenAPI document has the SHA-256 9363f8f1e6a5a697bbfb9012c6aca8c25f5d9c1032c3b1492143ad805885ea7f.
 
 export interface paths {
   '/healthz': {
@@ -4581,7 +4581,7 @@ export interface operations {
         /** @description What to do with rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted before the rows are loaded. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column; a row that returns gets false or NULL. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`. Default: the rows stay, and are not counted. */
         missing_rows?: string;
         /** @description With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows that are compared (all rows of the table, or those of `missing_within`): `500`, `10%` (in a URL `10%25`). If more are missing, the upload is refused with 409. Default: `10%`. */
-        max_missing_rows?: string;
+        max_missing_rows?: number | string;
         /** @description With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing, separated by commas: `region,month`. NULL equals NULL. The data must have the columns. Default: none, so all rows can be missing. */
         missing_within?: string;
         /** @description true: the load is done and checked, and then rolled back. The answer shows what would have happened. */
@@ -4848,7 +4848,7 @@ export interface operations {
         /** @description What to do with rows of the table that the upload does not have, by the key of `on_conflict`. `keep`: they stay, and `load.missing` counts them. `delete`: they are deleted before the rows are loaded. `mark:is_gone`: they get true in a boolean column, or the time of the load in a date or timestamp column; a row that returns gets false or NULL. `delete` and `mark` need `if_exists=append`, `on_conflict=update` or `skip`, and the scope `table:replace`. Default: the rows stay, and are not counted. */
         missing_rows?: string;
         /** @description With `missing_rows=delete` or `mark`: how many rows may be missing, as a number or as a share of the rows that are compared (all rows of the table, or those of `missing_within`): `500`, `10%` (in a URL `10%25`). If more are missing, the upload is refused with 409. Default: `10%`. */
-        max_missing_rows?: string;
+        max_missing_rows?: number | string;
         /** @description With `missing_rows`: only rows whose combination of values in these columns occurs in the upload can be missing, separated by commas: `region,month`. NULL equals NULL. The data must have the columns. Default: none, so all rows can be missing. */
         missing_within?: string;
         /** @description true: the load is done and checked, and then rolled back. The answer shows what would have happened. */
