@@ -62,10 +62,12 @@ export const tools: Record<string, Tool> = {
     about:
       'Loads a file into a table, all or nothing. Check it first (check_file). Without if_exists the table is created; append adds rows, with on_conflict=update also changes rows by their key.',
     ...ofUploads,
-    danger: ({ table, file, schema, if_exists: choice, profile }) => {
+    danger: ({ table, file, schema, if_exists: choice, missing_rows: missing, profile }) => {
       const what = `the table ${shown(table ?? tableOf(file), schema)}`;
       if (choice === 'truncate' || choice === 'replace')
         return `Remove all rows of ${what} and load the file ${shown(file)} in their place?`;
+      if (missing === 'delete')
+        return `Load the file ${shown(file)} into ${what} and delete the rows that the file does not have?`;
       // The parameters of a profile are not known here, and they may replace rows.
       return profile === undefined
         ? undefined

@@ -171,6 +171,9 @@ suite('the tools', () => {
         const hidden = await call(refusing.agent, 'load_file', { ...replacing, if_exists: ifExists });
         assert.match(hidden.body.detail, /The argument "if_exists" must be a text/);
       }
+      const aligning = { ...replacing, if_exists: 'append', on_conflict: 'update', missing_rows: 'delete' };
+      assert.equal((await call(refusing.agent, 'load_file', aligning)).isError, true);
+      assert.match(refusing.asked.at(-1)!, /delete the rows that the file does not have\?$/);
       const dropped = await call(accepting.agent, 'drop_table', { table: 'kept' });
       assert.equal(dropped.isError, false, JSON.stringify(dropped.body));
       assert.ok(!(await exists()));
