@@ -53,6 +53,10 @@ export async function load(line: CommandLine): Promise<number> {
     }
     if (typeof options[name] === 'string') checkProblemsFile(options[name], name);
   }
+  if (table !== undefined && paths.length > 1 && (options['missing-rows'] ?? 'keep') !== 'keep')
+    throw new WrongUse(
+      '--missing-rows needs one file for a table: rows of the other files would be missing.',
+    );
   if (options.async && options['dry-run'] && table !== undefined && paths.length > 1)
     throw new WrongUse('--async with --dry-run needs exactly one file.');
   const path = options.definition as string | undefined;

@@ -329,6 +329,22 @@ suite('load', () => {
     assert.deepEqual(await service.rows('SELECT count(*)::int AS rows FROM unread'), [{ rows: 3 }]);
   });
 
+  test('several files for one table cannot have the rows that each of them lacks deleted', async () => {
+    await writeFile(join(folder, 'part.csv'), 'a\n1\n');
+    const options = [
+      '--table',
+      'parts',
+      '--if-exists',
+      'append',
+      '--on-conflict',
+      'update',
+      '--missing-rows',
+    ];
+    const { code, err } = await run(['load', 'part.csv', 'part.csv', ...options, 'delete']);
+    assert.equal(code, 2);
+    assert.match(err, /--missing-rows needs one file for a table/);
+  });
+
   test('a problems file that cannot be written is wrong use before the load, and no failure of a load that was committed', async () => {
     await writeFile(join(folder, 'noted.csv'), 'a\n1\n');
     for (const path of ['.', 'nowhere/problems.csv']) {
