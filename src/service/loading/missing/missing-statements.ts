@@ -55,19 +55,32 @@ export function findMissingRows({ from, sent, key, within, mark }: Search): Call
 SELECT t.tableoid AS in_table, t.ctid AS place${keys.join('')} FROM ${from} t WHERE ${conditions.join(' AND ')}`;
 }
 
-/** Returns conditions of which one is true if a row of the upload equals the row `t` of the table. The first one, for rows without NULL, can be hashed. */
+/** The most columns for which each combination of NULLs has a condition of its own. */
+const maxNullColumns = 4;
+
+/**
+ * Returns conditions of which one is true if a row of the upload equals the row `t` of the table. PostgreSQL can hash a condition that only has
+ * equalities with `t`, so NULLs have conditions of their own. With many columns there would be too many, and rows with NULL are compared one by one.
+ */
 function occurs({ columns, equals, areNullsEqual, shapes }: Compared, sent: string): string[] {
   const names = columns.map(quoteIdentifier);
   const same = names.map((name, index) => equal(`t.${name}`, `s.${name}`, equals, index));
   const sentRow = (condition: string) =>
     `EXISTS (SELECT FROM ${sent} s WHERE ${hasShape('s', shapes)} AND ${condition})`;
+  if (!areNullsEqual) return [sentRow(same.join(' AND '))];
+  if (columns.length <= maxNullColumns) {
+    return Array.from({ length: 2 ** columns.length }, (_, nulls) => {
+      const isNull = (at: number) => (nulls & (1 << at)) !== 0;
+      const inTable = names.filter((_name, at) => isNull(at)).map((name) => `t.${name} IS NULL AND `);
+      const inUpload = names.map((name, at) => (isNull(at) ? `s.${name} IS NULL` : same[at]));
+      return inTable.join('') + sentRow(inUpload.join(' AND '));
+    });
+  }
   const hasNull = (alias: string) => `(${names.map((name) => `${alias}.${name} IS NULL`).join(' OR ')})`;
   const orBothNull = names.map((name, at) => `(t.${name} IS NULL AND s.${name} IS NULL OR ${same[at]})`);
   return [
     sentRow(same.join(' AND ')),
-    ...(areNullsEqual
-      ? [`${hasNull('t')} AND ${sentRow(`${hasNull('s')} AND ${orBothNull.join(' AND ')}`)}`]
-      : []),
+    `${hasNull('t')} AND ${sentRow(`${hasNull('s')} AND ${orBothNull.join(' AND ')}`)}`,
   ];
 }
 
