@@ -21,7 +21,7 @@ test('missing rows are found with hashed comparisons, also if keys with NULL are
     areNullsEqual: true,
     shapes: [0],
   });
-  const search = { from: 't', sent: 's', key: compared('a', 'b'), mark: undefined };
+  const search = { from: 't', sent: 's', key: compared('a', 'b'), keyColumns: [], mark: undefined };
   for (const within of [undefined, compared('b', 'region')]) {
     const statement = findMissingRows({ ...search, within });
     const { rows } = await database.pool.query(`EXPLAIN ${statement}`);
