@@ -235,7 +235,7 @@ suite('a later row has another type, and the rows before it are not copied again
       });
       const body = JSON.stringify(rows);
       const expected = await outcomeOf(jsonOf(body, 50), noHead, options);
-      assert.match(expected, /"rows": 60/);
+      assert.match(expected, /"inserted": 60/);
       const phases: LoadPhase[] = [];
       const note = (phase: LoadPhase) => phases.push(phase);
       assert.equal(await outcomeOf(jsonOf(body, 50), { ...noHead, bytes: 400 }, options, note), expected);
