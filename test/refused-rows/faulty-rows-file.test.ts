@@ -7,6 +7,7 @@ import { assertShortSteps, measureSteps } from '../support/event-loop.ts';
 import { assertProblem } from '../support/problem.ts';
 import { randomNumbers } from '../support/random-numbers.ts';
 import { startTestService, type TestAnswer, type TestService } from '../support/service.ts';
+import { startThreadClient } from '../support/thread-client.ts';
 import { until } from '../support/until.ts';
 import { bookOf } from '../support/workbook.ts';
 import { unzip } from '../support/workbook-mutants.ts';
@@ -572,19 +573,37 @@ suite('hostile rows', () => {
 
   test('keeping many rows and writing their file takes no long step', async () => {
     await create('steps', [{ name: 'n', type: 'integer' }]);
-    const csv = `n,t\n${'x,abc\n'.repeat(keptRowLimits.rows)}`;
-    let id = '';
-    assertShortSteps(
-      await measureSteps(async () => {
-        id = idOf(await append('steps', csv, '&extra_columns=ignore'));
-      }),
-    );
-    for (const format of ['csv', 'ndjson', 'xlsx'])
-      assertShortSteps(
-        await measureSteps(async () => {
-          assert.equal((await fileOf(id, `?format=${format}`)).status, 200);
-        }),
-      );
+    const client = startThreadClient();
+    const authorization = `Bearer ${await service.token()}`;
+    const send = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
+      client.send({
+        url: new URL(path, service.url).href,
+        method,
+        headers: { authorization, ...headers },
+        ...(body !== undefined && { body }),
+      });
+    const upload = (rows: number) => {
+      const csv = `n,t\n${`x,${'abc'.repeat(70)}\n`.repeat(rows)}`;
+      const part = 'Content-Disposition: form-data; name="file"; filename="a.csv"';
+      const path = '/api/v1/table/steps/upload/excel?if_exists=append&extra_columns=ignore';
+      const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+      return send('POST', path, headers, `--b\r\n${part}\r\n\r\n${csv}\r\n--b--\r\n`);
+    };
+    const filesOfLast = async (check: (work: () => Promise<unknown>) => Promise<unknown>) => {
+      const { body } = await service.get('/api/v1/loads?limit=1');
+      const path = `/api/v1/loads/${body.loads[0].id}/faulty-rows?format=`;
+      for (const format of ['csv', 'ndjson', 'xlsx'])
+        await check(async () => assert.equal((await send('GET', path + format)).status, 200));
+    };
+    try {
+      // What is slow the first time is done before.
+      assert.equal((await upload(10)).status, 422);
+      await filesOfLast((work) => work());
+      assertShortSteps(await measureSteps(() => upload(keptRowLimits.rows)));
+      await filesOfLast(async (work) => assertShortSteps(await measureSteps(work)));
+    } finally {
+      await client.end();
+    }
   });
 
   test('long rows are stored up to a sum, and a row that is too long is left out', async () => {
