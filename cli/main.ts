@@ -47,7 +47,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 const exitCode = await run(name, parameters);
-// Ends the process although the standard input or a timer of the embedded service may still be open. The output must be written first.
+// The output must be written before the process ends.
 if (exitCode !== undefined) {
   // If writing fails, the stream emits its error after the callback, so the process ends one step later.
   process.stdout.write('', () => process.stderr.write('', () => setImmediate(end, exitCode)));
@@ -55,10 +55,25 @@ if (exitCode !== undefined) {
 
 function end(result: number): void {
   const exitCode = exitCodeOfSignal() ?? result;
-  if (outputError === undefined) process.exit(exitCode);
+  if (outputError === undefined) {
+    endWith(exitCode);
+    return;
+  }
   process.stderr.write(`error: The output cannot be written: ${outputError.message}\n`, () =>
-    process.exit(exitCode === exitCodes.done ? exitCodes.refused : exitCode),
+    endWith(exitCode === exitCodes.done ? exitCodes.refused : exitCode),
   );
+}
+
+/** How long the process may wait for its own end. */
+const patienceMs = 100;
+
+/**
+ * Lets the process end by itself, because `process.exit` can wait for ever: it joins V8's threads, and a thread that compiles may wait for a
+ * garbage collection by this thread. If the standard input or a timer of the embedded service is still open, it ends the process.
+ */
+function endWith(exitCode: number): void {
+  process.exitCode = exitCode;
+  setTimeout(() => process.exit(exitCode), patienceMs).unref();
 }
 
 async function run(name: string | undefined, parameters: string[]): Promise<number | undefined> {
