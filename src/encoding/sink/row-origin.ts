@@ -14,7 +14,7 @@ export class RowOrigin {
   readonly targets: readonly number[];
   readonly #fields: Buffer;
   readonly #lengths: readonly number[];
-  /** Where the number of the row is in `#fields`; -1: no column has it. */
+  /** The position of the row's number in `#fields`; -1: no column has it. */
   #numberAt = -1;
   readonly #rowsBefore: () => number;
 

@@ -9,7 +9,7 @@ export const keptRowLimits = { rows: 10_000, bytes: 4 * 1024 * 1024 };
 export interface WantedRow {
   row: number;
   reason: Buffer;
-  /** Where the problems of the row are. */
+  /** The places of the problems of the row. */
   places: { cell: string | undefined; pointer: string | undefined; column: string | undefined }[];
 }
 

@@ -232,11 +232,11 @@ class PatchSink extends ForwardingSink {
 /** The corrections of one row, found in the same time however many they are. */
 class RowCorrections {
   readonly all: Correction[] = [];
-  /** Those with an address. */
+  /** The corrections that name their cell by its address, by the letters of the column. */
   readonly byLetters = new Map<string, Correction>();
-  /** The others. */
+  /** The other corrections, by the name of the column. */
   readonly byName = new Map<string, Correction>();
-  /** The same by `looseName`; empty if names are exact. */
+  /** The corrections of `byName`, by `looseName`; empty if names are exact. */
   readonly byLooseName = new Map<string, Correction[]>();
 
   /** @throws AppError `invalid-parameter` if the row has a correction with the same address or name */
