@@ -29,13 +29,18 @@ export async function startCitusService(environment: Record<string, string> = {}
   const ports = [0, 1, 2].map((node) => Number(clusterUrl('CITUS_URL').port) + node);
   await Promise.all(ports.map((port) => createDatabase(port, name)));
   const admin = openPool(superuserUrl(ports[0]!, name));
-  await admin.query(`SELECT citus_set_coordinator_host('127.0.0.1', $1)`, [ports[0]]);
-  for (const port of ports.slice(1)) await admin.query(`SELECT citus_add_node('127.0.0.1', $1)`, [port]);
+  const databaseUrl = urlOf('CITUS_URL', ports[0]!, name);
+  const pool = openPool(databaseUrl);
+  await oneAtATime(superuserUrl(ports[0]!, 'postgres'), async () => {
+    await admin.query(`SELECT citus_set_coordinator_host('127.0.0.1', $1)`, [ports[0]]);
+    for (const port of ports.slice(1)) await admin.query(`SELECT citus_add_node('127.0.0.1', $1)`, [port]);
+    await pool.query(
+      `CREATE TABLE first (a integer); SELECT create_reference_table('first'); DROP TABLE first`,
+    );
+  });
   // Fewer shards than usual, because each of them is a table at a worker.
   await admin.query(`ALTER DATABASE ${name} SET citus.shard_count = 4`);
 
-  const databaseUrl = urlOf('CITUS_URL', ports[0]!, name);
-  const pool = openPool(databaseUrl);
   const dataDir = await mkdtemp(join(tmpdir(), 'tablewright-service-'));
   const config = readConfig(testEnvironment({ serviceUrl: databaseUrl }, dataDir, environment));
   const service = await startService(config);
@@ -57,6 +62,21 @@ export async function startCitusService(environment: Record<string, string> = {}
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Waits until no other test file does such work. A new node and the first distributed table of a database make Citus alter the roles of
+ * the cluster at the workers, which fails if two databases do so at the same moment.
+ */
+async function oneAtATime(url: string, work: () => Promise<void>): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query('SELECT pg_advisory_lock(7)');
+    await work();
+  } finally {
+    await client.end();
+  }
 }
 
 async function createDatabase(port: number, name: string): Promise<void> {
