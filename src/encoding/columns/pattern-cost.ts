@@ -3,6 +3,7 @@
  * expression when it reads the value. The expressions are not parsed, because the text may be that of an array or of a composite value, with
  * `\` and `"` between the characters. Instead a whole text counts as one expression, and a repeated group as if it contained the whole text.
  */
+import * as ascii from '../../core/bytes/ascii.ts';
 
 /** The maximum number of characters of the text after repetitions are written out: `x{9}` has nine more, and `(x){9}` makes everything nine times as long. */
 const MOST_CHARACTERS = 512;
@@ -30,23 +31,23 @@ export function isCostlyPattern(bytes: Buffer, start: number, end: number, isPat
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
     if (isSkipped(byte)) {
-      isEscaped ||= byte === BACKSLASH;
+      isEscaped ||= byte === ascii.BACKSLASH;
       continue;
     }
     if (isEscaped && isEscapeOfSyntax(bytes, at, end)) return true;
     characters++;
     matched = isOfKeyword(byte, matched) ? matched + 1 : Number(isOfKeyword(byte, 0));
     hasPattern ||= matched === KEYWORD.length;
-    hasComment ||= byte === HASH;
+    hasComment ||= byte === ascii.HASH;
     if (isAnchor(byte, last, isEscaped)) anchors++;
-    if (byte === BRACE) {
+    if (byte === ascii.OPENING_BRACE) {
       const repetitions = repetitionsAfter(bytes, at, end);
       // A group, or a comment between a group and its brace, may be repeated, so the factor applies to everything.
-      if (last === PARENTHESIS || hasComment) factor *= repetitions;
+      if (last === ascii.CLOSING_PARENTHESIS || hasComment) factor *= repetitions;
       else characters += repetitions;
     }
     // White space is skipped, because an expression in the expanded syntax may have it there.
-    if (byte > SPACE && byte < 0x80) last = byte;
+    if (byte > ascii.SPACE && byte < 0x80) last = byte;
     isEscaped = false;
   }
   return hasPattern && (characters * factor > MOST_CHARACTERS || anchors * factor > MOST_ANCHORS);
@@ -59,8 +60,8 @@ function isOfKeyword(byte: number, index: number): boolean {
 /** Returns whether the byte ends `^`, `$`, `\y` and the like, `[[:<:]]`, `[[:>:]]`, or the beginning of a group that looks around: `(?=`, `(?!`, `(?<`. */
 function isAnchor(byte: number, last: number, isEscaped: boolean): boolean {
   if (byte === CARET || byte === DOLLAR) return true;
-  if (byte === EQUALS || byte === EXCLAMATION) return last === QUESTION;
-  if (byte === LESS || byte === GREATER) return last === COLON || last === QUESTION;
+  if (byte === ascii.EQUALS || byte === ascii.BANG) return last === ascii.QUESTION;
+  if (byte === ascii.LT || byte === ascii.GT) return last === ascii.COLON || last === ascii.QUESTION;
   return isEscaped && ANCHORS.includes(byte);
 }
 
@@ -71,8 +72,8 @@ function repetitionsAfter(bytes: Buffer, brace: number, end: number): number {
   for (let at = brace + 1; at < end; at++) {
     const byte = bytes[at]!;
     if (isSkipped(byte)) continue;
-    if (byte >= ZERO && byte <= NINE) number = Math.min(number * 10 + byte - ZERO, MOST_REPETITIONS);
-    else if (byte === COMMA) number = 0;
+    if (ascii.isDigit(byte)) number = Math.min(number * 10 + byte - ascii.ZERO, MOST_REPETITIONS);
+    else if (byte === ascii.COMMA) number = 0;
     else break;
     most = Math.max(most, number);
   }
@@ -85,8 +86,8 @@ function repetitionsAfter(bytes: Buffer, brace: number, end: number): number {
  */
 function isEscapeOfSyntax(bytes: Buffer, at: number, end: number): boolean {
   const kind = bytes[at];
-  if (kind !== LETTER_U && kind !== LETTER_X) return false;
-  let most = kind === LETTER_X ? 2 : 4;
+  if (kind !== ascii.LOWER_U && kind !== ascii.LOWER_X) return false;
+  let most = kind === ascii.LOWER_X ? 2 : 4;
   let count = 0;
   let code = 0;
   for (let next = at + 1; next < end && count < most; next++) {
@@ -94,7 +95,7 @@ function isEscapeOfSyntax(bytes: Buffer, at: number, end: number): boolean {
     if (isSkipped(byte)) continue;
     const digit = DIGITS.indexOf(byte | CASE);
     if (digit >= 0) code = code * 16 + digit;
-    else if (byte === BRACE && kind === LETTER_U && count === 0) most = MOST_DIGITS + 1;
+    else if (byte === ascii.OPENING_BRACE && kind === ascii.LOWER_U && count === 0) most = MOST_DIGITS + 1;
     else break;
     count++;
   }
@@ -102,7 +103,7 @@ function isEscapeOfSyntax(bytes: Buffer, at: number, end: number): boolean {
 }
 
 function isSkipped(byte: number): boolean {
-  return byte === BACKSLASH || byte === QUOTE;
+  return byte === ascii.BACKSLASH || byte === ascii.QUOTE;
 }
 
 /** The bit that small and capital letters differ in. */
@@ -115,22 +116,5 @@ const SYNTAX = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 const KEYWORD = Buffer.from('like_regex');
 /** The letters of `\A`, `\Z`, `\y`, `\Y`, `\m` and `\M`. */
 const ANCHORS = Buffer.from('AZyYmM');
-const SPACE = 0x20;
-const EXCLAMATION = 0x21;
-const QUOTE = 0x22;
-const HASH = 0x23;
 const DOLLAR = 0x24;
-const PARENTHESIS = 0x29;
-const COMMA = 0x2c;
-const ZERO = 0x30;
-const NINE = 0x39;
-const COLON = 0x3a;
-const LESS = 0x3c;
-const EQUALS = 0x3d;
-const GREATER = 0x3e;
-const QUESTION = 0x3f;
-const BACKSLASH = 0x5c;
 const CARET = 0x5e;
-const LETTER_U = 0x75;
-const LETTER_X = 0x78;
-const BRACE = 0x7b;

@@ -5,6 +5,7 @@
  * (type-width.ts). The units were measured on PostgreSQL 18 with values of 14 MB; docs/limits.md has the limits.
  */
 
+import * as ascii from '../../core/bytes/ascii.ts';
 import { addKey, beginKeys, closeObject, keys, openObject } from './object-keys.ts';
 import { isCostlyPattern } from './pattern-cost.ts';
 import { countPairs, MOST_PAIRS, type SortCost } from './sort-cost.ts';
@@ -172,25 +173,25 @@ export function countCost(cost: ReadingCost, bytes: Buffer, start: number, end: 
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
     if (counts[byte] === 0) continue;
-    if (isJson && byte === QUOTE) inString = !inString;
+    if (isJson && byte === ascii.QUOTE) inString = !inString;
     else if (inString) {
-      if (byte === BACKSLASH) at++;
-    } else if (byte === COMMA) {
+      if (byte === ascii.BACKSLASH) at++;
+    } else if (byte === ascii.COMMA) {
       units += partUnits;
       digits += partDigits;
-    } else if (byte === BRACE) {
+    } else if (byte === ascii.OPENING_BRACE) {
       units += objectUnits;
       if (isJson) openObject();
-    } else if (byte === COLON) {
+    } else if (byte === ascii.COLON) {
       if (isJson) addKey();
-    } else if (byte === CLOSING_BRACE) {
+    } else if (byte === ascii.CLOSING_BRACE) {
       if (isJson) closeObject();
-    } else if (byte === BRACKET) units += bracketUnits;
-    else if (byte === BACKSLASH && bytes[at + 1] === LETTER_U) {
+    } else if (byte === ascii.OPENING_BRACKET) units += bracketUnits;
+    else if (byte === ascii.BACKSLASH && bytes[at + 1] === ascii.LOWER_U) {
       // The escape may be a comma or a character of a number.
       units += partUnits;
       if (hasNumbers) digits += digitsOfEscape(bytes, at, end);
-    } else if (hasNumbers && (byte | 32) === LETTER_E) digits += digitsOfExponent(bytes, start, at, end);
+    } else if (hasNumbers && (byte | 32) === ascii.LOWER_E) digits += digitsOfExponent(bytes, start, at, end);
   }
   found.units = isCostlySyntax(cost, bytes, start, end) ? Number.POSITIVE_INFINITY : units;
   // The exact number takes a second pass, which most values do not need.
@@ -217,70 +218,41 @@ function digitsOfExponent(bytes: Buffer, start: number, e: number, end: number):
   if (at < start || !isDigitOrPoint(bytes[at]!)) return 0;
   while (at >= start && (isDigitOrPoint(bytes[at]!) || isSkipped(bytes[at]!))) at--;
   // Letters before the number make it a part of a UUID or a word, which is not a number.
-  if (at >= start && isLetter(bytes[at]!)) return 0;
-  if (at > start && bytes[at] === MINUS && isLetterOrDigit(bytes[at - 1]!)) return 0;
+  if (at >= start && ascii.isLetter(bytes[at]!)) return 0;
+  const before = bytes[at - 1]!;
+  if (at > start && bytes[at] === ascii.MINUS && (ascii.isLetter(before) || ascii.isDigit(before))) return 0;
   at = e + 1;
   while (at < end && isSkipped(bytes[at]!)) at++;
-  const isNegative = bytes[at] === MINUS;
-  if (at < end && (isNegative || bytes[at] === PLUS)) at++;
+  const isNegative = bytes[at] === ascii.MINUS;
+  if (at < end && (isNegative || bytes[at] === ascii.PLUS)) at++;
   let exponent = 0;
   for (; at < end; at++) {
     const byte = bytes[at]!;
-    if (isDigit(byte)) exponent = Math.min(exponent * 10 + byte - ZERO, MOST_DIGITS);
+    if (ascii.isDigit(byte)) exponent = Math.min(exponent * 10 + byte - ascii.ZERO, MOST_DIGITS);
     else if (!isSkipped(byte)) break;
   }
-  if (at < end && bytes[at - 1] === BACKSLASH && bytes[at] === LETTER_U) return MOST_DIGITS;
-  if (at < end && (isLetter(bytes[at]!) || bytes[at] === MINUS)) return 0;
+  if (at < end && bytes[at - 1] === ascii.BACKSLASH && bytes[at] === ascii.LOWER_U) return MOST_DIGITS;
+  if (at < end && (ascii.isLetter(bytes[at]!) || bytes[at] === ascii.MINUS)) return 0;
   return isNegative ? Math.min(exponent, MOST_FRACTION) : exponent;
 }
 
 /** Returns the digits of a number with an escape such as `\u0065`, whose number is not read. The result is the maximum, because nobody needs to escape a character of a number. */
 function digitsOfEscape(bytes: Buffer, at: number, end: number): number {
-  if (at + 6 > end || bytes[at + 2] !== ZERO || bytes[at + 3] !== ZERO) return 0;
+  if (at + 6 > end || bytes[at + 2] !== ascii.ZERO || bytes[at + 3] !== ascii.ZERO) return 0;
   const code = Number.parseInt(bytes.toString('latin1', at + 4, at + 6), 16);
-  const isOfNumber = isDigitOrPoint(code) || code === UNDERSCORE || (code | 32) === LETTER_E;
-  const isBeforeExponent = at + 6 < end && (bytes[at + 6]! | 32) === LETTER_E;
+  const isOfNumber = isDigitOrPoint(code) || code === ascii.UNDERSCORE || (code | 32) === ascii.LOWER_E;
+  const isBeforeExponent = at + 6 < end && (bytes[at + 6]! | 32) === ascii.LOWER_E;
   return isOfNumber || isBeforeExponent ? MOST_DIGITS : 0;
 }
 
 function isSkipped(byte: number): boolean {
-  return byte === BACKSLASH || byte === QUOTE || byte === UNDERSCORE;
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= ZERO && byte <= NINE;
+  return byte === ascii.BACKSLASH || byte === ascii.QUOTE || byte === ascii.UNDERSCORE;
 }
 
 function isDigitOrPoint(byte: number): boolean {
-  return isDigit(byte) || byte === POINT;
+  return ascii.isDigit(byte) || byte === ascii.POINT;
 }
 
-function isLetter(byte: number): boolean {
-  return (byte | 32) >= LETTER_A && (byte | 32) <= LETTER_Z;
-}
-
-function isLetterOrDigit(byte: number): boolean {
-  return isLetter(byte) || isDigit(byte);
-}
-
-const QUOTE = 0x22;
-const PLUS = 0x2b;
-const COMMA = 0x2c;
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-const COLON = 0x3a;
-const BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const UNDERSCORE = 0x5f;
-const LETTER_A = 0x61;
-const LETTER_E = 0x65;
-const LETTER_U = 0x75;
-const LETTER_Z = 0x7a;
-const BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
 /** 1 for the bytes that `countCost` counts. */
 const counts = new Uint8Array(256);
-for (const byte of [QUOTE, COMMA, COLON, LETTER_E - 32, BRACKET, BACKSLASH, LETTER_E, BRACE, CLOSING_BRACE])
-  counts[byte] = 1;
+for (const byte of Buffer.from('",:E[\\e{}')) counts[byte] = 1;

@@ -2,6 +2,7 @@
  * Finds XML for which PostgreSQL needs much more memory or time than for other XML of the same length. The XML is not parsed,
  * because the text may be that of an array or of a composite value, with `\` and `"` between the characters.
  */
+import * as ascii from '../../core/bytes/ascii.ts';
 
 /** The maximum number of bytes of a text that declares entities or attributes. PostgreSQL repeats the declared text for each reference or element. */
 const MOST_DECLARING_BYTES = 4096;
@@ -23,8 +24,8 @@ export function isCostlyXml(bytes: Buffer, start: number, end: number): boolean 
   let comparisons = 0;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    if (byte !== LESS && byte !== EQUALS) continue;
-    if (byte === LESS) {
+    if (byte !== ascii.LT && byte !== ascii.EQUALS) continue;
+    if (byte === ascii.LT) {
       if (isDeclaration(bytes, at, end)) return true;
       attributes = 0;
       comparisons += namespaces;
@@ -44,16 +45,16 @@ export function isCostlyXml(bytes: Buffer, start: number, end: number): boolean 
 /** Returns whether `<` begins `<!ENTITY` or `<!ATTLIST`. Of the other declarations only `<!ELEMENT` begins with one of these letters. */
 function isDeclaration(bytes: Buffer, less: number, end: number): boolean {
   const exclamation = next(bytes, less, end);
-  if (bytes[exclamation] !== EXCLAMATION) return false;
+  if (bytes[exclamation] !== ascii.BANG) return false;
   const first = next(bytes, exclamation, end);
   if (bytes[first] === LETTER_A) return true;
-  return bytes[first] === LETTER_E && bytes[next(bytes, first, end)] === LETTER_N;
+  return bytes[first] === ascii.UPPER_E && bytes[next(bytes, first, end)] === LETTER_N;
 }
 
 /** Returns the position of the next byte that is not skipped (`\` and `"` are), or the end. */
 function next(bytes: Buffer, at: number, end: number): number {
   let found = at + 1;
-  while (found < end && (bytes[found] === BACKSLASH || bytes[found] === QUOTE)) found++;
+  while (found < end && (bytes[found] === ascii.BACKSLASH || bytes[found] === ascii.QUOTE)) found++;
   return found;
 }
 
@@ -61,7 +62,7 @@ function next(bytes: Buffer, at: number, end: number): number {
 function nameAfter(bytes: Buffer, less: number, end: number): number {
   let hash = 0;
   let at = next(bytes, less, end);
-  if (bytes[at] === SLASH) at++;
+  if (bytes[at] === ascii.SLASH) at++;
   for (; at < end && isOfName(bytes[at]!); at++) hash = (Math.imul(hash, 31) + bytes[at]!) | 0;
   return hash;
 }
@@ -70,7 +71,7 @@ function nameAfter(bytes: Buffer, less: number, end: number): number {
 function nameBefore(bytes: Buffer, equals: number, start: number): number {
   let hash = 0;
   let at = equals - 1;
-  while (at >= start && bytes[at]! <= SPACE) at--;
+  while (at >= start && bytes[at]! <= ascii.SPACE) at--;
   for (; at >= start && isOfName(bytes[at]!); at--) hash = (Math.imul(hash, 31) + bytes[at]!) | 0;
   return hash;
 }
@@ -78,10 +79,10 @@ function nameBefore(bytes: Buffer, equals: number, start: number): number {
 /** Returns whether the attribute before `=` declares a namespace: `xmlns:a="u"`, `xmlns="u"`. A namespace counts until the end of the text. */
 function isNamespace(bytes: Buffer, equals: number, start: number): boolean {
   let at = equals - 1;
-  while (at >= start && bytes[at]! <= SPACE) at--;
+  while (at >= start && bytes[at]! <= ascii.SPACE) at--;
   let matched = 0;
   for (; at >= start && isOfName(bytes[at]!); at--) {
-    if (bytes[at] === BACKSLASH || bytes[at] === QUOTE) continue;
+    if (bytes[at] === ascii.BACKSLASH || bytes[at] === ascii.QUOTE) continue;
     matched = bytes[at] === XMLNS[XMLNS.length - 1 - matched] ? matched + 1 : bytes[at] === XMLNS[4] ? 1 : 0;
     if (matched === XMLNS.length) return true;
   }
@@ -90,18 +91,9 @@ function isNamespace(bytes: Buffer, equals: number, start: number): boolean {
 
 /** Returns whether a byte belongs to a name: it is not white space, `/`, `<`, `=` or `>`. */
 function isOfName(byte: number): boolean {
-  return byte > SPACE && byte !== SLASH && (byte < LESS || byte > GREATER);
+  return byte > ascii.SPACE && byte !== ascii.SLASH && (byte < ascii.LT || byte > ascii.GT);
 }
 
 const XMLNS = Buffer.from('xmlns');
-const SPACE = 0x20;
-const EXCLAMATION = 0x21;
-const QUOTE = 0x22;
-const SLASH = 0x2f;
-const LESS = 0x3c;
-const EQUALS = 0x3d;
-const GREATER = 0x3e;
 const LETTER_A = 0x41;
-const LETTER_E = 0x45;
 const LETTER_N = 0x4e;
-const BACKSLASH = 0x5c;

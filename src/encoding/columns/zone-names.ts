@@ -3,6 +3,7 @@
  * Any letters with an offset are a name: `2020-01-01 00:00 ABC-1`, `A-1` (pg_tzset, tzparse). Other names, such as `Europe/Berlin`,
  * come from PostgreSQL's own files, so there are only some hundreds of them.
  */
+import * as ascii from '../../core/bytes/ascii.ts';
 
 /** The limit for the different names of one upload or definition: 240 MB. */
 const MOST_NAMES = 10_000;
@@ -38,7 +39,7 @@ export class ZoneNames {
   /** Counts the names in a text. @returns whether there are too many names, together with those of earlier texts */
   areTooMany(bytes: Buffer, start: number, end: number): boolean {
     for (let at = start; at < end; at++) {
-      if (!isLetter(bytes[at]!)) continue;
+      if (!ascii.isLetter(bytes[at]!)) continue;
       const first = at;
       while (at < end && isOfName(bytes[at]!)) at++;
       if (hasOffset(bytes, first, at)) this.#names.add(bytes.toString('latin1', first, at).toUpperCase());
@@ -52,52 +53,32 @@ export class ZoneNames {
 function hasOffset(bytes: Buffer, first: number, end: number): boolean {
   let at = first;
   let length = 0;
-  for (; at < end && !isDigit(bytes[at]!) && !isSign(bytes[at]!); at++) if (!isSkipped(bytes[at]!)) length++;
-  if (length === 1 && (bytes[first]! | 32) === LETTER_T && at < end && isDigit(bytes[at]!)) return false;
+  for (; at < end && !ascii.isDigit(bytes[at]!) && !isSign(bytes[at]!); at++)
+    if (!isSkipped(bytes[at]!)) length++;
+  if (length === 1 && (bytes[first]! | 32) === ascii.LOWER_T && at < end && ascii.isDigit(bytes[at]!))
+    return false;
   while (at < end && (isSign(bytes[at]!) || isSkipped(bytes[at]!))) at++;
-  if (at === end || !isDigit(bytes[at]!)) return false;
+  if (at === end || !ascii.isDigit(bytes[at]!)) return false;
   let hours = 0;
-  for (; at < end && (isDigit(bytes[at]!) || isSkipped(bytes[at]!)); at++)
-    if (!isSkipped(bytes[at]!)) hours = Math.min(hours * 10 + bytes[at]! - ZERO, MOST_HOURS + 1);
+  for (; at < end && (ascii.isDigit(bytes[at]!) || isSkipped(bytes[at]!)); at++)
+    if (!isSkipped(bytes[at]!)) hours = Math.min(hours * 10 + bytes[at]! - ascii.ZERO, MOST_HOURS + 1);
   return hours <= MOST_HOURS;
 }
 
-/** Returns whether a byte belongs to a name. `\` and `"` do, because PostgreSQL removes them from the texts of elements, bounds and fields. */
+/** Returns whether a byte belongs to a name. `+`, `-`, `.`, `/`, the digits and `:` follow each other, with `,` between them. `\` and `"` do, because PostgreSQL removes them from the texts of elements, bounds and fields. */
 function isOfName(byte: number): boolean {
   return (
-    isLetter(byte) ||
+    ascii.isLetter(byte) ||
     isSkipped(byte) ||
-    byte === UNDERSCORE ||
-    (byte >= PLUS && byte <= COLON && byte !== COMMA)
+    byte === ascii.UNDERSCORE ||
+    (byte >= ascii.PLUS && byte <= ascii.COLON && byte !== ascii.COMMA)
   );
 }
 
 function isSkipped(byte: number): boolean {
-  return byte === BACKSLASH || byte === QUOTE;
+  return byte === ascii.BACKSLASH || byte === ascii.QUOTE;
 }
 
 function isSign(byte: number): boolean {
-  return byte === PLUS || byte === MINUS;
+  return byte === ascii.PLUS || byte === ascii.MINUS;
 }
-
-function isDigit(byte: number): boolean {
-  return byte >= ZERO && byte <= NINE;
-}
-
-function isLetter(byte: number): boolean {
-  return (byte | 32) >= LETTER_A && (byte | 32) <= LETTER_Z;
-}
-
-const QUOTE = 0x22;
-/** `+`, `,`, `-`, `.`, `/`, the digits and `:` follow each other. */
-const PLUS = 0x2b;
-const COMMA = 0x2c;
-const MINUS = 0x2d;
-const ZERO = 0x30;
-const NINE = 0x39;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const UNDERSCORE = 0x5f;
-const LETTER_A = 0x61;
-const LETTER_T = 0x74;
-const LETTER_Z = 0x7a;
